@@ -5,9 +5,10 @@
     python bench/cluster.py 3000 30000 --only remote            # without the embedded runs next to it
     python bench/cluster.py --only grants runs
 
-A PostgreSQL server of its own in a temporary folder, never as root. The target is a server on this machine that answers after
-SECONDS; its processor time is in no figure. Cases share a rubric of two text checks. *Embedded* is the same suite without --remote,
-in the same store. Processor time is that of whole processes; of PostgreSQL, that of all its processes. A figure of a case is the
+A PostgreSQL server of its own in a temporary folder, never as root. The target is a server on this
+machine that answers after SECONDS; its processor time is in no figure. Cases share a rubric of two
+text checks. *Embedded* is the same suite without --remote, in the same store. Processor time is
+that of whole processes; of PostgreSQL, that of all its processes. A figure of a case is the
 difference between the larger and the smaller number of cases, so that starting up is out of it.
 """
 
@@ -76,7 +77,8 @@ class Took:
         return self.server + self.coordinator.cpu + self.runner_cpu
 
 
-# ---------------------------------------------------------------------------------------------------- processes
+# ----------------------------------------------------------------------------------------------------
+# processes
 
 
 @contextmanager
@@ -122,7 +124,9 @@ class Process:
         _, status, used = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         if self._process.returncode != 0:
-            raise SystemExit(f"{self._name} ended with {self._process.returncode}: {self._log.read_text()[-2000:]}")
+            raise SystemExit(
+                f"{self._name} ended with {self._process.returncode}: {self._log.read_text()[-2000:]}"
+            )
         return Used(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
     def terminate(self) -> None:
@@ -140,26 +144,36 @@ def project(home: Path, address: str, count: int) -> Path:
         f'[targets.desk]\nprovider = "compatible"\nmodel = "stand-in"\nbase_url = "{address}/v1"\n'
     )
     checks = [{"contains": "So it is"}, {"not-contains": "omega"}]
-    rubric = {"rubric": 1, "criteria": [{"id": f"c{n}", "check": check} for n, check in enumerate(checks)]}
+    rubric = {
+        "rubric": 1,
+        "criteria": [{"id": f"c{n}", "check": check} for n, check in enumerate(checks)],
+    }
     (folder / "rubric.json").write_text(json.dumps(rubric))
     (folder / "suite.json").write_text(
         json.dumps({"suite": 1, "rubric": {"file": "rubric.json"}, "cases": "cases.jsonl"})
     )
     with open(folder / "cases.jsonl", "w", encoding="utf-8") as suite:
         for number in range(count):
-            suite.write(json.dumps({"id": f"case-{number:06}", "input": f"Question {number}"}) + "\n")
+            suite.write(
+                json.dumps({"id": f"case-{number:06}", "input": f"Question {number}"}) + "\n"
+            )
     return folder
 
 
-# ----------------------------------------------------------------------------------------------------------- a run
+# -----------------------------------------------------------------------------------------------------------
+# a run
 
 
-def run(home: Path, url: str, made: Server, folder: Path, asked: argparse.Namespace, *, is_remote: bool) -> Took:
+def run(
+    home: Path, url: str, made: Server, folder: Path, asked: argparse.Namespace, *, is_remote: bool
+) -> Took:
     """The suite from the start of its command to its written report, its runners started before."""
     more = ("--remote",) if is_remote else ("--concurrency", str(asked.concurrency))
     words = [HONESTONE, "eval", "suite.json", "--target", "desk", "--json", "-q", *more]
     env, runners = environment(home, url), list[Process]()
-    subprocess.run([HONESTONE, "store", "migrate"], env=env, cwd=home, check=True, capture_output=True)
+    subprocess.run(
+        [HONESTONE, "store", "migrate"], env=env, cwd=home, check=True, capture_output=True
+    )
     before, start = server_cpu(made), time.monotonic()
     for number in range(asked.runners if is_remote else 0):
         place = home / f"runner-{folder.name}-{number}"
@@ -182,9 +196,15 @@ def bench_run(home: Path, made: Server, asked: argparse.Namespace) -> None:
         for is_remote in (False, True) if "run" in asked.only else (True,):
             for count in (few, many):
                 folder = home / f"project-{count}"
-                subprocess.run(["curl", "-s", f"{address}/reset?latency={asked.seconds * 1000}"], check=True, stdout=-3)
+                subprocess.run(
+                    ["curl", "-s", f"{address}/reset?latency={asked.seconds * 1000}"],
+                    check=True,
+                    stdout=-3,
+                )
                 folder = folder if folder.exists() else project(home, address, count)
-                took[is_remote, count] = run(home, made.database(), made, folder, asked, is_remote=is_remote)
+                took[is_remote, count] = run(
+                    home, made.database(), made, folder, asked, is_remote=is_remote
+                )
     show_run(took, few, many)
 
 
@@ -193,7 +213,10 @@ def show_run(took: dict[tuple[bool, int], Took], few: int, many: int) -> None:
 
     def each(of: str, *, is_remote: bool) -> float:
         small, large = took[is_remote, few], took[is_remote, many]
-        first, last = (one.coordinator.cpu if of == "coordinator" else getattr(one, of) for one in (small, large))
+        first, last = (
+            one.coordinator.cpu if of == "coordinator" else getattr(one, of)
+            for one in (small, large)
+        )
         return float(last - first) / more * 1000
 
     whole, times = each("cpu", is_remote=True), ""
@@ -215,7 +238,11 @@ def show_run(took: dict[tuple[bool, int], Took], few: int, many: int) -> None:
     peaks_of = {
         "coordinator": [took[True, count].coordinator.megabytes for count in (few, many)],
         "a runner": [took[True, count].runner_peak for count in (few, many)],
-        "embedded": [took[False, count].coordinator.megabytes for count in (few, many) if (False, count) in took],
+        "embedded": [
+            took[False, count].coordinator.megabytes
+            for count in (few, many)
+            if (False, count) in took
+        ],
     }
     for who, peaks in peaks_of.items():
         if not peaks:
@@ -229,7 +256,8 @@ def show_run(took: dict[tuple[bool, int], Took], few: int, many: int) -> None:
         show(f"{name}: {count} cases", f"{one.wall:.1f} s, {rate:.0f} cases/s", "", good=True)
 
 
-# ------------------------------------------------------------------------------------------------- grants and lists
+# -------------------------------------------------------------------------------------------------
+# grants and lists
 
 
 def ask_grants(url: str, run: str, folder: str, stop: str) -> int:
@@ -256,11 +284,18 @@ def bench_grants(home: Path, made: Server, processes: int = 16) -> None:
     """Grants of one call each, of one run: every one changes the same row."""
     url = made.database()
     store = opened(url, home / "store")
-    run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first={"type": "started"})
+    run = store.start_run(
+        kind="suite", subject="s", identity="i", contract="c", first={"type": "started"}
+    )
     stop = home / "stop"
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        each = [pool.submit(ask_grants, url, run, str(home / "store"), str(stop)) for _ in range(processes)]
-        while connections(made, url) <= processes:  # on a busy machine it takes long until all are there
+        each = [
+            pool.submit(ask_grants, url, run, str(home / "store"), str(stop))
+            for _ in range(processes)
+        ]
+        while (
+            connections(made, url) <= processes
+        ):  # on a busy machine it takes long until all are there
             time.sleep(0.5)
         before, start = sum_of_grants(made, url), time.monotonic()
         time.sleep(GRANT_SECONDS)
@@ -268,15 +303,18 @@ def bench_grants(home: Path, made: Server, processes: int = 16) -> None:
         stop.touch()
         total = sum(one.result() for one in each)
     assert sum_of_grants(made, url) == total, "a grant was lost or doubled"
-    show(f"grants over {processes} processes", f"{(after - before) / (end - start):.0f} /s", "", good=True)
+    show(
+        f"grants over {processes} processes",
+        f"{(after - before) / (end - start):.0f} /s",
+        "",
+        good=True,
+    )
     store.close()
 
 
 def connections(made: Server, url: str) -> int:
     """The store's own among them."""
-    query = (
-        "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'honestone'"
-    )
+    query = "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'honestone'"
     return int(made.sql(query, url.rpartition("/")[2]))
 
 
@@ -288,24 +326,37 @@ def bench_runs(home: Path, made: Server, count: int = 1000) -> None:
     """`runs` on a store of many runs of a suite of 20 cases, each with its result."""
     place = home / "listed"
     place.mkdir()
-    cases = [{"id": f"c{n}", "input": f"Question {n}", "checks": [{"contains": "a"}]} for n in range(20)]
-    (place / "suite.json").write_text(json.dumps({"suite": 1, "target": "record:o.jsonl", "cases": cases}))
-    (place / "o.jsonl").write_text("".join(json.dumps({"id": one["id"], "output": "a"}) + "\n" for one in cases))
+    cases = [
+        {"id": f"c{n}", "input": f"Question {n}", "checks": [{"contains": "a"}]} for n in range(20)
+    ]
+    (place / "suite.json").write_text(
+        json.dumps({"suite": 1, "target": "record:o.jsonl", "cases": cases})
+    )
+    (place / "o.jsonl").write_text(
+        "".join(json.dumps({"id": one["id"], "output": "a"}) + "\n" for one in cases)
+    )
     (place / "honestone.toml").write_text("")
     url = made.database()
     env = environment(home, url)
-    subprocess.run([HONESTONE, "eval", "suite.json", "-q"], cwd=place, env=env, check=True, capture_output=True)
+    subprocess.run(
+        [HONESTONE, "eval", "suite.json", "-q"], cwd=place, env=env, check=True, capture_output=True
+    )
     made.sql(copies(count - 1), url.rpartition("/")[2])
     for words in (["runs"], ["runs", "--json", "--limit", str(count)]):
         walls = []
         for _ in range(5):
             start = time.monotonic()
-            done = subprocess.run([HONESTONE, *words], cwd=place, env=env, check=True, capture_output=True)
+            done = subprocess.run(
+                [HONESTONE, *words], cwd=place, env=env, check=True, capture_output=True
+            )
             walls.append(time.monotonic() - start)
         wall = statistics.median(walls)
         shown = done.stdout.count(b"\n")
         show(
-            f"{' '.join(words)}, {count} runs", f"{wall:.2f} s, {shown} lines", f"{RUNS_GOAL} s", good=wall <= RUNS_GOAL
+            f"{' '.join(words)}, {count} runs",
+            f"{wall:.2f} s, {shown} lines",
+            f"{RUNS_GOAL} s",
+            good=wall <= RUNS_GOAL,
         )
 
 
@@ -326,12 +377,17 @@ drop table other; analyze;
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    asked.add_argument("counts", nargs="*", type=int, default=[2_000, 20_000], help="two numbers of cases")
+    asked.add_argument(
+        "counts", nargs="*", type=int, default=[2_000, 20_000], help="two numbers of cases"
+    )
     asked.add_argument("--seconds", type=float, default=0.2, help="of a case")
     asked.add_argument("--runners", type=int, default=4)
     asked.add_argument("--concurrency", type=int, default=32, help="cases at a time of a runner")
     asked.add_argument(
-        "--only", nargs="+", choices=("run", "remote", "grants", "runs"), default=("run", "grants", "runs")
+        "--only",
+        nargs="+",
+        choices=("run", "remote", "grants", "runs"),
+        default=("run", "grants", "runs"),
     )
     given = asked.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # its server ends with it

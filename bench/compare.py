@@ -5,9 +5,10 @@
     python bench/compare.py --peers rubric,agentv --only panel
     python bench/compare.py --write                # the tables, from what was measured last
 
-The peers are installed into a cache folder ($HONESTONE_BENCH_CACHE, else ~/.cache/honestone-bench), each in an environment of its own.
-One that cannot be installed, or that does not judge ten cases right, is named with the reason and left out. Each part that was measured
-is kept there too, in measured.json.
+The peers are installed into a cache folder ($HONESTONE_BENCH_CACHE, else ~/.cache/honestone-bench),
+each in an environment of its own. One that cannot be installed, or that does not judge ten cases
+right, is named with the reason and left out. Each part that was measured is kept there too, in
+measured.json.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ PYTHON = ("rubric", "autorubric", "pydantic-evals")
 """The peers of PyPI; the others are of npm."""
 
 
-# ------------------------------------------------------------------------------------------------------------ the peers
+# ------------------------------------------------------------------------------------------------------------
+# the peers
 
 
 def texts(folder: Path) -> list[str]:
@@ -82,29 +84,55 @@ def of_python(name: str) -> Peer:
 
 
 def agentv() -> Peer:
-    """The answer is in the input and the target is the tool's own mock, which it can give to its judge."""
+    """The answer is in the input and the target is the tool's own mock, which it can give to its
+    judge.
+    """
 
     def prepare(folder: Path, url: str, in_air: int) -> None:
         judge = {"name": "judge", "provider": "openai", "base_url": url, "api_format": "chat"}
         given = {"name": "given", "provider": "mock", "response": "given", "grader_target": "judge"}
-        targets = {"targets": [given, {**judge, "api_key": "${{ JUDGE_KEY }}", "model": "${{ JUDGE_MODEL }}"}]}
+        targets = {
+            "targets": [
+                given,
+                {**judge, "api_key": "${{ JUDGE_KEY }}", "model": "${{ JUDGE_MODEL }}"},
+            ]
+        }
         (folder / "targets.yaml").write_text(json.dumps(targets))
-        criteria = [{"id": name, "outcome": words, "weight": weight} for name, weight, words in CRITERIA]
+        criteria = [
+            {"id": name, "outcome": words, "weight": weight} for name, weight, words in CRITERIA
+        ]
         tests = [
             {"id": f"case-{number:05}", "criteria": "meets the criteria", "input": text}
             for number, text in enumerate(texts(folder))
         ]
-        suite = {"name": "bench", "assertions": [{"type": "rubrics", "criteria": criteria}], "tests": tests}
+        suite = {
+            "name": "bench",
+            "assertions": [{"type": "rubrics", "criteria": criteria}],
+            "tests": tests,
+        }
         (folder / "bench.eval.yaml").write_text(json.dumps(suite))
 
     def command(folder: Path, url: str, in_air: int) -> list[str]:
         files = ["bench.eval.yaml", "--targets", "targets.yaml", "--target", "given"]
-        return [str(program("agentv")), "eval", "run", *files, "--workers", str(in_air), "--no-cache", "-o", "results"]
+        return [
+            str(program("agentv")),
+            "eval",
+            "run",
+            *files,
+            "--workers",
+            str(in_air),
+            "--no-cache",
+            "-o",
+            "results",
+        ]
 
     def scores(folder: Path) -> list[float | None]:
         lines = (folder / "results" / "index.jsonl").read_text().splitlines()
         found = [json.loads(line) for line in lines]
-        return [one["score"] if one.get("execution_status") in ("ok", "quality_failure") else None for one in found]
+        return [
+            one["score"] if one.get("execution_status") in ("ok", "quality_failure") else None
+            for one in found
+        ]
 
     return Peer(prepare, command, scores, QUIET)
 
@@ -115,20 +143,40 @@ def promptfoo() -> Peer:
         judge = {"id": f"openai:chat:{MODEL}", "config": {"apiBaseUrl": url, "apiKey": "none"}}
         by = {"assert": [{"type": "llm-rubric", "value": words, "provider": judge}]}
         tests = [{"vars": {"answer": text}} for text in texts(folder)]
-        config = {"prompts": ["{{answer}}"], "providers": ["echo"], "defaultTest": by, "tests": tests}
+        config = {
+            "prompts": ["{{answer}}"],
+            "providers": ["echo"],
+            "defaultTest": by,
+            "tests": tests,
+        }
         (folder / "promptfooconfig.json").write_text(json.dumps(config))
 
     def command(folder: Path, url: str, in_air: int) -> list[str]:
         how = ["--no-cache", "--no-table", "--no-progress-bar", "--no-share", "-j", str(in_air)]
-        return [str(program("promptfoo")), "eval", "-c", "promptfooconfig.json", *how, "-o", "results.json"]
+        return [
+            str(program("promptfoo")),
+            "eval",
+            "-c",
+            "promptfooconfig.json",
+            *how,
+            "-o",
+            "results.json",
+        ]
 
     def scores(folder: Path) -> list[float | None]:
         found = json.loads((folder / "results.json").read_text())["results"]["results"]
         parts = [(one.get("gradingResult") or {}).get("componentResults") or [{}] for one in found]
-        failed = [any((part.get("metadata") or {}).get("graderError") for part in of) for of in parts]
+        failed = [
+            any((part.get("metadata") or {}).get("graderError") for part in of) for of in parts
+        ]
         return [None if bad else one["score"] for one, bad in zip(found, failed, strict=True)]
 
-    return Peer(prepare, command, scores, {**QUIET, "PROMPTFOO_CONFIG_DIR": str(CACHE / "promptfoo" / "home")})
+    return Peer(
+        prepare,
+        command,
+        scores,
+        {**QUIET, "PROMPTFOO_CONFIG_DIR": str(CACHE / "promptfoo" / "home")},
+    )
 
 
 PEERS: dict[str, Callable[[], Peer]] = {
@@ -145,14 +193,28 @@ def install(name: str) -> str:
     print(f"installing {name} into {CACHE / name}", flush=True)
     home, packages = CACHE / name, PACKAGES[name]
     home.mkdir(parents=True, exist_ok=True)
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(home), *packages]
-    steps = [[sys.executable, "-m", "venv", str(home)], [str(home / "bin/pip"), "install", "-q", *packages]]
+    npm = [
+        "npm",
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        "--prefix",
+        str(home),
+        *packages,
+    ]
+    steps = [
+        [sys.executable, "-m", "venv", str(home)],
+        [str(home / "bin/pip"), "install", "-q", *packages],
+    ]
     try:
         for step in steps if name in PYTHON else [npm]:
             subprocess.run(step, check=True, capture_output=True, text=True, timeout=900)
     except (OSError, subprocess.SubprocessError) as problem:
         shutil.rmtree(home, ignore_errors=True)
-        said = problem.stderr if isinstance(problem, subprocess.CalledProcessError) else str(problem)
+        said = (
+            problem.stderr if isinstance(problem, subprocess.CalledProcessError) else str(problem)
+        )
         return (said or str(problem)).strip().splitlines()[-1][:200]
     return "" if program(name).exists() else "installed without its program"
 
@@ -160,7 +222,10 @@ def install(name: str) -> str:
 def ready(names: list[str]) -> tuple[dict[str, Peer], dict[str, str]]:
     """The peers that judge ten cases right, and why the others are left out."""
     peers, left_out = {}, {}
-    with tempfile.TemporaryDirectory(prefix="honestone-bench-") as place, judge_server(Path(place)) as root:
+    with (
+        tempfile.TemporaryDirectory(prefix="honestone-bench-") as place,
+        judge_server(Path(place)) as root,
+    ):
         for name in names:
             problem = install(name)
             if not problem:
@@ -176,7 +241,8 @@ def ready(names: list[str]) -> tuple[dict[str, Peer], dict[str, str]]:
     return peers, left_out
 
 
-# ------------------------------------------------------------------------------------------------------------ the table
+# ------------------------------------------------------------------------------------------------------------
+# the table
 
 
 def of_peers(bench: Evaluator) -> list[list[str]]:
@@ -190,8 +256,16 @@ def of_peers(bench: Evaluator) -> list[list[str]]:
 
         walls, least = bench.got.get(f"{name} wall"), bench.got.get("floor wall")
         wall = f"{min(walls) / min(least):.2f}x" if walls and least else ""
-        faults = [bench.got.get(f"{name} faults {says} {what}") for what in ("wrong", "open") for says in ("yes", "no")]
-        open_ = "" if faults[0] is None else " / ".join(f"{one.mid:.0f}" for one in faults if one is not None)
+        faults = [
+            bench.got.get(f"{name} faults {says} {what}")
+            for what in ("wrong", "open")
+            for says in ("yes", "no")
+        ]
+        open_ = (
+            ""
+            if faults[0] is None
+            else " / ".join(f"{one.mid:.0f}" for one in faults if one is not None)
+        )
         whole = cell("whole ratio", "x") or "1"
         lines.append(
             [
@@ -204,7 +278,9 @@ def of_peers(bench: Evaluator) -> list[list[str]]:
 
 
 class Part(TypedDict):
-    """What was measured together: when and how, the rows of ours, those of the tools next to each other, peers left out and why."""
+    """What was measured together: when and how, the rows of ours, those of the tools next to each
+    other, peers left out and why.
+    """
 
     when: str
     ours: list[list[str]]
@@ -213,7 +289,15 @@ class Part(TypedDict):
 
 
 PARTS = ("panel", "suites", "api", "speed")
-HEAD = ["tool", "work, a case", "/ floor+store", "whole, / floor", "start", "wall, / floor", "peak MB"]
+HEAD = [
+    "tool",
+    "work, a case",
+    "/ floor+store",
+    "whole, / floor",
+    "start",
+    "wall, / floor",
+    "peak MB",
+]
 HEAD += ["request, / floor", "wrong yes / no, open yes / no"]
 
 
@@ -234,7 +318,9 @@ def write(measured: dict[str, Part]) -> None:
     ]
     tables += [markdown(HEAD, part["peers"]) for part in parts if part["peers"]]
     tables += [f"{name} was left out: {why}" for part in parts for name, why in part["left_out"]]
-    README.write_text(head + "<!-- measured -->\n\n" + "\n\n".join(tables) + "\n\n<!-- end -->" + tail)
+    README.write_text(
+        head + "<!-- measured -->\n\n" + "\n\n".join(tables) + "\n\n<!-- end -->" + tail
+    )
 
 
 def measure(part: str, names: list[str], count: int, rounds: int) -> Part:
@@ -253,17 +339,25 @@ def measure(part: str, names: list[str], count: int, rounds: int) -> Part:
         speed.ask(20 * count, rounds, install_too=True)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     when = f"{datetime.date.today()}, {cores} cores, load {load:.1f} before it, {count} cases, {rounds} rounds"
-    ours = [[row.name, row.value, row.goal, "" if row.good else "not met"] for row in rows.ROWS[shown:]]
+    ours = [
+        [row.name, row.value, row.goal, "" if row.good else "not met"] for row in rows.ROWS[shown:]
+    ]
     return Part(when=when, ours=ours, peers=lines, left_out=[list(one) for one in left_out.items()])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peers", default=",".join(PEERS), help="names with commas between them; empty for none")
+    parser.add_argument(
+        "--peers", default=",".join(PEERS), help="names with commas between them; empty for none"
+    )
     parser.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
-    parser.add_argument("--write", action="store_true", help="write the tables from what was measured last")
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables from what was measured last"
+    )
     options = parser.parse_args()
     kept = CACHE / "measured.json"
     measured: dict[str, Part] = json.loads(kept.read_text()) if kept.exists() else {}

@@ -1,7 +1,8 @@
 """A stand-in for a judge's HTTP API on 127.0.0.1, in a process, and on a core, of its own.
 
-It reads a prompt as a model would: it fills in the form of `honestone`, or whatever JSON the request's schema, tool or words
-ask for, and says yes to everything, or no. It costs less than any client. No model is called.
+It reads a prompt as a model would: it fills in the form of `honestone`, or whatever JSON the
+request's schema, tool or words ask for, and says yes to everything, or no. It costs less than any
+client. No model is called.
 """
 
 from __future__ import annotations
@@ -29,11 +30,17 @@ _CONTROL = re.compile(r"The text contains the word (\w+)$")
 
 
 def _words(content: str | list[dict[str, str]] | None) -> str:
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or ())
+    return (
+        content
+        if isinstance(content, str)
+        else "".join(part.get("text", "") for part in content or ())
+    )
 
 
 def by_schema(schema: dict[str, Any], root: dict[str, Any], says: bool, place: int = 1) -> Any:
-    """A value of that JSON Schema that says yes, or no, to everything; lists have an entry for each criterion."""
+    """A value of that JSON Schema that says yes, or no, to everything; lists have an entry for each
+    criterion.
+    """
     if "$ref" in schema:
         return by_schema(root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root, says, place)
     if "anyOf" in schema:  # What may be left out is, unless it is a verdict.
@@ -43,23 +50,32 @@ def by_schema(schema: dict[str, Any], root: dict[str, Any], says: bool, place: i
         return schema["enum"][0 if says else 1]
     kind = schema.get("type", "object")
     if kind == "object":
-        return {name: by_schema(one, root, says, place) for name, one in schema.get("properties", {}).items()}
+        return {
+            name: by_schema(one, root, says, place)
+            for name, one in schema.get("properties", {}).items()
+        }
     if kind == "array":
         return [by_schema(schema["items"], root, says, 1 + n) for n in range(len(CRITERIA))]
     word = f"c{place - 1}" if schema.get("title", "").endswith(" Id") else "So it is."
-    return {"boolean": says, "number": 1.0 if says else 0.0, "integer": place, "string": word}.get(kind)
+    return {"boolean": says, "number": 1.0 if says else 0.0, "integer": place, "string": word}.get(
+        kind
+    )
 
 
 def by_words(prompt: str, says: bool) -> Any:
     """What prompts without a schema ask for."""
     if "overall_reasoning" in prompt:
-        checks = [{"id": name, "satisfied": says, "reasoning": "So it is."} for name, *_ in CRITERIA]
+        checks = [
+            {"id": name, "satisfied": says, "reasoning": "So it is."} for name, *_ in CRITERIA
+        ]
         return {"checks": checks, "overall_reasoning": "So it is."}
     return {"reason": "So it is.", "pass": says, "score": 1.0 if says else 0.0}
 
 
 class JudgeServer:
-    """Answers chat completions by rule and counts what it did. Faults depend on the prompt and the attempt alone."""
+    """Answers chat completions by rule and counts what it did. Faults depend on the prompt and the
+    attempt alone.
+    """
 
     def __init__(self) -> None:
         self.reset({})
@@ -112,16 +128,29 @@ class JudgeServer:
             said = f"Here is what I found:\n\n```json\n{said}\n```\nI hope this helps."
         message: dict[str, Any] = {"role": "assistant", "content": said}
         if tool:
-            call = {"id": "call", "type": "function", "function": {"name": tool["name"], "arguments": said}}
+            call = {
+                "id": "call",
+                "type": "function",
+                "function": {"name": tool["name"], "arguments": said},
+            }
             message = {"role": "assistant", "content": None, "tool_calls": [call]}
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if tool else "stop"}
         sizes = {"prompt_tokens": len(body) // 4, "completion_tokens": len(said) // 4}
         usage = {**sizes, "total_tokens": sum(sizes.values())}
         head = {"id": "r", "created": 0, "model": MODEL, "usage": usage}
         if asked.get("stream"):
-            delta = {"choices": [{"index": 0, "delta": message, "finish_reason": choice["finish_reason"]}]}
+            delta = {
+                "choices": [
+                    {"index": 0, "delta": message, "finish_reason": choice["finish_reason"]}
+                ]
+            }
             chunk = msgspec.json.encode({**head, "object": "chat.completion.chunk", **delta})
-            return 200, b"content-type: text/event-stream\r\n", b"data: %s\n\ndata: [DONE]\n\n" % chunk, key or None
+            return (
+                200,
+                b"content-type: text/event-stream\r\n",
+                b"data: %s\n\ndata: [DONE]\n\n" % chunk,
+                key or None,
+            )
         reply = {**head, "object": "chat.completion", "choices": [choice]}
         return 200, b"content-type: application/json\r\n", msgspec.json.encode(reply), key or None
 
@@ -130,7 +159,13 @@ class JudgeServer:
         if start < 0 and schema:
             return json.dumps(by_schema(schema, schema, self.says))
         if start < 0 and '{"marks"' in prompt:
-            return json.dumps({"marks": [{"id": name, "met": self.says, "why": "It does."} for name, *_ in CRITERIA]})
+            return json.dumps(
+                {
+                    "marks": [
+                        {"id": name, "met": self.says, "why": "It does."} for name, *_ in CRITERIA
+                    ]
+                }
+            )
         if start < 0:
             return json.dumps(by_words(prompt, self.says))
         token = _TOKEN.match(prompt, start)
@@ -138,7 +173,11 @@ class JudgeServer:
         answers = {}
         for number, words in _ITEM.findall(prompt, prompt.rfind("\nRequirements:")):
             met = self.says and not _CONTROL.match(words)
-            answers[number] = {"evidence": "Do so and run it again.", "answer": met, "suggestion": "" if met else "Do."}
+            answers[number] = {
+                "evidence": "Do so and run it again.",
+                "answer": met,
+                "suggestion": "" if met else "Do.",
+            }
         return json.dumps({"token": token[1], "answers": answers})
 
 
@@ -196,7 +235,9 @@ class _Connection(asyncio.Protocol):
 
 async def serve(port_file: Path) -> None:
     server = JudgeServer()
-    listening = await asyncio.get_running_loop().create_server(lambda: _Connection(server), "127.0.0.1", 0)
+    listening = await asyncio.get_running_loop().create_server(
+        lambda: _Connection(server), "127.0.0.1", 0
+    )
     port_file.with_suffix(".new").write_text(str(listening.sockets[0].getsockname()[1]))
     port_file.with_suffix(".new").rename(port_file)
     async with asyncio.timeout(3600):  # Ends by itself, whatever becomes of the bench.

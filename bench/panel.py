@@ -1,7 +1,9 @@
-"""What an evaluation by LLM judges costs, beside the least that the same calls can cost: `make bench-panel`.
+"""What an evaluation by LLM judges costs, beside the least that the same calls can cost: `make
+bench-panel`.
 
-Whole commands as a person runs them, from their start to the written report, once as a suite of recorded outputs
-(`eval suite.json --json`) and once as files (`eval FILES... --rubric --json`). Each figure stands beside its goal.
+Whole commands as a person runs them, from their start to the written report, once as a suite of
+recorded outputs (`eval suite.json --json`) and once as files (`eval FILES... --rubric --json`).
+Each figure stands beside its goal.
 
     cost         CPU of whole commands; work: what each case adds once the start is paid for
     wall         seconds at 50 ms a reply, and how many calls were in the air
@@ -13,10 +15,11 @@ Whole commands as a person runs them, from their start to the written report, on
     cached       the same command again: no call, and what a case costs then
     tokens       bytes / 4 of a whole request against the bare prompt's
 
-A judge server of our own answers on 127.0.0.1 in a process, and on a core, of its own. It reads prompts as a model would:
-it echoes the token, says no to the control item, and fills in the rest. The floor is a bare aiohttp loop with a short prompt
-of its own; `floor+store` also validates each reply and commits it to SQLite. Ratios are taken inside a round; the figures
-depend on the machine, the ratios much less. No real model is called, so nothing here is about accuracy.
+A judge server of our own answers on 127.0.0.1 in a process, and on a core, of its own. It reads
+prompts as a model would: it echoes the token, says no to the control item, and fills in the rest.
+The floor is a bare aiohttp loop with a short prompt of its own; `floor+store` also validates each
+reply and commits it to SQLite. Ratios are taken inside a round; the figures depend on the machine,
+the ratios much less. No real model is called, so nothing here is about accuracy.
 """
 
 from __future__ import annotations
@@ -63,14 +66,19 @@ GOALS = {
 FORMS = tuple(GOALS)
 HERE = str(Path(__file__).resolve())
 CALM = {"NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": ""}
-"""Compiled modules are kept, as after an installation; a checkout that was just edited is compiled by the first run."""
+"""Compiled modules are kept, as after an installation; a checkout that was just edited is compiled
+by the first run.
+"""
 
 
-# ---------------------------------------------------------------------------------------------------------- the floor
+# ----------------------------------------------------------------------------------------------------------
+# the floor
 
 
 async def floor(url: str, folder: Path, in_air: int, store: Path | None) -> None:
-    """The same calls by hand: read the file, post, read the reply; with a store also look up, validate and commit."""
+    """The same calls by hand: read the file, post, read the reply; with a store also look up,
+    validate and commit.
+    """
     import aiohttp
     import msgspec
 
@@ -81,7 +89,9 @@ async def floor(url: str, folder: Path, in_air: int, store: Path | None) -> None
         db = sqlite3.connect(store, isolation_level=None)
         db.execute("pragma journal_mode = wal")
         db.execute("pragma synchronous = normal")
-        db.execute("create table if not exists replies (key blob primary key, said text) without rowid")
+        db.execute(
+            "create table if not exists replies (key blob primary key, said text) without rowid"
+        )
     asked = 'Judge the answer by each of these. Reply with JSON {"marks": [{"id", "met", "why"}]} and nothing else.\n'
     asked += "\n".join(f"{name} (weight {weight}): {words}" for name, weight, words in CRITERIA)
     rows: list[float] = []
@@ -89,13 +99,22 @@ async def floor(url: str, folder: Path, in_air: int, store: Path | None) -> None
 
     async def work(session: aiohttp.ClientSession) -> None:
         for path in paths:
-            messages = [{"role": "system", "content": asked}, {"role": "user", "content": path.read_text()}]
+            messages = [
+                {"role": "system", "content": asked},
+                {"role": "user", "content": path.read_text()},
+            ]
             body = msgspec.json.encode({"model": MODEL, "messages": messages})
             key = hashlib.sha256(body).digest()
-            found = db.execute("select said from replies where key = ?", (key,)).fetchone() if db else None
+            found = (
+                db.execute("select said from replies where key = ?", (key,)).fetchone()
+                if db
+                else None
+            )
             if found is None:
                 async with session.post(url + "/chat/completions", data=body) as response:
-                    said = msgspec.json.decode(await response.read())["choices"][0]["message"]["content"]
+                    said = msgspec.json.decode(await response.read())["choices"][0]["message"][
+                        "content"
+                    ]
                 marks = read(said)["marks"]
                 if db:
                     db.execute("insert into replies values (?, ?)", (key, said))
@@ -110,7 +129,8 @@ async def floor(url: str, folder: Path, in_air: int, store: Path | None) -> None
     print(json.dumps(rows))
 
 
-# ------------------------------------------------------------------------------------------------------- the measuring
+# -------------------------------------------------------------------------------------------------------
+# the measuring
 
 
 class Took(NamedTuple):
@@ -128,7 +148,9 @@ class Took(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """Another tool that judges the texts of `FOLDER/cases`: functions of the folder, the API's address, calls at a time."""
+    """Another tool that judges the texts of `FOLDER/cases`: functions of the folder, the API's
+    address, calls at a time.
+    """
 
     prepare: Callable[[Path, str, int], None]
     """Writes the files that it reads, before the clock starts."""
@@ -160,7 +182,13 @@ class Evaluator:
         (folder / "cases").mkdir(parents=True)
         for number in range(count):
             (folder / "cases" / f"{number:05}.txt").write_text(text_of(number))
-        rubric = ["rubric: 1", "title: An answer to a report", "threshold: 100", "floor: 0", "criteria:"]
+        rubric = [
+            "rubric: 1",
+            "title: An answer to a report",
+            "threshold: 100",
+            "floor: 0",
+            "criteria:",
+        ]
         for name, weight, words in CRITERIA:
             rubric += [f"  - id: {name}", f"    requirement: {words}", f"    weight: {weight}"]
         (folder / "rubric.yaml").write_text("\n".join(rubric) + "\n")
@@ -169,12 +197,16 @@ class Evaluator:
             "suite": 1,
             "target": "record:outputs.jsonl",
             "rubric": {"file": "rubric.yaml"},
-            "cases": [{"id": f"case-{number:05}", "input": f"Report {number}"} for number in range(count)],
+            "cases": [
+                {"id": f"case-{number:05}", "input": f"Report {number}"} for number in range(count)
+            ],
         }
         (folder / "suite.json").write_text(json.dumps(suite))
         with open(folder / "outputs.jsonl", "w", encoding="utf-8") as outputs:
             for number in range(count):
-                outputs.write(json.dumps({"id": f"case-{number:05}", "output": text_of(number)}) + "\n")
+                outputs.write(
+                    json.dumps({"id": f"case-{number:05}", "output": text_of(number)}) + "\n"
+                )
         (folder / "honestone.toml").write_text(
             f"[judges.stand-in]\n{judge}\n\n[limits]\nconcurrency = {max(in_air, 32)}\n"
         )
@@ -183,13 +215,36 @@ class Evaluator:
     def ours(self, folder: Path, form: str) -> list[str]:
         files = [f"cases/{path.name}" for path in sorted((folder / "cases").iterdir())]
         what = ["suite.json"] if form == "suite" else [*files, "--rubric", "rubric.yaml"]
-        return [str(Path(sys.executable).with_name("honestone")), "eval", *what, "--judge", "stand-in", "--json", "-q"]
+        return [
+            str(Path(sys.executable).with_name("honestone")),
+            "eval",
+            *what,
+            "--judge",
+            "stand-in",
+            "--json",
+            "-q",
+        ]
 
     def floor(self, folder: Path, in_air: int = 32, *, store: bool = False) -> list[str]:
-        command = [sys.executable, __file__, "--be", "floor", "--url", f"{self.root}/v1", "--folder", str(folder)]
+        command = [
+            sys.executable,
+            __file__,
+            "--be",
+            "floor",
+            "--url",
+            f"{self.root}/v1",
+            "--folder",
+            str(folder),
+        ]
         return [*command, "--in-air", str(in_air), *(["--store"] if store else [])]
 
-    def run(self, command: list[str], folder: Path, env: dict[str, str] | None = None, **settings: str | float) -> Took:
+    def run(
+        self,
+        command: list[str],
+        folder: Path,
+        env: dict[str, str] | None = None,
+        **settings: str | float,
+    ) -> Took:
         self.server("reset", **settings)
         out = folder / "out.json"
         started = time.perf_counter()
@@ -197,11 +252,25 @@ class Evaluator:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.perf_counter() - started
-        if env is None and process.returncode not in (0, 1, 3):  # What a peer ends with is its own affair.
-            raise SystemExit(f"{command[:5]} ended with {process.returncode}: {(folder / 'err').read_text()[-2000:]}")
+        if env is None and process.returncode not in (
+            0,
+            1,
+            3,
+        ):  # What a peer ends with is its own affair.
+            raise SystemExit(
+                f"{command[:5]} ended with {process.returncode}: {(folder / 'err').read_text()[-2000:]}"
+            )
         seen = self.server("stats")
         cpu = used.ru_utime + used.ru_stime
-        return Took(cpu, wall, used.ru_maxrss / 1024, out, seen["calls"], seen["most_in_air"], seen["bytes_in"])
+        return Took(
+            cpu,
+            wall,
+            used.ru_maxrss / 1024,
+            out,
+            seen["calls"],
+            seen["most_in_air"],
+            seen["bytes_in"],
+        )
 
     def once(self, peer: str, count: int, in_air: int = 32, **settings: str | float) -> Took:
         """A peer's command over so many fresh cases."""
@@ -215,7 +284,9 @@ class Evaluator:
             took = self.run(self.ours(folder, peer), folder, None, **settings)
             found = [None if score is None else score / 100 for score in scores(took)]
         else:
-            took = self.run(self.floor(folder, in_air, store=peer.endswith("store")), folder, None, **settings)
+            took = self.run(
+                self.floor(folder, in_air, store=peer.endswith("store")), folder, None, **settings
+            )
             found = json.loads(took.out.read_text())
         if not settings.get("faults") and found != [1] * count:
             raise SystemExit(f"{peer}: a case was not scored as it should; see {folder}")
@@ -223,7 +294,9 @@ class Evaluator:
         return took._replace(found=found)
 
 
-def start(command: list[str], folder: Path, out: Path, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+def start(
+    command: list[str], folder: Path, out: Path, env: dict[str, str] | None = None
+) -> subprocess.Popen[bytes]:
     with open(out, "wb") as stdout, open(folder / "err", "wb") as stderr:
         return subprocess.Popen(
             command,
@@ -244,7 +317,8 @@ def scores(took: Took) -> list[float | None]:
     return [document["score"] for document in (found if isinstance(found, list) else [found])]
 
 
-# -------------------------------------------------------------------------------------------------------- the questions
+# --------------------------------------------------------------------------------------------------------
+# the questions
 
 
 def cost(bench: Evaluator, count: int, rounds: int) -> None:
@@ -257,7 +331,9 @@ def cost(bench: Evaluator, count: int, rounds: int) -> None:
             found[f"{peer} work ratio"] = found[f"{peer} work"] / found["floor+store work"]
             found[f"{peer} tokens ratio"] = found[f"{peer} tokens"] / found["floor tokens"]
         for form in FORMS if bench.peers else ():
-            found[f"{form} under"] = min(found[f"{peer} work"] for peer in bench.peers) / found[f"{form} work"]
+            found[f"{form} under"] = (
+                min(found[f"{peer} work"] for peer in bench.peers) / found[f"{form} work"]
+            )
         return found
 
     got = over(rounds, measure)
@@ -277,12 +353,16 @@ def cost(bench: Evaluator, count: int, rounds: int) -> None:
 
 
 def one_cost(bench: Evaluator, peer: str, count: int) -> dict[str, float]:
-    """What a peer costs: with few cases, with some, and what each case adds once the start is paid for.
+    """What a peer costs: with few cases, with some, and what each case adds once the start is paid
+    for.
 
-    The work of the floors and of ours is that of ten times as many cases, or it would be lost in the noise of the start.
+    The work of the floors and of ours is that of ten times as many cases, or it would be lost in
+    the noise of the start.
     """
     few, some = (bench.once(peer, n) for n in (10, count))
-    many, more = (some, count) if peer in bench.peers else (bench.once(peer, 10 * count), 10 * count)
+    many, more = (
+        (some, count) if peer in bench.peers else (bench.once(peer, 10 * count), 10 * count)
+    )
     found = {f"{peer} few": few.cpu, f"{peer} some": some.cpu, f"{peer} peak": some.megabytes}
     found[f"{peer} work"] = (many.cpu - few.cpu) / (more - 10) * 1000
     if more > count:
@@ -295,25 +375,51 @@ def show_cost(got: dict[str, Over], form: str, count: int) -> None:
     goal = GOALS[form]
     ratio, whole, few = (got[f"{form} {name}"] for name in ("work ratio", "whole ratio", "few"))
     value = f"{got[f'{form} work'].mid:.3f} ms, {ratio.said('x')}"
-    show(f"P1 work CPU a case: {form}", value, f"{goal.work}x floor+store", good=ratio.mid <= goal.work)
+    show(
+        f"P1 work CPU a case: {form}",
+        value,
+        f"{goal.work}x floor+store",
+        good=ratio.mid <= goal.work,
+    )
     if f"{form} under" in got:
         under = got[f"{form} under"]
-        show(f"P1 work CPU under the best peer's: {form}", under.said("x"), "3x", good=under.mid >= 3)
+        show(
+            f"P1 work CPU under the best peer's: {form}", under.said("x"), "3x", good=under.mid >= 3
+        )
     value = f"{got[f'{form} some'].mid:.2f} s, {whole.said('x')}"
-    show(f"P2 whole process, {count} cases: {form}", value, f"{goal.whole}x floor", good=whole.mid <= goal.whole)
+    show(
+        f"P2 whole process, {count} cases: {form}",
+        value,
+        f"{goal.whole}x floor",
+        good=whole.mid <= goal.whole,
+    )
     name = f"P6 start, first 10 calls and end: {form}"
     show(name, few.said(" s CPU"), f"{goal.start} s", good=few.mid <= goal.start)
     peak, growth = (got[f"{form} {name}"] for name in ("peak", "growth"))
-    show(f"P8 peak memory: {form}", peak.said(" MB", 0), f"{goal.peak} MB", good=peak.mid <= goal.peak)
+    show(
+        f"P8 peak memory: {form}",
+        peak.said(" MB", 0),
+        f"{goal.peak} MB",
+        good=peak.mid <= goal.peak,
+    )
     grown = f"{goal.growth} MB"
-    show(f"P8 growth over 10,000 cases: {form}", growth.said(" MB", 0), grown, good=growth.mid <= goal.growth)
+    show(
+        f"P8 growth over 10,000 cases: {form}",
+        growth.said(" MB", 0),
+        grown,
+        good=growth.mid <= goal.growth,
+    )
 
 
 def wall(bench: Evaluator, count: int, rounds: int) -> None:
-    """Seconds of the clock: a neighbour on the machine only ever adds to them, so each tool's best round counts."""
+    """Seconds of the clock: a neighbour on the machine only ever adds to them, so each tool's best
+    round counts.
+    """
 
     def measure() -> dict[str, float]:
-        took = {peer: bench.once(peer, count, latency=50) for peer in ("floor", *FORMS, *bench.peers)}
+        took = {
+            peer: bench.once(peer, count, latency=50) for peer in ("floor", *FORMS, *bench.peers)
+        }
         in_air = {f"{peer} in air": float(one.most_in_air) for peer, one in took.items()}
         return {f"{peer} wall": one.wall for peer, one in took.items()} | in_air
 
@@ -324,20 +430,30 @@ def wall(bench: Evaluator, count: int, rounds: int) -> None:
         seconds, in_air, goal = got[f"{form} wall"], got[f"{form} in air"].mid, GOALS[form].wall
         ratio = Over(one / least for one in seconds)
         value = f"{min(seconds):.2f} s, {min(ratio):.2f}x (-{max(ratio):.2f})"
-        show(f"P3 wall at 50 ms a reply, 32 in the air: {form}", value, f"{goal}x floor", good=min(ratio) <= goal)
+        show(
+            f"P3 wall at 50 ms a reply, 32 in the air: {form}",
+            value,
+            f"{goal}x floor",
+            good=min(ratio) <= goal,
+        )
         show(f"  calls in the air: {form}", f"{in_air:.0f}", "32", good=in_air >= 32)
 
 
 def concurrency(bench: Evaluator, count: int, rounds: int) -> None:
     def measure() -> dict[str, float]:
         few, many = (
-            (bench.once("files", 2 * count, n, latency=5).cpu - bench.once("files", 10, n, latency=5).cpu)
+            (
+                bench.once("files", 2 * count, n, latency=5).cpu
+                - bench.once("files", 10, n, latency=5).cpu
+            )
             for n in (8, 64)
         )
         return {"ratio": many / few}
 
     ratio = over(rounds, measure)["ratio"]
-    show("P4 CPU of a call, 64 in the air against 8", ratio.said("x"), "1.2x", good=ratio.mid <= 1.2)
+    show(
+        "P4 CPU of a call, 64 in the air against 8", ratio.said("x"), "1.2x", good=ratio.mid <= 1.2
+    )
 
 
 def faults(bench: Evaluator, count: int) -> None:
@@ -348,7 +464,10 @@ def faults(bench: Evaluator, count: int) -> None:
             wrong = sum(n for score, n in found.items() if score not in (None, right))
             told, missing, calls = found[None], count - sum(found.values()), took.calls / count
             name = f"{peer} faults {says}"
-            bench.got |= {f"{name} {what}": Over([n]) for what, n in (("wrong", wrong), ("open", told + missing))}
+            bench.got |= {
+                f"{name} {what}": Over([n])
+                for what, n in (("wrong", wrong), ("open", told + missing))
+            }
             bench.got[f"{name} calls"] = Over([calls])
             if peer in FORMS:
                 value = f"{wrong} wrong {missing} missing {told} open"
@@ -363,7 +482,11 @@ def kill(bench: Evaluator, count: int) -> None:
         bench.server("reset", latency=100)
         process = start(bench.ours(folder, form), folder, folder / "out.json")
         until = time.monotonic() + 60
-        while bench.server("stats")["delivered"] < count // 2 and process.poll() is None and time.monotonic() < until:
+        while (
+            bench.server("stats")["delivered"] < count // 2
+            and process.poll() is None
+            and time.monotonic() < until
+        ):
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -376,7 +499,10 @@ def kill(bench: Evaluator, count: int) -> None:
         value = f"{repeated} ({on_record} kept, {again.calls} asked)"
         show(f"P10 killed half-way, on record asked again: {form}", value, "0", good=repeated == 0)
         show(
-            "  in the air when killed; rows at the end", f"{in_air}; {rows} of {count}", "all rows", good=rows == count
+            "  in the air when killed; rows at the end",
+            f"{in_air}; {rows} of {count}",
+            "all rows",
+            good=rows == count,
         )
 
 
@@ -387,7 +513,12 @@ def cached(bench: Evaluator, count: int) -> None:
             bench.run(bench.ours(one, form), one)
         again, start_only = (bench.run(bench.ours(one, form), one) for one in (folder, small))
         each, goal = (again.cpu - start_only.cpu) / (count - 10) * 1000, GOALS[form].cached
-        show(f"P11 {count} cases on record, calls: {form}", f"{again.calls}", "0", good=again.calls == 0)
+        show(
+            f"P11 {count} cases on record, calls: {form}",
+            f"{again.calls}",
+            "0",
+            good=again.calls == 0,
+        )
         show("  CPU a case", f"{each:.3f} ms", f"{goal} ms", good=each <= goal)
 
 
@@ -395,8 +526,15 @@ QUESTIONS = ("cost", "wall", "concurrency", "faults", "kill", "cached")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=500, help="cases of a run; some questions take ten times as many")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--count",
+        type=int,
+        default=500,
+        help="cases of a run; some questions take ten times as many",
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=QUESTIONS, default=QUESTIONS)
     parser.add_argument("--be", choices=("floor",), help=argparse.SUPPRESS)
@@ -412,8 +550,13 @@ def main() -> None:
         ask(options.only, options.count, options.rounds)
 
 
-def ask(only: list[str], count: int, rounds: int, peers: dict[str, Peer] | None = None) -> Evaluator:
-    with tempfile.TemporaryDirectory(prefix="honestone-bench-") as place, judge_server(Path(place)) as root:
+def ask(
+    only: list[str], count: int, rounds: int, peers: dict[str, Peer] | None = None
+) -> Evaluator:
+    with (
+        tempfile.TemporaryDirectory(prefix="honestone-bench-") as place,
+        judge_server(Path(place)) as root,
+    ):
         bench = Evaluator(Path(place), root, peers)
         for peer in ("floor", *FORMS, *bench.peers):  # warm up
             bench.once(peer, 10)

@@ -1,9 +1,10 @@
-"""The work of the bench done by other programs, each by its own means: run by `bench/compare.py` in the peer's own environment.
+"""The work of the bench done by other programs, each by its own means: run by `bench/compare.py` in
+the peer's own environment.
 
     python peers.py NAME URL FOLDER IN_AIR    # prints a JSON list: a score from 0 to 1, or null, for each text of FOLDER
 
-Every peer is asked for the same: the five criteria, one call a text, so many calls at a time. What it keeps, checks or asks again
-is what it does unless it is set otherwise.
+Every peer is asked for the same: the five criteria, one call a text, so many calls at a time. What
+it keeps, checks or asks again is what it does unless it is set otherwise.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ Score = float | None
 TASK = "What went wrong, and what should be done?"
 
 
-async def each(texts: list[str], in_air: int, judge: Callable[[str], Awaitable[Score]]) -> list[Score]:
+async def each(
+    texts: list[str], in_air: int, judge: Callable[[str], Awaitable[Score]]
+) -> list[Score]:
     """The score of each text; what raises is a text without one."""
     turn = asyncio.Semaphore(in_air)
 
@@ -46,9 +49,14 @@ async def rubric(url: str, texts: list[str], in_air: int) -> list[Score]:
     schema = {"name": "output", "schema": OneShotOutput.model_json_schema()}
 
     async def ask(system_prompt: str, user_prompt: str, **_: Any) -> Any:
-        messages = [{"role": "system", "content": system_prompt}, {"role": "user", "content": user_prompt}]
+        messages = [
+            {"role": "system", "content": system_prompt},
+            {"role": "user", "content": user_prompt},
+        ]
         form = {"type": "json_schema", "json_schema": schema}
-        reply = await client.chat.completions.create(model=MODEL, messages=messages, response_format=form)
+        reply = await client.chat.completions.create(
+            model=MODEL, messages=messages, response_format=form
+        )
         return OneShotOutput.model_validate_json(reply.choices[0].message.content)
 
     wanted = Rubric([Criterion(weight=weight, requirement=words) for _, weight, words in CRITERIA])
@@ -64,12 +72,20 @@ async def autorubric(url: str, texts: list[str], in_air: int) -> list[Score]:
     from autorubric import Criterion, DataItem, LLMConfig, Rubric, RubricDataset, evaluate
     from autorubric.graders import CriterionGrader
 
-    wanted = Rubric([Criterion(weight=weight, requirement=words, name=name) for name, weight, words in CRITERIA])
-    items = [DataItem(submission=text, description=str(number)) for number, text in enumerate(texts)]
-    model = LLMConfig(model=f"openai/{MODEL}", api_base=url, api_key="none", max_parallel_requests=in_air)
+    wanted = Rubric(
+        [Criterion(weight=weight, requirement=words, name=name) for name, weight, words in CRITERIA]
+    )
+    items = [
+        DataItem(submission=text, description=str(number)) for number, text in enumerate(texts)
+    ]
+    model = LLMConfig(
+        model=f"openai/{MODEL}", api_base=url, api_key="none", max_parallel_requests=in_air
+    )
     grader = CriterionGrader(judge_model_config=model, llm_calls="per_item")
     data = RubricDataset(prompt=TASK, rubric=wanted, items=items, name="bench")
-    found = await evaluate(data, grader, show_progress=False, max_concurrent_items=in_air, experiment_name="bench")
+    found = await evaluate(
+        data, grader, show_progress=False, max_concurrent_items=in_air, experiment_name="bench"
+    )
     scores: dict[str, Score] = {}
     for result in found.item_results:
         failed = result.error or getattr(result.report, "error", None)
@@ -84,7 +100,9 @@ async def pydantic_evals(url: str, texts: list[str], in_air: int) -> list[Score]
     from pydantic_evals.evaluators import LLMJudge
 
     model = OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=url, api_key="none"))
-    words = "Meets each of these.\n" + "\n".join(f"{name} (weight {w}): {words}" for name, w, words in CRITERIA)
+    words = "Meets each of these.\n" + "\n".join(
+        f"{name} (weight {w}): {words}" for name, w, words in CRITERIA
+    )
     judge = LLMJudge(rubric=words, model=model, score={"evaluation_name": "score"}, assertion=False)
     cases = [Case(name=str(number), inputs=number) for number in range(len(texts))]
 
@@ -98,7 +116,9 @@ async def pydantic_evals(url: str, texts: list[str], in_air: int) -> list[Score]
     for case in report.cases:
         for failure in case.evaluator_failures:
             print(str(failure.error_message)[:300], file=sys.stderr)
-    scores = {case.name: case.scores["score"].value for case in report.cases if "score" in case.scores}
+    scores = {
+        case.name: case.scores["score"].value for case in report.cases if "score" in case.scores
+    }
     return [scores.get(str(number)) for number in range(len(texts))]
 
 

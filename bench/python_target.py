@@ -1,9 +1,11 @@
-"""What a trivial Python target costs beside calling the function through a bare pool of processes: 1,000 cases, 8 at a time.
+"""What a trivial Python target costs beside calling the function through a bare pool of processes:
+1,000 cases, 8 at a time.
 
     make bench-python                    # or: python bench/python_target.py [CASES]
 
-Processor time of this process and of its children, of each side in a process of its own. Starting is left out: what N + 8 calls
-cost more than 8. The ratio is taken inside a round, and the median of three rounds is shown.
+Processor time of this process and of its children, of each side in a process of its own. Starting
+is left out: what N + 8 calls cost more than 8. The ratio is taken inside a round, and the median of
+three rounds is shown.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def ours(folder: Path, count: int) -> None:
 
         async def work() -> None:
             for number in waiting:
-                output = await target.run(Task(messages=(Message("user", f"question {number}"),), case=f"c{number}"))
+                output = await target.run(
+                    Task(messages=(Message("user", f"question {number}"),), case=f"c{number}")
+                )
                 assert output.error is None, output.error
 
         await asyncio.gather(*(work() for _ in range(AT_ONCE)))
@@ -57,7 +61,10 @@ def ours(folder: Path, count: int) -> None:
 
 def whole(folder: Path, count: int) -> None:
     """The command, with a check for each case."""
-    cases = [{"id": f"c{n}", "input": f"question {n}", "checks": [{"min-words": 1}]} for n in range(count)]
+    cases = [
+        {"id": f"c{n}", "input": f"question {n}", "checks": [{"min-words": 1}]}
+        for n in range(count)
+    ]
     (folder / "suite.json").write_text(json.dumps({"suite": 1, "cases": cases}))
     command = [
         sys.executable,
@@ -70,7 +77,9 @@ def whole(folder: Path, count: int) -> None:
         "--fresh",
         "-q",
     ]
-    subprocess.run([*command, "--concurrency", str(AT_ONCE)], cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(
+        [*command, "--concurrency", str(AT_ONCE)], cwd=folder, stdout=subprocess.DEVNULL, check=True
+    )
 
 
 SIDES: dict[str, Callable[[Path, int], None]] = {"bare": bare, "ours": ours, "whole": whole}
@@ -101,7 +110,9 @@ def main() -> None:
     print(
         f"{count:,} cases, {AT_ONCE} at a time: bare pool {bare:.2f} ms a case, ours {ours:.2f} ms = {ratio:.1f}x (goal 3x)"
     )
-    print(f"  a case of `honestone eval`, with its check, record and report: {whole:.2f} ms (goal 15 ms)")
+    print(
+        f"  a case of `honestone eval`, with its check, record and report: {whole:.2f} ms (goal 15 ms)"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Speed, as ratios inside one run: `make bench`. CPU seconds of whole processes, medians of several rounds.
+"""Speed, as ratios inside one run: `make bench`. CPU seconds of whole processes, medians of several
+rounds.
 
     help, check, show    CPU of `--help`, `rubric check`, a cached `show` beside a bare interpreter
     corpus               10,000 small files x 20 text checks beside a loop that reads and matches and stores nothing;
@@ -57,10 +58,17 @@ def checks() -> list[tuple[str, str]]:
 def rubric() -> str:
     lines = ["rubric: 1", "title: Words", "threshold: 50", "floor: 0", "criteria:"]
     for number in range(4):
-        lines += [f"  - id: c{number}", f"    requirement: Words {number}", "    weight: 25", "    items:"]
+        lines += [
+            f"  - id: c{number}",
+            f"    requirement: Words {number}",
+            "    weight: 25",
+            "    items:",
+        ]
         for kind, value in checks()[number * 5 : number * 5 + 5]:
             check = json.dumps({kind: value})
-            lines.append(f"      - {{id: {kind}-{len(lines)}, requirement: says it, check: {check}}}")
+            lines.append(
+                f"      - {{id: {kind}-{len(lines)}, requirement: says it, check: {check}}}"
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -82,7 +90,9 @@ def cpu(argv: list[str], cwd: Path) -> tuple[float, float]:
     """CPU seconds and peak MB of one process, its output thrown away."""
     started = time.monotonic()
     with open(os.devnull, "wb") as nowhere:
-        child = subprocess.Popen(argv, cwd=cwd, stdout=nowhere, stderr=nowhere, env={**os.environ, "NO_COLOR": "1"})
+        child = subprocess.Popen(
+            argv, cwd=cwd, stdout=nowhere, stderr=nowhere, env={**os.environ, "NO_COLOR": "1"}
+        )
         _, status, usage = os.wait4(child.pid, 0)
     if os.waitstatus_to_exitcode(status) not in (0, 1):
         raise SystemExit(
@@ -95,7 +105,12 @@ def cpu(argv: list[str], cwd: Path) -> tuple[float, float]:
 def start_up(honestone: str, work: Path, rounds: int) -> None:
     (work / "a.md").write_text("alpha beta\n")
     (work / "rubric.yaml").write_text(rubric())
-    subprocess.run([honestone, "eval", "a.md", "--rubric", "rubric.yaml"], cwd=work, capture_output=True, check=False)
+    subprocess.run(
+        [honestone, "eval", "a.md", "--rubric", "rubric.yaml"],
+        cwd=work,
+        capture_output=True,
+        check=False,
+    )
     commands = {("--help",): 0.07, ("rubric", "check", "rubric.yaml"): 0.15, ("show",): 0.15}
     bare = over(rounds, lambda: {"bare": cpu([sys.executable, "-c", "pass"], work)[0]})["bare"]
     show("bare interpreter", bare.said(" s CPU", 3), "", good=True)
@@ -103,7 +118,10 @@ def start_up(honestone: str, work: Path, rounds: int) -> None:
         cpu([honestone, *args], work)
         took = over(rounds, lambda args=args: {"it": cpu([honestone, *args], work)[0]})["it"]  # type: ignore[misc]
         show(f"P5 {' '.join(args[:2])}", took.said(" s CPU", 3), f"{goal} s", good=took.mid <= goal)
-    items = [{"id": f"i{n}", "requirement": f"Says {WORDS[n % 20]} {n} in words of its own."} for n in range(5000)]
+    items = [
+        {"id": f"i{n}", "requirement": f"Says {WORDS[n % 20]} {n} in words of its own."}
+        for n in range(5000)
+    ]
     (work / "many.json").write_text(json.dumps({"rubric": 1, "criteria": items}))
     took = over(3, lambda: {"it": cpu([honestone, "rubric", "check", "many.json"], work)[0]})["it"]
     show("rubric check, 5,000 items", took.said(" s CPU"), "1.5 s", good=took.mid <= 1.5)
@@ -123,22 +141,36 @@ def corpus(honestone: str, work: Path, count: int, rounds: int) -> None:
     for _ in range(rounds):
         shutil.rmtree(work / ".honestone", ignore_errors=True)
         command = [honestone, "eval", "--rubric", "rubric.yaml", "-q"]
-        # What both cost on a twentieth is taken off, so that start-up does not count as work on files.
-        loop = cpu([sys.executable, "-c", bare_code], work)[0] - cpu([sys.executable, "-c", few_code], work)[0]
+        # What both cost on a twentieth is taken off, so that start-up does not count as work on
+        # files.
+        loop = (
+            cpu([sys.executable, "-c", bare_code], work)[0]
+            - cpu([sys.executable, "-c", few_code], work)[0]
+        )
         small, small_mb = cpu([*command, *few], work)
         first, first_mb = cpu([*command, *names], work)
         again_small, _ = cpu([*command, *few], work)
         again, _ = cpu([*command, *names], work)
         files = len(names) - len(few)
         rows.append(
-            ((first - small) / loop, (first - small) / files, (again - again_small) / files, first_mb - small_mb)
+            (
+                (first - small) / loop,
+                (first - small) / files,
+                (again - again_small) / files,
+                first_mb - small_mb,
+            )
         )
     ratio, per_file, again_ms, grown = (Over(column) for column in zip(*rows, strict=True))
     value = f"{per_file.mid * 1000:.3f} ms a file, {ratio.said('x')}"
     show(f"{count} files, 20 text checks", value, "2.0x the bare loop", good=ratio.mid <= 2)
     again_ms = Over(1000 * one for one in again_ms)
     show("the same again", again_ms.said(" ms a file", 3), "0.05 ms", good=again_ms.mid <= 0.05)
-    show("P8 peak grows by, text checks on those files", grown.said(" MB", 0), "20 MB", good=grown.mid <= 20)
+    show(
+        "P8 peak grows by, text checks on those files",
+        grown.said(" MB", 0),
+        "20 MB",
+        good=grown.mid <= 20,
+    )
 
 
 def install(root: Path, work: Path) -> None:
@@ -146,15 +178,23 @@ def install(root: Path, work: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     subprocess.run([str(venv / "bin/pip"), "install", "-q", str(root)], check=True)
     listed = subprocess.run(
-        [str(venv / "bin/pip"), "list", "--format", "json"], capture_output=True, text=True, check=True
+        [str(venv / "bin/pip"), "list", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    packages = [p["name"] for p in json.loads(listed.stdout) if p["name"] not in ("pip", "setuptools")]
+    packages = [
+        p["name"] for p in json.loads(listed.stdout) if p["name"] not in ("pip", "setuptools")
+    ]
     site = next((venv / "lib").glob("python*/site-packages"))
     ours = [p for p in site.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     ours = [
         p
         for p in ours
-        if not p.relative_to(site).parts[0].lower().startswith(("pip", "setuptools", "pkg_resources", "_distutils"))
+        if not p.relative_to(site)
+        .parts[0]
+        .lower()
+        .startswith(("pip", "setuptools", "pkg_resources", "_distutils"))
     ]
     size = sum(path.stat().st_size for path in ours) / 1e6
     good = len(packages) <= 24 and size <= 35
@@ -162,17 +202,23 @@ def install(root: Path, work: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--install", action="store_true", help="also install into a fresh environment and count")
+    parser.add_argument(
+        "--install", action="store_true", help="also install into a fresh environment and count"
+    )
     options = parser.parse_args()
     ask(options.files, options.rounds, install_too=options.install)
 
 
 def ask(files: int, rounds: int, *, install_too: bool) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    honestone = shutil.which("honestone", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    honestone = shutil.which(
+        "honestone", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    )
     if honestone is None:
         raise SystemExit("honestone is not installed beside this Python")
     with tempfile.TemporaryDirectory() as folder:

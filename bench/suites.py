@@ -1,11 +1,13 @@
-"""What a suite of text checks costs from the command's start to its written report: `make bench-suites`.
+"""What a suite of text checks costs from the command's start to its written report: `make
+bench-suites`.
 
     python bench/suites.py [CASES]       # 10,000 without
 
-The same texts and checks as a suite of recorded outputs (`eval suite.json --json`) and as files (`eval FILES --json`), beside a
-bare loop that reads, matches and stores nothing; the same again with everything on record; then the reports of the suite's run
-by `show`. A tenth of the cases is measured too, so that starting up is out of the figures of a case, and growth is seen.
-Processor time of whole processes; ratios are taken inside one run.
+The same texts and checks as a suite of recorded outputs (`eval suite.json --json`) and as files
+(`eval FILES --json`), beside a bare loop that reads, matches and stores nothing; the same again
+with everything on record; then the reports of the suite's run by `show`. A tenth of the cases is
+measured too, so that starting up is out of the figures of a case, and growth is seen. Processor
+time of whole processes; ratios are taken inside one run.
 """
 
 from __future__ import annotations
@@ -48,11 +50,15 @@ class Took(NamedTuple):
 def took(command: list[str], folder: Path) -> Took:
     """Processor seconds, peak memory and megabytes written of a finished process."""
     with open(folder / "out", "wb") as out, open(folder / "err", "wb") as err:
-        process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=err, env={**os.environ, "NO_COLOR": "1"})
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=out, stderr=err, env={**os.environ, "NO_COLOR": "1"}
+        )
         _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
-        raise SystemExit(f"{command[:4]} ended with {process.returncode}: {(folder / 'err').read_text()[-2000:]}")
+        raise SystemExit(
+            f"{command[:4]} ended with {process.returncode}: {(folder / 'err').read_text()[-2000:]}"
+        )
     written = (folder / "out").stat().st_size / 1e6
     return Took(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, written)
 
@@ -65,10 +71,20 @@ def make(folder: Path, count: int) -> Path:
     """The same cases as a suite and as files."""
     (folder / "texts").mkdir(parents=True)
     (folder / "rubric.json").write_text(
-        json.dumps({"rubric": 1, "criteria": [{"id": f"c{n}", "check": check} for n, check in enumerate(CHECKS)]})
+        json.dumps(
+            {
+                "rubric": 1,
+                "criteria": [{"id": f"c{n}", "check": check} for n, check in enumerate(CHECKS)],
+            }
+        )
     )
     cases = [{"id": f"case-{number:06}", "input": f"Question {number}"} for number in range(count)]
-    suite = {"suite": 1, "target": "record:outputs.jsonl", "rubric": {"file": "rubric.json"}, "cases": cases}
+    suite = {
+        "suite": 1,
+        "target": "record:outputs.jsonl",
+        "rubric": {"file": "rubric.json"},
+        "cases": cases,
+    }
     (folder / "suite.json").write_text(json.dumps(suite))
     with open(folder / "outputs.jsonl", "w", encoding="utf-8") as outputs:
         for number, case in enumerate(cases):
@@ -84,7 +100,9 @@ def main(count: int = 10_000) -> None:
         more = count - count // 10
 
         def both(command: list[str]) -> tuple[float, float, float]:
-            """Milliseconds a case, megabytes that 10,000 more cases add to the peak, megabytes written."""
+            """Milliseconds a case, megabytes that 10,000 more cases add to the peak, megabytes
+            written.
+            """
             small, large = took(command, few), took(command, many)
             growth = (large.megabytes - small.megabytes) / more * 10_000
             return (large.cpu - small.cpu) / more * 1000, growth, large.written
@@ -95,7 +113,12 @@ def main(count: int = 10_000) -> None:
             what = "suite.json" if form == "suite" else "texts/* --rubric rubric.json"
             command = ["sh", "-c", f'exec "$0" eval {what} --json -q', honestone]
             each, grown, written = both(command)
-            show(f"eval --json: {form}", f"{each:.3f} ms, {each / bare:.1f}x; {written:.1f} MB written", "", good=True)
+            show(
+                f"eval --json: {form}",
+                f"{each:.3f} ms, {each / bare:.1f}x; {written:.1f} MB written",
+                "",
+                good=True,
+            )
             show(
                 f"P8 peak grows by, 10,000 cases: {form}",
                 f"{grown:.0f} MB",
@@ -103,7 +126,12 @@ def main(count: int = 10_000) -> None:
                 good=grown <= grown_goal,
             )
             again = both(command)[0]
-            show(f"P11 the same again: {form}", f"{again:.3f} ms a case", f"{again_goal} ms", good=again <= again_goal)
+            show(
+                f"P11 the same again: {form}",
+                f"{again:.3f} ms a case",
+                f"{again_goal} ms",
+                good=again <= again_goal,
+            )
             if form == "suite":
                 for format, most in FORMATS.items():
                     each, grown, written = both([honestone, "show", "--format", format])
@@ -117,14 +145,24 @@ def largest(home: Path, honestone: str, count: int) -> None:
     """A suite in one JSON file: ten times as many cases, of 0.9 kB each."""
     folder = home / "largest"
     folder.mkdir()
-    cases = [{"id": f"case-{n:06}", "input": text_of(n), "checks": [{"contains": WORDS[n % 10]}]} for n in range(count)]
+    cases = [
+        {"id": f"case-{n:06}", "input": text_of(n), "checks": [{"contains": WORDS[n % 10]}]}
+        for n in range(count)
+    ]
     suite = folder / "suite.json"
     suite.write_text(json.dumps({"suite": 1, "target": "record:outputs.jsonl", "cases": cases}))
-    (folder / "outputs.jsonl").write_text("".join(json.dumps({"id": c["id"], "output": "alpha"}) + "\n" for c in cases))
+    (folder / "outputs.jsonl").write_text(
+        "".join(json.dumps({"id": c["id"], "output": "alpha"}) + "\n" for c in cases)
+    )
     size = suite.stat().st_size / 1e6
     read = took([honestone, "suite", "check", "suite.json"], folder)
     value = f"{count} cases, {size:.0f} MB: {read.cpu:.1f} s CPU, {read.megabytes:.0f} MB"
-    show("P15 largest suite file: suite check", value, "100 MB, 100,000 cases", good=count >= 100_000 and size <= 100)
+    show(
+        "P15 largest suite file: suite check",
+        value,
+        "100 MB, 100,000 cases",
+        good=count >= 100_000 and size <= 100,
+    )
 
 
 if __name__ == "__main__":

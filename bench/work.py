@@ -1,4 +1,6 @@
-"""What every tool in the benches is given: texts, and the criteria they are judged by. Standard library only."""
+"""What every tool in the benches is given: texts, and the criteria they are judged by. Standard
+library only.
+"""
 
 from __future__ import annotations
 

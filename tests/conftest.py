@@ -18,10 +18,12 @@ settings.register_profile("fixed", **_UNTIMED, derandomize=True)
 settings.register_profile("deep", **_UNTIMED, max_examples=400, print_blob=True)
 settings.load_profile(os.environ.get("HONESTONE_TEST_PROFILE", "fixed"))
 
-# What a shell starts in the background ignores Ctrl-C, and so would every command that the tests start.
+# What a shell starts in the background ignores Ctrl-C, and so would every command that the tests
+# start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What an account keeps for itself (keys of stores, trust) is the tests' own: in processes that get no home of theirs, too.
+# What an account keeps for itself (keys of stores, trust) is the tests' own: in processes that get
+# no home of theirs, too.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="honestone-tests-state-")
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)

@@ -35,7 +35,9 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_a_text_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text meets one of two checks: half the marks, exactly at the bar; nothing is written anywhere."""
+    """A text meets one of two checks: half the marks, exactly at the bar; nothing is written
+    anywhere.
+    """
     monkeypatch.chdir(tmp_path)
     found = honestone.evaluate("hello there", honestone.parse_rubric(WORDS))
     assert found.passed
@@ -78,7 +80,9 @@ def test_replies_are_kept_where_the_caller_says(tmp_path: Path) -> None:
     """With a store, the second look at the same bytes costs no call."""
     first, second = ScriptedJudge(False, id="friend"), ScriptedJudge(False, id="friend")
     for judge in (first, second):
-        found = honestone.evaluate("word", honestone.parse_rubric(JUDGED), judges=[judge], store=tmp_path)
+        found = honestone.evaluate(
+            "word", honestone.parse_rubric(JUDGED), judges=[judge], store=tmp_path
+        )
         assert not found.passed
     assert (first.calls, second.calls) == (1, 0)
 
@@ -100,14 +104,18 @@ def test_a_suite_is_run(within: bool, tmp_path: Path, monkeypatch: pytest.Monkey
     async def notebook() -> dict[str, Any]:
         return honestone.run_suite("suite.yaml", target="cmd:cat")
 
-    report = asyncio.run(notebook()) if within else honestone.run_suite("suite.yaml", target="cmd:cat")
+    report = (
+        asyncio.run(notebook()) if within else honestone.run_suite("suite.yaml", target="cmd:cat")
+    )
     assert [case["status"] for case in report["cases"]] == ["passed", "failed"]
     assert (report["verdict"], report["pass_rate"]) == ("fail", 0.5)
     with pytest.raises(honestone.UsageError):
         honestone.run_suite("suite.yaml")
 
 
-def test_an_output_is_held_against_a_rubric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_output_is_held_against_a_rubric(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It passes, fails with the reason, or could not be judged: three different ends."""
     monkeypatch.chdir(tmp_path)
     words, judged = honestone.parse_rubric(WORDS), honestone.parse_rubric(JUDGED)
@@ -138,7 +146,9 @@ print(json.dumps({"verdicts": [{"criterion": c["id"], "item": i["id"], "answer":
 def test_every_door_has_the_same_contract(
     words: tuple[str, ...], options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same file, rubric, judge and options have one contract id from `eval`, from `rubric lock` and from Python."""
+    """The same file, rubric, judge and options have one contract id from `eval`, from `rubric lock`
+    and from Python.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "judge.py").write_text(JUDGE)
     (tmp_path / "r.yaml").write_text(JUDGED)
@@ -147,15 +157,22 @@ def test_every_door_has_the_same_contract(
 
     def run(*command: str) -> dict[str, Any]:
         argv = [sys.executable, "-m", "honestone", *command, "--judge", judge, *words, "--json"]
-        return dict(json.loads(subprocess.run(argv, capture_output=True, text=True, check=False).stdout))
+        return dict(
+            json.loads(subprocess.run(argv, capture_output=True, text=True, check=False).stdout)
+        )
 
-    ids = {run("eval", "a.md", "--rubric", "r.yaml")["contract"], run("rubric", "lock", "r.yaml")["contract"]}
+    ids = {
+        run("eval", "a.md", "--rubric", "r.yaml")["contract"],
+        run("rubric", "lock", "r.yaml")["contract"],
+    }
     found = honestone.evaluate(Path("a.md"), Path("r.yaml"), judges=[judge], **options)
     assert {found.document["contract"]} == ids
 
 
 def test_folder_and_store_are_the_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relative paths start in `folder`, the store is relative to it, and a path is shown as it was written."""
+    """Relative paths start in `folder`, the store is relative to it, and a path is shown as it was
+    written.
+    """
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "a.md").write_text("hello")
     (tmp_path / "work" / "r.yaml").write_text(WORDS)
@@ -166,7 +183,9 @@ def test_folder_and_store_are_the_callers(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_what_no_command_would_take_is_refused() -> None:
-    """A value out of range and an object that is not a judge are usage errors; an unknown option is a TypeError."""
+    """A value out of range and an object that is not a judge are usage errors; an unknown option is
+    a TypeError.
+    """
     rubric = honestone.parse_rubric(JUDGED)
     with pytest.raises(honestone.UsageError, match="combine"):
         honestone.evaluate("word", rubric, judges=["mock"], combine="most")
@@ -196,7 +215,9 @@ def test_what_no_command_would_take_is_refused() -> None:
 def test_an_unknown_option_names_the_nearest(name: str, option: str, near: str | None) -> None:
     """In the words of Python, with the function that was called, also where it is awaited."""
     hint = f"; did you mean `{near}`?" if near else ""
-    forms = [name, f"a{name}"] if name in ("evaluate", "run_suite", "improve", "compare") else [name]
+    forms = (
+        [name, f"a{name}"] if name in ("evaluate", "run_suite", "improve", "compare") else [name]
+    )
     for form in forms:
         with pytest.raises(TypeError) as found:
             asyncio.run(getattr(honestone, form)("a", "b", **{option: 1}))

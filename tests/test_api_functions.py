@@ -1,4 +1,6 @@
-"""Functions, texts and values in Python: what is given in place of names and files, and what comes back."""
+"""Functions, texts and values in Python: what is given in place of names and files, and what comes
+back.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ def statuses(result: honestone.SuiteResult) -> dict[str, str]:
     return {case.id: case.status for case in result.cases}
 
 
-# ------------------------------------------------------------------------------------------------------------- judges
+# -------------------------------------------------------------------------------------------------------------
+# judges
 
 
 async def _awaits(request: dict[str, Any]) -> dict[str, Any]:
@@ -113,7 +116,9 @@ def test_a_judge_that_fails_abstains(judge: Any, why: str) -> None:
 
 
 def test_two_functions_of_one_name_are_two_voters(here: Path) -> None:
-    """And one given twice is a second look; nothing is answered from the record of another, nor of an earlier call."""
+    """And one given twice is a second look; nothing is answered from the record of another, nor of
+    an earlier call.
+    """
     calls: list[str] = []
 
     def make(word: str) -> Any:
@@ -146,9 +151,15 @@ def test_a_function_may_have_any_name(here: Path) -> None:
     assert honestone.evaluate("x", JUDGED, judges=[check]).passed
     for target in (mock, identity):
         found = honestone.run_suite(SUITE["cases"][:1], target=target)  # type: ignore[index]
-        assert isinstance(found, honestone.SuiteResult) and found.passed and not found.record.started.mock
+        assert (
+            isinstance(found, honestone.SuiteResult)
+            and found.passed
+            and not found.record.started.mock
+        )
     mock.__qualname__ = "\x1b[31m<script>"
-    assert "\x1b" not in json.dumps(honestone.run_suite(SUITE, target=mock).to_dict(), ensure_ascii=False)
+    assert "\x1b" not in json.dumps(
+        honestone.run_suite(SUITE, target=mock).to_dict(), ensure_ascii=False
+    )
 
 
 def test_a_witness_is_another_function(here: Path) -> None:
@@ -156,16 +167,27 @@ def test_a_witness_is_another_function(here: Path) -> None:
     (here / "a.md").write_text("alpha\n")
     alpha, other = says("alpha"), says("alpha")
     with pytest.raises(honestone.UsageError, match="held-out"):
-        honestone.improve(Path("a.md"), JUDGED, judges=[alpha], holdouts=[alpha], worker=lambda path, brief: None)
-    found = honestone.improve(Path("a.md"), JUDGED, judges=[alpha], holdouts=[other], worker=lambda path, brief: None)
-    assert found.passed and found.to_dict()["usage"]["judge_calls"] == 2, "the answer of one is not that of the other"
+        honestone.improve(
+            Path("a.md"), JUDGED, judges=[alpha], holdouts=[alpha], worker=lambda path, brief: None
+        )
+    found = honestone.improve(
+        Path("a.md"), JUDGED, judges=[alpha], holdouts=[other], worker=lambda path, brief: None
+    )
+    assert found.passed and found.to_dict()["usage"]["judge_calls"] == 2, (
+        "the answer of one is not that of the other"
+    )
     says_no = honestone.improve(
-        Path("a.md"), JUDGED, judges=[alpha], holdouts=[says("beta")], worker=lambda path, brief: None
+        Path("a.md"),
+        JUDGED,
+        judges=[alpha],
+        holdouts=[says("beta")],
+        worker=lambda path, brief: None,
     )
     assert not says_no.passed
 
 
-# ------------------------------------------------------------------------------------------------------------ targets
+# ------------------------------------------------------------------------------------------------------------
+# targets
 
 
 def test_a_function_is_a_target() -> None:
@@ -197,13 +219,19 @@ def _may(text: str, artifact: Path | None = None) -> str:
     return "none" if artifact is None else artifact.read_text()
 
 
-@pytest.mark.parametrize("target", [_by_name, _second, _may, lambda text, artifact: artifact.read_text()])
+@pytest.mark.parametrize(
+    "target", [_by_name, _second, _may, lambda text, artifact: artifact.read_text()]
+)
 def test_the_artifact_is_a_private_copy(target: Any, here: Path) -> None:
-    """A parameter `artifact`, or a second one that must be given, gets its path; what is done to it stays there."""
+    """A parameter `artifact`, or a second one that must be given, gets its path; what is done to it
+    stays there.
+    """
     found = honestone.run_suite(SUITE, target=target, artifact=Path("README.md"))
     assert statuses(found) == {"x": "passed", "y": "passed"}
     assert (here / "README.md").read_text() == "alpha in a file\n"
-    assert honestone.run_suite(SUITE, target=target, artifact=honestone.Text("alpha, a text")).passed
+    assert honestone.run_suite(
+        SUITE, target=target, artifact=honestone.Text("alpha, a text")
+    ).passed
     without = honestone.run_suite(SUITE, target=target)
     assert without.cases[0].output == "none" or "given none" in (without.cases[0].error or "")
 
@@ -227,7 +255,8 @@ def test_a_function_answers_one_artifact_too() -> None:
     assert honestone.evaluate("a", CODE, target=lambda text: 1 / 0).verdict == "inconclusive"
 
 
-# ------------------------------------------------------------------------------------------------------------ workers
+# ------------------------------------------------------------------------------------------------------------
+# workers
 
 
 def _edits(path: Path, brief: str) -> None:
@@ -268,7 +297,8 @@ def test_a_worker_that_fails_is_said(worker: Any, why: str, here: Path) -> None:
     assert (here / "a.md").read_text() == "start\n"
 
 
-# ---------------------------------------------------------------------------------------------------- texts and files
+# ----------------------------------------------------------------------------------------------------
+# texts and files
 
 
 @pytest.mark.parametrize("call", [honestone.evaluate, honestone.assert_passes])
@@ -276,7 +306,9 @@ def test_a_text_that_names_a_file_is_refused(call: Any) -> None:
     """With both ways to say which is meant."""
     with pytest.raises(honestone.UsageError, match="README") as caught:
         call("README.md", CODE)
-    assert "Path('README.md')" in (caught.value.hint or "") and "Text('README.md')" in (caught.value.hint or "")
+    assert "Path('README.md')" in (caught.value.hint or "") and "Text('README.md')" in (
+        caught.value.hint or ""
+    )
     assert not honestone.evaluate(honestone.Text("README.md"), CODE).passed
     assert honestone.evaluate(Path("README.md"), CODE).passed
 
@@ -286,7 +318,9 @@ def test_a_text_that_names_a_file_is_refused(call: Any) -> None:
 def test_any_other_text_is_a_text(text: str) -> None:
     """Whatever is in it: it is judged as it is, or refused where it cannot be a text."""
     try:
-        found = honestone.evaluate(honestone.Text(text), {"criteria": [{"id": "a", "check": {"equals": text}}]})
+        found = honestone.evaluate(
+            honestone.Text(text), {"criteria": [{"id": "a", "check": {"equals": text}}]}
+        )
     except HonestoneError:
         return
     assert found.path == "text"
@@ -307,13 +341,18 @@ def test_any_other_text_is_a_text(text: str) -> None:
 def test_a_rubric_is_a_value_a_text_or_a_file(rubric: Any, here: Path) -> None:
     """A text is the name of a file, else YAML."""
     (here / "rub.yaml").write_text("criteria: [{id: a, check: {contains: alpha}}]\n")
-    assert honestone.evaluate("alpha", rubric).passed and not honestone.evaluate("beta", rubric).passed
+    assert (
+        honestone.evaluate("alpha", rubric).passed and not honestone.evaluate("beta", rubric).passed
+    )
 
 
 @pytest.mark.parametrize(
     ("given", "place"),
     [
-        ({"suite": 1, "cases": [{"id": "a", "inputs": "x", "checks": [{"contains": "a"}]}]}, "suite['cases'][0]"),
+        (
+            {"suite": 1, "cases": [{"id": "a", "inputs": "x", "checks": [{"contains": "a"}]}]},
+            "suite['cases'][0]",
+        ),
         ([{"id": "a", "checks": [{"contians": "a"}]}], "suite['cases'][0]['checks'][0]"),
         ([{"id": "a", "input": "b", "checks": [{"contains": "a"}]}] * 2, "suite['cases'][1]['id']"),
         ([{"id": {1, 2}}], "a value of the type set"),
@@ -364,15 +403,26 @@ class _NoType:
         (lambda: honestone.run_suite(5, target="identity"), "suite"),
         (lambda: honestone.run_suite(SUITE, target="identity", cases=[5]), "cases"),
         (lambda: honestone.run_suite(SUITE, target="identity", artifact=5), "artifact"),
-        (lambda: honestone.run_suite(SUITE, target="identity", min_pass_rate="all"), "min_pass_rate"),
+        (
+            lambda: honestone.run_suite(SUITE, target="identity", min_pass_rate="all"),
+            "min_pass_rate",
+        ),
         (lambda: honestone.improve(Path("README.md"), CODE, worker=5), "worker"),
         (lambda: honestone.improve(honestone.Text("x"), CODE, worker="fix"), "artifact"),
-        (lambda: honestone.improve(Path("README.md"), CODE, holdouts=[5], worker="fix"), "holdouts"),
+        (
+            lambda: honestone.improve(Path("README.md"), CODE, holdouts=[5], worker="fix"),
+            "holdouts",
+        ),
         (lambda: honestone.compare(5, "last"), "a"),
         (lambda: honestone.assert_passes("x", CODE, judge=5), "judge"),
         (lambda: honestone.evaluate("x", CODE, nonsense=5), "nonsense"),
         (lambda: honestone.step(Path("README.md"), Path("r.yaml"), rounds="many"), "rounds"),
-        (lambda: honestone.run_stages(Path("s"), task_suite=Path("t"), worker=lambda path, brief: None), "worker"),
+        (
+            lambda: honestone.run_stages(
+                Path("s"), task_suite=Path("t"), worker=lambda path, brief: None
+            ),
+            "worker",
+        ),
     ],
 )
 def test_a_wrong_type_is_said(call: Callable[[], object], name: str) -> None:
@@ -381,7 +431,8 @@ def test_a_wrong_type_is_said(call: Callable[[], object], name: str) -> None:
         call()
 
 
-# ------------------------------------------------------------------------------------------------------------ results
+# ------------------------------------------------------------------------------------------------------------
+# results
 
 
 def test_results_are_frozen_and_short() -> None:
@@ -403,10 +454,17 @@ def test_results_are_frozen_and_short() -> None:
 
 def test_several_targets_are_a_table() -> None:
     """A column each, also where their names are equal; in a frame a row for every cell."""
-    found = honestone.run_suite(SUITE, target=[lambda text: text, lambda text: "alpha <b>"], pick=True)
+    found = honestone.run_suite(
+        SUITE, target=[lambda text: text, lambda text: "alpha <b>"], pick=True
+    )
     assert isinstance(found, honestone.TableResult) and found["schema"] == "honestone.table/1"
-    assert [column.verdict for column in found.columns] == ["fail", "pass"] and found.verdict == "pass"
-    assert found.pick == found.columns[1].name and len({column.name for column in found.columns}) == 2
+    assert [column.verdict for column in found.columns] == [
+        "fail",
+        "pass",
+    ] and found.verdict == "pass"
+    assert (
+        found.pick == found.columns[1].name and len({column.name for column in found.columns}) == 2
+    )
     assert [row[2] for row in found.rows] == ["passed", "passed", "failed", "passed"]
     assert len(repr(found)) < 200 and "&lt;b&gt;" in found._repr_html_()
     one = honestone.run_suite(SUITE, target=[lambda text: text], artifact=[Path("README.md")])
@@ -418,8 +476,15 @@ def test_a_notebook_shows_a_table_with_nothing_alive_in_it() -> None:
     """A fragment, with input that tries to be more."""
     evil = "<script>alert(1)</script> \x1b[31m"
     cases = [{"id": "<b>x</b>", "input": evil, "checks": [{"contains": "alpha"}]}]
-    shown = honestone.run_suite({"suite": 1, "title": evil, "cases": cases}, target=lambda text: text)._repr_html_()
-    assert "&lt;script" in shown and "<script" not in shown and "<b>x" not in shown and "\x1b" not in shown
+    shown = honestone.run_suite(
+        {"suite": 1, "title": evil, "cases": cases}, target=lambda text: text
+    )._repr_html_()
+    assert (
+        "&lt;script" in shown
+        and "<script" not in shown
+        and "<b>x" not in shown
+        and "\x1b" not in shown
+    )
     assert "<html" not in shown and "<td" in shown
 
 
@@ -430,16 +495,25 @@ def test_the_table_says_why() -> None:
     assert found.heads[-1] == "reason" and reasons["x"] == ""
     assert reasons["y"] == "it returned int, not a text" and reasons["y"] in found._repr_html_()
     cells = honestone.run_suite(SUITE, target=[lambda text: text, lambda text: None])
-    assert {row[-1] for row in cells.rows if row[2] == "target-error"} == {"it returned NoneType, not a text"}
+    assert {row[-1] for row in cells.rows if row[2] == "target-error"} == {
+        "it returned NoneType, not a text"
+    }
     assert all(row[-1] for row in cells.rows if row[2] != "passed")
 
 
 def test_a_frame_goes_in_and_comes_out() -> None:
     """Rows are cases, and empty cells are left out; pandas is loaded by its user alone."""
     pandas = pytest.importorskip("pandas")
-    more = {"input": "{{ word }} {{ number }}", "checks": [{"equals": "alpha 7"}], "word": "alpha", "number": 7}
+    more = {
+        "input": "{{ word }} {{ number }}",
+        "checks": [{"equals": "alpha 7"}],
+        "word": "alpha",
+        "number": 7,
+    }
     rows = [*SUITE["cases"], {"id": "z", "tags": "a, b", "reference": "r", **more}]  # type: ignore[misc]
-    found = honestone.run_suite(pandas.DataFrame(rows).astype({"number": "Int64"}), target=lambda text: text)
+    found = honestone.run_suite(
+        pandas.DataFrame(rows).astype({"number": "Int64"}), target=lambda text: text
+    )
     frame = found.to_frame()
     assert list(frame.columns) == ["case", "status", "score", "output", "reason"]
     assert list(frame["status"]) == ["passed", "failed", "passed"]
@@ -450,16 +524,21 @@ def test_it_offers_what_there_is() -> None:
     """Tab shows the public names alone, and importing loads neither pandas nor our own parts."""
     names = {name for name in dir(honestone) if not name.startswith("_")}
     assert names == set(honestone.__all__)
-    code = "import sys, honestone; dir(honestone); honestone.aevaluate; print('pandas' in sys.modules)"
+    code = (
+        "import sys, honestone; dir(honestone); honestone.aevaluate; print('pandas' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
-# ---------------------------------------------------------------------------------------------------- a running loop
+# ----------------------------------------------------------------------------------------------------
+# a running loop
 
 
 def test_the_awaited_forms_leave_the_loop_free(here: Path) -> None:
-    """Functions that block are in threads, and coroutines run where their clients are: in the caller's own loop."""
+    """Functions that block are in threads, and coroutines run where their clients are: in the
+    caller's own loop.
+    """
     (here / "a.md").write_text("start\n")
     seen: list[object] = []
 
@@ -501,7 +580,9 @@ def test_several_in_one_loop_run_at_once() -> None:
     async def main() -> list[honestone.SuiteResult]:
         return await asyncio.gather(*(honestone.arun_suite(SUITE, target=target) for _ in range(4)))
 
-    assert [statuses(found) for found in asyncio.run(main())] == [{"x": "passed", "y": "failed"}] * 4
+    assert [statuses(found) for found in asyncio.run(main())] == [
+        {"x": "passed", "y": "failed"}
+    ] * 4
 
 
 def test_a_cancel_ends_what_was_started(here: Path) -> None:

@@ -25,11 +25,15 @@ from honestone.app.between_calls import MOST, close_all, idle
 from honestone.core.errors import Interrupted, UsageError
 from honestone.testing import ScriptedJudge
 
-CHECKED = honestone.parse_rubric("rubric: 1\nfloor: 0\ncriteria: [{id: hello, check: {contains: hello}}]\n")
+CHECKED = honestone.parse_rubric(
+    "rubric: 1\nfloor: 0\ncriteria: [{id: hello, check: {contains: hello}}]\n"
+)
 GREETS = honestone.parse_rubric(
     "rubric: 1\nthreshold: 60\ncriteria: [{id: long, check: {min-words: 2}}, {id: hello, check: {icontains: HELLO}}]\n"
 )
-JUDGED = honestone.parse_rubric("rubric: 1\nfloor: 0\ncriteria: [{id: kind, requirement: It is kind}]\n")
+JUDGED = honestone.parse_rubric(
+    "rubric: 1\nfloor: 0\ncriteria: [{id: kind, requirement: It is kind}]\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +84,9 @@ class Server(ThreadingHTTPServer):
 @pytest.fixture
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     with Server(hangs_up=getattr(request, "param", False)) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
         thread.start()
         (tmp_path / "honestone.toml").write_text(
             f'[judges.far]\nprovider = "openai"\nmodel = "m"\napi_key_env = ""\n'
@@ -92,19 +98,30 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
 
 
 def test_the_calls_of_a_program_share_a_connection(server: Server, tmp_path: Path) -> None:
-    """Three texts, one after the other, are judged over one connection; closing everything in between opens another."""
+    """Three texts, one after the other, are judged over one connection; closing everything in
+    between opens another.
+    """
     for text in ("one", "two", "three"):
-        assert honestone.evaluate(text, JUDGED, judges="far", folder=tmp_path).verdict == "inconclusive"
+        assert (
+            honestone.evaluate(text, JUDGED, judges="far", folder=tmp_path).verdict
+            == "inconclusive"
+        )
     assert server.connections == 1
     asked = server.calls
     close_all()
-    assert honestone.evaluate("one", JUDGED, judges="far", folder=tmp_path).verdict == "inconclusive"
+    assert (
+        honestone.evaluate("one", JUDGED, judges="far", folder=tmp_path).verdict == "inconclusive"
+    )
     assert (server.connections, 3 * (server.calls - asked)) == (2, asked)
 
 
 @pytest.mark.parametrize("server", [True], indirect=True)
-def test_a_connection_that_the_server_closed_is_not_used_again(server: Server, tmp_path: Path) -> None:
-    """A server that hangs up between two calls costs a new connection, and neither a call nor the judge's answer."""
+def test_a_connection_that_the_server_closed_is_not_used_again(
+    server: Server, tmp_path: Path
+) -> None:
+    """A server that hangs up between two calls costs a new connection, and neither a call nor the
+    judge's answer.
+    """
     for number in range(4):
         found = honestone.evaluate(f"text {number}", JUDGED, judges="far", folder=tmp_path)
         assert "dropped" not in str(found.document["judges"])
@@ -123,7 +140,9 @@ def test_a_coroutine_shares_it_too(server: Server, tmp_path: Path) -> None:
 
 
 def test_nothing_is_remembered_without_a_store() -> None:
-    """What is open is empty: the second call about the same bytes asks its judge again, as if there had been no first."""
+    """What is open is empty: the second call about the same bytes asks its judge again, as if there
+    had been no first.
+    """
     first, second = ScriptedJudge(False, id="friend"), ScriptedJudge(False, id="friend")
     for judge in (first, second):
         assert not honestone.evaluate("word", JUDGED, judges=[judge]).passed
@@ -131,8 +150,9 @@ def test_nothing_is_remembered_without_a_store() -> None:
 
 
 def test_a_store_that_was_removed_is_made_again(tmp_path: Path) -> None:
-    """Between two calls somebody removes the folder, or puts a copy of another store there: what is kept is in the folder named,
-    and a copy is nobody's answer."""
+    """Between two calls somebody removes the folder, or puts a copy of another store there: what is
+    kept is in the folder named, and a copy is nobody's answer.
+    """
     here, other = tmp_path / "here", tmp_path / "other"
     judges = [ScriptedJudge(False, id="friend") for _ in range(5)]
     honestone.evaluate("word", JUDGED, judges=judges[0], store=here)
@@ -150,12 +170,16 @@ def test_a_store_that_was_removed_is_made_again(tmp_path: Path) -> None:
 def test_another_program_sees_at_once_what_was_kept(tmp_path: Path) -> None:
     """A store that is still open here can be read and written by a command meanwhile."""
     (tmp_path / "a.md").write_text("hello\n")
-    (tmp_path / "r.yaml").write_text("rubric: 1\ncriteria: [{id: hello, check: {contains: hello}}]\n")
+    (tmp_path / "r.yaml").write_text(
+        "rubric: 1\ncriteria: [{id: hello, check: {contains: hello}}]\n"
+    )
 
     def run(*command: str) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "honestone", *command]
         env = {**os.environ, "HONESTONE_HOME": str(tmp_path / "store")}
-        return subprocess.run(argv, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+        return subprocess.run(
+            argv, capture_output=True, text=True, cwd=tmp_path, env=env, check=False
+        )
 
     for number in range(2):
         found = honestone.evaluate("hello", CHECKED, store=tmp_path / "store")
@@ -168,7 +192,11 @@ TEXTS = st.lists(st.sampled_from(["hello", "good bye", "", "hello, hello"]), min
 BARS = st.sampled_from([None, 0, 50, 100])
 
 
-@given(calls=st.lists(st.tuples(st.sampled_from([CHECKED, GREETS]), TEXTS, BARS), min_size=1, max_size=4))
+@given(
+    calls=st.lists(
+        st.tuples(st.sampled_from([CHECKED, GREETS]), TEXTS, BARS), min_size=1, max_size=4
+    )
+)
 def test_what_follows_from_a_rubric_is_kept_and_no_result_shows_it(calls: list[Any]) -> None:
     """Whatever was judged before, and by which rubric and bars, a document is that of a first call."""
     for rubric, texts, bar in calls:
@@ -181,7 +209,9 @@ def test_what_follows_from_a_rubric_is_kept_and_no_result_shows_it(calls: list[A
 
 
 def test_the_same_rubric_is_planned_once() -> None:
-    """Until another is used. One whose checks look at files is planned each time: those may have changed."""
+    """Until another is used. One whose checks look at files is planned each time: those may have
+    changed.
+    """
     honestone.evaluate("hello", CHECKED)
     plan = idle()[0].plan
     assert plan is not None
@@ -189,7 +219,9 @@ def test_the_same_rubric_is_planned_once() -> None:
     assert idle()[0].plan is plan
     honestone.evaluate("good bye", GREETS)
     assert idle()[0].plan is not plan
-    honestone.evaluate("{}", honestone.parse_rubric("rubric: 1\ncriteria: [{id: data, check: {is-json: true}}]"))
+    honestone.evaluate(
+        "{}", honestone.parse_rubric("rubric: 1\ncriteria: [{id: data, check: {is-json: true}}]")
+    )
     assert idle()[0].plan is None
 
 
@@ -205,7 +237,9 @@ def test_settings_that_change_between_calls_hold(tmp_path: Path) -> None:
 
 
 def test_calls_from_many_threads_have_one_each() -> None:
-    """Forty texts at the same time are each scored as they would be alone; no more is kept than may be."""
+    """Forty texts at the same time are each scored as they would be alone; no more is kept than may
+    be.
+    """
     texts = ["hello" if number % 3 else "bye" for number in range(40)]
     with ThreadPoolExecutor(20) as pool:
         found = list(pool.map(lambda text: honestone.evaluate(text, CHECKED).passed, texts))
@@ -271,7 +305,9 @@ assert look()
 
 
 def test_a_forked_child_has_its_own_and_the_end_is_silent(tmp_path: Path) -> None:
-    """Parent and child each go on after a fork; at the end all is closed, so that Python warns of nothing."""
+    """Parent and child each go on after a fork; at the end all is closed, so that Python warns of
+    nothing.
+    """
     command = [sys.executable, "-X", "dev", "-W", "error::ResourceWarning", "-c", FORKS]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

@@ -58,7 +58,9 @@ def worker(desk: Path) -> str:
 
 
 def test_improve_ends_as_the_command_does(desk: Path) -> None:
-    """Judges may be objects; the file holds the best version, and the document is that of `improve --json`."""
+    """Judges may be objects; the file holds the best version, and the document is that of `improve
+    --json`.
+    """
     done = honestone.improve(
         Path("note.md"),
         Path("rubric.yaml"),
@@ -70,7 +72,8 @@ def test_improve_ends_as_the_command_does(desk: Path) -> None:
     )
     assert done.passed and done.result == "PASSED" and done.exit_code == 0 and len(done.rounds) == 2
     assert (
-        done.to_dict()["schema"] == "honestone.improvement/1" and done.document["rounds"][0]["decision"] == "accepted"
+        done.to_dict()["schema"] == "honestone.improvement/1"
+        and done.document["rounds"][0]["decision"] == "accepted"
     )
     assert (desk / "note.md").read_text() == "alpha\none\nbeta\ntwo\n"
     assert (desk / "st" / "reports" / f"{done.run}.md").is_file()
@@ -80,13 +83,22 @@ def test_a_limit_holds(desk: Path) -> None:
     """One call is one call, and the result says which limit ended it."""
     ann = judge("ann")
     done = honestone.improve(
-        Path("note.md"), Path("rubric.yaml"), judges=[ann], worker=worker(desk), folder=desk, max_calls=1
+        Path("note.md"),
+        Path("rubric.yaml"),
+        judges=[ann],
+        worker=worker(desk),
+        folder=desk,
+        max_calls=1,
     )
     assert ann.calls == 1 and not done.passed and "--max-calls" in done.document["reason"]
 
 
-@pytest.mark.parametrize("given", [{"policy": "wild"}, {"target": "cmd:cat"}, {"judges": [object()]}, {"worker": None}])
-def test_what_is_wrong_with_a_call_is_said_before_anything_is_spent(desk: Path, given: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "given", [{"policy": "wild"}, {"target": "cmd:cat"}, {"judges": [object()]}, {"worker": None}]
+)
+def test_what_is_wrong_with_a_call_is_said_before_anything_is_spent(
+    desk: Path, given: dict[str, object]
+) -> None:
     """A UsageError, as from the command."""
     options = {"judges": [judge("ann")], "worker": worker(desk), **given}
     with pytest.raises(honestone.UsageError):

@@ -23,7 +23,9 @@ CHECKED = honestone.parse_rubric(
     "rubric: 1\nthreshold: 50\nfloor: 0\ncriteria:\n  - {id: hello, check: {contains: hello}}\n"
     "  - {id: bye, check: {regex: 'b.e'}}\n"
 )
-JUDGED = honestone.parse_rubric("rubric: 1\nfloor: 0\ncriteria: [{id: kind, requirement: It is kind}]\n")
+JUDGED = honestone.parse_rubric(
+    "rubric: 1\nfloor: 0\ncriteria: [{id: kind, requirement: It is kind}]\n"
+)
 
 
 def alike(found: honestone.Evaluated) -> dict[str, Any]:
@@ -34,15 +36,27 @@ def alike(found: honestone.Evaluated) -> dict[str, Any]:
     return dict(document)
 
 
-@given(st.lists(st.sampled_from(["hello", "bye", "hello, bye", "nothing", "\x1b[31mhello", "<b>bye</b>", "ü\n"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["hello", "bye", "hello, bye", "nothing", "\x1b[31mhello", "<b>bye</b>", "ü\n"]
+        )
+    )
+)
 def test_many_are_scored_as_they_would_be_alone(texts: list[str]) -> None:
-    """Any list of texts, with repetitions and hostile ones: in order, each with the document of its own call."""
+    """Any list of texts, with repetitions and hostile ones: in order, each with the document of its
+    own call.
+    """
     found = honestone.evaluate_many(texts, CHECKED)
-    assert [alike(one) for one in found] == [alike(honestone.evaluate(text, CHECKED)) for text in texts]
+    assert [alike(one) for one in found] == [
+        alike(honestone.evaluate(text, CHECKED)) for text in texts
+    ]
 
 
 def test_judges_are_asked_about_several_at_once() -> None:
-    """Eight texts meet in the judge at the same time, and each gets its own answer; awaited, it is the same."""
+    """Eight texts meet in the judge at the same time, and each gets its own answer; awaited, it is
+    the same.
+    """
     meeting = threading.Barrier(8)
 
     def judge(request: dict[str, Any]) -> bool:
@@ -58,7 +72,9 @@ def test_judges_are_asked_about_several_at_once() -> None:
 
 
 def test_many_are_one_run_and_nothing_is_paid_twice(tmp_path: Path) -> None:
-    """Texts and files together: one run in the store, names that differ, equal texts asked about once; again none, nor alone."""
+    """Texts and files together: one run in the store, names that differ, equal texts asked about
+    once; again none, nor alone.
+    """
     (tmp_path / "a.md").write_text("a kind word\n")
     (tmp_path / "text-2").write_text("a file with the name of a text\n")
     artifacts = ["one", "two", "one", Path("a.md"), Path("text-2")]
@@ -69,7 +85,10 @@ def test_many_are_one_run_and_nothing_is_paid_twice(tmp_path: Path) -> None:
     assert first.calls == 4
     again = honestone.evaluate_many(artifacts, JUDGED, judges=second, folder=tmp_path, store="kept")
     assert all(one.passed for one in again) and second.calls == 0
-    assert honestone.evaluate("two", JUDGED, judges=second, folder=tmp_path, store="kept").passed and second.calls == 0
+    assert (
+        honestone.evaluate("two", JUDGED, judges=second, folder=tmp_path, store="kept").passed
+        and second.calls == 0
+    )
     shown = subprocess.run(
         [sys.executable, "-m", "honestone", "show", again[0].run or "", "--json"],
         cwd=tmp_path,
@@ -78,11 +97,15 @@ def test_many_are_one_run_and_nothing_is_paid_twice(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert [one["artifact"]["path"] for one in json.loads(shown.stdout)] == [one.path for one in again]
+    assert [one["artifact"]["path"] for one in json.loads(shown.stdout)] == [
+        one.path for one in again
+    ]
 
 
 def test_what_is_wrong_is_found_before_anything_is_asked(tmp_path: Path) -> None:
-    """A single text instead of a list, something else in the list, the name of a file: with the place in the list."""
+    """A single text instead of a list, something else in the list, the name of a file: with the
+    place in the list.
+    """
     (tmp_path / "a.md").write_text("a kind word\n")
     judge = ScriptedJudge(True, id="friend")
     wrong: list[tuple[Any, str]] = [
@@ -98,7 +121,9 @@ def test_what_is_wrong_is_found_before_anything_is_asked(tmp_path: Path) -> None
             honestone.evaluate_many(artifacts, JUDGED, judges=judge, folder=tmp_path)
     assert judge.calls == 0
     assert honestone.evaluate_many([], JUDGED, judges=judge) == []
-    assert honestone.evaluate_many((word for word in ["a", Text("a.md")]), JUDGED, judges=judge, folder=tmp_path)
+    assert honestone.evaluate_many(
+        (word for word in ["a", Text("a.md")]), JUDGED, judges=judge, folder=tmp_path
+    )
     assert judge.calls == 2
 
 
@@ -130,13 +155,19 @@ except honestone.HonestoneError as error:
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_text_checks_are_interrupted_at_once(name: str) -> None:
-    """Ctrl-C or SIGTERM in the middle of two thousand texts ends the call there, and not after the last of them."""
-    ended = subprocess.run([sys.executable, "-c", INTERRUPTED, name], capture_output=True, text=True, check=False)
+    """Ctrl-C or SIGTERM in the middle of two thousand texts ends the call there, and not after the
+    last of them.
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, name], capture_output=True, text=True, check=False
+    )
     assert (ended.returncode, ended.stdout) == (0, "Interrupted 50\n"), ended.stderr
 
 
 class _Frame:
-    """What data frames of all libraries have in common: the names of the columns, and going through it gives these."""
+    """What data frames of all libraries have in common: the names of the columns, and going through
+    it gives these.
+    """
 
     def __init__(self, *columns: str) -> None:
         self.columns = list(columns)

@@ -1,4 +1,6 @@
-"""The shape of the code: imports are read from the source, and none may point upwards, in a circle or outside."""
+"""The shape of the code: imports are read from the source, and none may point upwards, in a circle
+or outside.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ ROOT = Path(honestone.__file__).parent
 
 @dataclass(frozen=True)
 class Import:
-    """One import statement's target. `late`: inside a function. `for_types`: under `if TYPE_CHECKING`."""
+    """One import statement's target. `late`: inside a function. `for_types`: under `if
+    TYPE_CHECKING`.
+    """
 
     source: str
     target: str
@@ -36,7 +40,10 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-TREES = {module_name(path): ast.parse(path.read_text("utf-8"), str(path)) for path in sorted(ROOT.rglob("*.py"))}
+TREES = {
+    module_name(path): ast.parse(path.read_text("utf-8"), str(path))
+    for path in sorted(ROOT.rglob("*.py"))
+}
 
 
 def imports_of(module: str) -> Iterator[Import]:
@@ -49,10 +56,18 @@ def _walk(module: str, node: ast.AST, *, late: bool, for_types: bool) -> Iterato
             for alias in child.names:
                 yield Import(module, alias.name, child.lineno, late, for_types)
         elif isinstance(child, ast.ImportFrom):
-            assert child.level == 0, f"{module}:{child.lineno} is a relative import; this package writes them out"
+            assert child.level == 0, (
+                f"{module}:{child.lineno} is a relative import; this package writes them out"
+            )
             for alias in child.names:
                 inner = f"{child.module}.{alias.name}"
-                yield Import(module, inner if inner in TREES else str(child.module), child.lineno, late, for_types)
+                yield Import(
+                    module,
+                    inner if inner in TREES else str(child.module),
+                    child.lineno,
+                    late,
+                    for_types,
+                )
         else:
             types = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
             function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
@@ -64,14 +79,18 @@ OURS = [one for one in ALL if one.target.split(".")[0] == "honestone"]
 
 
 def layer(module: str) -> str:
-    """core, ports, engine, ...; the package itself is `honestone` (its version, which everybody may read)."""
+    """core, ports, engine, ...; the package itself is `honestone` (its version, which everybody may
+    read).
+    """
     return module.split(".")[1] if "." in module else module
 
 
 def area(module: str) -> str | None:
     """Which outside thing an adapter is about; None for the registry and what is no adapter."""
     parts = module.split(".")
-    return parts[2] if parts[1:2] == ["adapters"] and (ROOT / "adapters" / parts[2]).is_dir() else None
+    return (
+        parts[2] if parts[1:2] == ["adapters"] and (ROOT / "adapters" / parts[2]).is_dir() else None
+    )
 
 
 ARROWS = {
@@ -164,7 +183,9 @@ def test_no_arrow_points_upwards() -> None:
         for one in OURS
         if layer(one.source) not in TOP
         and layer(one.target) != "honestone"
-        and not (one.source == "honestone" and (one.late or one.for_types))  # the package's face is lazy
+        and not (
+            one.source == "honestone" and (one.late or one.for_types)
+        )  # the package's face is lazy
         and layer(one.target) not in ARROWS.get(layer(one.source), set())
     ]
     assert upward == []
@@ -176,8 +197,9 @@ def test_every_layer_has_its_arrows() -> None:
 
 
 def test_adapters_do_not_know_each_other() -> None:
-    """Only the registry knows them all, and it imports them when they are asked for; models, workers and targets
-    run agent CLIs."""
+    """Only the registry knows them all, and it imports them when they are asked for; models,
+    workers and targets run agent CLIs.
+    """
     allowed = {("models", "agent_clis"), ("workers", "agent_clis"), ("targets", "agent_clis")}
     crossing = [
         str(one)
@@ -187,11 +209,16 @@ def test_adapters_do_not_know_each_other() -> None:
         and area(one.source) != area(one.target)
         and (area(one.source), area(one.target)) not in allowed
     ]
-    upward = [str(one) for one in OURS if area(one.source) and one.target == "honestone.adapters.registry"]
+    upward = [
+        str(one) for one in OURS if area(one.source) and one.target == "honestone.adapters.registry"
+    ]
     eager = [
         str(one)
         for one in OURS
-        if one.source == "honestone.adapters.registry" and area(one.target) and not one.late and not one.for_types
+        if one.source == "honestone.adapters.registry"
+        and area(one.target)
+        and not one.late
+        and not one.for_types
     ]
     assert (crossing, upward, eager) == ([], [], [])
 
@@ -200,7 +227,12 @@ def test_nothing_imports_in_a_circle() -> None:
     """Among what is imported when a module is; parents of a package are not counted."""
     graph: dict[str, set[str]] = {module: set() for module in TREES}
     for one in OURS:
-        if not one.late and not one.for_types and one.target in graph and not one.source.startswith(one.target + "."):
+        if (
+            not one.late
+            and not one.for_types
+            and one.target in graph
+            and not one.source.startswith(one.target + ".")
+        ):
             graph[one.source].add(one.target)
     assert _a_circle(graph) is None
 
@@ -259,7 +291,16 @@ def test_core_opens_and_prints_nothing(module: str) -> None:
     assert not calls & {"open", "print", "input", "eval", "exec", "__import__"}
 
 
-HEAVY = ("ruamel", "msgspec", "aiohttp", "sqlite3", "jsonschema", "asyncio", "ssl", "prompt_toolkit")
+HEAVY = (
+    "ruamel",
+    "msgspec",
+    "aiohttp",
+    "sqlite3",
+    "jsonschema",
+    "asyncio",
+    "ssl",
+    "prompt_toolkit",
+)
 
 
 def loaded_by(*words: str, folder: Path | None = None) -> list[str]:
@@ -272,7 +313,12 @@ def loaded_by(*words: str, folder: Path | None = None) -> list[str]:
         "print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True, cwd=folder
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        cwd=folder,
     )
     loaded: list[str] = json.loads(done.stderr.splitlines()[-1])
     return loaded
@@ -284,7 +330,9 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
     loaded = loaded_by(*words)
     assert "honestone.cli.main" in loaded
     assert [name for name in loaded if name.split(".")[0] in HEAVY] == []
-    assert [name for name in loaded if name.startswith(("honestone.adapters.", "honestone.engine."))] == []
+    assert [
+        name for name in loaded if name.startswith(("honestone.adapters.", "honestone.engine."))
+    ] == []
 
 
 CHECKED = """
@@ -333,9 +381,12 @@ system.packages system.private app.store_origin system.git_index system.own_stor
 def test_a_command_loads_what_it_uses(
     words: tuple[str, ...], listed: str, heavy: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """Every module of ours is listed: what is not used is imported in the function that needs it, or for types only.
-    No event loop, no HTTP client and no list of installed packages."""
-    (tmp_path / "rubric.yaml").write_text("rubric: 1\ncriteria: [{id: a, requirement: It says hello}]\n")
+    """Every module of ours is listed: what is not used is imported in the function that needs it,
+    or for types only. No event loop, no HTTP client and no list of installed packages.
+    """
+    (tmp_path / "rubric.yaml").write_text(
+        "rubric: 1\ncriteria: [{id: a, requirement: It says hello}]\n"
+    )
     if words[0] == "show":
         (tmp_path / "text.md").write_text("hello")
         loaded_by("eval", "text.md", "--rubric", "rubric.yaml", "--judge", "mock", folder=tmp_path)
@@ -345,7 +396,9 @@ def test_a_command_loads_what_it_uses(
         loaded_by("eval", "suite.yaml", folder=tmp_path)
     loaded = loaded_by(*words, folder=tmp_path)
     ours = {name.removeprefix("honestone.") for name in loaded if name.startswith("honestone.")}
-    lint = {name for name in ours if name.startswith("core.authoring.lint.")}  # all of its rules are asked
+    lint = {
+        name for name in ours if name.startswith("core.authoring.lint.")
+    }  # all of its rules are asked
     assert sorted(ours - set(listed.split()) - lint) == []
     assert [name for name in loaded if name.split(".")[0] in set(HEAVY) - set(heavy)] == []
     assert "importlib.metadata" not in loaded
@@ -355,25 +408,45 @@ def test_the_core_loads_none_of_it() -> None:
     """Importing every noun costs no heavy library, so any command may."""
     names = "\n".join(f"import {module}" for module in CORE)
     code = f"import sys, json\n{names}\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
     assert [name for name in json.loads(done.stdout) if name.split(".")[0] in HEAVY] == []
 
 
-_FROM_OUTSIDE = {"app/workspace", "app/telemetry", "app/exporting", "app/git_versions", "app/agents"}
+_FROM_OUTSIDE = {
+    "app/workspace",
+    "app/telemetry",
+    "app/exporting",
+    "app/git_versions",
+    "app/agents",
+}
 
 
 def test_only_doors_know_the_working_directory() -> None:
-    """A runner works on several runs at once, each in a folder of its own, as does a server: so a folder is given. Variables are
-    read where a machine is asked for them by name, by adapters and `system/`, and where a workspace is opened; not on the way."""
+    """A runner works on several runs at once, each in a folder of its own, as does a server: so a
+    folder is given. Variables are read where a machine is asked for them by name, by adapters and
+    `system/`, and where a workspace is opened; not on the way.
+    """
     doors = {
-        module for module in TREES if layer(module) in TOP or module.startswith(("honestone.cli", "honestone.pytest"))
+        module
+        for module in TREES
+        if layer(module) in TOP or module.startswith(("honestone.cli", "honestone.pytest"))
     }
     below = {module: ast.unparse(tree) for module, tree in TREES.items() if module not in doors}
     asked = ("Path.cwd(", "os.getcwd(", "os.chdir(", "Path().resolve(", "Path().absolute(")
     folders = [module for module, text in below.items() if any(word in text for word in asked)]
-    assert folders == ["honestone.adapters.checks.startup.sitecustomize"], "it is for a process of a check"
+    assert folders == ["honestone.adapters.checks.startup.sitecustomize"], (
+        "it is for a process of a check"
+    )
     given = {
-        module.removeprefix("honestone.").replace(".", "/") for module, text in below.items() if "os.environ" in text
+        module.removeprefix("honestone.").replace(".", "/")
+        for module, text in below.items()
+        if "os.environ" in text
     }
     layers = ("core", "engine", "formats", "report", "app", "ports")
-    assert not [name for name in given if name.startswith(layers) and not name.startswith(tuple(_FROM_OUTSIDE))]
+    assert not [
+        name
+        for name in given
+        if name.startswith(layers) and not name.startswith(tuple(_FROM_OUTSIDE))
+    ]

@@ -73,7 +73,9 @@ def test_runs_without_a_failure_end_with_0(
     assert "2 runs of 1 file, 0 failed" in capsys.readouterr().out
 
 
-def test_a_time_in_which_nothing_ends_is_a_failure(deep: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_time_in_which_nothing_ends_is_a_failure(
+    deep: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The time is over before the first run."""
     assert deep.main(["--minutes", "0"]) == 1
     assert "nothing was tested" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""The examples do what they say: each fails as it stands, passes after its loop, and works out its edits from its files."""
+"""The examples do what they say: each fails as it stands, passes after its loop, and works out its
+edits from its files.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Copy:
         self._home = root / "home"
         self._home.mkdir()
         shutil.copytree(
-            examples_folder() / name, self.folder, ignore=shutil.ignore_patterns("__pycache__", ".honestone")
+            examples_folder() / name,
+            self.folder,
+            ignore=shutil.ignore_patterns("__pycache__", ".honestone"),
         )
 
     def run(self, *args: str) -> subprocess.CompletedProcess[str]:
@@ -77,7 +81,9 @@ def tool(name: str, example: str = "readme") -> ModuleType:
     before = set(sys.modules)
     writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        spec = importlib.util.spec_from_file_location(f"example_{example}_{name}", folder / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(
+            f"example_{example}_{name}", folder / f"{name}.py"
+        )
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -90,12 +96,15 @@ def tool(name: str, example: str = "readme") -> ModuleType:
                 del sys.modules[added]
 
 
-# ------------------------------------------------------------------------------------------------------ whole loops
+# ------------------------------------------------------------------------------------------------------
+# whole loops
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_commands_of_its_page_take_it_from_failing_to_passed(name: str, tmp_path: Path) -> None:
-    """The two commands of the example's README, typed as they stand: exit 1, then exit 0; then there is nothing to do."""
+    """The two commands of the example's README, typed as they stand: exit 1, then exit 0; then
+    there is nothing to do.
+    """
     copy = Copy(name, tmp_path)
     page = (copy.folder / "README.md").read_text(encoding="utf-8")
     commands = [line.split()[1:] for line in page.splitlines() if line.startswith("    honestone ")]
@@ -111,7 +120,9 @@ def test_the_commands_of_its_page_take_it_from_failing_to_passed(name: str, tmp_
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_rubric_is_sound(name: str) -> None:
-    """No finding, weights that sum to 100, checklists of 4 to 10 items, code for every item, a fix for some of each."""
+    """No finding, weights that sum to 100, checklists of 4 to 10 items, code for every item, a fix
+    for some of each.
+    """
     source = read_rubric(examples_folder() / name / "rubric.yaml")
     rubric = source.rubric
     assert find(source.rubric, source.marked) == []
@@ -147,27 +158,39 @@ def test_what_its_page_counts_is_so(name: str) -> None:
     assert int(said[2]) == len(list(rubric.questions()))
 
 
-# ---------------------------------------------------------------------------------------------- nothing is recorded
+# ----------------------------------------------------------------------------------------------
+# nothing is recorded
 
 
 def test_the_readme_is_made_true_to_another_program(tmp_path: Path) -> None:
-    """With another text to count and another name for the option, the loop writes other numbers and the other name."""
+    """With another text to count and another name for the option, the loop writes other numbers and
+    the other name.
+    """
     copy = Copy("readme", tmp_path)
-    (copy.folder / "project/letter.txt").write_text("one two three four five six seven\n" * 20, encoding="utf-8")
+    (copy.folder / "project/letter.txt").write_text(
+        "one two three four five six seven\n" * 20, encoding="utf-8"
+    )
     copy.replace("project/readtime.py", "--speed", "--pace-of-reading")
     copy.replace("project/readtime.py", "args.speed", "args.pace_of_reading")
     document = copy.improve()
     text = copy.artifact.read_text(encoding="utf-8")
     assert document["result"] == "PASSED"
-    assert "$ python3 readtime.py --pace-of-reading 40 letter.txt\nletter.txt: 140 words, 4 min\n" in text
+    assert (
+        "$ python3 readtime.py --pace-of-reading 40 letter.txt\nletter.txt: 140 words, 4 min\n"
+        in text
+    )
     assert "Without `--pace-of-reading`" in text
     assert "--speed" not in text
 
 
 def test_another_longest_section_makes_another_loop(tmp_path: Path) -> None:
-    """Where the longest section is one that nobody needs, the same fix is accepted and nothing is rolled back."""
+    """Where the longest section is one that nobody needs, the same fix is accepted and nothing is
+    rolled back.
+    """
     copy = Copy("readme", tmp_path)
-    filler = "\n\n".join(f"On day {day} the weather was fine and somebody counted words." for day in range(30))
+    filler = "\n\n".join(
+        f"On day {day} the weather was fine and somebody counted words." for day in range(30)
+    )
     copy.replace(
         "project/README.md",
         "- Reading PDF files is coming soon, as soon as somebody finds a small library for it\n",
@@ -201,7 +224,9 @@ def test_the_package_fixes_follow_the_source(tmp_path: Path) -> None:
 
 
 def test_the_skill_shows_what_its_script_prints_for_another_file(tmp_path: Path) -> None:
-    """Another table gives other lines; the moved section is kept word for word on a page that is linked."""
+    """Another table gives other lines; the moved section is kept word for word on a page that is
+    linked.
+    """
     copy = Copy("skill", tmp_path)
     (copy.artifact / "examples/orders.csv").write_text("city,price\nA,2\nB,4\n", encoding="utf-8")
     before = (copy.artifact / "SKILL.md").read_text(encoding="utf-8")
@@ -209,12 +234,15 @@ def test_the_skill_shows_what_its_script_prints_for_another_file(tmp_path: Path)
     after = (copy.artifact / "SKILL.md").read_text(encoding="utf-8")
     assert "rows: 2\ncity: text, 2 different values\nprice: 2 to 4, mean 3.00, 2 values\n" in after
     assert after.startswith("---\nname: csv-summary\n")
-    moved = (copy.artifact / "references/columns-that-look-like-numbers.md").read_text(encoding="utf-8")
+    moved = (copy.artifact / "references/columns-that-look-like-numbers.md").read_text(
+        encoding="utf-8"
+    )
     assert "(references/columns-that-look-like-numbers.md)" in after
     assert moved.split("\n\n", 1)[1].strip() in before
 
 
-# ------------------------------------------------------------------------------------------------------- the tools
+# -------------------------------------------------------------------------------------------------------
+# the tools
 
 _LINES = st.lists(
     st.sampled_from(
@@ -237,7 +265,9 @@ _CODE = "```console\n$ python3 x.py\n\n# TODO just code\n```"
 
 @pytest.fixture(scope="module")
 def tools() -> dict[str, ModuleType]:
-    return {name: tool(name) for name in ("shorten", "finish", "drop_fillers", "fix_links", "commands")}
+    return {
+        name: tool(name) for name in ("shorten", "finish", "drop_fillers", "fix_links", "commands")
+    }
 
 
 @given(page=_LINES, limit=st.integers(0, 60))
@@ -252,8 +282,12 @@ def test_shortening_stops_at_the_limit_or_when_no_section_is_left(
 
 
 @given(before=_LINES, after=_LINES)
-def test_tools_for_the_text_leave_code_alone(tools: dict[str, ModuleType], before: str, after: str) -> None:
-    """Whatever stands around it, a code block comes out as it went in, and what was to go is gone from the text."""
+def test_tools_for_the_text_leave_code_alone(
+    tools: dict[str, ModuleType], before: str, after: str
+) -> None:
+    """Whatever stands around it, a code block comes out as it went in, and what was to go is gone
+    from the text.
+    """
     page = f"{before}\n\n{_CODE}\n\n{after}\n"
     finished = tools["finish"].finished(page)
     assert _CODE in finished
@@ -264,7 +298,9 @@ def test_tools_for_the_text_leave_code_alone(tools: dict[str, ModuleType], befor
 
 
 def test_links_that_lead_somewhere_stay(tools: dict[str, ModuleType]) -> None:
-    """Only a link to a missing file with a near match changes; web links, anchors and hopeless ones do not."""
+    """Only a link to a missing file with a near match changes; web links, anchors and hopeless ones
+    do not.
+    """
     page = "[a](https://example.org/x) [b](#top) [c](LICENSE) [d](zzz.png)\n"
     assert tools["fix_links"].relinked(page) == page
     assert tools["fix_links"].relinked("[l](CHANGELOG.md#1)") == "[l](CHANGES.md#1)"
@@ -274,19 +310,28 @@ def test_commands_are_read_with_their_output(tools: dict[str, ModuleType]) -> No
     """Several commands of one block each have the lines up to the next as theirs."""
     page = "text\n\n```sh\n$ python3 a.py\none\ntwo\n$ python3 b.py\n```\n\n$ python3 not-in-a-block.py\n"
     shown = tools["commands"].shown_commands(page)
-    assert [(one.command, one.output) for one in shown] == [("python3 a.py", "one\ntwo\n"), ("python3 b.py", "")]
+    assert [(one.command, one.output) for one in shown] == [
+        ("python3 a.py", "one\ntwo\n"),
+        ("python3 b.py", ""),
+    ]
     assert [page[one.start : one.end] for one in shown] == [one.output for one in shown]
 
 
 def test_only_python_is_run(tools: dict[str, ModuleType], tmp_path: Path) -> None:
     """A page cannot make a fix run another program, or a shell."""
-    for command in ("touch made", "sh -c 'touch made'", "python3 -c 'exit(1)'; touch made", "python3 'unclosed"):
+    for command in (
+        "touch made",
+        "sh -c 'touch made'",
+        "python3 -c 'exit(1)'; touch made",
+        "python3 'unclosed",
+    ):
         worked, _ = tools["commands"].run(command, tmp_path)
         assert not worked, command
     assert list(tmp_path.iterdir()) == []
 
 
-# ------------------------------------------------------------------------------------ suites, and files of other tools
+# ------------------------------------------------------------------------------------ suites, and
+# files of other tools
 
 SUITE_EXAMPLES = ("suite", "interop", "skill-pipeline")
 FORMS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
@@ -358,7 +403,9 @@ def test_there_are_ten_files_of_ten_formats() -> None:
 
 
 @pytest.mark.parametrize(("line", "code"), INTEROP, ids=[line.split()[2] for line, _ in INTEROP])
-def test_a_file_of_another_tool_is_reported_in_every_form(line: str, code: int, tmp_path: Path) -> None:
+def test_a_file_of_another_tool_is_reported_in_every_form(
+    line: str, code: int, tmp_path: Path
+) -> None:
     """It is read as the format it is in, and every form of the report tells of the same cases."""
     desk = Desk("interop", tmp_path)
     done = desk.type(line.partition(" #")[0] + " --json -q")
@@ -373,7 +420,9 @@ def test_a_file_of_another_tool_is_reported_in_every_form(line: str, code: int, 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_suite_prints_its_report_in_every_form(form: str, tmp_path: Path) -> None:
-    """`eval` prints the form itself, with the verdict as exit code, and `show` prints the same again."""
+    """`eval` prints the form itself, with the verdict as exit code, and `show` prints the same
+    again.
+    """
     desk = Desk("suite", tmp_path)
     words = "honestone eval suite.yaml -q --judge 'script:python3 tools/judge.py' --baseline prompts/before.md"
     done = desk.type(f"{words} --format {form}")
@@ -416,20 +465,27 @@ def test_a_judge_that_always_agrees_is_found_out(tmp_path: Path) -> None:
     """With `mock`, which says yes to everything, the case that tests the judge fails."""
     desk = Desk("suite", tmp_path)
     report = json.loads(desk.type("honestone eval suite.yaml --judge mock --json -q").stdout)
-    assert {case["id"]: case["status"] for case in report["cases"]}["a-judge-that-agrees"] == "failed"
+    assert {case["id"]: case["status"] for case in report["cases"]}[
+        "a-judge-that-agrees"
+    ] == "failed"
 
 
 @pytest.mark.parametrize("name", SUITE_EXAMPLES)
 def test_suites_of_the_examples_are_small(name: str) -> None:
     """They are shipped with the package: no file over 8 kB."""
     files = [
-        path for path in (examples_folder() / name).rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        path
+        for path in (examples_folder() / name).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
     ]
     assert files
-    assert [path.name for path in files if path.stat().st_size > 8000 and ".honestone" not in path.parts] == []
+    assert [
+        path.name for path in files if path.stat().st_size > 8000 and ".honestone" not in path.parts
+    ] == []
 
 
-# ---------------------------------------------------------------------------------------------------- the skill pipeline
+# ----------------------------------------------------------------------------------------------------
+# the skill pipeline
 
 AGENT = "--target 'cmd:python3 tools/agent.py'"
 WRITTEN = {
@@ -457,14 +513,18 @@ def plain(path: Path) -> Any:
 
 @pytest.mark.parametrize("kind", list(WRITTEN.values()))
 def test_what_the_stages_wrote_fits_the_schema_that_is_published(kind: str, typed: Desk) -> None:
-    """Every file of a kind, from `stage run` and from the stages by hand, is valid by `honestone stage schema`."""
+    """Every file of a kind, from `stage run` and from the stages by hand, is valid by `honestone
+    stage schema`.
+    """
     folder = next(name for name, what in WRITTEN.items() if what == kind)
     files = [*(typed.folder / ".honestone" / "stage" / folder).glob("*.json")]
     by_hand = typed.folder / f"{'candidates' if kind == 'candidates' else kind}.json"
     files += [by_hand] if by_hand.exists() else []
     files = [path for path in files if plain(path).get("stage") != "promoted"]
     assert len(files) >= 2
-    validator = Draft202012Validator(json.loads(typed.type(f"honestone stage schema {kind}").stdout))
+    validator = Draft202012Validator(
+        json.loads(typed.type(f"honestone stage schema {kind}").stdout)
+    )
     for path in files:
         assert [error.message for error in validator.iter_errors(plain(path))] == [], path.name
 
@@ -472,13 +532,17 @@ def test_what_the_stages_wrote_fits_the_schema_that_is_published(kind: str, type
 def test_the_list_of_what_waits_fits_its_schema(typed: Desk) -> None:
     """After the promotion nothing waits, and the file is still one."""
     document = plain(typed.folder / ".honestone" / "stage" / "pending_promote.json")
-    Draft202012Validator(json.loads(typed.type("honestone stage schema pending_promote").stdout)).validate(document)
+    Draft202012Validator(
+        json.loads(typed.type("honestone stage schema pending_promote").stdout)
+    ).validate(document)
     assert document["pending"] == []
 
 
 def test_its_runs_end_as_its_page_says(typed: Desk) -> None:
     """One edit is kept on the second try, one is put back, one waits for a person."""
-    runs = [plain(path) for path in (typed.folder / ".honestone" / "stage" / "pipelines").glob("*.json")]
+    runs = [
+        plain(path) for path in (typed.folder / ".honestone" / "stage" / "pipelines").glob("*.json")
+    ]
     ends = {run["decision"]: [one["decision"] for one in run["tries"]] for run in runs}
     assert ends == {
         "keep": ["revert", "keep"],
@@ -488,8 +552,12 @@ def test_its_runs_end_as_its_page_says(typed: Desk) -> None:
 
 
 def test_what_was_kept_stands_in_the_skill_and_nothing_else(typed: Desk) -> None:
-    """The rule and the wider description are there; the edit that did harm was applied by hand and taken back."""
-    before = (examples_folder() / "skill-pipeline" / "changelog-line" / "SKILL.md").read_text(encoding="utf-8")
+    """The rule and the wider description are there; the edit that did harm was applied by hand and
+    taken back.
+    """
+    before = (examples_folder() / "skill-pipeline" / "changelog-line" / "SKILL.md").read_text(
+        encoding="utf-8"
+    )
     after = (typed.folder / "changelog-line" / "SKILL.md").read_text(encoding="utf-8")
     added = [line for line in after.splitlines() if line not in before.splitlines()]
     assert len(added) == 2
@@ -503,14 +571,21 @@ def test_what_was_kept_stands_in_the_skill_and_nothing_else(typed: Desk) -> None
 
 
 def test_the_agent_does_what_the_skill_says(tmp_path: Path) -> None:
-    """Six tasks: one is passed without a skill, three with the older one, four with this; its page says so."""
+    """Six tasks: one is passed without a skill, three with the older one, four with this; its page
+    says so.
+    """
     desk = Desk("skill-pipeline", tmp_path)
     page = (desk.folder / "README.md").read_text(encoding="utf-8")
     assert "passes one task of six, with the older version three, with this one four" in page
-    eval_it = f"honestone eval task_suite.yaml --artifact changelog-line {AGENT} --json -q --baseline"
+    eval_it = (
+        f"honestone eval task_suite.yaml --artifact changelog-line {AGENT} --json -q --baseline"
+    )
     passed = {
         side: [
-            sum(one["passed"] for one in json.loads(desk.type(f"{eval_it} {side}").stdout)[f"{which}_results"])
+            sum(
+                one["passed"]
+                for one in json.loads(desk.type(f"{eval_it} {side}").stdout)[f"{which}_results"]
+            )
             for which in ("baseline", "candidate")
         ]
         for side in ("without", "older")
@@ -519,17 +594,21 @@ def test_the_agent_does_what_the_skill_says(tmp_path: Path) -> None:
 
 
 def test_the_worker_reads_what_failed(tmp_path: Path) -> None:
-    """With the last evaluation on record the first proposal is the right one: the skill's own failures are shown."""
+    """With the last evaluation on record the first proposal is the right one: the skill's own
+    failures are shown.
+    """
     desk = Desk("skill-pipeline", tmp_path)
-    propose = (
-        "honestone stage propose changelog-line --task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
-    )
+    propose = "honestone stage propose changelog-line --task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
     blind = json.loads(desk.type(f"{propose} --json").stdout)["candidates"][0]
-    desk.type(f"honestone stage evaluate --standalone --skill-path changelog-line --task-suite task_suite.yaml {AGENT}")
+    desk.type(
+        f"honestone stage evaluate --standalone --skill-path changelog-line --task-suite task_suite.yaml {AGENT}"
+    )
     told = json.loads(desk.type(f"{propose} --json").stdout)["candidates"][0]
     assert blind["diff_summary"]["added_lines"] == 0
     assert told["proposed_change_summary"].startswith("+- End with the number of its issue")
-    assert told["rationale"] == "Tasks that failed before: number-of-the-issue, asked-in-other-words"
+    assert (
+        told["rationale"] == "Tasks that failed before: number-of-the-issue, asked-in-other-words"
+    )
 
 
 def test_the_worker_is_not_told_of_failures_that_are_mended(tmp_path: Path) -> None:
@@ -537,12 +616,18 @@ def test_the_worker_is_not_told_of_failures_that_are_mended(tmp_path: Path) -> N
     desk = Desk("skill-pipeline", tmp_path)
     worker = "--task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
     assert desk.type(f"honestone stage run changelog-line {worker} {AGENT}").returncode == 0
-    next_one = json.loads(desk.type(f"honestone stage propose changelog-line {worker} --json").stdout)
-    assert next_one["candidates"][0]["rationale"] == "Tasks that failed before: asked-in-other-words"
+    next_one = json.loads(
+        desk.type(f"honestone stage propose changelog-line {worker} --json").stdout
+    )
+    assert (
+        next_one["candidates"][0]["rationale"] == "Tasks that failed before: asked-in-other-words"
+    )
 
 
 def test_every_attempt_is_made_where_all_have_to_pass(tmp_path: Path) -> None:
-    """A task suite stops at the first pass; `--attempt-rule pass^k` does not, or it would ask for nothing."""
+    """A task suite stops at the first pass; `--attempt-rule pass^k` does not, or it would ask for
+    nothing.
+    """
     desk = Desk("skill-pipeline", tmp_path)
     words = f"honestone eval task_suite.yaml --artifact changelog-line {AGENT} --case a-fix --attempts 2 --json -q"
     made = {

@@ -1,4 +1,6 @@
-"""How often Python looks for cycles: the command decides it for its own process, the package leaves it alone."""
+"""How often Python looks for cycles: the command decides it for its own process, the package leaves
+it alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from pathlib import Path
 
 
 def printed(code: str, folder: Path) -> str:
-    ended = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+    )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()[-1]
 

@@ -10,7 +10,11 @@ from honestone.core.suite.case import TargetSpec
 
 def test_the_head_of_a_suite_is_read_back_as_it_was() -> None:
     """Whatever JSON the parameters of its target hold."""
-    parameters = {"temperature": 0.5, "stop": ["a", None], "response_format": {"type": "json", "strict": True}}
+    parameters = {
+        "temperature": 0.5,
+        "stop": ["a", None],
+        "response_format": {"type": "json", "strict": True},
+    }
     head = OrderedHead(
         dialect="promptfoo",
         base=".",

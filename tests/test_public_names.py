@@ -22,7 +22,9 @@ NAMES = {
         "sample_question unchanged"
     ).split(),
 }
-"""What 0.1.0 promised. Names may be added to a module's `__all__` and not here; none is taken out here before its time."""
+"""What 0.1.0 promised. Names may be added to a module's `__all__` and not here; none is taken out
+here before its time.
+"""
 
 DEPRECATED: dict[str, str] = {}
 """`module.name` to the name that took its place. It imports, warns, and says this name."""
@@ -37,7 +39,9 @@ GROUPS = {
 }
 
 
-@pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in NAMES.items() for name in names])
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, names in NAMES.items() for name in names]
+)
 def test_a_public_name_imports_or_warns(module: str, name: str) -> None:
     """Without a warning where it stays, with one that names its successor where it goes."""
     with warnings.catch_warnings(record=True) as heard:
@@ -45,7 +49,9 @@ def test_a_public_name_imports_or_warns(module: str, name: str) -> None:
         found = getattr(importlib.import_module(module), name)
     assert found is not None
     said = [
-        str(one.message) for one in heard if issubclass(one.category, DeprecationWarning) and name in str(one.message)
+        str(one.message)
+        for one in heard
+        if issubclass(one.category, DeprecationWarning) and name in str(one.message)
     ]
     successor = DEPRECATED.get(f"{module}.{name}")
     assert (said == []) if successor is None else any(successor in words for words in said)
@@ -53,7 +59,9 @@ def test_a_public_name_imports_or_warns(module: str, name: str) -> None:
 
 @pytest.mark.parametrize("module", list(NAMES))
 def test_what_stays_is_listed(module: str) -> None:
-    """`__all__` holds every name that is not deprecated, so `from MODULE import *` and editors find it."""
+    """`__all__` holds every name that is not deprecated, so `from MODULE import *` and editors find
+    it.
+    """
     listed = set(importlib.import_module(module).__all__)
     stays = {name for name in NAMES[module] if f"{module}.{name}" not in DEPRECATED}
     assert stays <= listed
@@ -61,13 +69,17 @@ def test_what_stays_is_listed(module: str) -> None:
 
 @pytest.mark.parametrize("group", list(GROUPS))
 def test_an_entry_point_group_keeps_its_name(group: str) -> None:
-    """A package that adds a check, a format, a judge, ... is found under the name that it was written for."""
+    """A package that adds a check, a format, a judge, ... is found under the name that it was
+    written for.
+    """
     module, where = GROUPS[group]
     held = vars(importlib.import_module(module))[where]
     assert group == held or group in held.values()
 
 
-def test_a_store_of_another_package_is_looked_for_in_its_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_another_package_is_looked_for_in_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """HONESTONE_STORE names an entry point of `honestone.stores`."""
 
     from honestone.adapters import registry
@@ -87,7 +99,9 @@ def test_a_store_of_another_package_is_looked_for_in_its_group(tmp_path: Path, m
 
 
 def test_a_name_that_never_was_is_an_attribute_error() -> None:
-    """So that `hasattr` and star imports work, without a trace of what stands in for a module's names."""
+    """So that `hasattr` and star imports work, without a trace of what stands in for a module's
+    names.
+    """
     ended = subprocess.run(
         [sys.executable, "-c", "import honestone; print(hasattr(honestone, 'nothing'))"],
         capture_output=True,

@@ -1,4 +1,6 @@
-"""The pytest plugin as its user meets it: suites as tests, one run for all, and outputs held against rubrics."""
+"""The pytest plugin as its user meets it: suites as tests, one run for all, and outputs held
+against rubrics.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,21 @@ def desk(tmp_path: Path) -> Path:
         f"  - {{id: k{n}, input: k{n}, checks: [{{contains: good}}]{', skip: later' if n == 5 else ''}}}\n"
         for n in range(6)
     )
-    (tmp_path / "suite.yaml").write_text(f"suite: 1\ntarget: 'cmd:{sys.executable} t.py'\ncases:\n{cases}")
+    (tmp_path / "suite.yaml").write_text(
+        f"suite: 1\ntarget: 'cmd:{sys.executable} t.py'\ncases:\n{cases}"
+    )
     return tmp_path
 
 
-def run(desk: Path, *args: str, command: Sequence[str] = ("pytest", "-p", "no:cacheprovider")) -> Any:
+def run(
+    desk: Path, *args: str, command: Sequence[str] = ("pytest", "-p", "no:cacheprovider")
+) -> Any:
     kept = ("PATH", "LANG", "VIRTUAL_ENV")
-    env = {**{name: os.environ[name] for name in kept if name in os.environ}, "HOME": str(desk), "NO_COLOR": "1"}
+    env = {
+        **{name: os.environ[name] for name in kept if name in os.environ},
+        "HOME": str(desk),
+        "NO_COLOR": "1",
+    }
     return subprocess.run(
         [sys.executable, "-m", *command, *args],
         cwd=desk,
@@ -92,15 +102,22 @@ def test_code_of_another_tools_file_runs_with_permission_alone(desk: Path) -> No
     assert run(desk, "trust", "config.yaml", command=("honestone",)).returncode == 0
     allowed = run(desk, "config.yaml")
     assert (
-        "needs your permission" not in allowed.stdout and "1 item" in run(desk, "--collect-only", "config.yaml").stdout
+        "needs your permission" not in allowed.stdout
+        and "1 item" in run(desk, "--collect-only", "config.yaml").stdout
     )
 
 
 @pytest.mark.parametrize("more", [(), ("-n", "2")])
 def test_a_failure_is_in_the_users_words(desk: Path, more: tuple[str, ...]) -> None:
-    """Input, output and the miss, once, and a reason in the summary; nothing of it acts on a terminal."""
+    """Input, output and the miss, once, and a reason in the summary; nothing of it acts on a
+    terminal.
+    """
     text, _, summary = run(desk, "suite.yaml", *more).stdout.partition("short test summary")
-    assert re.search(r"input +k3", text) and re.search(r"output +THEOUTPUT", text) and "\x1b" not in text
+    assert (
+        re.search(r"input +k3", text)
+        and re.search(r"output +THEOUTPUT", text)
+        and "\x1b" not in text
+    )
     assert len(re.findall(r"contains 'good' +not found", text)) == 1
     assert "floor" not in text and "Traceback" not in text and "pytest_plugin" not in text
     assert "FAILED suite.yaml::k3 - contains 'good': not found" in summary
@@ -109,7 +126,11 @@ def test_a_failure_is_in_the_users_words(desk: Path, more: tuple[str, ...]) -> N
 
 @pytest.mark.parametrize(
     ("choice", "cases"),
-    [(("suite.yaml::k1",), ["k1"]), (("suite.yaml", "-k", "k0 or k2"), ["k0", "k2"]), (("suite.yaml", "--co"), [])],
+    [
+        (("suite.yaml::k1",), ["k1"]),
+        (("suite.yaml", "-k", "k0 or k2"), ["k0", "k2"]),
+        (("suite.yaml", "--co"), []),
+    ],
 )
 def test_only_what_is_chosen_runs(desk: Path, choice: tuple[str, ...], cases: list[str]) -> None:
     """By name or by -k; listing runs nothing."""
@@ -118,10 +139,16 @@ def test_only_what_is_chosen_runs(desk: Path, choice: tuple[str, ...], cases: li
 
 
 @pytest.mark.parametrize("more", [(), ("-n", "2")])
-def test_what_is_wrong_with_a_call_is_an_error_of_every_case(desk: Path, more: tuple[str, ...]) -> None:
+def test_what_is_wrong_with_a_call_is_an_error_of_every_case(
+    desk: Path, more: tuple[str, ...]
+) -> None:
     """With its words, and nothing is asked."""
     done = run(desk, "suite.yaml", "--honestone-target", "cdm:cat", *more)
-    assert "6 errors" in done.stdout and "unknown target" in done.stdout and not (desk / "asked").exists()
+    assert (
+        "6 errors" in done.stdout
+        and "unknown target" in done.stdout
+        and not (desk / "asked").exists()
+    )
 
 
 def test_suites_are_found_by_settings(desk: Path) -> None:
@@ -188,8 +215,15 @@ def test_an_assertion_fails_in_the_callers_line(desk: Path) -> None:
     assert not re.search(r"(api|pytest_plugin|evaluate|given)\.py:\d+", text)
     errors = "\n".join(line for line in text.splitlines() if line.startswith("E "))
     assert errors.count("THEOUTPUT alpha") == 2 and errors.count("THEINPUT") == 1
-    assert len(re.findall(r"✗ Names the beta +not found", errors)) == 2 and "below its floor" not in errors
+    assert (
+        len(re.findall(r"✗ Names the beta +not found", errors)) == 2
+        and "below its floor" not in errors
+    )
     assert errors.count("did not pass: criterion '") == 2
-    assert "ZeroDivisionError" in errors and "names a file" in errors.replace("has this name", "names a file")
-    assert re.search(r"FAILED test_a.py::test_function - AssertionError: ✗ Names the beta +not found", summary)
+    assert "ZeroDivisionError" in errors and "names a file" in errors.replace(
+        "has this name", "names a file"
+    )
+    assert re.search(
+        r"FAILED test_a.py::test_function - AssertionError: ✗ Names the beta +not found", summary
+    )
     assert sorted(path.name for path in desk.iterdir() if path.name.startswith(".honestone")) == []

@@ -1,4 +1,6 @@
-"""The shipped templates: each is sound, passes the linter, is met by a good example and failed by an empty one."""
+"""The shipped templates: each is sound, passes the linter, is met by a good example and failed by
+an empty one.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def rubric_of(name: str) -> Rubric:
     return parse_rubric(template_text(name), f"{name}.yaml").rubric
 
 
-def answers_of_code(rubric: Rubric, text: str, file: str) -> dict[Key, tuple[bool | None, str | None]]:
+def answers_of_code(
+    rubric: Rubric, text: str, file: str
+) -> dict[Key, tuple[bool | None, str | None]]:
     """What the checks of a rubric say of a file with this text, alone in its folder."""
     asked = [(key, item.check) for key, item in rubric.questions() if item.check is not None]
     version = Version({file: Entry(text.encode())}, is_folder=False)
@@ -54,7 +58,9 @@ def test_every_template_that_was_promised_is_there() -> None:
 
 @pytest.mark.parametrize("name", sorted(WANTED))
 def test_a_template_is_a_sound_rubric(name: str) -> None:
-    """3 to 5 criteria, weights that sum to 100, 5 to 10 items each or five anchors, and nothing for the linter to remark."""
+    """3 to 5 criteria, weights that sum to 100, 5 to 10 items each or five anchors, and nothing for
+    the linter to remark.
+    """
     rubric = rubric_of(name)
     assert 3 <= len(rubric.criteria) <= 5
     assert sum(criterion.weight for criterion in rubric.criteria) == 100

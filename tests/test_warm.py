@@ -1,4 +1,6 @@
-"""A command that is forked from the imported program (`tools/warm.py`) is what the installed one is."""
+"""A command that is forked from the imported program (`tools/warm.py`) is what the installed one
+is.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,13 @@ def run(
 ) -> tuple[int, str, str]:
     given = {**BASE, "HOME": str(folder), **(env or {})}
     ended = subprocess.run(
-        [program, *words], cwd=folder, env=given, input=stdin, text=True, capture_output=True, check=False
+        [program, *words],
+        cwd=folder,
+        env=given,
+        input=stdin,
+        text=True,
+        capture_output=True,
+        check=False,
     )
     return ended.returncode, ended.stdout, ended.stderr
 
@@ -52,7 +60,9 @@ def shell(program: str, folder: Path, script: str) -> tuple[int, str, str]:
     return run("/bin/sh", folder, "-c", script.replace("honestone", program))
 
 
-def both(folder: Path, *words: str, env: Mapping[str, str] | None = None, stdin: str = "") -> tuple[int, str, str]:
+def both(
+    folder: Path, *words: str, env: Mapping[str, str] | None = None, stdin: str = ""
+) -> tuple[int, str, str]:
     """What the two printed, once it is the same."""
     ours = run(warm.command(), folder, *words, env=env, stdin=stdin)
     assert ours == run(warm.HONESTONE, folder, *words, env=env, stdin=stdin)
@@ -80,32 +90,44 @@ def test_both_say_the_same(folder: Path, words: list[str], code: int) -> None:
 
 @pytest.mark.parametrize(("name", "code"), [("good.md", 0), ("bad.md", 1)])
 def test_both_come_to_the_same_verdict(folder: Path, name: str, code: int) -> None:
-    """The second command of one folder and program sees what the first recorded, and nothing else of it."""
+    """The second command of one folder and program sees what the first recorded, and nothing else
+    of it.
+    """
     documents = []
     for program in (warm.command(), warm.HONESTONE):
         for _ in range(2):
-            ended = run(program, folder, "eval", name, "--rubric", "rubric.yaml", "--fresh", "--json")
+            ended = run(
+                program, folder, "eval", name, "--rubric", "rubric.yaml", "--fresh", "--json"
+            )
             assert ended[0] == code, ended[2]
             documents.append(json.loads(ended[1]))
-    scores = [(document["score"], document["interval"], document["reasons"]) for document in documents]
+    scores = [
+        (document["score"], document["interval"], document["reasons"]) for document in documents
+    ]
     assert scores == [scores[0]] * 4
     assert len(json.loads(run(warm.command(), folder, "runs", "--json")[1])) == 4
 
 
 def test_environment_folder_and_stdin_are_the_callers(folder: Path) -> None:
-    """A variable of one command is not there for the next one; a locale or Python's own path starts Python for itself."""
+    """A variable of one command is not there for the next one; a locale or Python's own path starts
+    Python for itself.
+    """
     both(folder, "doctor", "--json", env={"OLLAMA_HOST": "http://127.0.0.1:9", "COLUMNS": "60"})
     both(folder, "doctor", "--json")
     both(folder, "--help", env={"LC_ALL": "C", "PYTHONWARNINGS": "error"})
     (folder / "site").mkdir()
     (folder / "site" / "sitecustomize.py").write_text("print('started for itself', flush=True)\n")
     assert both(folder, "--version", env={"PYTHONPATH": "site"})[1].startswith("started for itself")
-    reply = both(folder, "judge", "read", "--rubric", "rubric.yaml", stdin="nothing that can be read\n")
+    reply = both(
+        folder, "judge", "read", "--rubric", "rubric.yaml", stdin="nothing that can be read\n"
+    )
     assert reply[0] != 0
 
 
 def test_streams_and_file_mask_are_the_shells(folder: Path) -> None:
-    """Pipes, files written from the start and at their end, a mask, a folder changed on the way, and a closed stderr."""
+    """Pipes, files written from the start and at their end, a mask, a folder changed on the way,
+    and a closed stderr.
+    """
     script = (
         "honestone --version > new; honestone --version >> new; cat new; honestone --help | head -n 1; cd sub; umask 077; "
         "honestone init > /dev/null; ls -l | cut -c1-10; honestone eval none.md 2>&-; echo $?; honestone evla 2>&1 > /dev/null"
@@ -121,10 +143,19 @@ def test_streams_and_file_mask_are_the_shells(folder: Path) -> None:
 
 def test_many_at_once_get_their_own_answers(folder: Path) -> None:
     """Codes and outputs are not mixed up."""
-    words = [["rubric", "check", f"none{number}.yaml"] if number % 2 else ["--version"] for number in range(12)]
+    words = [
+        ["rubric", "check", f"none{number}.yaml"] if number % 2 else ["--version"]
+        for number in range(12)
+    ]
     started = [
         subprocess.Popen(
-            [warm.command(), *one], cwd=folder, env=BASE, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, text=True
+            [warm.command(), *one],
+            cwd=folder,
+            env=BASE,
+            stdin=subprocess.DEVNULL,
+            stdout=-1,
+            stderr=-1,
+            text=True,
         )
         for one in words
     ]
@@ -146,7 +177,12 @@ def test_who_is_killed_takes_the_command_with_it(folder: Path) -> None:
     (folder / "plain.yaml").write_text("rubric: 1\ncriteria: [It names a fruit]\n")
     command = [warm.command(), "eval", "good.md", "--rubric", "plain.yaml", "--judge", judge]
     process = subprocess.Popen(
-        command, cwd=folder, env={**BASE, "HOME": str(folder)}, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1
+        command,
+        cwd=folder,
+        env={**BASE, "HOME": str(folder)},
+        stdin=subprocess.DEVNULL,
+        stdout=-1,
+        stderr=-1,
     )
     while not (marker.exists() and marker.read_text()):
         assert process.poll() is None, process.communicate()

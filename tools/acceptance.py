@@ -1,8 +1,10 @@
-"""Run acceptance scripts, each a second time where it fails, without the statements that contradict a later issue.
+"""Run acceptance scripts, each a second time where it fails, without the statements that contradict
+a later issue.
 
     python tools/acceptance.py SCRIPTS NAME... [--one-cpu NAME]
 
-A script prints `NAME: N/M hold; not: STATEMENT, STATEMENT` last. Statements that are left out are listed here with the reason.
+A script prints `NAME: N/M hold; not: STATEMENT, STATEMENT` last. Statements that are left out are
+listed here with the reason.
 """
 
 from __future__ import annotations
@@ -13,16 +15,21 @@ import sys
 from pathlib import Path
 
 LEFT_OUT = {
-    # Its second command has another HOME than its first. A store counts on the account that made it, and the account's key is in
-    # the state folder below HOME (decision 107), so the second command does not take up the first one's run.
-    "a2_improve_loop": ("edited meanwhile: exit 2, nothing overwritten; --fresh starts from the edit",)
+    # Its second command has another HOME than its first. A store counts on the account that made
+    # it, and the account's key is in the state folder below HOME (decision 107), so the second
+    # command does not take up the first one's run.
+    "a2_improve_loop": (
+        "edited meanwhile: exit 2, nothing overwritten; --fresh starts from the edit",
+    )
 }
 
 
 def main() -> int:
     scripts, *names = [word for word in sys.argv[1:] if not word.startswith("--one-cpu=")]
     alone = {word.partition("=")[2] for word in sys.argv[1:] if word.startswith("--one-cpu=")}
-    failed = [name for name in names if not (holds(scripts, name, alone) or holds(scripts, name, alone))]
+    failed = [
+        name for name in names if not (holds(scripts, name, alone) or holds(scripts, name, alone))
+    ]
     if failed:
         print(f"failed twice: {', '.join(failed)}")
     return bool(failed)
@@ -31,7 +38,9 @@ def main() -> int:
 def holds(scripts: str, name: str, alone: set[str]) -> bool:
     """Whether all of a script holds but for what is left out of it."""
     on = ["taskset", "-c", "0"] if name in alone and shutil.which("taskset") else []
-    ended = subprocess.run([*on, str(Path(scripts) / "run"), name], stdout=subprocess.PIPE, text=True)
+    ended = subprocess.run(
+        [*on, str(Path(scripts) / "run"), name], stdout=subprocess.PIPE, text=True
+    )
     print(ended.stdout, end="", flush=True)
     if ended.returncode == 0:
         return True
@@ -40,7 +49,9 @@ def holds(scripts: str, name: str, alone: set[str]) -> bool:
     for statement in LEFT_OUT.get(name, ()):
         missed = missed.replace(statement, "")
     is_left_out = bool(last.partition("hold; not: ")[2]) and not missed.strip(" ,")
-    print(f"{name}: what does not hold is left out" if is_left_out else f"{name} failed", flush=True)
+    print(
+        f"{name}: what does not hold is left out" if is_left_out else f"{name} failed", flush=True
+    )
     return is_left_out
 
 

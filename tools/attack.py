@@ -8,7 +8,9 @@ import pytest
 
 
 class _Count:
-    """A pytest plugin: how many attacks held, and which fell. An attack that could not be tried here is left out."""
+    """A pytest plugin: how many attacks held, and which fell. An attack that could not be tried
+    here is left out.
+    """
 
     def __init__(self) -> None:
         self.held, self.tried, self.left_out = 0, 0, 0
@@ -25,7 +27,10 @@ class _Count:
 
 def main() -> int:
     count = _Count()
-    ended = pytest.main(["-q", "--tb=short", "-p", "no:cacheprovider", *sys.argv[1:], "tests/attacks"], plugins=[count])
+    ended = pytest.main(
+        ["-q", "--tb=short", "-p", "no:cacheprovider", *sys.argv[1:], "tests/attacks"],
+        plugins=[count],
+    )
     for name in count.fallen:
         print(f"fell: {name}")
     if count.left_out:

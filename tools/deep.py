@@ -1,8 +1,10 @@
-"""Runs the property tests with random examples until the time is over: `tools/deep.py --minutes 5 [FILE...]`.
+"""Runs the property tests with random examples until the time is over: `tools/deep.py --minutes 5
+[FILE...]`.
 
-Each file runs again and again, with a new seed each time; with `--seed` they are the same seeds in the same order, so
-that what one machine found another finds too. A failure is printed with the command that reproduces it; it becomes an
-`@example` of its test, and then every `make test` tries it. The exit code is 1 after a failure.
+Each file runs again and again, with a new seed each time; with `--seed` they are the same seeds in
+the same order, so that what one machine found another finds too. A failure is printed with the
+command that reproduces it; it becomes an `@example` of its test, and then every `make test` tries
+it. The exit code is 1 after a failure.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ NO_TESTS: Final = 5
 
 @dataclass(slots=True)
 class Deep:
-    """The runs of all files so far. Each worker takes the next file; after the last one the round begins again."""
+    """The runs of all files so far. Each worker takes the next file; after the last one the round
+    begins again.
+    """
 
     files: Sequence[str]
     deadline: float
@@ -52,7 +56,15 @@ class Deep:
             self._run(file, seed)
 
     def _run(self, file: str, seed: int) -> None:
-        options = [file, "-m", "hypothesis", f"--hypothesis-seed={seed}", "-p", "no:cacheprovider", "--tb=short"]
+        options = [
+            file,
+            "-m",
+            "hypothesis",
+            f"--hypothesis-seed={seed}",
+            "-p",
+            "no:cacheprovider",
+            "--tb=short",
+        ]
         command = [sys.executable, "-m", "pytest", *options]
         process = subprocess.Popen(
             command,
@@ -67,7 +79,9 @@ class Deep:
         try:
             said, _ = process.communicate(timeout=max(self.deadline - time.monotonic(), 0.1))
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # With what the tests started, or the pipe stays open.
+            os.killpg(
+                process.pid, signal.SIGKILL
+            )  # With what the tests started, or the pipe stays open.
             process.communicate()
             with self._lock:
                 self.unfinished.append(file)
@@ -92,8 +106,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--rounds", type=int, help="end earlier, after so many runs of each file")
-    parser.add_argument("--seed", type=int, help="what the seeds of the runs are drawn from; another each time without")
-    parser.add_argument("files", nargs="*", help="test files; all that use hypothesis when none is given")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        help="what the seeds of the runs are drawn from; another each time without",
+    )
+    parser.add_argument(
+        "files", nargs="*", help="test files; all that use hypothesis when none is given"
+    )
     given = parser.parse_args(arguments)
     deep = Deep(
         files=given.files or property_tests(),

@@ -1,8 +1,9 @@
 """`make dist`: the packages of a release, and what shows that they are good.
 
-Built twice, byte for byte the same; read by twine and check-wheel-contents; installed in an empty environment of every supported
-Python that is here, where the demo runs; a bill of materials (CycloneDX) of what such an install holds; and the release notes. All of it is in
-`dist/`; the exit code is 0 only where everything held.
+Built twice, byte for byte the same; read by twine and check-wheel-contents; installed in an empty
+environment of every supported Python that is here, where the demo runs; a bill of materials
+(CycloneDX) of what such an install holds; and the release notes. All of it is in `dist/`; the exit
+code is 0 only where everything held.
 """
 
 from __future__ import annotations
@@ -36,7 +37,13 @@ class Failed(Exception):
 def run(*command: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
     """The output of a command. Raises Failed with the last of it when it does not exit 0."""
     ended = subprocess.run(
-        [str(word) for word in command], cwd=cwd, env=env, text=True, capture_output=True, timeout=1200, check=False
+        [str(word) for word in command],
+        cwd=cwd,
+        env=env,
+        text=True,
+        capture_output=True,
+        timeout=1200,
+        check=False,
     )
     if ended.returncode != 0:
         said = (ended.stdout + ended.stderr).strip()[-1500:]
@@ -53,7 +60,9 @@ def environment(folder: Path, python: Path | str, *packages: str) -> Path:
 
 
 def build(tools: Path, folder: Path) -> list[Path]:
-    """An sdist of the repository, and a wheel of that sdist. Times in both are those of the last commit."""
+    """An sdist of the repository, and a wheel of that sdist. Times in both are those of the last
+    commit.
+    """
     last = run("git", "log", "-1", "--format=%ct", cwd=REPO).strip()
     env = {**os.environ, "SOURCE_DATE_EPOCH": last, "PYTHONHASHSEED": "0"}
     run(tools, "-m", "build", "--no-isolation", "--outdir", folder, REPO, env=env)
@@ -63,7 +72,8 @@ def build(tools: Path, folder: Path) -> list[Path]:
 def differences(first: Sequence[Path], second: Sequence[Path]) -> list[str]:
     """The names of packages that are not the same bytes in both builds, or only in one."""
     one, other = (
-        {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths} for paths in (first, second)
+        {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+        for paths in (first, second)
     )
     return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
 
@@ -73,7 +83,10 @@ def pythons(names: Sequence[str] = SUPPORTED) -> Iterator[tuple[str, Path]]:
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for name in names:
         found = shutil.which(f"python{name}")
-        for place in [*([Path(found)] if found else []), *sorted(root.glob(f"versions/{name}.*/bin/python3"))]:
+        for place in [
+            *([Path(found)] if found else []),
+            *sorted(root.glob(f"versions/{name}.*/bin/python3")),
+        ]:
             if _version_of(place) == name:
                 yield name, place
                 break
@@ -83,14 +96,18 @@ def _version_of(python: Path) -> str:
     """`3.12`; empty where it does not run."""
     words = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
     try:
-        ended = subprocess.run([python, "-c", words], capture_output=True, text=True, timeout=60, check=False)
+        ended = subprocess.run(
+            [python, "-c", words], capture_output=True, text=True, timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return ended.stdout.strip() if ended.returncode == 0 else ""
 
 
 def try_install(python: Path, wheel: Path, folder: Path) -> Path:
-    """Installs the wheel and nothing else, looks at what came with it, and runs the demo in an empty folder."""
+    """Installs the wheel and nothing else, looks at what came with it, and runs the demo in an
+    empty folder.
+    """
     made = environment(folder / "env", python, str(wheel))
     command = made.with_name("honestone")
     if missing := [name for name in SHIPPED if not (folder / "env" / name).is_file()]:
@@ -105,7 +122,9 @@ def try_install(python: Path, wheel: Path, folder: Path) -> Path:
 
 
 def release_notes(changelog: str, version: str) -> str:
-    """The section of a version; of what is unreleased where the version has none yet. Raises Failed where neither is there."""
+    """The section of a version; of what is unreleased where the version has none yet. Raises Failed
+    where neither is there.
+    """
     parts = changelog.split("\n## [")
     named = {part.partition("]")[0]: part.partition("\n")[2].strip() for part in parts[1:]}
     found = named.get(version) or named.get("Unreleased")
@@ -140,29 +159,49 @@ class Steps:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build and check the packages of a release.")
-    parser.add_argument("--output", type=Path, default=REPO / "dist", help="where the packages go [dist/]")
+    parser.add_argument(
+        "--output", type=Path, default=REPO / "dist", help="where the packages go [dist/]"
+    )
     output = parser.parse_args(arguments).output
     steps = Steps()
     with tempfile.TemporaryDirectory(prefix="honestone-dist-") as name:
         room = Path(name)
         tools = room / "tools" / "bin" / "python"
-        steps("tools: installed", lambda: environment(room / "tools", sys.executable, *requirements()))
+        steps(
+            "tools: installed", lambda: environment(room / "tools", sys.executable, *requirements())
+        )
         steps("sdist and wheel: built", lambda: _deliver(build(tools, room / "one"), output))
-        steps("sdist and wheel: built again, byte for byte the same", lambda: _require_same(tools, room))
+        steps(
+            "sdist and wheel: built again, byte for byte the same",
+            lambda: _require_same(tools, room),
+        )
         packages = sorted((room / "one").glob("*"))
         steps("twine check", lambda: run(tools, "-m", "twine", "check", "--strict", *packages))
         wheels = [path for path in packages if path.suffix == ".whl"]
-        steps("check-wheel-contents", lambda: run(tools.with_name("check-wheel-contents"), *wheels, cwd=REPO))
+        steps(
+            "check-wheel-contents",
+            lambda: run(tools.with_name("check-wheel-contents"), *wheels, cwd=REPO),
+        )
         here = dict(pythons())
         for version, python in here.items():
             folder = room / version
             folder.mkdir()
-            steps(f"Python {version}: installed, demo", lambda p=python, f=folder: try_install(p, wheels[0], f))  # type: ignore[misc]
+            steps(
+                f"Python {version}: installed, demo",
+                lambda p=python, f=folder: try_install(p, wheels[0], f),
+            )  # type: ignore[misc]
         for version in sorted(set(SUPPORTED) - set(here)):
             print(f"- Python {version}: not on this machine, so not tried")
         first = room / next(iter(here), "") / "env" / "bin" / "python"
         bill = output / f"{wheels[0].name.split('-py3')[0]}.cdx.json" if wheels else output
-        command = (tools.with_name("cyclonedx-py"), "environment", "--output-reproducible", "-o", bill, first)
+        command = (
+            tools.with_name("cyclonedx-py"),
+            "environment",
+            "--output-reproducible",
+            "-o",
+            bill,
+            first,
+        )
         steps("bill of materials (CycloneDX)", lambda: run(*command))
         steps("release notes: from the changelog", lambda: _write_notes(wheels[0], output))
     print("dist: " + ("something did not hold" if steps.failed else f"{output} holds the release"))

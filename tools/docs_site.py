@@ -10,7 +10,8 @@ Pages are written for code hosts, so what only the site understands is made here
     <!-- tabs --> ... <!-- end tabs -->   blocks below lines such as **Python** become tabs
     ../README.md                          the files of the root are pages of the site, in `project/`
 
-The search is right when each question of docs/questions.md finds a page that answers it among the first results.
+The search is right when each question of docs/questions.md finds a page that answers it among the
+first results.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ NOT_SEARCHED = ("questions.md", "decisions/", "project/changelog.md", "project/c
 """Pages that would come before the one that answers."""
 
 
-# ------------------------------------------------------------------------------------------------- pages as read
+# -------------------------------------------------------------------------------------------------
+# pages as read
 
 
 def prepare(to: Path = PAGES) -> None:
@@ -55,7 +57,9 @@ def prepare(to: Path = PAGES) -> None:
         if (ROOT / name).is_file():
             text = (ROOT / name).read_text(encoding="utf-8")
             (to / page).parent.mkdir(exist_ok=True)
-            (to / page).write_text(text if name.endswith(".md") else f"# Licence\n\n{text}", encoding="utf-8")
+            (to / page).write_text(
+                text if name.endswith(".md") else f"# Licence\n\n{text}", encoding="utf-8"
+            )
     for path in sorted(to.rglob("*.md")):
         page = path.relative_to(to).as_posix()
         hidden = "---\nsearch:\n  exclude: true\n---\n" if page.startswith(NOT_SEARCHED) else ""
@@ -63,7 +67,9 @@ def prepare(to: Path = PAGES) -> None:
 
 
 def for_site(text: str, page: str) -> str:
-    """`text` of `page` (its path in the site) with titled blocks, tabs, and links that lead to pages of the site."""
+    """`text` of `page` (its path in the site) with titled blocks, tabs, and links that lead to
+    pages of the site.
+    """
     text = with_tabs(text)
     text = re.sub(r"(?m)^( *`{3,})(\w+) (\S+\.\w+)$", r'\1\2 title="\3"', text)
     text = re.sub(r"(?m)^( *`{3,}console) \w+$", r"\1", text)
@@ -82,12 +88,18 @@ def for_site(text: str, page: str) -> str:
 
 
 def with_tabs(text: str) -> str:
-    """Blocks between `<!-- tabs -->` and `<!-- end tabs -->` as tabs, each named by the line in bold above it."""
+    """Blocks between `<!-- tabs -->` and `<!-- end tabs -->` as tabs, each named by the line in
+    bold above it.
+    """
 
     def tabs(found: re.Match[str]) -> str:
         lines = found[1].strip().splitlines()
         return "\n".join(
-            f'=== "{name[1]}"' if (name := re.fullmatch(r"\*\*(.+)\*\*", line)) else f"    {line}" if line else ""
+            f'=== "{name[1]}"'
+            if (name := re.fullmatch(r"\*\*(.+)\*\*", line))
+            else f"    {line}"
+            if line
+            else ""
             for line in lines
         )
 
@@ -98,11 +110,13 @@ def outside_of_fences(text: str, change: Callable[[str], str]) -> str:
     """`text` with `change` applied to everything but fenced blocks."""
     parts = re.split(r"(?ms)^( *(`{3,}).*?^ *\2 *$)", text)
     return "".join(
-        part if index % 3 == 1 else change(part) if index % 3 == 0 else "" for index, part in enumerate(parts)
+        part if index % 3 == 1 else change(part) if index % 3 == 0 else ""
+        for index, part in enumerate(parts)
     )
 
 
-# ---------------------------------------------------------------------------------------------- the built site
+# ---------------------------------------------------------------------------------------------- the
+# built site
 
 
 class Question(NamedTuple):
@@ -115,7 +129,9 @@ class Question(NamedTuple):
 def questions(text: str) -> list[Question]:
     """The questions of docs/questions.md: rows `| question | [page](link) |`."""
     rows = re.findall(r"(?m)^\| (.+\?) \| (.+) \|$", text)
-    return [Question(words, tuple(re.findall(r"\]\(([^)#]+)[^)]*\)", pages))) for words, pages in rows]
+    return [
+        Question(words, tuple(re.findall(r"\]\(([^)#]+)[^)]*\)", pages))) for words, pages in rows
+    ]
 
 
 def not_found(site: Path, asked: list[Question]) -> list[str]:
@@ -123,7 +139,9 @@ def not_found(site: Path, asked: list[Question]) -> list[str]:
     from lunr import lunr
 
     entries = json.loads((site / "search.json").read_text(encoding="utf-8"))["items"]
-    index = lunr(ref="location", fields=[{"field_name": "title", "boost": 10}, "text"], documents=entries)
+    index = lunr(
+        ref="location", fields=[{"field_name": "title", "boost": 10}, "text"], documents=entries
+    )
     problems = []
     for question in asked:
         first: list[str] = []
@@ -131,7 +149,10 @@ def not_found(site: Path, asked: list[Question]) -> list[str]:
             page = str(result["ref"]).partition("#")[0]
             if page not in first:
                 first.append(page)
-        wanted = {PROJECT.get(posixpath.basename(page), page).removesuffix(".md") + ".html" for page in question.pages}
+        wanted = {
+            PROJECT.get(posixpath.basename(page), page).removesuffix(".md") + ".html"
+            for page in question.pages
+        }
         if not wanted & set(first[:FOUND_AMONG]):
             problems.append(
                 f"not found: {question.words} ({', '.join(sorted(wanted))}); found: {', '.join(first[:FOUND_AMONG])}"
@@ -156,7 +177,9 @@ class Links(HTMLParser):
 
 
 def broken_links(site: Path) -> list[str]:
-    """Each link of the site that leads to no file or no anchor, and each request to another machine."""
+    """Each link of the site that leads to no file or no anchor, and each request to another
+    machine.
+    """
     pages: dict[Path, Links] = {}
     for path in sorted(site.rglob("*.html")):
         pages[path] = Links()
@@ -169,34 +192,54 @@ def broken_links(site: Path) -> list[str]:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
-            target = path if not parts.path else Path(posixpath.normpath(path.parent / unquote(parts.path)))
+            target = (
+                path
+                if not parts.path
+                else Path(posixpath.normpath(path.parent / unquote(parts.path)))
+            )
             target = target / "index.html" if target.is_dir() else target
             anchors = pages[target].anchors if target in pages else set()
-            if not target.is_file() or (target in pages and parts.fragment and unquote(parts.fragment) not in anchors):
+            if not target.is_file() or (
+                target in pages and parts.fragment and unquote(parts.fragment) not in anchors
+            ):
                 problems.append(f"broken: {link} in {path.relative_to(site)}")
     return problems
 
 
-# ------------------------------------------------------------------------------------------------------ versions
+# ------------------------------------------------------------------------------------------------------
+# versions
 
 
 def version_of_program() -> str:
-    """As the program says it, read and not imported: the site's builder has an environment of its own."""
-    (found,) = re.findall(r'(?m)^__version__ = "([^"]+)"$', (ROOT / "src/honestone/__init__.py").read_text("utf-8"))
+    """As the program says it, read and not imported: the site's builder has an environment of its
+    own.
+    """
+    (found,) = re.findall(
+        r'(?m)^__version__ = "([^"]+)"$', (ROOT / "src/honestone/__init__.py").read_text("utf-8")
+    )
     return str(found)
 
 
 def publish(to: Path, version: str, site: Path = SITE) -> list[str]:
-    """Put a built site into `to` next to other versions: `to/VERSION`, the list `versions.json` that the selector on each page reads,
-    and a first page that leads to the newest. Publishing a version again replaces it. Returns all versions, newest first."""
+    """Put a built site into `to` next to other versions: `to/VERSION`, the list `versions.json`
+    that the selector on each page reads, and a first page that leads to the newest. Publishing a
+    version again replaces it. Returns all versions, newest first.
+    """
     if not re.fullmatch(r"[0-9][0-9A-Za-z.+-]*", version):
         raise ValueError(f"not a version: {version}")
     shutil.rmtree(to / version, ignore_errors=True)
     shutil.copytree(site, to / version)
     listed = to / "versions.json"
-    known = {str(one["version"]) for one in json.loads(listed.read_text("utf-8"))} if listed.is_file() else set()
+    known = (
+        {str(one["version"]) for one in json.loads(listed.read_text("utf-8"))}
+        if listed.is_file()
+        else set()
+    )
     versions = sorted({*known, version}, key=_order, reverse=True)
-    rows = [{"version": one, "title": one, "aliases": ["latest"] if at == 0 else []} for at, one in enumerate(versions)]
+    rows = [
+        {"version": one, "title": one, "aliases": ["latest"] if at == 0 else []}
+        for at, one in enumerate(versions)
+    ]
     listed.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
     (to / "index.html").write_text(_FIRST_PAGE.format(version=versions[0]), "utf-8")
     return versions

@@ -1,10 +1,12 @@
-"""How many files of other tools load: as they are, and with --accept-loss. `make formats-survey FOLDER=...`
+"""How many files of other tools load: as they are, and with --accept-loss. `make formats-survey
+FOLDER=...`
 
-FOLDER has a folder for each repository, named OWNER+NAME, as git checks it out: with its `.git`, whose place says how far up a
-file's paths are looked for. A file belongs to a tool by its name and a few words in it,
-never by what honestone makes of it; equal files count once. A digest of its path (or of its repository's name, where
-`by_repository` is set) puts each file in one of two halves: readers are changed
-while looking at the half "tuned", and the figures that count are those of the half "measured".
+FOLDER has a folder for each repository, named OWNER+NAME, as git checks it out: with its `.git`,
+whose place says how far up a file's paths are looked for. A file belongs to a tool by its name and
+a few words in it, never by what honestone makes of it; equal files count once. A digest of its path
+(or of its repository's name, where `by_repository` is set) puts each file in one of two halves:
+readers are changed while looking at the half "tuned", and the figures that count are those of the
+half "measured".
 
     python tools/formats_survey.py FOLDER             writes bench/formats-survey.json, from which `make docs` makes
                                                       the table of docs/reference/formats.md, and the sentence of README.md
@@ -38,10 +40,12 @@ HEAD: Final = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """Which files are a tool's. `goal` is the share of them (0-1) that is to load as it is; `in_repository`: a word that
-    some Python file of the repository has. `most_of_one`: how many files of one repository count, as those of one author
-    are alike. `by_repository`: all files of a repository are in one half, for the same reason. `lists`: paths that are
-    its files only where they hold a list."""
+    """Which files are a tool's. `goal` is the share of them (0-1) that is to load as it is;
+    `in_repository`: a word that some Python file of the repository has. `most_of_one`: how many
+    files of one repository count, as those of one author are alike. `by_repository`: all files of a
+    repository are in one half, for the same reason. `lists`: paths that are its files only where
+    they hold a list.
+    """
 
     name: str
     path: str
@@ -143,7 +147,11 @@ class Found:
     def half(self) -> str:
         by_repository = next(tool.by_repository for tool in TOOLS if tool.name == self.tool)
         decides = self.root.name if by_repository else self.name
-        return "tuned" if hashlib.sha256(decides.encode("utf-8", "surrogateescape")).digest()[0] % 2 else "measured"
+        return (
+            "tuned"
+            if hashlib.sha256(decides.encode("utf-8", "surrogateescape")).digest()[0] % 2
+            else "measured"
+        )
 
 
 @dataclass(slots=True)
@@ -165,21 +173,30 @@ class Outcome:
     why: tuple[str, ...] = field(default=())
 
 
-# ------------------------------------------------------------------------------------------------------ finding files
+# ------------------------------------------------------------------------------------------------------
+# finding files
 
 
 def files_in(folder: Path) -> Iterator[Found]:
-    """The files of each tool. A file that is there several times counts once, also in forks of one repository."""
+    """The files of each tool. A file that is there several times counts once, also in forks of one
+    repository.
+    """
     seen: set[bytes] = set()
     for root in sorted(one for one in folder.iterdir() if one.is_dir()):
         words: dict[str, bool] = {}
         counted: Counter[str] = Counter()
         for path in sorted(
             root.rglob("*"),
-            key=lambda path: hashlib.sha256(path.as_posix().encode("utf-8", "surrogateescape")).digest(),
+            key=lambda path: hashlib.sha256(
+                path.as_posix().encode("utf-8", "surrogateescape")
+            ).digest(),
         ):
             name = path.relative_to(root).as_posix()
-            tool = _tool_of(root, path, name, words) if path.is_file() and not path.is_symlink() else None
+            tool = (
+                _tool_of(root, path, name, words)
+                if path.is_file() and not path.is_symlink()
+                else None
+            )
             if tool is None or counted[tool.name] == tool.most_of_one:
                 continue
             digest = hashlib.sha256(path.read_bytes()).digest()
@@ -192,7 +209,9 @@ def files_in(folder: Path) -> Iterator[Found]:
 def _tool_of(root: Path, path: Path, name: str, words: dict[str, bool]) -> Tool | None:
     head = ""
     for tool in TOOLS:
-        if not re.search(tool.path, name) or (tool.dialects == "promptfoo" and _is_fork(root) != ("own" in tool.name)):
+        if not re.search(tool.path, name) or (
+            tool.dialects == "promptfoo" and _is_fork(root) != ("own" in tool.name)
+        ):
             continue
         head = head or path.read_bytes()[:HEAD].decode("utf-8", "replace")
         if not re.search(tool.words, head) or re.search(tool.without, head):
@@ -211,15 +230,20 @@ def _is_fork(root: Path) -> bool:
 
 def _has_word(root: Path, word: str, known: dict[str, bool]) -> bool:
     if word not in known:
-        known[word] = any(word.encode() in path.read_bytes() for path in root.rglob("*.py") if path.is_file())
+        known[word] = any(
+            word.encode() in path.read_bytes() for path in root.rglob("*.py") if path.is_file()
+        )
     return known[word]
 
 
-# ------------------------------------------------------------------------------------------------------ reading them
+# ------------------------------------------------------------------------------------------------------
+# reading them
 
 
 def outcome(found: Found) -> Outcome:
-    """As `suite check` and `rubric check` read it, with `--allow-outside` the root of its repository."""
+    """As `suite check` and `rubric check` read it, with `--allow-outside` the root of its
+    repository.
+    """
     tool = next(one for one in TOOLS if one.name == found.tool)
     read = read_any_rubric if tool.is_rubric else read_any_suite
     try:
@@ -229,7 +253,9 @@ def outcome(found: Found) -> Outcome:
         return Outcome(found, False, False, tuple(f"error: {one.message}" for one in errors))
     if not source.dialect.startswith(tool.dialects):
         return Outcome(found, False, False, (f"error: read as {source.dialect}",))
-    return Outcome(found, not source.losses, True, tuple(f"loss: {loss.message}" for loss in source.losses))
+    return Outcome(
+        found, not source.losses, True, tuple(f"loss: {loss.message}" for loss in source.losses)
+    )
 
 
 def survey(folder: Path) -> list[Outcome]:
@@ -256,12 +282,16 @@ def document(outcomes: list[Outcome]) -> Document:
                 half.files += 1
                 half.as_they_are += one.as_it_is
                 half.with_accept_loss += one.with_accept_loss
-        tools[tool.name] = {"goal": tool.goal, **{name: asdict(half) for name, half in halves.items()}}
+        tools[tool.name] = {
+            "goal": tool.goal,
+            **{name: asdict(half) for name, half in halves.items()},
+        }
     roots = sorted({one.found.root.name.replace("+", "/", 1) for one in outcomes})
     return Document(files=len(outcomes), tools=tools, repositories=roots)
 
 
-# ------------------------------------------------------------------------------------------------------ saying it
+# ------------------------------------------------------------------------------------------------------
+# saying it
 
 
 def sentence(tools: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
@@ -271,9 +301,7 @@ def sentence(tools: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
         half = about["measured"]
         if half["files"]:
             said.append(f"{name} {half['as_they_are'] * 100 // half['files']}%")
-    text = (
-        f"Of published files that were not looked at while it was made, so many load without a loss: {', '.join(said)}."
-    )
+    text = f"Of published files that were not looked at while it was made, so many load without a loss: {', '.join(said)}."
     return textwrap.fill(text, 118)
 
 
@@ -298,7 +326,9 @@ def show(outcomes: list[Outcome], most: int) -> None:
         own = [one for one in outcomes if one.found.tool == tool.name and one.found.half == "tuned"]
         why = Counter(_general(text) for one in own for text in set(map(_general, one.why)))
         loads = sum(one.as_it_is for one in own)
-        print(f"\n== {tool.name}: {loads} of {len(own)}, {sum(o.with_accept_loss for o in own)} with --accept-loss")
+        print(
+            f"\n== {tool.name}: {loads} of {len(own)}, {sum(o.with_accept_loss for o in own)} with --accept-loss"
+        )
         for text, count in why.most_common(most):
             print(f"{count:5}  {text}")
         for one in own:
@@ -307,13 +337,17 @@ def show(outcomes: list[Outcome], most: int) -> None:
 
 
 def _general(message: str) -> str:
-    return re.sub(r"\d+", "N", re.sub(r"(eval|case|test|eval number) `[^`]*`", r"\1", message))[:110]
+    return re.sub(r"\d+", "N", re.sub(r"(eval|case|test|eval number) `[^`]*`", r"\1", message))[
+        :110
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--show", action="store_true", help="print what does not load of the tuned half")
+    parser.add_argument(
+        "--show", action="store_true", help="print what does not load of the tuned half"
+    )
     parser.add_argument("--most", type=int, default=25, help="reasons to print for each tool")
     asked = parser.parse_args()
     outcomes = survey(asked.folder.resolve())

@@ -1,7 +1,8 @@
-"""Writes what other people's libraries say of made-up tables into tests/oracles/, for our statistics to be compared with.
+"""Writes what other people's libraries say of made-up tables into tests/oracles/, for our
+statistics to be compared with.
 
-The libraries are large, so the tests read the recorded values: `make oracles` installs them in a folder of their own and runs
-this. The numbers are the same each time.
+The libraries are large, so the tests read the recorded values: `make oracles` installs them in a
+folder of their own and runs this. The numbers are the same each time.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def _table(draw: random.Random) -> list[list[float | None]]:
     columns: list[list[float | None]] = []
     for _ in range(raters):
         said = [draw.randint(0, top) if draw.random() < noise else value for value in truth]
-        said[: top + 1] = range(top + 1)  # every value occurs, as scikit-learn's weights go by place
+        said[: top + 1] = range(
+            top + 1
+        )  # every value occurs, as scikit-learn's weights go by place
         columns.append([None if draw.random() < gaps else float(value) for value in said])
     return columns
 
@@ -64,7 +67,9 @@ def _figures(columns: list[list[float | None]]) -> dict[str, Any]:
 
 
 def _alphas(columns: list[list[float | None]]) -> dict[str, float | None]:
-    data = np.array([[np.nan if value is None else value for value in column] for column in columns])
+    data = np.array(
+        [[np.nan if value is None else value for value in column] for column in columns]
+    )
     found = {}
     for level in ("nominal", "ordinal", "interval", "ratio"):
         try:
@@ -92,7 +97,11 @@ def _pair(a: list[float | None], b: list[float | None]) -> dict[str, Any]:
 def _weighted(x: Any, y: Any, weights: str) -> float | None:
     """By place among the values: the same as by distance only where none is left out."""
     values = sorted({*x, *y})
-    return _number(cohen_kappa_score(x, y, weights=weights)) if values == list(range(len(values))) else None
+    return (
+        _number(cohen_kappa_score(x, y, weights=weights))
+        if values == list(range(len(values)))
+        else None
+    )
 
 
 def _number(value: Any) -> float | None:
@@ -100,13 +109,17 @@ def _number(value: Any) -> float | None:
 
 
 def _calibration(draw: random.Random) -> dict[str, Any]:
-    """A judge's answers and people's to one yes/no item of each of some artifacts, and of three judges the errors."""
+    """A judge's answers and people's to one yes/no item of each of some artifacts, and of three
+    judges the errors.
+    """
     n, right = draw.randint(4, 60), draw.choice([0.6, 0.8, 0.95])
     people = [float(draw.random() < 0.5) for _ in range(n)]
     judge = [one if draw.random() < right else 1 - one for one in people]
     people[:2], judge[:2] = [0.0, 1.0], [0.0, 1.0]
     y, f = np.array(people), np.array(judge)
-    errors = np.array([[draw.choice([-1, 0, 0, 1]) + (k == 1) * e for k in range(3)] for e in f - y])
+    errors = np.array(
+        [[draw.choice([-1, 0, 0, 1]) + (k == 1) * e for k in range(3)] for e in f - y]
+    )
     shares = {"tpr": f[y == 1], "tnr": 1 - f[y == 0]}
     by, center = stats.sem(f - y), float(np.mean(f - y))
     bias = stats.t.interval(0.95, n - 1, loc=center, scale=by) if by > 0 else (center, center)
@@ -118,7 +131,9 @@ def _calibration(draw: random.Random) -> dict[str, Any]:
         "alpha": _number(krippendorff.alpha(np.array([y, f]), level_of_measurement="interval")),
         **{name: float(np.mean(found)) for name, found in shares.items()},
         **{
-            f"{name}_interval": list(map(float, proportion_confint(found.sum(), len(found), method="beta")))
+            f"{name}_interval": list(
+                map(float, proportion_confint(found.sum(), len(found), method="beta"))
+            )
             for name, found in shares.items()
         },
         "bias": 100 * center,
@@ -131,7 +146,11 @@ def _calibration(draw: random.Random) -> dict[str, Any]:
 def _distributions(draw: random.Random) -> list[dict[str, float]]:
     found = []
     for _ in range(200):
-        a, b, p = draw.uniform(0.5, 400), draw.uniform(0.5, 400), draw.choice([0.005, 0.025, 0.5, 0.9, 0.975, 0.995])
+        a, b, p = (
+            draw.uniform(0.5, 400),
+            draw.uniform(0.5, 400),
+            draw.choice([0.005, 0.025, 0.5, 0.9, 0.975, 0.995]),
+        )
         x = draw.betavariate(a, b)
         found.append(
             {
@@ -148,10 +167,17 @@ def _distributions(draw: random.Random) -> list[dict[str, float]]:
 
 
 def _binomial() -> dict[str, Any]:
-    """The two-sided test by its smaller and larger count, and Wilson's interval by successes and further trials, all of them."""
+    """The two-sided test by its smaller and larger count, and Wilson's interval by successes and
+    further trials, all of them.
+    """
     return {
-        "sign": [[float(stats.binomtest(a, a + b).pvalue) if b else 1.0 for a in range(b + 1)] for b in range(61)],
-        "wilson": [[_wilson(passed, passed + more) for more in range(1, 51)] for passed in range(51)],
+        "sign": [
+            [float(stats.binomtest(a, a + b).pvalue) if b else 1.0 for a in range(b + 1)]
+            for b in range(61)
+        ],
+        "wilson": [
+            [_wilson(passed, passed + more) for more in range(1, 51)] for passed in range(51)
+        ],
     }
 
 
@@ -173,7 +199,9 @@ def _bootstrap() -> list[dict[str, Any]]:
             n_resamples=20_000,
             rng=np.random.default_rng(1),
         ).confidence_interval
-        found.append({"hundredths": hundredths, "low": float(interval.low), "high": float(interval.high)})
+        found.append(
+            {"hundredths": hundredths, "low": float(interval.low), "high": float(interval.high)}
+        )
     return found
 
 

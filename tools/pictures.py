@@ -1,7 +1,8 @@
-"""Takes the pictures of docs/view.md: a small store is made, served, and looked at in a headless Chromium.
+"""Takes the pictures of docs/view.md: a small store is made, served, and looked at in a headless
+Chromium.
 
-`make pictures` writes them to docs/pictures. With `--every FOLDER` every page is taken in both colour schemes and four widths,
-to be looked at.
+`make pictures` writes them to docs/pictures. With `--every FOLDER` every page is taken in both
+colour schemes and four widths, to be looked at.
 """
 
 from __future__ import annotations
@@ -119,10 +120,20 @@ SUITE = {
     "rubric": [
         {"id": "order", "requirement": "Names the order", "weight": 50},
         {"id": "next", "requirement": "Says what happens next", "weight": 30},
-        {"id": "short", "requirement": "Has at most 100 words", "weight": 20, "check": {"max-words": 100}},
+        {
+            "id": "short",
+            "requirement": "Has at most 100 words",
+            "weight": 20,
+            "check": {"max-words": 100},
+        },
     ],
     "cases": [
-        {"id": f"{kind}-{number}", "input": f"{kind.title()} {words}", "reference": reference, "tags": [kind, tag]}
+        {
+            "id": f"{kind}-{number}",
+            "input": f"{kind.title()} {words}",
+            "reference": reference,
+            "tags": [kind, tag],
+        }
         for kind, words, reference, count, tag in (
             ("refund", "of a broken lamp, please", "A refund within 5 days", 4, "money"),
             ("lost", "parcel: where is it?", "It is sent again", 2, "delivery"),
@@ -152,17 +163,23 @@ class Store:
         self.put("judge.py", JUDGE)
         for name in ("strict.py", "kind.py", "plain.py"):
             self.put(
-                name, f"import runpy, sys\nsys.argv[1:] = [{name!r}]\nrunpy.run_path('judge.py', run_name='__main__')\n"
+                name,
+                f"import runpy, sys\nsys.argv[1:] = [{name!r}]\nrunpy.run_path('judge.py', run_name='__main__')\n",
             )
         self.put("worker.py", WORKER)
         self.put("bot.py", ANSWER)
         self.put("rubric.yaml", RUBRIC)
         self.put("note.md", NOTE)
-        self.put("other.md", NOTE.replace("This is the **best release ever**, and everybody will love it!\n\n", ""))
+        self.put(
+            "other.md",
+            NOTE.replace("This is the **best release ever**, and everybody will love it!\n\n", ""),
+        )
         self.put("draft.md", NOTE)
         self.put("suite.json", json.dumps(SUITE))
         self.judges = [
-            part for name in ("strict.py", "kind.py", "plain.py") for part in ("--judge", f"script:python3 {name}")
+            part
+            for name in ("strict.py", "kind.py", "plain.py")
+            for part in ("--judge", f"script:python3 {name}")
         ]
         self.runs: dict[str, str] = {}
 
@@ -171,7 +188,11 @@ class Store:
 
     def run(self, name: str, *args: str) -> None:
         done = subprocess.run(
-            [HONESTONE, *args, "--json"], cwd=self.folder, capture_output=True, text=True, check=False
+            [HONESTONE, *args, "--json"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         said = json.loads(done.stdout or "null")
         if not isinstance(said, dict | list) or done.returncode > 3:
@@ -184,9 +205,18 @@ class Store:
         self.run("several", "eval", "note.md", "other.md", "draft.md", *rubric)
         worker = f"cmd:python3 {self.folder / 'worker.py'}"
         held_out = ("--holdout", "script:python3 plain.py", "--worker", worker, "--rounds", "3")
-        self.run("belief", "improve", "draft.md", "--rubric", "rubric.yaml", *self.judges[:4], *held_out)
+        self.run(
+            "belief", "improve", "draft.md", "--rubric", "rubric.yaml", *self.judges[:4], *held_out
+        )
         for name in ("one", "two"):
-            self.run(name, "eval", "suite.json", "--target", f"cmd:python3 bot.py {name}", *self.judges[:4])
+            self.run(
+                name,
+                "eval",
+                "suite.json",
+                "--target",
+                f"cmd:python3 bot.py {name}",
+                *self.judges[:4],
+            )
         targets = ("--target", "cmd:python3 bot.py one", "--target", "cmd:python3 bot.py two")
         self.run("table", "eval", "suite.json", *targets, *self.judges[:4])
 

@@ -1,8 +1,10 @@
-"""Writes the plugin for Claude Code and Codex, and the extension for Gemini CLI, or says which files are stale (`--check`).
+"""Writes the plugin for Claude Code and Codex, and the extension for Gemini CLI, or says which
+files are stale (`--check`).
 
-They hold what `honestone agent install` writes, from the same source. plugin/ is the plugin of the first two, each with a manifest and
-a marketplace of its own; gemini/ is the extension. Gemini CLI reads its hooks from hooks/hooks.json alone, where Claude Code too looks
-for hooks in the folder of a marketplace, and its events have other names: so neither has the other's folder for its own.
+They hold what `honestone agent install` writes, from the same source. plugin/ is the plugin of the
+first two, each with a manifest and a marketplace of its own; gemini/ is the extension. Gemini CLI
+reads its hooks from hooks/hooks.json alone, where Claude Code too looks for hooks in the folder of
+a marketplace, and its events have other names: so neither has the other's folder for its own.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from honestone.app.agents.host_files import OwnFile, hook_groups, server
 from honestone.app.agents.hosts import HOSTS, NAME
 
 REPO = Path(__file__).resolve().parents[1]
-SUMMARY = "Grade an artifact against a rubric with independent judges, and improve it until it passes"
+SUMMARY = (
+    "Grade an artifact against a rubric with independent judges, and improve it until it passes"
+)
 AUTHOR = {"name": "The honestone authors"}
 LAUNCHER = """\
 #!/bin/sh
@@ -31,7 +35,12 @@ exec honestone "$@"
 def generated() -> Iterator[tuple[str, str]]:
     """Every file, by its path in the repository."""
     manifest = {"name": NAME, "version": __version__, "description": SUMMARY}
-    about = {**manifest, "author": AUTHOR, "license": "MIT", "keywords": ["evaluation", "rubric", "quality-gate"]}
+    about = {
+        **manifest,
+        "author": AUTHOR,
+        "license": "MIT",
+        "keywords": ["evaluation", "rubric", "quality-gate"],
+    }
     listed = {"name": NAME, "description": SUMMARY}
     skill = OwnFile("SKILL.md").text()
     servers = {"mcpServers": {NAME: server(NAME)}}
@@ -42,15 +51,36 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "plugin/.claude-plugin/plugin.json", _json(about)
     yield (
         "plugin/.codex-plugin/plugin.json",
-        _json({**about, "skills": "./skills/", "hooks": "./hooks/hooks.json", "mcpServers": "./.mcp.json"}),
+        _json(
+            {
+                **about,
+                "skills": "./skills/",
+                "hooks": "./hooks/hooks.json",
+                "mcpServers": "./.mcp.json",
+            }
+        ),
     )
     yield (
         ".claude-plugin/marketplace.json",
-        _json({"name": NAME, "description": SUMMARY, "owner": AUTHOR, "plugins": [{**listed, "source": "./plugin"}]}),
+        _json(
+            {
+                "name": NAME,
+                "description": SUMMARY,
+                "owner": AUTHOR,
+                "plugins": [{**listed, "source": "./plugin"}],
+            }
+        ),
     )
     policy = {"installation": "AVAILABLE", "authentication": "ON_INSTALL"}
-    local = {"source": {"source": "local", "path": "./plugin"}, "policy": policy, "category": "Productivity"}
-    yield ".agents/plugins/marketplace.json", _json({"name": NAME, "plugins": [{"name": NAME, **local}]})
+    local = {
+        "source": {"source": "local", "path": "./plugin"},
+        "policy": policy,
+        "category": "Productivity",
+    }
+    yield (
+        ".agents/plugins/marketplace.json",
+        _json({"name": NAME, "plugins": [{"name": NAME, **local}]}),
+    )
     yield "gemini/gemini-extension.json", _json({**manifest, **servers})
     yield "gemini/hooks/honestone.sh", LAUNCHER
     yield "gemini/hooks/hooks.json", _hooks("gemini", "${extensionPath}/hooks")

@@ -1,4 +1,5 @@
-"""The reference page of the Python functions, made from their signatures and docstrings; `docs.py` writes it to a file.
+"""The reference page of the Python functions, made from their signatures and docstrings; `docs.py`
+writes it to a file.
 
 Its examples are run by `tests/docs/test_python_page.py`.
 """
@@ -215,16 +216,37 @@ def python_page() -> str:
 
 def _attributes() -> Iterator[str]:
     yield "| result | of | has |\n| --- | --- | --- |"
-    of = dict(zip(RESULTS, ("evaluate", "run_suite", "run_suite of several", "improve", "compare"), strict=True))
+    of = dict(
+        zip(
+            RESULTS,
+            ("evaluate", "run_suite", "run_suite of several", "improve", "compare"),
+            strict=True,
+        )
+    )
     for name in RESULTS:
         found = getattr(honestone, name)
-        names = [n for n, one in inspect.getmembers(found) if not n.startswith("_") and _is_attribute(one)]
+        names = [
+            n
+            for n, one in inspect.getmembers(found)
+            if not n.startswith("_") and _is_attribute(one)
+        ]
         names += [n for n in found.__dataclass_fields__ if not n.startswith("_") and n not in names]
         yield f"| `{name}` | {of[name]} | {', '.join(f'`{n}`' for n in sorted(names) if n not in _INNER)} |"
     yield ""
 
 
-_INNER = ("headline", "rows", "heads", "record", "improvement", "report", "gate", "scorecard", "ballots", "outcome")
+_INNER = (
+    "headline",
+    "rows",
+    "heads",
+    "record",
+    "improvement",
+    "report",
+    "gate",
+    "scorecard",
+    "ballots",
+    "outcome",
+)
 
 
 def _is_attribute(one: object) -> bool:
@@ -239,7 +261,9 @@ def _signature(name: str) -> str:
             shown.append("*")
             is_keyword = True
         default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
-        shown.append(("**" if parameter.kind is parameter.VAR_KEYWORD else "") + parameter.name + default)
+        shown.append(
+            ("**" if parameter.kind is parameter.VAR_KEYWORD else "") + parameter.name + default
+        )
     lines, row = [], f"{name}("
     for number, part in enumerate(shown):
         part += ", " if number < len(shown) - 1 else ")"
@@ -251,7 +275,9 @@ def _signature(name: str) -> str:
 
 
 def _function(name: str) -> Callable[..., object]:
-    """The function itself, also where the module `honestone.evaluate` was imported and takes its place."""
+    """The function itself, also where the module `honestone.evaluate` was imported and takes its
+    place.
+    """
     module = vars(honestone.api) if name in vars(honestone.api) else vars(honestone)
     found: Callable[..., object] = module.get(name) or getattr(honestone, name)
     return found

@@ -1,4 +1,6 @@
-"""The reference pages of the formats in Markdown, made from the tables that the readers use: `docs.py` writes them to files."""
+"""The reference pages of the formats in Markdown, made from the tables that the readers use:
+`docs.py` writes them to files.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +143,9 @@ def _options() -> dict[tuple[str, str], tuple[list[str], str, str]]:
 
 def _kinds_in_words(names: list[str]) -> str:
     if len(names) > 4:
-        others = [name for name, kind in KINDS.items() if _is_about_text(kind) and name not in names]
+        others = [
+            name for name, kind in KINDS.items() if _is_about_text(kind) and name not in names
+        ]
         if not others:
             return "all kinds that read text"
     return ", ".join(f"`{name}`" for name in names)
@@ -155,7 +159,8 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-# ---------------------------------------------------------------------------------------------------- suites
+# ----------------------------------------------------------------------------------------------------
+# suites
 
 SUITE_EXAMPLE = """\
 suite: 1
@@ -247,13 +252,20 @@ def suite_reference() -> str:
         ("Several files", SHAPES["in-files"]),
     ):
         lines += section(title, shape)
-    lines += ["Criteria, rubrics and checks: see the [rubric reference](rubric.md) and the [checks](checks.md)."]
+    lines += [
+        "Criteria, rubrics and checks: see the [rubric reference](rubric.md) and the [checks](checks.md)."
+    ]
     return "\n".join(lines) + "\n"
 
 
-# ---------------------------------------------------------------------------------------------------- other tools
+# ----------------------------------------------------------------------------------------------------
+# other tools
 
-_HOW = {"read": "read", "ignored": "changes nothing", "lost": "lost: refused without `--accept-loss`"}
+_HOW = {
+    "read": "read",
+    "ignored": "changes nothing",
+    "lost": "lost: refused without `--accept-loss`",
+}
 
 
 def foreign_reference() -> str:
@@ -268,7 +280,10 @@ def foreign_reference() -> str:
         "",
         "| format | gives | what it is |",
         "| --- | --- | --- |",
-        *(f"| [{reader.name}](#{reader.name}) | a {reader.gives} | {reader.title} |" for reader in known),
+        *(
+            f"| [{reader.name}](#{reader.name}) | a {reader.gives} | {reader.title} |"
+            for reader in known
+        ),
         "",
         "What a format does not say follows its own tool's documented rule, and the output says which was taken. A foreign file has no",
         "floor unless it says so.",
@@ -300,7 +315,9 @@ def _survey() -> list[str]:
     ]
     for name, tool in found["tools"].items():
         cells = [
-            _shares(tool[half], key) for half in ("measured", "tuned") for key in ("as_they_are", "with_accept_loss")
+            _shares(tool[half], key)
+            for half in ("measured", "tuned")
+            for key in ("as_they_are", "with_accept_loss")
         ]
         halves.append(f"| {name} | {tool['goal'] * 100:g}% | {' | '.join(cells)} |")
     return [*halves, ""]
@@ -312,14 +329,23 @@ def _shares(half: dict[str, int], key: str) -> str:
 
 
 def _format(reader: Reader) -> list[str]:
-    out = [f"## {reader.name}", "", f"{reader.title[0].upper()}{reader.title[1:]}. Gives a {reader.gives}.", ""]
+    out = [
+        f"## {reader.name}",
+        "",
+        f"{reader.title[0].upper()}{reader.title[1:]}. Gives a {reader.gives}.",
+        "",
+    ]
     if reader.defaults:
         out += [*(f"- {_cell(default)}" for default in reader.defaults), ""]
     if reader.keys:
         out += ["| key | what it becomes | |", "| --- | --- | --- |", *_rows(reader.keys), ""]
     if reader.example:
         language = (
-            "json" if reader.example.lstrip().startswith(("{", "[")) else "toml" if " = " in reader.example else "yaml"
+            "json"
+            if reader.example.lstrip().startswith(("{", "["))
+            else "toml"
+            if " = " in reader.example
+            else "yaml"
         )
         out += [f"```{language}", reader.example.strip("\n"), "```", ""]
     return out
@@ -329,6 +355,8 @@ def _rows(tables: Iterable[Keys]) -> list[str]:
     rows: dict[str, None] = {}
     for table in tables:
         for row in table.rows:
-            names = table.at + ", ".join("any other key" if name == "..." else name for name in row.names)
+            names = table.at + ", ".join(
+                "any other key" if name == "..." else name for name in row.names
+            )
             rows[f"| `{names}` | {_cell(row.meaning)} | {_HOW[row.how]} |"] = None
     return list(rows)

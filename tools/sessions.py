@@ -1,5 +1,6 @@
-"""Writes the sessions of docs/agents.md: the real agent CLIs, with a model service on 127.0.0.1 behind them. `--check` says whether
-they are stale. The CLIs come from tests/clis/install.sh; the model is that of tests/clis/test_real_agents.py.
+"""Writes the sessions of docs/agents.md: the real agent CLIs, with a model service on 127.0.0.1
+behind them. `--check` says whether they are stale. The CLIs come from tests/clis/install.sh; the
+model is that of tests/clis/test_real_agents.py.
 """
 
 from __future__ import annotations
@@ -53,16 +54,22 @@ class Session:
         action = real.last_action(text)
         shown = {} if action is None else {key: action[key] for key in SHOWN if key in action}
         if action is not None and ("honestone", json.dumps(shown)) not in self.rows[-3:]:
-            text = json.dumps(action, separators=(",", ":")).replace(str(real.HONESTONE.parent), "/venv/bin")
+            text = json.dumps(action, separators=(",", ":")).replace(
+                str(real.HONESTONE.parent), "/venv/bin"
+            )
             self.characters += len(text)
             self.add("honestone", json.dumps(shown))
         held = re.search(r"The honestone run \S+ is not finished\.[^\n<]*?times\)\.", text)
         if held and not any(who == "stop hook" for who, _ in self.rows):
             self.add("stop hook", held[0].replace("\\", ""))
         if isinstance(line, play.Learn):
-            tool = next((name for name in ("Skill", "activate_skill", "exec_command") if name in tools), "?")
+            tool = next(
+                (name for name in ("Skill", "activate_skill", "exec_command") if name in tools), "?"
+            )
             self.opened_by = f"`{tool}`" if tool != "exec_command" else "reading its file"
-            self.add(self.host.name, f"opens the skill `{line.skill}` by {self.opened_by.strip('`')}")
+            self.add(
+                self.host.name, f"opens the skill `{line.skill}` by {self.opened_by.strip('`')}"
+            )
         elif isinstance(line, play.Run):
             self.add(self.host.name, f"$ {line.command}")
         else:
@@ -72,10 +79,14 @@ class Session:
         """The rows without what is another one each time: ids, and folders of this machine."""
         out = "\n".join(f"{who:<10} {what}" for who, what in self.rows)
         out = out.replace(str(real.HONESTONE.parent), "/venv/bin").replace(f"{project}/", "")
-        for kind, pattern in (("RUN", r"\b01[0-9A-HJKMNP-TV-Z]{24}\b"), ("SESSION", r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b")):
+        for kind, pattern in (
+            ("RUN", r"\b01[0-9A-HJKMNP-TV-Z]{24}\b"),
+            ("SESSION", r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b"),
+        ):
             out = re.sub(pattern, kind, out)
         numbers = {
-            found: str(at) for at, found in enumerate(dict.fromkeys(re.findall(r"prompt-([0-9a-f]{12})", out)), 1)
+            found: str(at)
+            for at, found in enumerate(dict.fromkeys(re.findall(r"prompt-([0-9a-f]{12})", out)), 1)
         }
         return re.sub(r"prompt-([0-9a-f]{12})", lambda found: f"prompt-{numbers[found[1]]}", out)
 
@@ -98,8 +109,12 @@ def run(name: str, service: Any) -> tuple[Session, str]:
         real.call(str(real.HONESTONE), "agent", "install", "--agent", name, cwd=project)
         done = real.call(*said, cwd=project)
         if "RESULT PASSED" not in done.stdout:
-            raise SystemExit(f"{name} did not get to the end:\n{done.stdout[-800:]}\n{done.stderr[-800:]}")
-        session.version = re.findall(r"\d+\.\d+\.\d+", real.call(name, "--version", cwd=project).stdout)[0]
+            raise SystemExit(
+                f"{name} did not get to the end:\n{done.stdout[-800:]}\n{done.stderr[-800:]}"
+            )
+        session.version = re.findall(
+            r"\d+\.\d+\.\d+", real.call(name, "--version", cwd=project).stdout
+        )[0]
         (holds,) = project.glob(".honestone/step/*/holds.json")
         session.holds = json.loads(holds.read_text())["total"]
         session.add("stop hook", "(silent: the session ends)")
@@ -109,25 +124,42 @@ def run(name: str, service: Any) -> tuple[Session, str]:
 def furnish(person: Path, project: Path, patch: pytest.MonkeyPatch) -> None:
     for made in (person / ".local/bin", project, project.parent / "tmp"):
         made.mkdir(parents=True)
-    for name, text in (("note.md", "alpha\n"), ("rubric.yaml", real.RUBRIC), ("judge.py", real.JUDGE)):
+    for name, text in (
+        ("note.md", "alpha\n"),
+        ("rubric.yaml", real.RUBRIC),
+        ("judge.py", real.JUDGE),
+    ):
         (project / name).write_text(text)
     for name in list(os.environ):
-        if name.startswith(("CODEX_", "CLAUDE", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENAI_", "HONESTONE_")):
+        if name.startswith(
+            ("CODEX_", "CLAUDE", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENAI_", "HONESTONE_")
+        ):
             patch.delenv(name)
-    for name, value in (("HOME", str(person)), ("TMPDIR", str(project.parent / "tmp")), ("MY_KEY", "sk-secret-4711")):
+    for name, value in (
+        ("HOME", str(person)),
+        ("TMPDIR", str(project.parent / "tmp")),
+        ("MY_KEY", "sk-secret-4711"),
+    ):
         patch.setenv(name, value)
-    patch.setenv("PATH", os.pathsep.join([str(BIN), str(real.HONESTONE.parent), os.environ["PATH"]]))
+    patch.setenv(
+        "PATH", os.pathsep.join([str(BIN), str(real.HONESTONE.parent), os.environ["PATH"]])
+    )
 
 
 def sessions() -> Iterator[str]:
     with play.Standin() as service:
         found = [run(name, service) for name in HOSTS]
-    yield "| measured | " + " | ".join(f"{one.host.title} {one.version}" for one, _ in found) + " |\n"
+    yield (
+        "| measured | " + " | ".join(f"{one.host.title} {one.version}" for one, _ in found) + " |\n"
+    )
     yield "|---" * (len(found) + 1) + "|\n"
     for label, values in (
         ("the skill's body reaches the model by", [one.opened_by for one, _ in found]),
         ("requests to the model", [one.requests for one, _ in found]),
-        ("characters of all actions, about", [f"{round(one.characters, -2):,}" for one, _ in found]),
+        (
+            "characters of all actions, about",
+            [f"{round(one.characters, -2):,}" for one, _ in found],
+        ),
         ("times held by the stop hook", [one.holds for one, _ in found]),
     ):
         yield f"| {label} | {' | '.join(map(str, values))} |\n"
@@ -141,7 +173,11 @@ def main() -> int:
     _, _, after = rest.partition(END)
     wanted = f"{before}{BEGIN}\n{''.join(sessions())}\n{END}{after}"
     if "--check" in sys.argv:
-        print("docs/agents.md: its sessions are stale" if wanted != page else "docs/agents.md: its sessions are fresh")
+        print(
+            "docs/agents.md: its sessions are stale"
+            if wanted != page
+            else "docs/agents.md: its sessions are fresh"
+        )
         return int(wanted != page)
     PAGE.write_text(wanted, encoding="utf-8")
     return 0

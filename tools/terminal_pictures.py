@@ -1,6 +1,8 @@
-"""Records commands in a terminal as SVG pictures for the documentation: `make pictures` writes them to docs/pictures.
+"""Records commands in a terminal as SVG pictures for the documentation: `make pictures` writes them
+to docs/pictures.
 
-Each command runs in a pseudo-terminal of 100 columns, in the folder of tools/pictures.py, so that what is shown is what was printed.
+Each command runs in a pseudo-terminal of 100 columns, in the folder of tools/pictures.py, so that
+what is shown is what was printed.
 """
 
 from __future__ import annotations
@@ -27,14 +29,18 @@ COMMANDS = {
 
 
 def picture(command: str, folder: Path) -> str:
-    """The command and the beginning of what it prints, as an SVG without a font or an address of another machine."""
+    """The command and the beginning of what it prints, as an SVG without a font or an address of
+    another machine.
+    """
     environment = {
         **os.environ,
         "TERM": "xterm-256color",
         "COLORTERM": "truecolor",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
-    printed = pexpect.run(command, cwd=folder, env=environment, dimensions=(LINES, WIDTH), timeout=120).decode()
+    printed = pexpect.run(
+        command, cwd=folder, env=environment, dimensions=(LINES, WIDTH), timeout=120
+    ).decode()
     lines = printed.replace("\r\n", "\n").splitlines()
     shown = [f"$ {command}", *lines[:LINES], *(["..."] if len(lines) > LINES else [])]
     console = Console(record=True, width=WIDTH + 2, file=io.StringIO(), force_terminal=True)
@@ -49,7 +55,9 @@ def main() -> None:
         store.fill()
         for name, command in COMMANDS.items():
             shown = command.replace("show last", f"show {store.runs['belief']}")
-            (ROOT / f"docs/pictures/{name}.svg").write_text(picture(shown, Path(made)), encoding="utf-8")
+            (ROOT / f"docs/pictures/{name}.svg").write_text(
+                picture(shown, Path(made)), encoding="utf-8"
+            )
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
-"""`honestone` for tests and pages: a process of its own for each command, forked from one that has imported the program.
+"""`honestone` for tests and pages: a process of its own for each command, forked from one that has
+imported the program.
 
-Most of what a short command costs is Python's start. `command()` gives a stand-in for the installed program: a shell script
-that hands its process number to a server, which forks. The fork takes its words, environment, folder, streams and file mask
-from the script's entry in /proc, and runs `honestone.__main__:main` as the installed program does. The script waits, and ends
-with the same code.
+Most of what a short command costs is Python's start. `command()` gives a stand-in for the installed
+program: a shell script that hands its process number to a server, which forks. The fork takes its
+words, environment, folder, streams and file mask from the script's entry in /proc, and runs
+`honestone.__main__:main` as the installed program does. The script waits, and ends with the same
+code.
 
-A fork starts with what importing leaves behind and nothing else, so no command sees another's state. Where an environment
-decides how Python itself starts (PYTHONPATH, a locale, a closed stderr), the fork becomes the installed program.
+A fork starts with what importing leaves behind and nothing else, so no command sees another's
+state. Where an environment decides how Python itself starts (PYTHONPATH, a locale, a closed
+stderr), the fork becomes the installed program.
 
-Not for tests of signals, terminals, limits, a closed stdin or stdout, or of what /proc shows of the command: these start the
-installed program.
+Not for tests of signals, terminals, limits, a closed stdin or stdout, or of what /proc shows of the
+command: these start the installed program.
 """
 
 from __future__ import annotations
@@ -34,11 +37,13 @@ from pathlib import Path
 HONESTONE = str(Path(sys.executable).with_name("honestone"))
 """The installed program."""
 
-# What Python looks at before the first line of a program runs, and what it finds there when the server starts.
+# What Python looks at before the first line of a program runs, and what it finds there when the
+# server starts.
 _DECIDES_THE_START = ("PYTHON", "LC_", "LANG")
 _AT_THE_START = {"LANG": "C.UTF-8"}
 
-# Its stdin and stdout lead elsewhere while it reads and echoes, so the command's own are kept as 4 and 5.
+# Its stdin and stdout lead elsewhere while it reads and echoes, so the command's own are kept as 4
+# and 5.
 _SCRIPT = """\
 #!/bin/sh
 {mkfifo} {folder}/$$ && exec 3<>{folder}/$$ 4<&0 5>&1 && echo $$ >{folder}/requests && read -r code <&3 && exit "$code"
@@ -48,7 +53,9 @@ exit 70
 
 @functools.cache
 def command() -> str:
-    """The stand-in's path, with its server running until this process ends; the installed program where it cannot be had."""
+    """The stand-in's path, with its server running until this process ends; the installed program
+    where it cannot be had.
+    """
     mkfifo = shutil.which("mkfifo")
     if mkfifo is None or not Path("/proc/self/environ").exists():
         return HONESTONE
@@ -71,17 +78,24 @@ def command() -> str:
 
 
 def path() -> str:
-    """The front of a PATH on which `honestone` is the stand-in, and everything else is what is installed with the tests."""
-    return os.pathsep.join(dict.fromkeys([str(Path(command()).parent), str(Path(HONESTONE).parent)]))
+    """The front of a PATH on which `honestone` is the stand-in, and everything else is what is
+    installed with the tests.
+    """
+    return os.pathsep.join(
+        dict.fromkeys([str(Path(command()).parent), str(Path(HONESTONE).parent)])
+    )
 
 
 def _stop(server: subprocess.Popen[bytes], folder: Path, owner: int) -> None:
-    if os.getpid() == owner:  # A fork that ends has the server in its list, but others still need it.
+    if (
+        os.getpid() == owner
+    ):  # A fork that ends has the server in its list, but others still need it.
         server.communicate()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# --------------------------------------------------------------------------------------------------------- the server
+# ---------------------------------------------------------------------------------------------------------
+# the server
 
 
 def main() -> None:
@@ -156,7 +170,8 @@ def _end(child: int, answer: int) -> None:
     os.close(answer)
 
 
-# ----------------------------------------------------------------------------------------------------------- the fork
+# -----------------------------------------------------------------------------------------------------------
+# the fork
 
 
 def _run(caller: int) -> None:
@@ -164,7 +179,9 @@ def _run(caller: int) -> None:
     words, environment = _take_over(caller)
     sys.argv = [HONESTONE, *words]
     is_quiet = environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    start = {name: value for name, value in environment.items() if name.startswith(_DECIDES_THE_START)}
+    start = {
+        name: value for name, value in environment.items() if name.startswith(_DECIDES_THE_START)
+    }
     if start != _AT_THE_START or not _stderr_is_open():
         os.execve(HONESTONE, sys.argv, dict(os.environ))
     sys.dont_write_bytecode = bool(is_quiet)
@@ -193,7 +210,11 @@ def _take_over(caller: int) -> tuple[list[str], dict[str, str]]:
     place = Path(f"/proc/{caller}")
     os.umask(int((place / "status").read_text().partition("\nUmask:")[2].split()[0], 8))
     os.chdir(place / "cwd")
-    for fd, its, flags in ((0, 4, os.O_RDONLY), (1, 5, os.O_WRONLY | os.O_APPEND), (2, 2, os.O_WRONLY | os.O_APPEND)):
+    for fd, its, flags in (
+        (0, 4, os.O_RDONLY),
+        (1, 5, os.O_WRONLY | os.O_APPEND),
+        (2, 2, os.O_WRONLY | os.O_APPEND),
+    ):
         os.close(fd)
         if (place / "fd" / str(its)).is_symlink():
             found = os.open(place / "fd" / str(its), flags)

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 from worlds import World
 
 PANEL: Final = "the panel's word"
-"""The plain loop of other tools: three judges, one look, every change kept, and what the panel says is believed."""
+"""The plain loop of other tools: three judges, one look, every change kept, and what the panel says
+is believed.
+"""
 FEWER_CALLS: Final = "belief, 20 calls"
 
 SCORE: Final = World(name="scores")
@@ -45,7 +47,9 @@ EXACT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One cell: `label` is the policy's name in the tables. `share` of the runs that the headline cells get."""
+    """One cell: `label` is the policy's name in the tables. `share` of the runs that the headline
+    cells get.
+    """
 
     label: str
     world: World
@@ -66,7 +70,12 @@ def jobs(policies: tuple[str, ...]) -> Iterator[Job]:
         for name in (*policies, ORACLE):
             yield Job(label=name, world=world, settings=Settings(policy=name))
         if "belief" in policies:
-            yield Job(label=FEWER_CALLS, world=world, settings=Settings(policy="belief", max_calls=20), share=0.5)
+            yield Job(
+                label=FEWER_CALLS,
+                world=world,
+                settings=Settings(policy="belief", max_calls=20),
+                share=0.5,
+            )
     for world in (*OTHERS, *EXACT):
         for name in (*careful, *((ORACLE,) if world in EXACT else ())):
             yield Job(label=name, world=world, settings=Settings(policy=name), share=0.25)

@@ -1,4 +1,6 @@
-"""Drives the product's own `decide` through a simulated run: its state, its events and its rules, without its processes."""
+"""Drives the product's own `decide` through a simulated run: its state, its events and its rules,
+without its processes.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ from honestone.core.spend import Spend
 ORACLE: Final = "oracle"
 MAX_CALLS: Final = 30
 ROUNDS: Final[Mapping[str, int]] = {ORACLE: 8, "belief": 16, "strict": 16}
-"""Where it is not the product's default. These policies stop by what they believe, so patience does not end them."""
+"""Where it is not the product's default. These policies stop by what they believe, so patience does
+not end them.
+"""
 ONE_JUDGE_CALL: Final = Spend(judge_calls=1)
 ONE_WORKER_CALL: Final = Spend(worker_calls=1)
 
@@ -65,13 +69,17 @@ class Settings:
         rounds = ROUNDS.get(self.policy)
         if rounds is not None:
             usual = replace(usual, rounds=rounds, patience=self.rounds or rounds)
-        return replace(usual, rounds=self.rounds or usual.rounds, patience=self.patience or usual.patience)
+        return replace(
+            usual, rounds=self.rounds or usual.rounds, patience=self.patience or usual.patience
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of one run. `final` is the true quality (points) of the version that is delivered, `is_good` whether it
-    meets the contract, `stated` the probability of that (0-1) which the policy gave at PASSED."""
+    """What came of one run. `final` is the true quality (points) of the version that is delivered,
+    `is_good` whether it meets the contract, `stated` the probability of that (0-1) which the policy
+    gave at PASSED.
+    """
 
     result: Result
     is_good: bool
@@ -108,7 +116,10 @@ class Cell:
         known = (*POLICIES, ORACLE)
         if name not in known:
             listed = ", ".join(known)
-            raise UsageError(f"--policy {name}: there is no such policy; known are {listed}", hint=near(name, known))
+            raise UsageError(
+                f"--policy {name}: there is no such policy; known are {listed}",
+                hint=near(name, known),
+            )
         policy = Oracle() if name == ORACLE else policy_named(name)
         return cls(world, settings, rubric, Scorer(rubric), policy)
 
@@ -130,7 +141,9 @@ class Cell:
     def drive(self, seed: int, number: int) -> Drive:
         """One run to its end."""
         is_truthful = self.settings.policy == ORACLE
-        simulation = Simulation(self.world, self.rubric, seed=seed, run=number, is_truthful=is_truthful)
+        simulation = Simulation(
+            self.world, self.rubric, seed=seed, run=number, is_truthful=is_truthful
+        )
         state = self.policy.start(self.started(version_name(0)), self.scorer)
         drive = Drive(state, simulation, self.settings.max_calls)
         drive.to_the_end(self.policy)
@@ -201,7 +214,11 @@ class Drive:
             ballot = self.simulation.ballot(judge, version_number(action.version), action.draw)
             self._apply(
                 BallotCast(
-                    version=action.version, role=action.role, ballot=ballot, draw=action.draw, spend=ONE_JUDGE_CALL
+                    version=action.version,
+                    role=action.role,
+                    ballot=ballot,
+                    draw=action.draw,
+                    spend=ONE_JUDGE_CALL,
                 )
             )
 
@@ -224,12 +241,15 @@ class Drive:
 
 
 def listed(state: LoopState, action: Propose) -> frozenset[Key]:
-    """What the simulated worker takes for unmet: the items that the policy names, else those that half or more of the
-    votes on the base call unmet."""
+    """What the simulated worker takes for unmet: the items that the policy names, else those that
+    half or more of the votes on the base call unmet.
+    """
     if action.items:
         return frozenset(action.items)
     lines = [state.card(action.base).line(name) for name in action.focus]
-    return frozenset((line.criterion.id, item.item.id) for line in lines for item in line.items if item.unmet)
+    return frozenset(
+        (line.criterion.id, item.item.id) for line in lines for item in line.items if item.unmet
+    )
 
 
 def version_name(number: int) -> str:

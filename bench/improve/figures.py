@@ -38,10 +38,11 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares are percent of all runs, `false_share` percent of those that ended PASSED, `final` points, `stated` 0-1.
+    """Shares are percent of all runs, `false_share` percent of those that ended PASSED, `final`
+    points, `stated` 0-1.
 
-    `panel_true_pass` and `panel_false_pass`: no judge was held out, and the panel said pass. `u3`: true PASS minus three
-    times false PASS, of 100 runs.
+    `panel_true_pass` and `panel_false_pass`: no judge was held out, and the panel said pass. `u3`:
+    true PASS minus three times false PASS, of 100 runs.
     """
 
     schema: str = SCHEMA
@@ -68,7 +69,9 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-def figures_of(outcomes: Sequence[Outcome], *, world: World, policy: str, seed: int, seconds: float) -> Figures:
+def figures_of(
+    outcomes: Sequence[Outcome], *, world: World, policy: str, seed: int, seconds: float
+) -> Figures:
     """`outcomes`: at least one."""
     passed = [one for one in outcomes if one.result is Result.PASSED]
     utilities = [_utility(one) for one in outcomes]
@@ -82,7 +85,9 @@ def figures_of(outcomes: Sequence[Outcome], *, world: World, policy: str, seed: 
         false_share=Figure.share(not one.is_good for one in passed),
         u3=Figure.of(utilities),
         panel_true_pass=Figure.share(_panel_passed(one, world) and one.is_good for one in outcomes),
-        panel_false_pass=Figure.share(_panel_passed(one, world) and not one.is_good for one in outcomes),
+        panel_false_pass=Figure.share(
+            _panel_passed(one, world) and not one.is_good for one in outcomes
+        ),
         final=Figure.of([one.final for one in outcomes]),
         regressed=Figure.share(one.regressed for one in outcomes),
         judge_calls=Figure.of([one.judge_calls for one in outcomes]),
@@ -111,7 +116,9 @@ def _panel_passed(one: Outcome, world: World) -> bool:
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """One cell of the leaderboard. Where the panel's word is believed, its PASSes are what the panel said."""
+    """One cell of the leaderboard. Where the panel's word is believed, its PASSes are what the
+    panel said.
+    """
 
     label: str
     figures: Figures
@@ -133,7 +140,9 @@ class Measured(msgspec.Struct, frozen=True):
         if not true + false:
             return Figure(None, None)
         share, count = false / (true + false), (true + false) * self.figures.runs
-        return Figure(100 * share, 100 * sqrt(share * (1 - share) / (count - 1)) if count > 1.5 else None)
+        return Figure(
+            100 * share, 100 * sqrt(share * (1 - share) / (count - 1)) if count > 1.5 else None
+        )
 
     @property
     def u3(self) -> Figure:
@@ -156,4 +165,6 @@ Record: TypeAlias = Mapping[tuple[str, str], Measured]
 def mean(cells: Sequence[Figure]) -> Figure:
     """Of independent cells, at least one."""
     errors = [one.se or 0.0 for one in cells]
-    return Figure(fmean(one.value or 0.0 for one in cells), sqrt(sum(e * e for e in errors)) / len(cells))
+    return Figure(
+        fmean(one.value or 0.0 for one in cells), sqrt(sum(e * e for e in errors)) / len(cells)
+    )

@@ -38,7 +38,12 @@ class Goal:
 _HEADLINE: Final[Mapping[str, tuple[float, float, float, float]]] = dict(
     zip(
         [world.name for world in HEADLINE],
-        [(8.0, 62.0, 74.0, 14.0), (11.0, 64.0, 74.0, 13.0), (2.0, 82.0, 82.0, 4.0), (3.5, 84.0, 82.0, 4.0)],
+        [
+            (8.0, 62.0, 74.0, 14.0),
+            (11.0, 64.0, 74.0, 13.0),
+            (2.0, 82.0, 82.0, 4.0),
+            (3.5, 84.0, 82.0, 4.0),
+        ],
         strict=True,
     )
 )
@@ -75,10 +80,20 @@ def goals(found: Record) -> Iterator[Goal]:
             yield Goal(what=f"{world}: U3", bar=bar, figure=belief[world].u3)
     kind, weak = belief.get("scores: judges 5 points too kind"), belief.get("scores: weak worker")
     if kind is not None:
-        yield Goal(what="scores: judges 5 points too kind: PASSes false", bar=33, figure=kind.false_share, is_most=True)
+        yield Goal(
+            what="scores: judges 5 points too kind: PASSes false",
+            bar=33,
+            figure=kind.false_share,
+            is_most=True,
+        )
     if weak is not None:
         yield Goal(what="scores: weak worker: quality", bar=67, figure=weak.figures.final)
-        yield Goal(what="scores: weak worker: regressed", bar=40, figure=weak.figures.regressed, is_most=True)
+        yield Goal(
+            what="scores: weak worker: regressed",
+            bar=40,
+            figure=weak.figures.regressed,
+            is_most=True,
+        )
 
 
 def _of_world(world: str, one: Measured, bars: tuple[float, float, float, float]) -> Iterator[Goal]:
@@ -88,7 +103,9 @@ def _of_world(world: str, one: Measured, bars: tuple[float, float, float, float]
     yield Goal(what=f"{world}: true PASSes", bar=true, figure=figures.true_pass)
     yield Goal(what=f"{world}: quality", bar=quality, figure=figures.final)
     yield Goal(what=f"{world}: regressed", bar=regressed, figure=figures.regressed, is_most=True)
-    yield Goal(what=f"{world}: judge calls", bar=MEAN_JUDGE_CALLS, figure=figures.judge_calls, is_most=True)
+    yield Goal(
+        what=f"{world}: judge calls", bar=MEAN_JUDGE_CALLS, figure=figures.judge_calls, is_most=True
+    )
     for what, most, count in (
         ("judge calls of any run", MOST_JUDGE_CALLS, figures.judge_calls_max),
         ("worker calls of any run", MOST_WORKER_CALLS, figures.worker_calls_max),
@@ -96,4 +113,6 @@ def _of_world(world: str, one: Measured, bars: tuple[float, float, float, float]
         yield Goal(what=f"{world}: {what}", bar=most, figure=Figure(count, None), is_most=True)
     if figures.stated.value is not None and share.value is not None:
         over = Figure(100 * figures.stated.value - (100 - share.value), share.se)
-        yield Goal(what=f"{world}: stated above what is so", bar=OVERSTATED, figure=over, is_most=True)
+        yield Goal(
+            what=f"{world}: stated above what is so", bar=OVERSTATED, figure=over, is_most=True
+        )

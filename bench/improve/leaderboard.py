@@ -3,7 +3,8 @@
     python bench/improve/leaderboard.py [--runs N] [--seed S] [--jobs N] [--only LABEL]... [--resume]
     python bench/improve/leaderboard.py --write        # the pages again, from the figures on record
 
-The figures are kept in `measured.jsonl`, one document a cell; docs/loop-benchmark.md and README.md show them.
+The figures are kept in `measured.jsonl`, one document a cell; docs/loop-benchmark.md and README.md
+show them.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def main() -> int:
                     continue
                 done = measured(pool, job, runs=runs, seed=given.seed)
                 found[job.key] = Measured(label=job.label, figures=done)
-                print(f"{job.label:20} {job.world.name:36} u3 {done.u3.value:7.1f}  {done.seconds:.0f} s", flush=True)
+                print(
+                    f"{job.label:20} {job.world.name:36} u3 {done.u3.value:7.1f}  {done.seconds:.0f} s",
+                    flush=True,
+                )
                 keep(found)
     for name in PAGES:
         page = REPO / name
@@ -52,7 +56,11 @@ def main() -> int:
 
 
 def _is_measured(one: Measured | None, job: Job, runs: int, seed: int) -> bool:
-    return one is not None and (one.figures.runs, one.figures.seed, one.figures.world) == (runs, seed, job.world)
+    return one is not None and (one.figures.runs, one.figures.seed, one.figures.world) == (
+        runs,
+        seed,
+        job.world,
+    )
 
 
 def measured(pool: ProcessPoolExecutor, job: Job, *, runs: int, seed: int) -> Figures:
@@ -61,7 +69,9 @@ def measured(pool: ProcessPoolExecutor, job: Job, *, runs: int, seed: int) -> Fi
     parts = pool.map(_chunk, [(job, seed, start, min(start + CHUNK, runs)) for start in starts])
     outcomes = [outcome for part in parts for outcome in part]
     seconds = time.perf_counter() - began
-    return figures_of(outcomes, world=job.world, policy=job.settings.policy, seed=seed, seconds=seconds)
+    return figures_of(
+        outcomes, world=job.world, policy=job.settings.policy, seed=seed, seconds=seconds
+    )
 
 
 def _chunk(task: tuple[Job, int, int, int]) -> list[Outcome]:
@@ -80,19 +90,31 @@ def on_record() -> dict[tuple[str, str], Measured]:
 def keep(found: dict[tuple[str, str], Measured]) -> None:
     """In the order of the cells; what is no longer a cell is dropped."""
     order = [job.key for job in jobs(tuple(POLICIES))]
-    MEASURED.write_bytes(b"".join(msgspec.json.encode(found[key]) + b"\n" for key in order if key in found))
+    MEASURED.write_bytes(
+        b"".join(msgspec.json.encode(found[key]) + b"\n" for key in order if key in found)
+    )
 
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"a headline cell, others a quarter of that [{RUNS}]")
-    parser.add_argument("--seed", type=int, default=SEED, help=f"[{SEED}]")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes [as many as processors]")
-    parser.add_argument("--only", action="append", metavar="LABEL", help="only the cells of this policy; repeatable")
     parser.add_argument(
-        "--resume", action="store_true", help="leave out what is on record with these runs and this seed"
+        "--runs", type=int, default=RUNS, help=f"a headline cell, others a quarter of that [{RUNS}]"
     )
-    parser.add_argument("--write", action="store_true", help="write the pages from the figures on record")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"[{SEED}]")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="processes [as many as processors]"
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="LABEL", help="only the cells of this policy; repeatable"
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="leave out what is on record with these runs and this seed",
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="write the pages from the figures on record"
+    )
     return parser
 
 

@@ -1,8 +1,9 @@
-"""One simulated run: versions whose quality is known, judges that misread them, and a worker that edits them.
+"""One simulated run: versions whose quality is known, judges that misread them, and a worker that
+edits them.
 
-Everything that is random has a generator of its own, made from the seed, the run and what it is for: the n-th look of a
-judge at a version, the n-th edit. So what a judge says does not depend on who was asked before, and all policies start
-from the same artifact.
+Everything that is random has a generator of its own, made from the seed, the run and what it is
+for: the n-th look of a judge at a version, the n-th edit. So what a judge says does not depend on
+who was asked before, and all policies start from the same artifact.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from honestone.core.rubric import Key, Rubric
 YES: Final = Mark(True)
 NO: Final = Mark(False)
 POINTS: Final = tuple(Mark(tenth / 10) for tenth in range(1001))
-"""A judge answers with one decimal. True qualities have one too, so that a judge without error is always right."""
+"""A judge answers with one decimal. True qualities have one too, so that a judge without error is
+always right.
+"""
 
 HARM_TO_FOCUS: Final = (2.0, 10.0)
 LIFT_BY_CHANCE: Final = (2.0, 6.0)
@@ -45,8 +48,9 @@ _SLACK: Final = 1e-6
 class Quality:
     """The truth about one version. Lists are by item, in the order of the rubric.
 
-    `true`: points, or 1 and 0 for met and unmet. `cosmetic`: the points that the panel sees too many, or 1 for an item that
-    only looks met. `shared` and `own` (by judge) are the errors that stay with the version, as standard normal values.
+    `true`: points, or 1 and 0 for met and unmet. `cosmetic`: the points that the panel sees too
+    many, or 1 for an item that only looks met. `shared` and `own` (by judge) are the errors that
+    stay with the version, as standard normal values.
     """
 
     true: list[float]
@@ -58,7 +62,9 @@ class Quality:
 class Simulation:
     """The versions of one run, numbered from 0, the original. `is_truthful`: judges make no errors."""
 
-    def __init__(self, world: World, rubric: Rubric, *, seed: int, run: int, is_truthful: bool = False) -> None:
+    def __init__(
+        self, world: World, rubric: Rubric, *, seed: int, run: int, is_truthful: bool = False
+    ) -> None:
         self.world = world
         self._is_truthful = is_truthful
         self.keys: tuple[Key, ...] = tuple(key for key, _ in rubric.questions())
@@ -68,7 +74,10 @@ class Simulation:
         judges = (*world.panel_judges, *world.heldout_judges)
         self._judges: Mapping[str, int] = {judge: place for place, judge in enumerate(judges)}
         self._loads = _loads(world)
-        self._misread = _threshold(world.flip), _threshold(world.flip if world.flip_no is None else world.flip_no)
+        self._misread = (
+            _threshold(world.flip),
+            _threshold(world.flip if world.flip_no is None else world.flip_no),
+        )
         self.versions = [self._start()]
 
     # -- the truth
@@ -92,7 +101,10 @@ class Simulation:
     def regressed(self, version: int) -> bool:
         """Whether a criterion that met its floor in the original no longer does."""
         floor = self.world.floor - _SLACK
-        return any(was >= floor > now for was, now in zip(self.scores(0), self.scores(version), strict=True))
+        return any(
+            was >= floor > now
+            for was, now in zip(self.scores(0), self.scores(version), strict=True)
+        )
 
     # -- judges
 
@@ -101,11 +113,21 @@ class Simulation:
         place = self._judges[judge]
         if self._is_truthful:
             true = self.versions[version].true
-            marks = [YES if one else NO for one in true] if self.world.is_checklist else list(map(_points, true))
+            marks = (
+                [YES if one else NO for one in true]
+                if self.world.is_checklist
+                else list(map(_points, true))
+            )
             return Ballot(judge=judge, marks=dict(zip(self.keys, marks, strict=True)))
         random = self._random(1, version, place, look)
         if self.world.judge_fails and random.random() < self.world.judge_fails:
-            return Ballot(judge=judge, marks={}, state=JudgeState.DEGRADED, reason="simulated: no reply", kind="model")
+            return Ballot(
+                judge=judge,
+                marks={},
+                state=JudgeState.DEGRADED,
+                reason="simulated: no reply",
+                kind="model",
+            )
         marks = self._readings(random, self.versions[version], place)
         return Ballot(judge=judge, marks=dict(zip(self.keys, marks, strict=True)), kind="model")
 
@@ -121,12 +143,16 @@ class Simulation:
             leak = world.game_leak if is_held_out else 1.0
             return [
                 _points(true + world.lenient + leak * cosmetic + world.sd * error)
-                for true, cosmetic, error in zip(quality.true, quality.cosmetic, errors, strict=True)
+                for true, cosmetic, error in zip(
+                    quality.true, quality.cosmetic, errors, strict=True
+                )
             ]
         unmet, met = self._misread
         marks = []
         for true, cosmetic, error in zip(quality.true, quality.cosmetic, errors, strict=True):
-            looks_met = true or (cosmetic and (not is_held_out or random.random() < world.game_leak))
+            looks_met = true or (
+                cosmetic and (not is_held_out or random.random() < world.game_leak)
+            )
             is_misread = error < (met if looks_met else unmet)
             marks.append(YES if bool(looks_met) != is_misread else NO)
         return marks
@@ -134,7 +160,9 @@ class Simulation:
     # -- the worker
 
     def edit(self, base: int, focus: Collection[str], listed: Collection[Key]) -> int:
-        """A new version: an edit of `base` for these criteria. `listed` are the unmet items that the worker was shown."""
+        """A new version: an edit of `base` for these criteria. `listed` are the unmet items that
+        the worker was shown.
+        """
         random = self._random(2, len(self.versions), 0, 0)
         targets = {self.criteria.index(name) for name in focus}
         before = self.versions[base]
@@ -145,7 +173,9 @@ class Simulation:
         self.versions.append(self._redrawn(random, before, true, cosmetic, touched))
         return len(self.versions) - 1
 
-    def _moved(self, random: Random, before: Quality, targets: set[int]) -> tuple[list[float], list[float], list[int]]:
+    def _moved(
+        self, random: Random, before: Quality, targets: set[int]
+    ) -> tuple[list[float], list[float], list[int]]:
         world, chance, between = self.world, random.random, random.uniform
         is_wide = len(targets) > 1
         effect = world.dilute if is_wide else 1.0
@@ -160,7 +190,9 @@ class Simulation:
                     change = -between(*HARM_TO_FOCUS)
                 if chance() < world.p_game:
                     change = -between(*COSMETIC_LOSS)
-                    cosmetic[place] = min(cosmetic[place] + between(*COSMETIC_GAIN) * effect, MOST_COSMETIC)
+                    cosmetic[place] = min(
+                        cosmetic[place] + between(*COSMETIC_GAIN) * effect, MOST_COSMETIC
+                    )
             if place not in targets or is_wide:
                 u = chance()
                 if u < p_coll:
@@ -171,7 +203,9 @@ class Simulation:
         if chance() < world.p_cata:
             changes = [-between(*ACCIDENT) for _ in changes]
         self._trade(changes)
-        true = [_tenths(quality + change) for quality, change in zip(before.true, changes, strict=True)]
+        true = [
+            _tenths(quality + change) for quality, change in zip(before.true, changes, strict=True)
+        ]
         touched = [place for place, change in enumerate(changes) if change or place in targets]
         return true, cosmetic, touched
 
@@ -193,7 +227,11 @@ class Simulation:
         is_wide = len(targets) > 1
         effect = world.dilute if is_wide else 1.0
         is_accident = chance() < world.p_cata
-        p_break = BROKEN_BY_ACCIDENT if is_accident else world.p_break * (world.coll_mult_all if is_wide else 1.0)
+        p_break = (
+            BROKEN_BY_ACCIDENT
+            if is_accident
+            else world.p_break * (world.coll_mult_all if is_wide else 1.0)
+        )
         true, cosmetic = list(before.true), list(before.cosmetic)
         touched, fixed = set[int](), list[int]()
         for place, key in enumerate(self.keys):
@@ -218,13 +256,23 @@ class Simulation:
         return true, cosmetic, sorted(touched)
 
     def _broken_by(self, random: Random, fixed: list[int], true: list[float]) -> list[int]:
-        """The items of one of the first two criteria that break because items of the other were fixed."""
+        """The items of one of the first two criteria that break because items of the other were
+        fixed.
+        """
         broken: list[int] = []
         for place in fixed if self.world.trade_off else ():
             other = 1 - place // self._per
-            if other not in (0, 1) or other >= len(self.criteria) or random.random() >= self.world.trade_off:
+            if (
+                other not in (0, 1)
+                or other >= len(self.criteria)
+                or random.random() >= self.world.trade_off
+            ):
                 continue
-            met = [at for at in range(other * self._per, (other + 1) * self._per) if true[at] and at not in fixed]
+            met = [
+                at
+                for at in range(other * self._per, (other + 1) * self._per)
+                if true[at] and at not in fixed
+            ]
             if met:
                 broken.append(random.choice(met))
                 true[broken[-1]] = 0.0
@@ -238,12 +286,22 @@ class Simulation:
         if world.is_checklist:
             true = [float(random.random() < world.start_met) for _ in range(count)]
         else:
-            true = [round(min(max(random.gauss(world.start_mu, world.start_sd), 5.0), 97.0), 1) for _ in range(count)]
-        errors = [[random.gauss(0.0, 1.0) for _ in range(count)] for _ in range(1 + len(self._judges))]
+            true = [
+                round(min(max(random.gauss(world.start_mu, world.start_sd), 5.0), 97.0), 1)
+                for _ in range(count)
+            ]
+        errors = [
+            [random.gauss(0.0, 1.0) for _ in range(count)] for _ in range(1 + len(self._judges))
+        ]
         return Quality(true, [0.0] * count, errors[0], errors[1:])
 
     def _redrawn(
-        self, random: Random, before: Quality, true: list[float], cosmetic: list[float], touched: list[int]
+        self,
+        random: Random,
+        before: Quality,
+        true: list[float],
+        cosmetic: list[float],
+        touched: list[int],
     ) -> Quality:
         """The errors of what was touched are drawn again, correlated with the old ones."""
         keep, new = self.world.keep_err, sqrt(1 - self.world.keep_err**2)
@@ -259,13 +317,17 @@ class Simulation:
 
 @cache
 def stream_of(world: World) -> int:
-    """So that two worlds are independent at one seed. The name and who judges do not matter: all start from the same."""
+    """So that two worlds are independent at one seed. The name and who judges do not matter: all
+    start from the same.
+    """
     nameless = replace(world, name="", panel=1, holdout=0)
     return crc32(msgspec.json.encode(nameless))
 
 
 def _loads(world: World) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """What shared, own and fresh errors count, for the panel and for held-out judges. Squares add up to 1."""
+    """What shared, own and fresh errors count, for the panel and for held-out judges. Squares add
+    up to 1.
+    """
     rho_h = world.rho / 2 if world.rho_h is None else world.rho_h
     panel = sqrt(world.rho)
     held_out = min(1.0, rho_h / panel) if panel else 0.0

@@ -1,5 +1,6 @@
-"""The measured figures as tables of the docs. A table's place in a page is between `<!-- measured: NAME -->` and
-`<!-- end -->`."""
+"""The measured figures as tables of the docs. A table's place in a page is between `<!-- measured:
+NAME -->` and `<!-- end -->`.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +90,17 @@ def means(found: Record) -> str:
 
 def others(found: Record) -> str:
     """keep-best and belief in worlds that nothing was tuned on."""
-    head = ("world", "policy", "runs", "PASSes false %", "true %", "quality", "regressed %", "stated", "U3")
+    head = (
+        "world",
+        "policy",
+        "runs",
+        "PASSes false %",
+        "true %",
+        "quality",
+        "regressed %",
+        "stated",
+        "U3",
+    )
     places = (0, 1, 2, 3, 5, 6, 7, 10, 11)
     rows = (
         _row(world, label, found[label, world.name])
@@ -104,9 +115,14 @@ def readme(found: Record) -> str:
     """Three loops, and how often each is right."""
     head = ("of 100 runs", *(world.name for world in HEADLINE))
     labels = [
-        label for label in (PANEL, "keep-best", "belief") if all((label, world.name) in found for world in HEADLINE)
+        label
+        for label in (PANEL, "keep-best", "belief")
+        if all((label, world.name) in found for world in HEADLINE)
     ]
-    return _table(head, ((label, *(_in_short(found[label, world.name]) for world in HEADLINE)) for label in labels))
+    return _table(
+        head,
+        ((label, *(_in_short(found[label, world.name]) for world in HEADLINE)) for label in labels),
+    )
 
 
 def _in_short(one: Measured) -> str:
@@ -114,7 +130,13 @@ def _in_short(one: Measured) -> str:
 
 
 def _plain(figure: Figure) -> str:
-    return "-" if figure.value is None else f"{figure.value:.0f}" if figure.value >= 9.5 else f"{figure.value:.1f}"
+    return (
+        "-"
+        if figure.value is None
+        else f"{figure.value:.0f}"
+        if figure.value >= 9.5
+        else f"{figure.value:.1f}"
+    )
 
 
 def shown(figure: Figure, *, error: bool = True) -> str:
@@ -126,7 +148,12 @@ def shown(figure: Figure, *, error: bool = True) -> str:
 def bars(found: Record) -> str:
     """What was asked of belief, and what it reached."""
     rows = (
-        (goal.what, f"{'at most' if goal.is_most else 'at least'} {goal.bar:g}", shown(goal.figure), goal.outcome)
+        (
+            goal.what,
+            f"{'at most' if goal.is_most else 'at least'} {goal.bar:g}",
+            shown(goal.figure),
+            goal.outcome,
+        )
         for goal in goals(found)
     )
     return _table(("goal", "bar", "measured", ""), rows)

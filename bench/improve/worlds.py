@@ -1,4 +1,6 @@
-"""Worlds: what a simulated artifact, its judges and its worker are like. A world file is one JSON object of these parameters."""
+"""Worlds: what a simulated artifact, its judges and its worker are like. A world file is one JSON
+object of these parameters.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +25,26 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=100)]
 class World(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One world, with its defaults.
 
-    `mode`: criteria are marked 0-100 (`score`), or are `M` yes/no items each (`checklist`). `C` criteria, threshold `T`
-    and `floor` in points. A start has criteria around `start_mu` (sd `start_sd`), or that share `start_met` of items met.
+    `mode`: criteria are marked 0-100 (`score`), or are `M` yes/no items each (`checklist`). `C`
+    criteria, threshold `T` and `floor` in points. A start has criteria around `start_mu` (sd
+    `start_sd`), or that share `start_met` of items met.
 
-    Judges: `sd` points of error per criterion, or a `flip` of an item (`flip_no`: of one that is met). The share `rho` of
-    the error's variance is common to the panel (with held-out judges it correlates by `rho_h`, by default half of `rho`),
-    `tau` of the rest stays with a judge and a version, what is left is new at every look. An edit draws the errors of
-    what it touches again, with correlation `keep_err`. `lenient`: points that every judge adds. `judge_fails`: the share
+    Judges: `sd` points of error per criterion, or a `flip` of an item (`flip_no`: of one that is
+    met). The share `rho` of the error's variance is common to the panel (with held-out judges it
+    correlates by `rho_h`, by default half of `rho`), `tau` of the rest stays with a judge and a
+    version, what is left is new at every look. An edit draws the errors of what it touches again,
+    with correlation `keep_err`. `lenient`: points that every judge adds. `judge_fails`: the share
     of calls that give no marks.
 
-    Worker, scores: the criterion in focus gains about `gain` points (sd `gain_sd`, less where there is little room) with
-    `p_help` and loses 2-10 with `p_harm`; another one loses within `coll` with `p_coll` and gains 2-6 with `p_coll_help`.
-    Worker, checklists: an item of the brief that is unmet is met afterwards with `p_fix`, one that is met breaks with
-    `p_break`. Both: with `p_game` the edit is cosmetic: the panel likes it, a held-out judge `game_leak` of it; with
-    `p_cata` the whole artifact is damaged. Several criteria in one edit: gains times `dilute`, harm to others times
-    `coll_mult_all`. `trade_off`: what either of the first two criteria gains costs the other that many times as much;
-    in a checklist each item fixed in one breaks a met item of the other with that probability.
+    Worker, scores: the criterion in focus gains about `gain` points (sd `gain_sd`, less where there
+    is little room) with `p_help` and loses 2-10 with `p_harm`; another one loses within `coll` with
+    `p_coll` and gains 2-6 with `p_coll_help`. Worker, checklists: an item of the brief that is
+    unmet is met afterwards with `p_fix`, one that is met breaks with `p_break`. Both: with `p_game`
+    the edit is cosmetic: the panel likes it, a held-out judge `game_leak` of it; with `p_cata` the
+    whole artifact is damaged. Several criteria in one edit: gains times `dilute`, harm to others
+    times `coll_mult_all`. `trade_off`: what either of the first two criteria gains costs the other
+    that many times as much; in a checklist each item fixed in one breaks a met item of the other
+    with that probability.
     """
 
     name: str = ""
@@ -90,7 +96,9 @@ class World(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(f"held-out-{number}" for number in range(1, self.holdout + 1))
 
     def rubric(self) -> Rubric:
-        """The product's rubric of this world. Its items, in order, are the places of a simulated version."""
+        """The product's rubric of this world. Its items, in order, are the places of a simulated
+        version.
+        """
         return Rubric(
             criteria=tuple(self._criteria()),
             title=self.name,
@@ -106,7 +114,9 @@ class World(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 for place in range(1, self.M + 1)
             ]
             if not self.is_checklist:
-                items = [Item(id=name, requirement=f"Criterion {number}", anchors=SCALE, whole=True)]
+                items = [
+                    Item(id=name, requirement=f"Criterion {number}", anchors=SCALE, whole=True)
+                ]
             yield Criterion(id=name, requirement=f"Criterion {number}", items=tuple(items))
 
 
@@ -118,7 +128,9 @@ def read_world(path: Path) -> World:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise FileError(f"{path}: cannot be read: {error.strerror}", hint="name a JSON file with --world") from None
+        raise FileError(
+            f"{path}: cannot be read: {error.strerror}", hint="name a JSON file with --world"
+        ) from None
     try:
         given = msgspec.json.decode(data)
     except msgspec.DecodeError as error:
@@ -126,7 +138,9 @@ def read_world(path: Path) -> World:
             f"{path}: not JSON: {error}", hint='a world file is one JSON object, such as {"sd": 15}'
         ) from None
     if not isinstance(given, dict):
-        raise UsageError(f"{path}: must be one JSON object", hint='such as {"mode": "checklist", "flip": 0.2}')
+        raise UsageError(
+            f"{path}: must be one JSON object", hint='such as {"mode": "checklist", "flip": 0.2}'
+        )
     return made_world(given, str(path))
 
 
@@ -134,13 +148,21 @@ def made_world(given: dict[str, object], place: str) -> World:
     """Raises UsageError, which names `place`."""
     for name in given:
         if name not in World.__struct_fields__:
-            raise UsageError(f"{place}: a world has no parameter {name!r}", hint=near(name, World.__struct_fields__))
+            raise UsageError(
+                f"{place}: a world has no parameter {name!r}",
+                hint=near(name, World.__struct_fields__),
+            )
     try:
         world = msgspec.convert(given, World)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{place}: {error}", hint="bench/improve/worlds.py says what each parameter is") from None
+        raise UsageError(
+            f"{place}: {error}", hint="bench/improve/worlds.py says what each parameter is"
+        ) from None
     if world.coll[0] > world.coll[1]:
-        raise UsageError(f"{place}: `coll` must be the least and the most loss, in this order", hint="such as [3, 12]")
+        raise UsageError(
+            f"{place}: `coll` must be the least and the most loss, in this order",
+            hint="such as [3, 12]",
+        )
     return world
 
 

@@ -10,7 +10,9 @@ Names are imported when they are first used, so that `import honestone` costs no
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # imports nothing: what is imported before `__main__` is, Ctrl-C ends with a traceback
+TYPE_CHECKING = (
+    False  # imports nothing: what is imported before `__main__` is, Ctrl-C ends with a traceback
+)
 
 if TYPE_CHECKING:
     from typing import Any
@@ -133,8 +135,10 @@ def __dir__() -> list[str]:
 
 
 def read_rubric(path: Any) -> Rubric:
-    """The rubric in a file, of any format that `honestone rubric show --formats` lists. Raises UsageError (RubricError for
-    our own format) with the place of what is wrong, and for what a foreign file says and ours cannot."""
+    """The rubric in a file, of any format that `honestone rubric show --formats` lists. Raises
+    UsageError (RubricError for our own format) with the place of what is wrong, and for what a
+    foreign file says and ours cannot.
+    """
     from pathlib import Path
 
     from honestone.formats.source import ForeignRubric, refuse_losses

@@ -1,9 +1,12 @@
-"""The command, also as `python -m honestone`. From here on Ctrl-C prints no traceback, while modules are imported too."""
+"""The command, also as `python -m honestone`. From here on Ctrl-C prints no traceback, while
+modules are imported too.
+"""
 
 import sys
 
-# How many more objects have to be made than freed before Python looks for cycles. At its own 700 that takes a twentieth of
-# the time of a run, and little of what a run frees is in a cycle: the peak stays the same.
+# How many more objects have to be made than freed before Python looks for cycles. At its own 700
+# that takes a twentieth of the time of a run, and little of what a run frees is in a cycle: the
+# peak stays the same.
 COLLECT_EVERY = 10_000
 
 

@@ -1,9 +1,12 @@
-"""The Python door: what the commands do, as functions. Each makes a request and calls a use case of `app`.
+"""The Python door: what the commands do, as functions. Each makes a request and calls a use case of
+`app`.
 
-All take the options of their command as keywords. `folder` is where relative paths, commands and settings start (the
-current folder without it); `store` is the folder of the store, relative to `folder`, or the address of a shared one (postgresql://HOST/DATABASE). Judges, targets and workers are
-names, as the command takes them, functions, or objects that answer the protocols of `honestone.ports`. May be called
-from several threads at once, and from a place with a running event loop; `aevaluate` and its kind are awaited there.
+All take the options of their command as keywords. `folder` is where relative paths, commands and
+settings start (the current folder without it); `store` is the folder of the store, relative to
+`folder`, or the address of a shared one (postgresql://HOST/DATABASE). Judges, targets and workers
+are names, as the command takes them, functions, or objects that answer the protocols of
+`honestone.ports`. May be called from several threads at once, and from a place with a running event
+loop; `aevaluate` and its kind are awaited there.
 """
 
 from __future__ import annotations
@@ -24,7 +27,13 @@ import msgspec
 
 from honestone.app import given
 from honestone.app.between_calls import keeping_open
-from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_all, evaluate_one, require_pass
+from honestone.app.evaluate import (
+    Evaluated,
+    EvaluateRequest,
+    evaluate_all,
+    evaluate_one,
+    require_pass,
+)
 from honestone.app.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
@@ -34,7 +43,12 @@ from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
-from honestone.app.suites.compare import CompareRequest, ComparisonResult, compare_runs, require_gates
+from honestone.app.suites.compare import (
+    CompareRequest,
+    ComparisonResult,
+    compare_runs,
+    require_gates,
+)
 from honestone.app.suites.plan import CaseChoice, SuiteRequest
 from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.subject import SuiteSubject
@@ -74,7 +88,9 @@ T = TypeVar("T")
 
 
 def _require_known(name: str, work: Callable[..., object], options: Mapping[str, object]) -> None:
-    """Raises TypeError, as Python does, for an option that the function does not have, with the nearest one it has."""
+    """Raises TypeError, as Python does, for an option that the function does not have, with the
+    nearest one it has.
+    """
     known = _known_options(work)
     for option in options:
         if option not in known:
@@ -96,8 +112,14 @@ def _known_options(work: Callable[..., object]) -> Sequence[str]:
 def _simple_options(work: Callable[..., object]) -> type[msgspec.Struct]:
     """The options of a function that are of a simple type, to refuse values of another."""
     given = signature(work, eval_str=True).parameters.values()
-    own = {one.name: one.annotation for one in given if one.default is not one.empty and _is_simple(one.annotation)}
-    return msgspec.defstruct("Options", [(*one, None) for one in (own | get_type_hints(JudgingKeywords)).items()])
+    own = {
+        one.name: one.annotation
+        for one in given
+        if one.default is not one.empty and _is_simple(one.annotation)
+    }
+    return msgspec.defstruct(
+        "Options", [(*one, None) for one in (own | get_type_hints(JudgingKeywords)).items()]
+    )
 
 
 def _is_simple(hint: object) -> bool:
@@ -108,8 +130,9 @@ def _is_simple(hint: object) -> bool:
 
 
 def _checked(work: Callable[P, T]) -> Callable[P, T]:
-    """Raises UsageError with the parameter's name for an option of the wrong type. An error that a person has to know
-    comes from the call itself: no line of ours would say more."""
+    """Raises UsageError with the parameter's name for an option of the wrong type. An error that a
+    person has to know comes from the call itself: no line of ours would say more.
+    """
 
     @wraps(work)
     def call(*args: P.args, **options: P.kwargs) -> T:
@@ -130,7 +153,9 @@ def _checked(work: Callable[P, T]) -> Callable[P, T]:
 
 
 def _awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
-    """The same as a coroutine that leaves the event loop free; cancelled, it ends as Ctrl-C would end it."""
+    """The same as a coroutine that leaves the event loop free; cancelled, it ends as Ctrl-C would
+    end it.
+    """
 
     @wraps(work)
     async def form(*args: P.args, **options: P.kwargs) -> T:
@@ -162,11 +187,13 @@ def evaluate(
 ) -> Evaluated:
     """Score an artifact: a text (`str`) or a file or folder (`Path`).
 
-    `rubric` is a Rubric, a Path, a dict, a list of criteria, or a `str`: the name of a file, else YAML.
+    `rubric` is a Rubric, a Path, a dict, a list of criteria, or a `str`: the name of a file, else
+    YAML.
 
-    The run and the judges' replies are kept in `store` and no reply is asked for twice; without it nothing is kept.
-    Raises UsageError and its kinds for what is wrong with the call, CouldNotJudge when judges are needed and none is
-    named. A judge that fails is not an error: the verdict is then inconclusive, or the panel smaller.
+    The run and the judges' replies are kept in `store` and no reply is asked for twice; without it
+    nothing is kept. Raises UsageError and its kinds for what is wrong with the call, CouldNotJudge
+    when judges are needed and none is named. A judge that fails is not an error: the verdict is
+    then inconclusive, or the panel smaller.
     """
     __tracebackhide__ = True
     workspace = _workspace(folder, store)
@@ -205,10 +232,12 @@ def evaluate_many(
     require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> list[Evaluated]:
-    """Score many artifacts, each a text (`str`) or a `Path`, as one run: results in the order of the artifacts.
+    """Score many artifacts, each a text (`str`) or a `Path`, as one run: results in the order of
+    the artifacts.
 
-    As `evaluate`, but the rubric is read once and judges are asked about several at a time (`concurrency` in `[limits]` of the
-    settings). The limits are for all together; what they leave unasked is inconclusive.
+    As `evaluate`, but the rubric is read once and judges are asked about several at a time
+    (`concurrency` in `[limits]` of the settings). The limits are for all together; what they leave
+    unasked is inconclusive.
     """
     __tracebackhide__ = True
     workspace = _workspace(folder, store)
@@ -245,9 +274,11 @@ def assert_passes(
     require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> JsonDocument:
-    """The scorecard document of an output (a text, or the Path of a file or folder) that passes: for tests.
+    """The scorecard document of an output (a text, or the Path of a file or folder) that passes:
+    for tests.
 
-    Raises AssertionError with the reasons when it does not pass, CouldNotJudge when that could not be found out.
+    Raises AssertionError with the reasons when it does not pass, CouldNotJudge when that could not
+    be found out.
     """
     __tracebackhide__ = True
     artifact = given.text_or_path(output, _workspace(folder, store), "output")
@@ -301,19 +332,26 @@ def run_suite(
 ) -> SuiteResult | TableResult:
     """Run a suite as `honestone eval SUITE` does: the same store, the same resuming.
 
-    `suite` is a file of any format that is read, a Suite, a dict as a suite file holds it, a list of cases, or a
-    DataFrame with a case in each row. `artifact` is a path, or a `Text`. Several targets or artifacts in a list make a
-    table with a column for each, and `pick` names the cheapest that passes. `with_skills` are folders of other skills, which are
-    installed next to the artifact where that is a skill. `outputs` is a run or a file of outputs,
-    which are judged instead of those of a target. A second run of the same suite is refused while the first is at work.
+    `suite` is a file of any format that is read, a Suite, a dict as a suite file holds it, a list
+    of cases, or a DataFrame with a case in each row. `artifact` is a path, or a `Text`. Several
+    targets or artifacts in a list make a table with a column for each, and `pick` names the
+    cheapest that passes. `with_skills` are folders of other skills, which are installed next to the
+    artifact where that is a skill. `outputs` is a run or a file of outputs, which are judged
+    instead of those of a target. A second run of the same suite is refused while the first is at
+    work.
 
-    Raises UsageError for what is wrong with the call or a file, before anything is spent, and CouldNotJudge when judges
-    are needed and none is named or found. What a target or a judge cannot do is in the result.
+    Raises UsageError for what is wrong with the call or a file, before anything is spent, and
+    CouldNotJudge when judges are needed and none is named or found. What a target or a judge cannot
+    do is in the result.
     """
     workspace = _workspace(folder, store)
     name, source = given.a_suite(_rows(suite), workspace)
     text = given.text_version(artifact) if isinstance(artifact, Text) else None
-    paths = () if artifact is None or text is not None else given.several(artifact, "artifact", given.a_path)
+    paths = (
+        ()
+        if artifact is None or text is not None
+        else given.several(artifact, "artifact", given.a_path)
+    )
     request = SuiteRequest(
         suite=name,
         source=source,
@@ -355,7 +393,8 @@ def compare(
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
 ) -> ComparisonResult:
-    """Compare two runs of one suite, `a` the baseline: what `run_suite` returned, run ids, or files with saved reports.
+    """Compare two runs of one suite, `a` the baseline: what `run_suite` returned, run ids, or files
+    with saved reports.
 
     Raises ContractMismatch when the two were judged differently.
     """
@@ -400,11 +439,12 @@ def improve(
     store: str | PathLike[str] | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> ImprovementResult:
-    """Improve a file or folder against a rubric, or a skill or prompt by the tasks of a suite, as `honestone improve`
-    does: the same run, resumed when it was interrupted. What is delivered passed, or is better than the original; else the original stays.
+    """Improve a file or folder against a rubric, or a skill or prompt by the tasks of a suite, as
+    `honestone improve` does: the same run, resumed when it was interrupted. What is delivered
+    passed, or is better than the original; else the original stays.
 
-    Raises UsageError and its kinds before anything is spent, CouldNotJudge when judges are needed and none is found.
-    What a worker or a judge cannot do is in the result.
+    Raises UsageError and its kinds before anything is spent, CouldNotJudge when judges are needed
+    and none is found. What a worker or a judge cannot do is in the result.
     """
     workspace = _workspace(folder, store)
     name, source = (None, None) if suite is None else given.a_suite(_rows(suite), workspace)
@@ -473,16 +513,24 @@ def step(
 ) -> StepResult:
     """The next action of the loop with the caller as its worker, as `honestone step` gives it.
 
-    With an artifact and a rubric a run is started, or the same one resumed; without, the latest run is resumed (or
-    `run`), with the options it was started with. `submit=True` hands in the edit at the last action's location, `reply`
-    a judge's reply. A run that was started with a `session` is the latest one for this session alone. Raises as `improve` does, and UsageError without a run of steps.
+    With an artifact and a rubric a run is started, or the same one resumed; without, the latest run
+    is resumed (or `run`), with the options it was started with. `submit=True` hands in the edit at
+    the last action's location, `reply` a judge's reply. A run that was started with a `session` is
+    the latest one for this session alone. Raises as `improve` does, and UsageError without a run of
+    steps.
     """
     workspace = _workspace(folder, store)
     if submit or reply is not None or artifact is None:
         handed = Submission(
-            is_edit=submit and reply is None, reply=reply, round=round, ended=ended, message=message[:2000]
+            is_edit=submit and reply is None,
+            reply=reply,
+            round=round,
+            ended=ended,
+            message=message[:2000],
         )
-        found = outside_a_loop(lambda: resume_steps(workspace, run, handed, Quiet(), StepsForm(session=session)))
+        found = outside_a_loop(
+            lambda: resume_steps(workspace, run, handed, Quiet(), StepsForm(session=session))
+        )
     else:
         request = ImprovementRequest(
             artifact=Path(artifact),
@@ -498,7 +546,9 @@ def step(
             dry_run=dry_run,
             output=None if output is None else Path(output),
         )
-        found = outside_a_loop(lambda: start_steps(workspace, request, Quiet(), StepsForm(session=session)))
+        found = outside_a_loop(
+            lambda: start_steps(workspace, request, Quiet(), StepsForm(session=session))
+        )
     found.hand_out()
     return found
 
@@ -526,13 +576,16 @@ def run_stages(
     store: Path | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> PipelineRun:
-    """Run all stages over a skill, as `honestone stage run` does: the same store, the same resuming.
+    """Run all stages over a skill, as `honestone stage run` does: the same store, the same
+    resuming.
 
-    Returns the decision and `honestone.pipeline/1`. Raises UsageError for what is wrong with the call or a file, before
-    anything is spent, and while another run works on the skill.
+    Returns the decision and `honestone.pipeline/1`. Raises UsageError for what is wrong with the
+    call or a file, before anything is spent, and while another run works on the skill.
     """
     if not isinstance(worker, str):
-        raise given.wrong("worker", worker, "the name of a worker", 'a name: "codex", "cmd:COMMAND", ...')
+        raise given.wrong(
+            "worker", worker, "the name of a worker", 'a name: "codex", "cmd:COMMAND", ...'
+        )
     request = StageRunRequest(
         skill=Path(skill),
         task_suite=Path(task_suite),
@@ -566,11 +619,17 @@ def _say(line: str) -> None:
 
 
 def _judging(
-    judges: object, options: JudgingKeywords, calls: int | None, usd: float | None, minutes: float | None
+    judges: object,
+    options: JudgingKeywords,
+    calls: int | None,
+    usd: float | None,
+    minutes: float | None,
 ) -> JudgingOptions:
     """Raises UsageError for a value that the command would not take."""
     named = given.several(judges, "judges", given.a_judge)
-    return JudgingOptions(judges=named, max_calls=calls, max_usd=usd, max_minutes=minutes, **options)
+    return JudgingOptions(
+        judges=named, max_calls=calls, max_usd=usd, max_minutes=minutes, **options
+    )
 
 
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -578,7 +637,9 @@ def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _rows(suite: object) -> object:
-    """A DataFrame as the list of its cases, also as `cases` of a dict. pandas is only looked at where it is loaded."""
+    """A DataFrame as the list of its cases, also as `cases` of a dict. pandas is only looked at
+    where it is loaded.
+    """
     if isinstance(suite, Mapping) and "cases" in suite:
         return {**suite, "cases": _rows(suite["cases"])}
     pandas = sys.modules.get("pandas")

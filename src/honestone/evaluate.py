@@ -1,4 +1,6 @@
-"""`python -m honestone.evaluate` runs `compat.evaluate`; called as a function, this module is `honestone.evaluate`."""
+"""`python -m honestone.evaluate` runs `compat.evaluate`; called as a function, this module is
+`honestone.evaluate`.
+"""
 
 import sys
 

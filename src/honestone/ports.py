@@ -1,7 +1,7 @@
 """The protocols between the engine and the outside. Their docstrings are the contract.
 
-Whatever goes wrong outside is returned or raised as one of the failures here, never as a score. Everything is async;
-adapters own their time limits and end what they started before they return.
+Whatever goes wrong outside is returned or raised as one of the failures here, never as a score.
+Everything is async; adapters own their time limits and end what they started before they return.
 """
 
 from __future__ import annotations
@@ -10,7 +10,16 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    runtime_checkable,
+)
 
 from honestone.core.ballot import Reading as Reading
 from honestone.core.images import Image as Image
@@ -54,11 +63,13 @@ class EagerWorker(NothingToClose):
 
 
 class CallFailed(Exception):
-    """A judge, model, target or worker could not be reached or did not finish: no reply, so nothing to keep.
+    """A judge, model, target or worker could not be reached or did not finish: no reply, so nothing
+    to keep.
 
-    `retryable`: the same call may work later in this run (429, 5xx, a dropped stream). `missing`: the thing is not
-    there at all (SKIPPED rather than DEGRADED). `unsent`: nothing was sent, so it is not a call. `retry_after` in seconds, when the other side said so. `hint`: what a
-    person can do about it, where that is known.
+    `retryable`: the same call may work later in this run (429, 5xx, a dropped stream). `missing`:
+    the thing is not there at all (SKIPPED rather than DEGRADED). `unsent`: nothing was sent, so it
+    is not a call. `retry_after` in seconds, when the other side said so. `hint`: what a person can
+    do about it, where that is known.
     """
 
     def __init__(
@@ -85,15 +96,18 @@ class CallFailed(Exception):
         return "missing" if self.missing else "retryable" if self.retryable else "call_failed"
 
 
-# ---------------------------------------------------------------------------------------------------------- models
+# ----------------------------------------------------------------------------------------------------------
+# models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """One complete prompt for a model. `schema` is the JSON Schema of the reply, for models that can be held to it.
+    """One complete prompt for a model. `schema` is the JSON Schema of the reply, for models that
+    can be held to it.
 
-    `max_output_tokens` bounds the reply. `draw` numbers repeated looks; models that have a seed may use it. `images`
-    are given only to a model that is said to take them; the text names each by its number, from 1, and its digest.
+    `max_output_tokens` bounds the reply. `draw` numbers repeated looks; models that have a seed may
+    use it. `images` are given only to a model that is said to take them; the text names each by its
+    number, from 1, and its digest.
     """
 
     text: str
@@ -106,8 +120,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a model wrote. `cut` is True when it was stopped by a length limit. `calls` are those of tools that it was given
-    and that are not run, in JSON in `text` too, in the words of its API."""
+    """What a model wrote. `cut` is True when it was stopped by a length limit. `calls` are those of
+    tools that it was given and that are not run, in JSON in `text` too, in the words of its API.
+    """
 
     text: str
     cut: bool = False
@@ -119,11 +134,15 @@ class Completion:
 
 @runtime_checkable
 class Model(Protocol):
-    """Text in, text out. Raises CallFailed; never returns a made-up reply. Does not retry: the engine does."""
+    """Text in, text out. Raises CallFailed; never returns a made-up reply. Does not retry: the
+    engine does.
+    """
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Everything that affects its replies, as plain JSON values without secrets (goes into keys and contract)."""
+        """Everything that affects its replies, as plain JSON values without secrets (goes into keys
+        and contract).
+        """
         ...
 
     async def complete(self, prompt: Prompt) -> Completion: ...
@@ -133,7 +152,9 @@ class Model(Protocol):
 
 @runtime_checkable
 class OwnServer(Protocol):
-    """A model that may be on a server of one's own, where a schema becomes a grammar for one call and costs nothing."""
+    """A model that may be on a server of one's own, where a schema becomes a grammar for one call
+    and costs nothing.
+    """
 
     @property
     def takes_exact_schemas(self) -> bool:
@@ -161,7 +182,9 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class HasNeeds(Protocol):
-    """A judge, model, target or worker that wants something of its machine: a key, a login, variables, programs."""
+    """A judge, model, target or worker that wants something of its machine: a key, a login,
+    variables, programs.
+    """
 
     @property
     def needs(self) -> MachineNeeds:
@@ -184,12 +207,15 @@ class HasCapacity(Protocol):
         ...
 
 
-# ---------------------------------------------------------------------------------------------------------- judges
+# ----------------------------------------------------------------------------------------------------------
+# judges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back, kept before it is read. `exit` is the exit code of a program, None for a model."""
+    """What came back, kept before it is read. `exit` is the exit code of a program, None for a
+    model.
+    """
 
     text: str
     exit: int | None = None
@@ -199,8 +225,9 @@ class Reply:
 
 
 CaseOnRecord: TypeAlias = "tuple[RecordedCase, list[Event]]"
-"""A case of a suite's run, with what may be on record of its attempts only once, in order: outputs, judgements that no limit
-refused, that it was passed by."""
+"""A case of a suite's run, with what may be on record of its attempts only once, in order: outputs,
+judgements that no limit refused, that it was passed by.
+"""
 
 
 class KeptReply(NamedTuple):
@@ -212,10 +239,11 @@ class KeptReply(NamedTuple):
 
 @runtime_checkable
 class Judge(Protocol):
-    """Answers a rubric about an output, in three steps so that what was paid for is kept before it is used.
+    """Answers a rubric about an output, in three steps so that what was paid for is kept before it
+    is used.
 
-    `render` and `read` are pure: the same question gives the same request, the same reply the same reading.
-    `ask` sends a request; it raises CallFailed without a reply.
+    `render` and `read` are pure: the same question gives the same request, the same reply the same
+    reading. `ask` sends a request; it raises CallFailed without a reply.
     """
 
     @property
@@ -254,7 +282,9 @@ class SizedJudge(Judge, Protocol):
         ...
 
     def packed(self, question: Question) -> Mapping[str, Any] | None:
-        """What it is shown of a text that is too big for it, as JSON values; None where it is shown the whole."""
+        """What it is shown of a text that is too big for it, as JSON values; None where it is shown
+        the whole.
+        """
         ...
 
 
@@ -272,7 +302,9 @@ class PatientJudge(Judge, Protocol):
 
 @runtime_checkable
 class FunctionalJudge(Judge, Protocol):
-    """A judge that is a function: its name says little of it, so nothing is taken from the record of another."""
+    """A judge that is a function: its name says little of it, so nothing is taken from the record
+    of another.
+    """
 
     @property
     def function(self) -> Function: ...
@@ -283,16 +315,17 @@ class FunctionalJudge(Judge, Protocol):
         ...
 
 
-# ---------------------------------------------------------------------------------------------------------- checks
+# ----------------------------------------------------------------------------------------------------------
+# checks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """A check's answer. `met` is None when it could not run; `note` says what was found or missing.
 
-    `score`: the points from 0 to 100 that a measuring check gave, whose own bar decides `met`; None of other checks.
-    `judged_by`: the files by which a check that runs code judged; `restored`: those of them that a target had changed, and that
-    were put back as they were at the start.
+    `score`: the points from 0 to 100 that a measuring check gave, whose own bar decides `met`; None
+    of other checks. `judged_by`: the files by which a check that runs code judged; `restored`:
+    those of them that a target had changed, and that were put back as they were at the start.
     """
 
     met: bool | None
@@ -303,7 +336,8 @@ class Finding:
     restored: tuple[str, ...] = ()
 
 
-# (key, who is called, call): what the call gave, from the record where it is there, else by making it. Raises CallFailed.
+# (key, who is called, call): what the call gave, from the record where it is there, else by making
+# it. Raises CallFailed.
 Once: TypeAlias = "Callable[[str, str, Callable[[], Awaitable[JsonObject]]], Awaitable[JsonObject]]"
 
 
@@ -311,11 +345,15 @@ class Checker(Protocol):
     """Runs the checks of a rubric on a version, or on the text that a target produced."""
 
     def identity(self, check: Check) -> Mapping[str, Any]:
-        """The check with the digest of every argument that is an existing file, and the sandbox if code runs."""
+        """The check with the digest of every argument that is an existing file, and the sandbox if
+        code runs.
+        """
         ...
 
     def preflight(self, checks: Sequence[Check], version: Version | None = None) -> None:
-        """Raises UsageError for checks that cannot be started. `version` is the only one that is judged, if it is."""
+        """Raises UsageError for checks that cannot be started. `version` is the only one that is
+        judged, if it is.
+        """
         ...
 
     def judging_files(self, checks: Sequence[Check]) -> list[Path]:
@@ -323,7 +361,9 @@ class Checker(Protocol):
         ...
 
     def would_judge(self, checks: Sequence[Check], before: Version, after: Version) -> list[str]:
-        """The names of files that differ between two versions and judge: a proposal may not touch them."""
+        """The names of files that differ between two versions and judge: a proposal may not touch
+        them.
+        """
         ...
 
     def compile(self, check: Check) -> TextCheck | None:
@@ -344,24 +384,27 @@ class Checker(Protocol):
         reference: str | None = None,
         once: Once | None = None,
     ) -> list[Finding]:
-        """One finding a check, in order. `output` is what a target made of it; None: the version itself is checked.
+        """One finding a check, in order. `output` is what a target made of it; None: the version
+        itself is checked.
 
-        `input` and `reference` are the case's, for graders. `once` makes the calls that cost; None: each is made. Code runs in private copies made once per version, never on
-        the user's path.
+        `input` and `reference` are the case's, for graders. `once` makes the calls that cost; None:
+        each is made. Code runs in private copies made once per version, never on the user's path.
         """
         ...
 
 
-# ---------------------------------------------------------------------------------------------------------- targets
+# ----------------------------------------------------------------------------------------------------------
+# targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One run of a target: a case's input, the artifact, and where to work.
 
-    `folder` is the case's workspace; None runs in the working directory. `isolated`: the run gets a fresh HOME and a
-    fresh working folder outside the user's, with nothing in them but `skill` (None is a run without one) and `more_skills`,
-    which are installed next to it. `timeout` in seconds overrides the target's own.
+    `folder` is the case's workspace; None runs in the working directory. `isolated`: the run gets a
+    fresh HOME and a fresh working folder outside the user's, with nothing in them but `skill` (None
+    is a run without one) and `more_skills`, which are installed next to it. `timeout` in seconds
+    overrides the target's own.
     """
 
     messages: tuple[Message, ...]
@@ -385,10 +428,10 @@ class Task:
 class Output:
     """What a target produced for one case, or why it could not (`error`; never a low score).
 
-    `diff` is what it changed in its workspace, as a unified diff, `files` the workspace as it left it, `start` the workspace as it
-    was set up (None where nothing differs), and `folder` where that is while it is judged: the engine adds them. `duration_ms`
-    is measured, the trace's is reported. `was_run`: False where nothing could be started, which costs
-    nothing.
+    `diff` is what it changed in its workspace, as a unified diff, `files` the workspace as it left
+    it, `start` the workspace as it was set up (None where nothing differs), and `folder` where that
+    is while it is judged: the engine adds them. `duration_ms` is measured, the trace's is reported.
+    `was_run`: False where nothing could be started, which costs nothing.
     """
 
     text: str
@@ -405,10 +448,11 @@ class Output:
 
 @runtime_checkable
 class Target(Protocol):
-    """Turns artifact and case input into an output. The identity target is None: the artifact itself is judged.
+    """Turns artifact and case input into an output. The identity target is None: the artifact
+    itself is judged.
 
-    Ends what it started before it returns. `refuse` says why a whole suite cannot run on it (a recorded output is
-    missing, a program is not there) before anything is spent: raises UsageError.
+    Ends what it started before it returns. `refuse` says why a whole suite cannot run on it (a
+    recorded output is missing, a program is not there) before anything is spent: raises UsageError.
     """
 
     @property
@@ -429,15 +473,17 @@ class TargetWithNotes(Target, Protocol):
     def notes(self) -> Sequence[str]: ...
 
 
-# ---------------------------------------------------------------------------------------------------------- workers
+# ----------------------------------------------------------------------------------------------------------
+# workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """What a worker is asked to improve. `text` says it in words; the rest is for workers that are programs.
+    """What a worker is asked to improve. `text` says it in words; the rest is for workers that are
+    programs.
 
-    `unmet` are the keys of the focus's unmet items; `fixes` the rubric's own fix commands for them, in order.
-    `candidate` counts the proposals of a round from 0, `round` the rounds from 1.
+    `unmet` are the keys of the focus's unmet items; `fixes` the rubric's own fix commands for them,
+    in order. `candidate` counts the proposals of a round from 0, `round` the rounds from 1.
     """
 
     text: str
@@ -460,7 +506,9 @@ class WorkDone:
 
 @runtime_checkable
 class Worker(Protocol):
-    """Edits the artifact at `place` inside a private copy. `place` is the file or folder, `brief_file` holds the brief."""
+    """Edits the artifact at `place` inside a private copy. `place` is the file or folder,
+    `brief_file` holds the brief.
+    """
 
     @property
     def id(self) -> str: ...
@@ -469,7 +517,9 @@ class Worker(Protocol):
     def identity(self) -> Mapping[str, Any]: ...
 
     def can_work_on(self, fixes: Sequence[str]) -> bool:
-        """Whether a focus with these fix commands is worth proposing to it (every worker but `fix` says yes)."""
+        """Whether a focus with these fix commands is worth proposing to it (every worker but `fix`
+        says yes).
+        """
         ...
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone: ...
@@ -477,12 +527,15 @@ class Worker(Protocol):
     async def close(self) -> None: ...
 
 
-# ---------------------------------------------------------------------------------------------------------- store
+# ----------------------------------------------------------------------------------------------------------
+# store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """One line about a run, for `runs`. `person` started it for `project`; None where that was not recorded."""
+    """One line about a run, for `runs`. `person` started it for `project`; None where that was not
+    recorded.
+    """
 
     id: str
     kind: str
@@ -509,10 +562,12 @@ Recordable: TypeAlias = "Event | Mapping[str, Any]"
 
 
 class Store(Protocol):
-    """Where runs are kept, for commands. Append-only; what a call wrote survives a kill of the process; safe for several processes.
+    """Where runs are kept, for commands. Append-only; what a call wrote survives a kill of the
+    process; safe for several processes.
 
-    A call may wait for a server, so it has no place in an event loop that works on a run: that uses `journal`. One thread
-    at a time uses it, apart from what its journal does. Raises StoreError when it cannot read or write.
+    A call may wait for a server, so it has no place in an event loop that works on a run: that uses
+    `journal`. One thread at a time uses it, apart from what its journal does. Raises StoreError
+    when it cannot read or write.
     """
 
     @property
@@ -526,8 +581,10 @@ class Store(Protocol):
         ...
 
     def lock(self, identity: str) -> bool:
-        """Claim the run of this identity until `unlock` or `close`. False: it is claimed, by another process, by
-        another thread, or by this store itself. Claims of different identities never meet."""
+        """Claim the run of this identity until `unlock` or `close`. False: it is claimed, by
+        another process, by another thread, or by this store itself. Claims of different identities
+        never meet.
+        """
         ...
 
     def unlock(self, identity: str) -> None:
@@ -535,8 +592,9 @@ class Store(Protocol):
         ...
 
     def claim_reply(self, key: str) -> bool:
-        """Claim the right to ask a request, until `give_back_reply` or `close`. False: another store has it, in whichever
-        process. It ends with its process."""
+        """Claim the right to ask a request, until `give_back_reply` or `close`. False: another
+        store has it, in whichever process. It ends with its process.
+        """
         ...
 
     def give_back_reply(self, key: str) -> None:
@@ -548,30 +606,40 @@ class Store(Protocol):
         ...
 
     def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
-        """Adds to the grants of a run in one step, or nothing where a limit would be passed; whether it was added, and the
-        grants now. Open them first."""
+        """Adds to the grants of a run in one step, or nothing where a limit would be passed;
+        whether it was added, and the grants now. Open them first.
+        """
         ...
 
     def take_slot(self, line: str, seconds: float) -> float:
-        """Lengthen a line by so many seconds, by the store's clock; in how many seconds what was added begins (0: now, and
-        the line was empty). A negative number shortens it: less was used than had been taken."""
+        """Lengthen a line by so many seconds, by the store's clock; in how many seconds what was
+        added begins (0: now, and the line was empty). A negative number shortens it: less was used
+        than had been taken.
+        """
         ...
 
-    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable) -> str:
+    def start_run(
+        self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable
+    ) -> str:
         """A new run with its first event; returns its id (sortable by time)."""
         ...
 
-    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+    def append(
+        self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None
+    ) -> Event | None:
         """One event, with the content it speaks of, in one transaction. None: it is on record.
 
-        The output of an attempt, its judgement (unless a limit refused it) and that a case was passed by are on record
-        once in a run: of several writers the first one counts, and the others are given what it wrote.
+        The output of an attempt, its judgement (unless a limit refused it) and that a case was
+        passed by are on record once in a run: of several writers the first one counts, and the
+        others are given what it wrote.
         """
         ...
 
     def append_many(self, run: str, events: Iterable[Recordable]) -> Mapping[int, Event | None]:
-        """Several, in one transaction. Those that are not on record, by their place among them, with the event that is there
-        instead; None for one that was left out because an event of the same attempt before it was not kept."""
+        """Several, in one transaction. Those that are not on record, by their place among them,
+        with the event that is there instead; None for one that was left out because an event of the
+        same attempt before it was not kept.
+        """
         ...
 
     def finish_run(self, run: str, result: str, event: Recordable) -> None: ...
@@ -581,19 +649,23 @@ class Store(Protocol):
         ...
 
     def events(self, run: str) -> list[Event]:
-        """All of a run, in order; none for a run that is not there. The cases of a suite's run are read when they are gone
-        through, as long as the store is open."""
+        """All of a run, in order; none for a run that is not there. The cases of a suite's run are
+        read when they are gone through, as long as the store is open.
+        """
         ...
 
     def cases_of(self, run: str, ids: Sequence[str]) -> Mapping[str, CaseOnRecord]:
-        """Those of a suite's run that it has, by id, without reading the others. It costs the same however long the run is."""
+        """Those of a suite's run that it has, by id, without reading the others. It costs the same
+        however long the run is.
+        """
         ...
 
     def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
-        """The same, one at a time, so that a run over many artifacts is read in flat memory; without the first `after`.
+        """The same, one at a time, so that a run over many artifacts is read in flat memory;
+        without the first `after`.
 
-        Whoever counts what was read and reads on after that misses nothing, whichever processes write meanwhile: the
-        events of a run are in the order in which they were committed.
+        Whoever counts what was read and reads on after that misses nothing, whichever processes
+        write meanwhile: the events of a run are in the order in which they were committed.
         """
         ...
 
@@ -606,8 +678,10 @@ class Store(Protocol):
         ...
 
     def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
-        """What `record` says is kept for other processes from now on, until the run is finished or the store is closed:
-        at most four times a second, at least once. A thread calls it. What cannot be kept is lost in silence."""
+        """What `record` says is kept for other processes from now on, until the run is finished or
+        the store is closed: at most four times a second, at least once. A thread calls it. What
+        cannot be kept is lost in silence.
+        """
         ...
 
     def live(self, run: str) -> KeptLive | None:
@@ -615,7 +689,9 @@ class Store(Protocol):
         ...
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
-        """What is on record of one case of a suite's run, in order; each event is read when it is asked for."""
+        """What is on record of one case of a suite's run, in order; each event is read when it is
+        asked for.
+        """
         ...
 
     def runs(self, *, limit: int | None = None, own: bool = False) -> list[RunInfo]:
@@ -623,7 +699,9 @@ class Store(Protocol):
         ...
 
     def find_run(self, name: str) -> RunInfo:
-        """By id, by an unambiguous beginning of it, or `last`: the newest of this project. Raises StoreError with near names."""
+        """By id, by an unambiguous beginning of it, or `last`: the newest of this project. Raises
+        StoreError with near names.
+        """
         ...
 
     def unfinished(self, identity: str) -> RunInfo | None:
@@ -635,12 +713,18 @@ class Store(Protocol):
         ...
 
     def answers(self, keys: Sequence[str]) -> Mapping[str, Sequence[KeptReply]]:
-        """Every recorded reply to many requests, oldest first; a request without one may be left out."""
+        """Every recorded reply to many requests, oldest first; a request without one may be left
+        out.
+        """
         ...
 
-    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None) -> KeptReply | None:
-        """`known`: how many replies to the request were on record when it was asked. Where there are more, this one came late: it
-        is not kept, and the first of the others is returned. None: it was kept."""
+    def keep_reply(
+        self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
+    ) -> KeptReply | None:
+        """`known`: how many replies to the request were on record when it was asked. Where there
+        are more, this one came late: it is not kept, and the first of the others is returned. None:
+        it was kept.
+        """
         ...
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
@@ -659,15 +743,19 @@ class Store(Protocol):
 
 
 class Journal(Protocol):
-    """What the engine does with a store while it works on a run. Its methods do what those of `Store` with the same names do.
+    """What the engine does with a store while it works on a run. Its methods do what those of
+    `Store` with the same names do.
 
-    The event loop is free while a call waits. Calls are made in the order in which they were begun, and one that was begun is
-    made whatever becomes of its task: a task that is cancelled meanwhile gets its answer first, and is cancelled at what it
-    awaits next. Without an answer for ten seconds it is cancelled at once. Raises StoreError and StoreAway.
+    The event loop is free while a call waits. Calls are made in the order in which they were begun,
+    and one that was begun is made whatever becomes of its task: a task that is cancelled meanwhile
+    gets its answer first, and is cancelled at what it awaits next. Without an answer for ten
+    seconds it is cancelled at once. Raises StoreError and StoreAway.
     """
 
     async def recall(self, key: str) -> Sequence[KeptReply]:
-        """Every recorded reply to a request, oldest first. What several tasks ask for at the same time is looked up at once."""
+        """Every recorded reply to a request, oldest first. What several tasks ask for at the same
+        time is looked up at once.
+        """
         ...
 
     async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None: ...
@@ -684,10 +772,16 @@ class Journal(Protocol):
 
     async def take_slot(self, line: str, seconds: float) -> float: ...
 
-    async def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None: ...
+    async def append(
+        self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None
+    ) -> Event | None: ...
 
-    async def append_many(self, run: str, events: Iterable[Recordable]) -> Mapping[int, Event | None]:
-        """Several, in one transaction with those that other tasks append to the run at the same time."""
+    async def append_many(
+        self, run: str, events: Iterable[Recordable]
+    ) -> Mapping[int, Event | None]:
+        """Several, in one transaction with those that other tasks append to the run at the same
+        time.
+        """
         ...
 
     async def finish_run(self, run: str, result: str, event: Recordable) -> None: ...
@@ -695,7 +789,9 @@ class Journal(Protocol):
     async def result_of(self, run: str) -> str | None: ...
 
     async def case_of(self, run: str, id: str) -> CaseOnRecord | None:
-        """One of `Store.cases_of`. What several tasks ask for at the same time is looked up at once."""
+        """One of `Store.cases_of`. What several tasks ask for at the same time is looked up at
+        once.
+        """
         ...
 
     async def blob(self, digest: str) -> bytes | None: ...
@@ -713,7 +809,9 @@ StoreRow: TypeAlias = "tuple[str | int | bytes | None, ...]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreState:
-    """What a store holds. `shown` names it without a password; `format` is that of its tables, `version` of its engine."""
+    """What a store holds. `shown` names it without a password; `format` is that of its tables,
+    `version` of its engine.
+    """
 
     shown: str
     engine: str
@@ -743,11 +841,14 @@ class PortableStore(Store, Protocol):
 
 @runtime_checkable
 class SharedStore(Store, Protocol):
-    """A store whose runners may only work on runs that were ordered: what one of them puts there counts in its run alone."""
+    """A store whose runners may only work on runs that were ordered: what one of them puts there
+    counts in its run alone.
+    """
 
     def in_run(self, run: str) -> SharedStore:
-        """A view of the same store for work on one run, over the same connection: it also reads what runners were replied in
-        that run. Several threads may use views of one store."""
+        """A view of the same store for work on one run, over the same connection: it also reads
+        what runners were replied in that run. Several threads may use views of one store.
+        """
         ...
 
     def end_view(self) -> None:
@@ -755,25 +856,34 @@ class SharedStore(Store, Protocol):
         ...
 
     def make_roles(self) -> None:
-        """Roles for readers, coordinators and runners, with the rights of each. Raises StoreError where this user may not."""
+        """Roles for readers, coordinators and runners, with the rights of each. Raises StoreError
+        where this user may not.
+        """
         ...
 
 
-# ---------------------------------------------------------------------------------------------------------- queue
+# ----------------------------------------------------------------------------------------------------------
+# queue
 
 
 class Queue(Protocol):
-    """Cases that wait for runners, in the store that the runs are in. Use it from one thread at a time.
+    """Cases that wait for runners, in the store that the runs are in. Use it from one thread at a
+    time.
 
-    What it says has happened did happen once, also where the connection broke. Raises StoreError and StoreAway.
+    What it says has happened did happen once, also where the connection broke. Raises StoreError
+    and StoreAway.
     """
 
-    def order(self, start: Callable[[], str], plan: bytes, cases: Sequence[str], *, priority: int) -> str:
+    def order(
+        self, start: Callable[[], str], plan: bytes, cases: Sequence[str], *, priority: int
+    ) -> str:
         """Start a run, with its plan and its cases in the queue, in one transaction; the run."""
         ...
 
     def queue_again(self, run: str, cases: Sequence[str], *, priority: int) -> None:
-        """The cases that are left of a run that is taken up again. Those that are in the queue already stay there."""
+        """The cases that are left of a run that is taken up again. Those that are in the queue
+        already stay there.
+        """
         ...
 
     def orders(self) -> list[str]:
@@ -785,8 +895,9 @@ class Queue(Protocol):
         ...
 
     def pause(self, run: str) -> None:
-        """Runners take no more cases of the run until it is ordered again. A server that does not answer is waited for only
-        seconds; then the connection is given up."""
+        """Runners take no more cases of the run until it is ordered again. A server that does not
+        answer is waited for only seconds; then the connection is given up.
+        """
         ...
 
     def end(self, run: str) -> None:
@@ -796,7 +907,9 @@ class Queue(Protocol):
     def take(
         self, runs: Sequence[str], runner: int, most: int = 1, *, done: Sequence[QueuedCase] = ()
     ) -> list[QueuedCase]:
-        """Up to `most` cases of these runs for a runner, in their order. The cases that are `done` leave the queue with that."""
+        """Up to `most` cases of these runs for a runner, in their order. The cases that are `done`
+        leave the queue with that.
+        """
         ...
 
     def done(self, cases: Sequence[QueuedCase]) -> None:
@@ -804,8 +917,9 @@ class Queue(Protocol):
         ...
 
     def give_back(self, case: QueuedCase, runner: int, *, is_error: bool = False) -> None:
-        """Another runner may take it; nothing happens where this one has it no more. `is_error`: it ended in an error, which
-        is counted."""
+        """Another runner may take it; nothing happens where this one has it no more. `is_error`: it
+        ended in an error, which is counted.
+        """
         ...
 
     def waiting(self, run: str) -> CasesLeft:
@@ -813,7 +927,9 @@ class Queue(Protocol):
         ...
 
     def beat(self, runner: int | None, card: RunnerCard) -> int:
-        """A heartbeat; the runner's number, another one where it had none or was given up meanwhile."""
+        """A heartbeat; the runner's number, another one where it had none or was given up
+        meanwhile.
+        """
         ...
 
     def leave(self, runner: int) -> None:
@@ -825,22 +941,26 @@ class Queue(Protocol):
         ...
 
     def sweep(self, silence: float) -> list[QueuedCase]:
-        """Give back the cases of runners that were silent for so many seconds, and forget those; the cases that were lost
-        too often, which are left to the caller. Nothing happens while another process does it, nor soon after the server
-        was started, when every heartbeat is old."""
+        """Give back the cases of runners that were silent for so many seconds, and forget those;
+        the cases that were lost too often, which are left to the caller. Nothing happens while
+        another process does it, nor soon after the server was started, when every heartbeat is old.
+        """
         ...
 
     def close(self) -> None: ...
 
 
-# ---------------------------------------------------------------------------------------------------------- settings
+# ----------------------------------------------------------------------------------------------------------
+# settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """The table `[store]`. `url` is the address of a shared store, without a password; `project` the name that its runs are
-    kept under; `patience` and `heartbeat` are in seconds. `include` are files and folders, from that of the settings, that
-    runners need and that the suite does not name."""
+    """The table `[store]`. `url` is the address of a shared store, without a password; `project`
+    the name that its runs are kept under; `patience` and `heartbeat` are in seconds. `include` are
+    files and folders, from that of the settings, that runners need and that the suite does not
+    name.
+    """
 
     url: str | None = None
     project: str | None = None
@@ -851,8 +971,10 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Named judges, workers, targets and embeddings, prices and limits. `folder` holds the `file` (None: there is none).
-    Relative paths in commands are looked up from `here`, the folder that is worked in."""
+    """Named judges, workers, targets and embeddings, prices and limits. `folder` holds the `file`
+    (None: there is none). Relative paths in commands are looked up from `here`, the folder that is
+    worked in.
+    """
 
     folder: Path | None = None
     file: Path | None = None
@@ -870,10 +992,15 @@ class Settings:
         """Every word of every command: some name files of the checkout."""
         tables = (*self.judges.values(), *self.workers.values(), *self.targets.values())
         commands = [entry["command"] for entry in tables if entry.get("command")]
-        return [str(word) for one in commands for word in ([one, *one.split()] if isinstance(one, str) else one)]
+        return [
+            str(word)
+            for one in commands
+            for word in ([one, *one.split()] if isinstance(one, str) else one)
+        ]
 
 
-# ---------------------------------------------------------------------------------------------------------- observer
+# ----------------------------------------------------------------------------------------------------------
+# observer
 
 
 class Observer(Protocol):
@@ -888,7 +1015,8 @@ class Observer(Protocol):
     def event(self, event: Event) -> None: ...
 
 
-# ---------------------------------------------------------------------------------------------------------- telemetry
+# ----------------------------------------------------------------------------------------------------------
+# telemetry
 
 
 class Span(Protocol):
@@ -910,8 +1038,9 @@ class Span(Protocol):
 
 
 class Telemetry(Protocol):
-    """Hears what is done and for how long, and carries it elsewhere. It decides nothing; nothing here raises or waits, but
-    `close`, for a few seconds at most."""
+    """Hears what is done and for how long, and carries it elsewhere. It decides nothing; nothing
+    here raises or waits, but `close`, for a few seconds at most.
+    """
 
     def begin(self, activity: Activity) -> Span: ...
 

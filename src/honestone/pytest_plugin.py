@@ -5,9 +5,10 @@
 
     $ pytest suite.yaml --honestone-target claude
 
-A case is a test: failed fails; target-error and inconclusive are errors of its set-up, for nothing was found out about
-the output; skipped is skipped. The chosen cases of a suite are one run, made when the first of them is needed, as
-`honestone eval` makes it. Processes of pytest-xdist share it: one makes it, the others wait.
+A case is a test: failed fails; target-error and inconclusive are errors of its set-up, for nothing
+was found out about the output; skipped is skipped. The chosen cases of a suite are one run, made
+when the first of them is needed, as `honestone eval` makes it. Processes of pytest-xdist share it:
+one makes it, the others wait.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 
 class CouldNotBeJudged(Exception):
-    """Nothing was found out about an output: not a failure of it, and never a pass. `why` is for a summary."""
+    """Nothing was found out about an output: not a failure of it, and never a pass. `why` is for a
+    summary.
+    """
 
     def __init__(self, text: str, why: str = "") -> None:
         super().__init__(text)
@@ -52,18 +55,32 @@ _LOW_CONFIDENCE = "low-confidence"
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("honestone")
     group.addoption(
-        "--honestone-target", default=None, help="what answers the cases of suites, instead of their own target"
+        "--honestone-target",
+        default=None,
+        help="what answers the cases of suites, instead of their own target",
     )
-    group.addoption("--honestone-judge", action="append", default=[], help="who judges suites; repeat for a panel")
-    parser.addini("honestone_suites", "suite files to collect as tests (globs)", type="linelist", default=[])
+    group.addoption(
+        "--honestone-judge",
+        action="append",
+        default=[],
+        help="who judges suites; repeat for a panel",
+    )
     parser.addini(
-        "honestone_judges", "who judges: suites, and assert_passes without a judge", type="linelist", default=[]
+        "honestone_suites", "suite files to collect as tests (globs)", type="linelist", default=[]
+    )
+    parser.addini(
+        "honestone_judges",
+        "who judges: suites, and assert_passes without a judge",
+        type="linelist",
+        default=[],
     )
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Called by pytest-xdist for each process it starts, in the one that starts them: all get one folder to share."""
+    """Called by pytest-xdist for each process it starts, in the one that starts them: all get one
+    folder to share.
+    """
     from honestone.system.private import make_private
 
     stash = node.config.stash
@@ -87,13 +104,19 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """pytest asks an item for its words only where the test itself failed, not its set-up."""
     report = yield
-    if isinstance(item, CaseItem) and call.excinfo is not None and isinstance(call.excinfo.value, CouldNotBeJudged):
+    if (
+        isinstance(item, CaseItem)
+        and call.excinfo is not None
+        and isinstance(call.excinfo.value, CouldNotBeJudged)
+    ):
         report.longrepr = item.repr_failure(call.excinfo)
     return report
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A suite that was named on the command line or is matched by `honestone_suites`. Other files are left alone."""
+    """A suite that was named on the command line or is matched by `honestone_suites`. Other files
+    are left alone.
+    """
     named = {Path(str(name).split("::")[0]).absolute() for name in parent.config.args}
     globs: list[str] = parent.config.getini("honestone_suites")
     if file_path in named and file_path.suffix in (".yaml", ".yml", ".json", ".jsonl"):
@@ -104,7 +127,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Which tests rest on the verdict of one judge: a summary of passed tests alone would not say it."""
+    """Which tests rest on the verdict of one judge: a summary of passed tests alone would not say
+    it.
+    """
     reports = [report for found in terminalreporter.stats.values() for report in found]
     lonely = {
         report.nodeid: told
@@ -121,8 +146,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _note_lonely(item: pytest.Item, warnings: Iterable[tuple[str, str]]) -> None:
-    """Record in the report of a test, and so in its JUnit XML, that one judge alone gave a verdict of it."""
-    noted = (_LOW_CONFIDENCE, next((told for name, told in warnings if name == "LOW CONFIDENCE"), ""))
+    """Record in the report of a test, and so in its JUnit XML, that one judge alone gave a verdict
+    of it.
+    """
+    noted = (
+        _LOW_CONFIDENCE,
+        next((told for name, told in warnings if name == "LOW CONFIDENCE"), ""),
+    )
     if noted[1] and noted not in item.user_properties:
         item.user_properties.append(noted)
 
@@ -134,7 +164,9 @@ def honestone(request: pytest.FixtureRequest) -> Honestone:
 
 
 class Honestone:
-    """What the fixture gives. Rubric paths are looked up in the working directory, then next to the test."""
+    """What the fixture gives. Rubric paths are looked up in the working directory, then next to the
+    test.
+    """
 
     def __init__(self, folder: Path, judges: Sequence[str], test: pytest.Item) -> None:
         self._folder = folder
@@ -150,9 +182,11 @@ class Honestone:
         input: str | None = None,
         reference: str | None = None,
     ) -> JsonDocument:
-        """The scorecard document of an output (a text, or the Path of a file or folder) that passes.
+        """The scorecard document of an output (a text, or the Path of a file or folder) that
+        passes.
 
-        Raises AssertionError with the reasons when it does not, CouldNotBeJudged when that could not be found out.
+        Raises AssertionError with the reasons when it does not, CouldNotBeJudged when that could
+        not be found out.
         """
         __tracebackhide__ = True
         from honestone.app import given
@@ -177,7 +211,9 @@ class Honestone:
                 finds_judges=False,
                 keep=False,
             )
-            found = outside_a_loop(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
+            found = outside_a_loop(
+                lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet()))
+            )
             _note_lonely(self._test, found.report.warnings)
             return require_pass(found, artifact, input)
         except CouldNotJudge as error:
@@ -216,7 +252,9 @@ class SuiteFile(pytest.File):
         return read_with_permission(self.path, JudgingOptions(), ())
 
     def case(self, id: str) -> list[tuple[str, CaseDoc]]:
-        """The results of a case, by columns. The first that is asked for runs all that were chosen. Raises HonestoneError."""
+        """The results of a case, by columns. The first that is asked for runs all that were chosen.
+        Raises HonestoneError.
+        """
         from honestone.core.errors import HonestoneError, Interrupted
 
         if self._found is None:
@@ -247,8 +285,14 @@ class SuiteFile(pytest.File):
         from honestone.app.suites.table import evaluate_columns
         from honestone.app.workspace import Workspace
 
-        judges = self.config.getoption("--honestone-judge") or self.config.getini("honestone_judges")
-        chosen = [item.name for item in self.session.items if isinstance(item, CaseItem) and item.path == self.path]
+        judges = self.config.getoption("--honestone-judge") or self.config.getini(
+            "honestone_judges"
+        )
+        chosen = [
+            item.name
+            for item in self.session.items
+            if isinstance(item, CaseItem) and item.path == self.path
+        ]
         is_whole = len(set(chosen)) == len(self._source.suite.cases)
         here = Path.cwd()
         request = SuiteRequest(
@@ -258,7 +302,9 @@ class SuiteFile(pytest.File):
             choice=CaseChoice() if is_whole else CaseChoice(ids=tuple(chosen)),
             target=self.config.getoption("--honestone-target"),
         )
-        return cases_of(outside_a_loop(lambda: evaluate_columns(Workspace.at(Path()), request, Quiet())))
+        return cases_of(
+            outside_a_loop(lambda: evaluate_columns(Workspace.at(Path()), request, Quiet()))
+        )
 
 
 class CaseItem(pytest.Item):
@@ -317,4 +363,6 @@ def _words(found: list[tuple[str, CaseDoc]]) -> tuple[str, str]:
 
 
 def _said(error: HonestoneError) -> str:
-    return "\n".join(f"{one}" + (f" ({one.hint})" if one.hint else "") for one in error.errors or (error,))
+    return "\n".join(
+        f"{one}" + (f" ({one.hint})" if one.hint else "") for one in error.errors or (error,)
+    )

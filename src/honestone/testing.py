@@ -1,7 +1,8 @@
 """For tests: judges, models and workers that follow a script, and checks of the ports.
 
-A script is either one step, which is repeated for ever, or a list of steps, taken one after another; a list that runs
-out is an error of the test. What was asked is kept, so that a test can look at it.
+A script is either one step, which is repeated for ever, or a list of steps, taken one after
+another; a list that runs out is an error of the test. What was asked is kept, so that a test can
+look at it.
 
     judge = ScriptedJudge({"steps": True, "tone": 75})                  # by item or criterion
     judge = ScriptedJudge(lambda question: {"steps": "1." in question.artifact.version.text})
@@ -9,8 +10,8 @@ out is an error of the test. What was asked is kept, so that a test can look at 
     model = ScriptedModel([fill_in(True), "no JSON at all"])            # answers a prompt; then a raw reply
     worker = ScriptedWorker(["# Better", unchanged, crash])             # new text; nothing; an error
 
-Whoever writes an adapter runs the check of its port in a test of their own. Each raises AssertionError and says which
-promise of `honestone.ports` is broken:
+Whoever writes an adapter runs the check of its port in a test of their own. Each raises
+AssertionError and says which promise of `honestone.ports` is broken:
 
     def test_my_judge():
         check_judge(MyJudge("mine"))
@@ -51,7 +52,8 @@ T = TypeVar("T")
 PATIENCE = 300.0
 
 
-# ---------------------------------------------------------------------------------------------------------- scripts
+# ----------------------------------------------------------------------------------------------------------
+# scripts
 
 
 class _Scripted:
@@ -66,10 +68,14 @@ class _Scripted:
         self._taken = 0
 
     async def _step(self, *given: object) -> Any:
-        """What the next step comes to: a function is called with what is `given`, an error is raised."""
+        """What the next step comes to: a function is called with what is `given`, an error is
+        raised.
+        """
         self._taken += 1
         if self._steps is not None and self._taken > len(self._steps):
-            raise AssertionError(f"{self._what} has {len(self._steps)} steps, but was asked for one more")
+            raise AssertionError(
+                f"{self._what} has {len(self._steps)} steps, but was asked for one more"
+            )
         step = self._always if self._steps is None else self._steps[self._taken - 1]
         if callable(step) and not isinstance(step, type):
             step = step(*given)
@@ -83,18 +89,21 @@ class _Scripted:
         self.closed += 1
 
 
-# ---------------------------------------------------------------------------------------------------------- judges
+# ----------------------------------------------------------------------------------------------------------
+# judges
 
-# Answers by (criterion, item), item or criterion; the most exact name counts. One left out is not answered.
+# Answers by (criterion, item), item or criterion; the most exact name counts. One left out is not
+# answered.
 Answers: TypeAlias = Mapping[Any, Any]
 
 
 class ScriptedJudge(_Scripted):
-    """A `Judge` that gives the answers it was made with. It reads its own replies as those of `script:` judges are read.
+    """A `Judge` that gives the answers it was made with. It reads its own replies as those of
+    `script:` judges are read.
 
-    A step is True, False or a number (to every item), a mapping of answers, a text (the raw reply), a Reply, a
-    CallFailed to raise, or a function of the question that returns one of these. `questions`, `problems` and `bodies`
-    hold what it was asked, call by call.
+    A step is True, False or a number (to every item), a mapping of answers, a text (the raw reply),
+    a Reply, a CallFailed to raise, or a function of the question that returns one of these.
+    `questions`, `problems` and `bodies` hold what it was asked, call by call.
     """
 
     def __init__(
@@ -128,7 +137,11 @@ class ScriptedJudge(_Scripted):
         step = await self._step(question)
         if isinstance(step, ports.Reply):
             return step
-        text = step if isinstance(step, str) else json.dumps(reply_json(question, step), ensure_ascii=False)
+        text = (
+            step
+            if isinstance(step, str)
+            else json.dumps(reply_json(question, step), ensure_ascii=False)
+        )
         return ports.Reply(text=text, usage=self._usage)
 
     def read(self, question: Question, request: ports.Request, reply: ports.Reply) -> Reading:
@@ -138,8 +151,9 @@ class ScriptedJudge(_Scripted):
 def reply_json(question: Question, answers: Any) -> dict[str, Json]:
     """Answers as the JSON that a `script:` judge prints.
 
-    `answers` is one answer to every item (True stands for the top of a scale, False for its bottom), or a mapping from
-    (criterion, item), item or criterion. An answer may be an object with `met` or `score`, `evidence`, `suggestion`.
+    `answers` is one answer to every item (True stands for the top of a scale, False for its
+    bottom), or a mapping from (criterion, item), item or criterion. An answer may be an object with
+    `met` or `score`, `evidence`, `suggestion`.
     """
     criteria: dict[str, Json] = {}
     for criterion in question.criteria:
@@ -180,17 +194,21 @@ def _entry(item: Item, answer: Any) -> dict[str, Json]:
     return {"score": answer}
 
 
-# ---------------------------------------------------------------------------------------------------------- models
+# ----------------------------------------------------------------------------------------------------------
+# models
 
 
 class ScriptedModel(_Scripted):
     """A `Model` that writes what it was made with.
 
-    A step is a text, a Completion, a CallFailed to raise, or a function of the prompt that returns one of these
-    (`fill_in` makes one that answers a judge's prompt). `prompts` holds what it was asked.
+    A step is a text, a Completion, a CallFailed to raise, or a function of the prompt that returns
+    one of these (`fill_in` makes one that answers a judge's prompt). `prompts` holds what it was
+    asked.
     """
 
-    def __init__(self, steps: Any = "", *, name: str = "scripted", usage: ports.Usage | None = None) -> None:
+    def __init__(
+        self, steps: Any = "", *, name: str = "scripted", usage: ports.Usage | None = None
+    ) -> None:
         super().__init__(steps, f"the script of the model {name!r}", usage)
         self.identity: JsonObject = {"kind": "scripted", "model": name}
         self.prompts: list[ports.Prompt] = []
@@ -205,12 +223,17 @@ class ScriptedModel(_Scripted):
 
 
 def fill_in(
-    answer: Answer | Callable[[str], Any] = True, *, evidence: str = "", suggestion: str = "", control: Any = False
+    answer: Answer | Callable[[str], Any] = True,
+    *,
+    evidence: str = "",
+    suggestion: str = "",
+    control: Any = False,
 ) -> Callable[[ports.Prompt], str]:
     """A step for `ScriptedModel`: the reply's skeleton at the end of a judge's prompt, filled in.
 
-    `answer` is one answer to every item, or a function of an item's requirement. The control item, whose right answer
-    is no, gets `control`; it is the one whose last word is nowhere else in the prompt.
+    `answer` is one answer to every item, or a function of an item's requirement. The control item,
+    whose right answer is no, gets `control`; it is the one whose last word is nowhere else in the
+    prompt.
     """
 
     def reply(prompt: ports.Prompt) -> str:
@@ -218,7 +241,9 @@ def fill_in(
         requirements = _numbered(prompt.text)
         for number, entry in skeleton["answers"].items():
             requirement = requirements[number]
-            is_control = prompt.text.count(requirement.split()[-1]) == 1 and requirement.startswith("The text contains")
+            is_control = prompt.text.count(requirement.split()[-1]) == 1 and requirement.startswith(
+                "The text contains"
+            )
             given = control if is_control else answer(requirement) if callable(answer) else answer
             entry.update(evidence=evidence, answer=given, suggestion=suggestion)
         return json.dumps(skeleton, ensure_ascii=False)
@@ -232,7 +257,9 @@ def _last_object(text: str) -> Any:
 
 
 def _numbered(text: str) -> dict[str, str]:
-    """The items of a prompt by number. Items come after the artifact, so the last line of a number is ours."""
+    """The items of a prompt by number. Items come after the artifact, so the last line of a number
+    is ours.
+    """
     found = {}
     for line in text.splitlines():
         if line.startswith("[") and "] " in line:
@@ -242,15 +269,16 @@ def _numbered(text: str) -> dict[str, str]:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------- workers
+# ----------------------------------------------------------------------------------------------------------
+# workers
 
 
 class ScriptedWorker(_Scripted):
     """A `Worker` that makes the edits it was made with.
 
-    A step is a text (the new content of a file artifact), a mapping of paths to texts or None (a folder's files to
-    write and to delete), a WorkDone, or a function of (place, brief) that edits and may return one of these.
-    `briefs` holds the briefs that it was given.
+    A step is a text (the new content of a file artifact), a mapping of paths to texts or None (a
+    folder's files to write and to delete), a WorkDone, or a function of (place, brief) that edits
+    and may return one of these. `briefs` holds the briefs that it was given.
     """
 
     def __init__(self, steps: Any, *, id: str = "scripted", fixes_only: bool = False) -> None:
@@ -296,12 +324,17 @@ def crash(place: Path, brief: ports.Brief) -> ports.WorkDone:
     return ports.WorkDone(ended="crashed", exit=1, message="it broke")
 
 
-# ---------------------------------------------------------------------------------------------------------- checks of the ports
+# ----------------------------------------------------------------------------------------------------------
+# checks of the ports
 
 
-def sample_question(text: str = "# Setting up\n\n1. Install it.\n2. Start it.\n", *, draw: int = 0) -> Question:
+def sample_question(
+    text: str = "# Setting up\n\n1. Install it.\n2. Start it.\n", *, draw: int = 0
+) -> Question:
     """A question with every kind of item, for tests of judges."""
-    anchors = Anchors(levels=((Fraction(0), "hostile"), (Fraction(5), "cool"), (Fraction(10), "kind")))
+    anchors = Anchors(
+        levels=((Fraction(0), "hostile"), (Fraction(5), "cool"), (Fraction(10), "kind"))
+    )
     rubric = Rubric(
         title="A guide",
         criteria=(
@@ -330,7 +363,8 @@ def sample_question(text: str = "# Setting up\n\n1. Install it.\n2. Start it.\n"
 
 
 def check_judge(judge: ports.Judge, question: Question | None = None) -> None:
-    """Whether a judge keeps the promises of `ports.Judge`. It is asked once; a CallFailed is a fair answer.
+    """Whether a judge keeps the promises of `ports.Judge`. It is asked once; a CallFailed is a fair
+    answer.
 
     `question` is one that it can answer, if the sample is not.
     """
@@ -343,7 +377,10 @@ async def _judge_checks(judge: ports.Judge, question: Question) -> None:
     _require(isinstance(judge.is_paid, bool), "`is_paid` must be True or False")
     request = judge.render(question)
     _require(isinstance(request, ports.Request), "`render` must return a Request")
-    _require(judge.render(question) == request, "`render` must be pure: the same question gave two different requests")
+    _require(
+        judge.render(question) == request,
+        "`render` must be pure: the same question gave two different requests",
+    )
     _check_numbers(request, question)
     if judge.is_paid:
         _check_keys(judge, question, request)
@@ -355,7 +392,10 @@ async def _judge_checks(judge: ports.Judge, question: Question) -> None:
         garbage = ports.Reply(text=text, exit=0 if reply is None else reply.exit)
         reading = _check_reading(judge, question, request, garbage)
         if judge.is_paid:
-            _require(not reading.marks, f"`read` made marks of the reply {text[:40]!r}, which answers nothing")
+            _require(
+                not reading.marks,
+                f"`read` made marks of the reply {text[:40]!r}, which answers nothing",
+            )
     await judge.close()
     await judge.close()
 
@@ -365,12 +405,20 @@ _GARBAGE: Final = ("", "   \n", *_NOT_REPLIES, "[" * 5_000, "\0", "é" * 70_000)
 
 
 def _check_keys(judge: ports.Judge, question: Question, request: ports.Request) -> None:
-    """Replies are found again by what was sent: requests that differ in anything that matters must differ."""
+    """Replies are found again by what was sent: requests that differ in anything that matters must
+    differ.
+    """
     other = sample_question("Another text altogether.\n")
     same_items = Question(artifact=other.artifact, criteria=question.criteria)
-    _require(judge.render(same_items).body != request.body, "two artifacts must not give the same request")
+    _require(
+        judge.render(same_items).body != request.body,
+        "two artifacts must not give the same request",
+    )
     again = judge.render(question, ("no answer to the first item",))
-    _require(again.body != request.body, "a request with `problems` must say so, or its reply is taken from the record")
+    _require(
+        again.body != request.body,
+        "a request with `problems` must say so, or its reply is taken from the record",
+    )
 
 
 def _check_numbers(request: ports.Request, question: Question) -> None:
@@ -381,7 +429,9 @@ def _check_numbers(request: ports.Request, question: Question) -> None:
         _require(request.canary not in request.numbers, "the canary's number must not be an item's")
 
 
-async def _ask(judge: ports.Judge, request: ports.Request, question: Question) -> ports.Reply | None:
+async def _ask(
+    judge: ports.Judge, request: ports.Request, question: Question
+) -> ports.Reply | None:
     try:
         reply = await _within(judge.ask(request, question))
     except ports.CallFailed as failed:
@@ -399,11 +449,15 @@ def _check_kept(reply: ports.Reply) -> None:
 
     plain = msgspec.to_builtins(reply)
     kept = msgspec.convert(json.loads(json.dumps(plain, allow_nan=False)), ports.Reply)
-    _require(msgspec.to_builtins(kept) == plain, "a reply must be the same after it was kept as JSON")
+    _require(
+        msgspec.to_builtins(kept) == plain, "a reply must be the same after it was kept as JSON"
+    )
     _check_usage(reply.usage)
 
 
-def _check_reading(judge: ports.Judge, question: Question, request: ports.Request, reply: ports.Reply) -> Reading:
+def _check_reading(
+    judge: ports.Judge, question: Question, request: ports.Request, reply: ports.Reply
+) -> Reading:
     try:
         reading = judge.read(question, request, reply)
     except Exception as error:
@@ -419,7 +473,10 @@ def _check_reading(judge: ports.Judge, question: Question, request: ports.Reques
     _require(not reading.tampered or not reading.marks, "a tampered reading must hold no marks")
     for key in items:
         told = (key in reading.marks) + (key in reading.errors)
-        _require(told == 1, f"`read` must give {key} either a mark or an error, not {'both' if told else 'neither'}")
+        _require(
+            told == 1,
+            f"`read` must give {key} either a mark or an error, not {'both' if told else 'neither'}",
+        )
     return reading
 
 
@@ -453,7 +510,10 @@ async def _complete(model: ports.Model, prompt: ports.Prompt) -> None:
     except ports.CallFailed as failed:
         _check_failure(failed)
         return
-    _require(isinstance(completion, ports.Completion), "`complete` must return a Completion or raise CallFailed")
+    _require(
+        isinstance(completion, ports.Completion),
+        "`complete` must return a Completion or raise CallFailed",
+    )
     _require(isinstance(completion.text, str), "a completion's text must be a text, never None")
     _require(isinstance(completion.cut, bool), "`cut` must be True or False")
     _check_usage(completion.usage)
@@ -461,15 +521,21 @@ async def _complete(model: ports.Model, prompt: ports.Prompt) -> None:
 
 
 def check_worker(worker: ports.Worker) -> None:
-    """Whether a worker keeps the promises of `ports.Worker`. It gets one file and one brief, in a private copy."""
+    """Whether a worker keeps the promises of `ports.Worker`. It gets one file and one brief, in a
+    private copy.
+    """
     asyncio.run(_worker_checks(worker))
 
 
 async def _worker_checks(worker: ports.Worker) -> None:
-    _require(isinstance(worker.id, str) and worker.id != "", "`id` must be a text that is not empty")
+    _require(
+        isinstance(worker.id, str) and worker.id != "", "`id` must be a text that is not empty"
+    )
     _check_identity(worker)
     for fixes in ((), ("true",)):
-        _require(isinstance(worker.can_work_on(fixes), bool), "`can_work_on` must return True or False")
+        _require(
+            isinstance(worker.can_work_on(fixes), bool), "`can_work_on` must return True or False"
+        )
     with tempfile.TemporaryDirectory(prefix="honestone-check-") as folder:
         root = Path(folder).resolve()
         place = root / "copy" / "guide.md"
@@ -487,12 +553,19 @@ async def _worker_checks(worker: ports.Worker) -> None:
             isinstance(done, ports.WorkDone),
             "`propose` must return a WorkDone; it reports failures, it does not raise them",
         )
-        _require(done.ended in ("exited", "timeout", "denied", "crashed"), f"`ended` is {done.ended!r}")
+        _require(
+            done.ended in ("exited", "timeout", "denied", "crashed"), f"`ended` is {done.ended!r}"
+        )
         _check_usage(done.usage)
         strays = [
-            str(path.relative_to(root)) for path in root.rglob("*") if path not in (place, place.parent, brief_file)
+            str(path.relative_to(root))
+            for path in root.rglob("*")
+            if path not in (place, place.parent, brief_file)
         ]
-        _require(not strays, f"it left {strays} next to the artifact: every proposal would be out of scope")
+        _require(
+            not strays,
+            f"it left {strays} next to the artifact: every proposal would be out of scope",
+        )
         _require(brief_file.read_text() == brief.text, "it changed the brief")
     await worker.close()
     await worker.close()
@@ -501,12 +574,14 @@ async def _worker_checks(worker: ports.Worker) -> None:
 def check_store(make_store: Callable[[], ports.Store], *, survives: bool = True) -> None:
     """Whether a store keeps the promises of `ports.Store`.
 
-    `make_store` opens the store, which has to be empty at first; called again it has to open the same one (a store
-    that is gone with its process says `survives=False`).
+    `make_store` opens the store, which has to be empty at first; called again it has to open the
+    same one (a store that is gone with its process says `survives=False`).
     """
     store = make_store()
     _require(store.runs() == [], "the store must be empty at first")
-    first = _first(text="é \U0001f600 \u0000", numbers=[0, -1, 2**53, 0.1, None, True], deep={"a": [{}]})
+    first = _first(
+        text="é \U0001f600 \u0000", numbers=[0, -1, 2**53, 0.1, None, True], deep={"a": [{}]}
+    )
     run = store.start_run(kind="eval", subject="a.md", identity="one", contract="c1", first=first)
     log: list[events.Event] = [first]
     for number in range(3):
@@ -516,22 +591,35 @@ def check_store(make_store: Callable[[], ports.Store], *, survives: bool = True)
     many = [events.ArtifactJudged(path=f"{n}.md", digest=str(n)) for n in range(50)]
     store.append_many(run, many)
     log += many
-    _require(store.events(run) == log, "`events` must give back every event, unchanged and in order")
-    made = [events.OutputProduced(case=case, attempt=n, output=case) for n, case in enumerate(("a", "b", "a"), 1)]
+    _require(
+        store.events(run) == log, "`events` must give back every event, unchanged and in order"
+    )
+    made = [
+        events.OutputProduced(case=case, attempt=n, output=case)
+        for n, case in enumerate(("a", "b", "a"), 1)
+    ]
     store.append_many(run, made)
     log += made
     log += _check_once(store, run)
     _check_cases(store)
     of_case = store.by_case(run)
-    _require(list(of_case("a"))[:2] == [made[0], made[2]], "`by_case` must give the events of a case, in order")
-    _require(list(of_case("no such case")) == [], "a case that nothing is on record of has no events")
+    _require(
+        list(of_case("a"))[:2] == [made[0], made[2]],
+        "`by_case` must give the events of a case, in order",
+    )
+    _require(
+        list(of_case("no such case")) == [], "a case that nothing is on record of has no events"
+    )
     _require(store.events("no-such-run") == [], "a run that is not there has no events")
     _require(list(store.iter_events(run)) == log, "`iter_events` must give what `events` gives")
     _require(
-        list(store.iter_events(run, 2)) == log[2:], "`iter_events` must leave out as many events as it is asked to"
+        list(store.iter_events(run, 2)) == log[2:],
+        "`iter_events` must leave out as many events as it is asked to",
     )
     _require(store.event_count(run) == len(log), "`event_count` must count the events of a run")
-    _require(store.event_count("no-such-run") == 0, "a run that is not there has no events to count")
+    _require(
+        store.event_count("no-such-run") == 0, "a run that is not there has no events to count"
+    )
     last = json.loads(store.last_event(run))
     _require(last["type"] == log[-1].type, "`last_event` must give the newest event as it is kept")
     _require(store.last_event("no-such-run") == b"", "a run that is not there has no last event")
@@ -546,32 +634,59 @@ def check_store(make_store: Callable[[], ports.Store], *, survives: bool = True)
     if survives:
         store.close()
         store = make_store()
-        _require(store.events(run)[: len(log)] == log, "the events must still be there when the store is opened again")
         _require(
-            store.blob("blob-2") == bytes(range(200)), "content must still be there when the store is opened again"
+            store.events(run)[: len(log)] == log,
+            "the events must still be there when the store is opened again",
         )
-        _require(store.reply("key") == {"text": "second"}, "replies must still be there when the store is opened again")
-        third = store.start_run(kind="eval", subject="c.md", identity="three", contract="c", first=_first())
-        _require(third > other > run, "ids must sort by time, also after the store was opened again")
+        _require(
+            store.blob("blob-2") == bytes(range(200)),
+            "content must still be there when the store is opened again",
+        )
+        _require(
+            store.reply("key") == {"text": "second"},
+            "replies must still be there when the store is opened again",
+        )
+        third = store.start_run(
+            kind="eval", subject="c.md", identity="three", contract="c", first=_first()
+        )
+        _require(
+            third > other > run, "ids must sort by time, also after the store was opened again"
+        )
     store.close()
 
 
 def _check_once(store: ports.Store, run: str) -> list[events.Event]:
-    """What was added: an attempt has one output and one judgement that was not refused, whoever writes."""
+    """What was added: an attempt has one output and one judgement that was not refused, whoever
+    writes.
+    """
     refused = events.AttemptJudged(case="b", attempt=2, refused="--max-calls 0 are used up")
     said = events.AttemptJudged(case="b", attempt=2)
     later = events.AttemptJudged(case="b", attempt=2, seconds=1.0)
-    _require(store.append(run, refused) is None and store.append(run, refused) is None, "refusals may be many")
-    _require(store.append(run, said) is None, "an attempt that was refused may be judged after that")
-    _require(store.append(run, later) == said, "`append` must give what was on record before, and keep that")
+    _require(
+        store.append(run, refused) is None and store.append(run, refused) is None,
+        "refusals may be many",
+    )
+    _require(
+        store.append(run, said) is None, "an attempt that was refused may be judged after that"
+    )
+    _require(
+        store.append(run, later) == said,
+        "`append` must give what was on record before, and keep that",
+    )
     passed_by = events.CasePassedBy(case="c", reason="first")
     _require(store.append(run, passed_by) is None, "a case can be passed by")
-    _require(store.append(run, events.CasePassedBy(case="c", reason="second")) == passed_by, "a case is passed by once")
+    _require(
+        store.append(run, events.CasePassedBy(case="c", reason="second")) == passed_by,
+        "a case is passed by once",
+    )
     made, other = (
         events.OutputProduced(case="d", attempt=1, output="d"),
         events.OutputProduced(case="e", attempt=1, output="e"),
     )
-    _require(store.append_many(run, [made]) == {}, "`append_many` must give nothing where every event was kept")
+    _require(
+        store.append_many(run, [made]) == {},
+        "`append_many` must give nothing where every event was kept",
+    )
     again = [replace(made, output="late"), events.AttemptJudged(case="d", attempt=1), other]
     found = store.append_many(run, again)
     _require(found == {0: made, 1: None}, f"`append_many` must say what was not kept, not {found}")
@@ -585,29 +700,52 @@ def _check_cases(store: ports.Store) -> None:
     cases = first.cases
     run = store.start_run(kind="suite", subject="s", identity="cases", contract="c", first=first)
     started = store.events(run)[0]
-    _require(started == first, "the first event of a suite's run must come back with its cases, in order")
+    _require(
+        started == first, "the first event of a suite's run must come back with its cases, in order"
+    )
     assert isinstance(started, events.SuiteStarted)
-    _require(len(started.cases) == 1203 and started.cases[-1].id == names[-1], "the cases must be counted")
+    _require(
+        len(started.cases) == 1203 and started.cases[-1].id == names[-1],
+        "the cases must be counted",
+    )
     found = store.cases_of(run, ["case 700", "no such case", "case 3"])
-    _require(found == {one.id: (one, []) for one in (cases[700], cases[3])}, "cases must be readable by their ids")
+    _require(
+        found == {one.id: (one, []) for one in (cases[700], cases[3])},
+        "cases must be readable by their ids",
+    )
     _require(store.result_of(run) is None, "an unfinished run has no result")
     _check_attempts(store, run)
     store.finish_run(run, "pass", events.RunFinished(result="pass"))
-    _require(store.result_of(run) == "pass", "a finished run is not unfinished: `result_of` must know its result")
+    _require(
+        store.result_of(run) == "pass",
+        "a finished run is not unfinished: `result_of` must know its result",
+    )
 
 
 def _suite_of(names: Sequence[str]) -> events.SuiteStarted:
     """The first event of a run of a suite with these cases."""
-    plain: JsonObject = {"input": [["user", "é \u0000"]], "attempts": 1, "attempt_rule": "mean", "split": "train"}
-    cases = tuple(events.RecordedCase({"id": name, **plain, "rubric": "r", "contract": name}) for name in names)
+    plain: JsonObject = {
+        "input": [["user", "é \u0000"]],
+        "attempts": 1,
+        "attempt_rule": "mean",
+        "split": "train",
+    }
+    cases = tuple(
+        events.RecordedCase({"id": name, **plain, "rubric": "r", "contract": name})
+        for name in names
+    )
     suite = events.StartedSuite(path="s")
     return events.SuiteStarted(suite=suite, contract={}, contract_id="c", rubrics={}, cases=cases)
 
 
 def _check_attempts(store: ports.Store, run: str) -> None:
-    one, other = (events.OutputProduced(case=names, attempt=1, output="o") for names in ("case 1", "case 2"))
+    one, other = (
+        events.OutputProduced(case=names, attempt=1, output="o") for names in ("case 1", "case 2")
+    )
     more = events.OutputProduced(case="case 1", attempt=2, output="o")
-    judged, refused = (events.AttemptJudged(case="case 1", attempt=1, refused=why) for why in (None, "a limit"))
+    judged, refused = (
+        events.AttemptJudged(case="case 1", attempt=1, refused=why) for why in (None, "a limit")
+    )
     passed = events.CasePassedBy(case="case 3", reason="r")
     store.append_many(run, [refused, other, one, more, judged, passed])
     kept = {id: made for id, (_, made) in store.cases_of(run, ["case 3", "case 1"]).items()}
@@ -627,7 +765,10 @@ def _check_live(store: ports.Store, run: str) -> None:
     end = time.monotonic() + 30
     while (kept := store.live(run)) is None and time.monotonic() < end:
         time.sleep(0.05)
-    _require(kept is not None and (kept.live.done, kept.live.total) == (3, 8), "what a run says now must be kept")
+    _require(
+        kept is not None and (kept.live.done, kept.live.total) == (3, 8),
+        "what a run says now must be kept",
+    )
 
 
 def _check_claims(store: ports.Store) -> None:
@@ -635,7 +776,9 @@ def _check_claims(store: ports.Store) -> None:
     _check_one_holder("request", "that no one asks", store.claim_reply, store.give_back_reply)
 
 
-def _check_one_holder(what: str, free: str, take: Callable[[str], bool], give_back: Callable[[str], object]) -> None:
+def _check_one_holder(
+    what: str, free: str, take: Callable[[str], bool], give_back: Callable[[str], object]
+) -> None:
     _require(take("sha256:one"), f"a {what} {free} can be claimed")
     _require(not take("sha256:one"), f"a {what} that is claimed cannot be claimed again")
     _require(take("sha256:two"), f"the claim of one {what} must not hold up another")
@@ -647,7 +790,10 @@ def _check_one_holder(what: str, free: str, take: Callable[[str], bool], give_ba
 
 def _check_grants(store: ports.Store, run: str) -> None:
     opened = store.open_grants(run, RunGrants())
-    _require((opened.calls, opened.usd, opened.dearest) == (0, 0.0, 0.0), "nothing is granted to a new run")
+    _require(
+        (opened.calls, opened.usd, opened.dearest) == (0, 0.0, 0.0),
+        "nothing is granted to a new run",
+    )
     _require(0 <= opened.seconds < 600, "`seconds` must count from the start of the run")
     known = RunGrants()
     for request in (
@@ -661,10 +807,19 @@ def _check_grants(store: ports.Store, run: str) -> None:
         wanted = request.of(known)
         granted, now = store.grant(run, request)
         known = wanted or known
-        _require(granted == (wanted is not None), f"{request} must be {'granted' if wanted else 'refused'}")
-        _require(replace(now, seconds=0.0) == known, f"after {request} the grants must be {known}, not {now}")
+        _require(
+            granted == (wanted is not None),
+            f"{request} must be {'granted' if wanted else 'refused'}",
+        )
+        _require(
+            replace(now, seconds=0.0) == known,
+            f"after {request} the grants must be {known}, not {now}",
+        )
     raised = store.open_grants(run, RunGrants(calls=20, usd=1.0))
-    _require((raised.calls, raised.usd) == (20, known.usd), "`open_grants` must raise what is lower, and lower nothing")
+    _require(
+        (raised.calls, raised.usd) == (20, known.usd),
+        "`open_grants` must raise what is lower, and lower nothing",
+    )
 
 
 def _check_slots(store: ports.Store) -> None:
@@ -677,7 +832,9 @@ def _check_slots(store: ports.Store) -> None:
 
 
 def _check_blobs(store: ports.Store) -> None:
-    _require(store.blob("blob-2") == bytes(range(200)), "content that came with an event must be there")
+    _require(
+        store.blob("blob-2") == bytes(range(200)), "content that came with an event must be there"
+    )
     _require(store.blob("blob-0") == b"", "empty content is content")
     _require(store.blob("nowhere") is None, "content that is not there is None")
     store.keep_blobs({"blob-2": bytes(range(200)), "more": b"\0\xff"})
@@ -689,20 +846,29 @@ def _check_replies(store: ports.Store) -> None:
     store.keep_reply("key", "judge", {"text": "first"})
     store.keep_reply("key", "judge", {"text": "second"})
     store.keep_reply("other", "judge", {"text": "lone \ud800 surrogate"})
-    _require(store.reply("key") == {"text": "second"}, "of several replies to one request the newest counts")
+    _require(
+        store.reply("key") == {"text": "second"},
+        "of several replies to one request the newest counts",
+    )
     late = store.keep_reply("key", "judge", {"text": "late"}, known=1)
     _require(late is not None, "a reply that came after another one was not known must not be kept")
     assert late is not None
-    _require(json.loads(late.data) == {"text": "second"}, "in its place the first one that was not known must be given")
+    _require(
+        json.loads(late.data) == {"text": "second"},
+        "in its place the first one that was not known must be given",
+    )
     _require(store.reply("key") == {"text": "second"}, "a reply that came late must not be read")
     _require(store.keep_reply("known", "judge", {}, known=0) is None, "the first reply is not late")
     _require(store.reply("key", since="9999") is None, "a reply from before `since` does not count")
     _require(store.reply("key", since="1970") is not None, "a reply from after `since` counts")
     kept = store.reply("other")
-    _require(kept is not None and kept["text"].startswith("lone "), "a reply in any text must be kept")
+    _require(
+        kept is not None and kept["text"].startswith("lone "), "a reply in any text must be kept"
+    )
     found = store.replies(["key", "unknown"])
     _require(
-        {k: json.loads(v) for k, v in found.items()} == {"key": {"text": "second"}}, "`replies` must find what is there"
+        {k: json.loads(v) for k, v in found.items()} == {"key": {"text": "second"}},
+        "`replies` must find what is there",
     )
     store.keep_replies({"many-1": {"n": 1}, "many-2": {"n": 2}}, "check")
     _require(store.reply("many-2") == {"n": 2}, "what `keep_replies` kept must be found by `reply`")
@@ -711,7 +877,9 @@ def _check_replies(store: ports.Store) -> None:
         [json.loads(one.data) for one in answers["key"]] == [{"text": "first"}, {"text": "second"}],
         "`answers` must give every reply to a request, oldest first",
     )
-    _require(not answers.get("unknown"), "`answers` must give nothing for a request without a reply")
+    _require(
+        not answers.get("unknown"), "`answers` must give nothing for a request without a reply"
+    )
 
 
 async def _check_journal(store: ports.Store, run: str) -> None:
@@ -720,22 +888,38 @@ async def _check_journal(store: ports.Store, run: str) -> None:
     _require(store.journal is journal, "a store has one journal")
     for name in ("first", "second"):
         await journal.keep_reply("in a loop", "judge", {"text": name})
-    kept = await asyncio.gather(*(journal.recall(key) for key in ("in a loop", "nothing", "in a loop")))
-    _require(
-        [len(one) for one in kept] == [2, 0, 2], "`recall` must give every reply to each request, to each who asks"
+    kept = await asyncio.gather(
+        *(journal.recall(key) for key in ("in a loop", "nothing", "in a loop"))
     )
     _require(
-        list(kept[0]) == list(store.answers(["in a loop"])["in a loop"]), "`recall` must give what `answers` gives"
+        [len(one) for one in kept] == [2, 0, 2],
+        "`recall` must give every reply to each request, to each who asks",
     )
-    _require(await journal.reply("in a loop") == {"text": "second"}, "what the journal kept must be found by `reply`")
-    _require(await journal.reply("in a loop", since="9999") is None, "a reply from before `since` does not count")
+    _require(
+        list(kept[0]) == list(store.answers(["in a loop"])["in a loop"]),
+        "`recall` must give what `answers` gives",
+    )
+    _require(
+        await journal.reply("in a loop") == {"text": "second"},
+        "what the journal kept must be found by `reply`",
+    )
+    _require(
+        await journal.reply("in a loop", since="9999") is None,
+        "a reply from before `since` does not count",
+    )
     await _check_journal_claims(store, journal)
     await _check_journal_events(store, journal)
     granted, now = await journal.grant(run, GrantRequest(calls=1))
-    _require(granted and store.open_grants(run, RunGrants()).calls == now.calls, "what the journal grants is granted")
+    _require(
+        granted and store.open_grants(run, RunGrants()).calls == now.calls,
+        "what the journal grants is granted",
+    )
     _require(await journal.take_slot("in a loop", 1.0) == 0, "the first slot of a line begins now")
     await journal.keep_blobs({"in a loop": b"kept"})
-    _require(await journal.blob("in a loop") == store.blob("in a loop") == b"kept", "content must come back")
+    _require(
+        await journal.blob("in a loop") == store.blob("in a loop") == b"kept",
+        "content must come back",
+    )
     _require(await journal.blob("nowhere") is None, "content that is not there is None")
 
 
@@ -750,9 +934,14 @@ async def _check_journal_claims(store: ports.Store, journal: ports.Journal) -> N
 
 async def _check_journal_events(store: ports.Store, journal: ports.Journal) -> None:
     first = _suite_of([f"case {n}" for n in range(2)])
-    run = store.start_run(kind="suite", subject="s", identity="in a loop", contract="c", first=first)
+    run = store.start_run(
+        kind="suite", subject="s", identity="in a loop", contract="c", first=first
+    )
     asked = await asyncio.gather(*(journal.case_of(run, f"case {n}") for n in (1, 2, 0)))
-    _require(asked == [(first.cases[1], []), None, (first.cases[0], [])], "cases must be readable by their ids")
+    _require(
+        asked == [(first.cases[1], []), None, (first.cases[0], [])],
+        "cases must be readable by their ids",
+    )
     made = [events.OutputProduced(case=f"case {n}", attempt=1, output=str(n)) for n in range(2)]
     again = [replace(event, output="later") for event in made]
     found = await asyncio.gather(
@@ -766,9 +955,13 @@ async def _check_journal_events(store: ports.Store, journal: ports.Journal) -> N
         "each task must get what is on record instead of its own events, by their place",
     )
     _require(
-        await journal.append(run, again[0], {"of a loop": b"1"}) == made[0], "`append` must give what was on record"
+        await journal.append(run, again[0], {"of a loop": b"1"}) == made[0],
+        "`append` must give what was on record",
     )
-    _require(await journal.case_of(run, "case 1") == (first.cases[1], [made[1]]), "with what is on record of it")
+    _require(
+        await journal.case_of(run, "case 1") == (first.cases[1], [made[1]]),
+        "with what is on record of it",
+    )
     _require(store.events(run)[1:3] == made, "events are in the order in which they were appended")
     await journal.finish_run(run, "pass", events.RunFinished(result="pass"))
     _require(await journal.result_of(run) == "pass", "a finished run has a result")
@@ -781,21 +974,30 @@ def _check_runs(store: ports.Store, run: str, log: list[events.Event]) -> str:
 
     _require(newest_is(run), "`unfinished` must find the run by its identity")
     _require(store.unfinished("two") is None, "`unfinished` must not find another identity's run")
-    other = store.start_run(kind="improve", subject="b.md", identity="one", contract="c2", first=_first())
+    other = store.start_run(
+        kind="improve", subject="b.md", identity="one", contract="c2", first=_first()
+    )
     _require(other > run, "a later run's id must sort after an earlier one's")
     _require(newest_is(other), "`unfinished` must find the newest")
     store.finish_run(other, "PASSED", events.RunFinished(result="PASSED"))
     _require(newest_is(run), "a finished run is not unfinished")
-    _require([info.id for info in store.runs()][::2] == [other, run], "`runs` must give the newest first")
+    _require(
+        [info.id for info in store.runs()][::2] == [other, run], "`runs` must give the newest first"
+    )
     _require([info.id for info in store.runs(limit=1)] == [other], "`runs` must obey its limit")
     info = store.find_run("last")
     _require(
         (info.id, info.result, info.kind, info.contract) == (other, "PASSED", "improve", "c2"),
         f"`find_run('last')` found {info}",
     )
-    _require(info.finished is not None and store.find_run(run).finished is None, "`finished` must say whether a run is")
+    _require(
+        info.finished is not None and store.find_run(run).finished is None,
+        "`finished` must say whether a run is",
+    )
     _require(store.find_run(run).id == run, "`find_run` must find a run by its id")
-    _require(store.find_run(run.lower()).id == run, "`find_run` must not mind how letters are written")
+    _require(
+        store.find_run(run.lower()).id == run, "`find_run` must not mind how letters are written"
+    )
     for name in ("no-such-run", run[:1]):
         try:
             found = store.find_run(name)
@@ -818,7 +1020,9 @@ async def _within(work: Awaitable[T]) -> T:
     try:
         return await asyncio.wait_for(work, PATIENCE)
     except TimeoutError:
-        raise AssertionError(f"it did not return within {PATIENCE:g} s: an adapter owns its time limits") from None
+        raise AssertionError(
+            f"it did not return within {PATIENCE:g} s: an adapter owns its time limits"
+        ) from None
 
 
 def _check_identity(thing: Any) -> None:
@@ -828,29 +1032,38 @@ def _check_identity(thing: Any) -> None:
     except (TypeError, ValueError) as error:
         raise AssertionError(f"`identity` must be plain JSON values: {error}") from None
     _require(
-        json.dumps(dict(thing.identity), sort_keys=True) == text, "`identity` must not change from one look to the next"
+        json.dumps(dict(thing.identity), sort_keys=True) == text,
+        "`identity` must not change from one look to the next",
     )
     needs = ports.needs_of(thing)
-    _require(isinstance(needs, MachineNeeds), "`needs` must be a MachineNeeds of honestone.core.needs")
+    _require(
+        isinstance(needs, MachineNeeds), "`needs` must be a MachineNeeds of honestone.core.needs"
+    )
     texts = {"identity": text, "needs": json.dumps(needs.to_plain())}
     for name, value in os.environ.items():
-        secret = len(value) >= 8 and any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD"))
+        secret = len(value) >= 8 and any(
+            word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD")
+        )
         for what, said in texts.items():
             _require(
-                not secret or value not in said, f"`{what}` holds the value of ${name}: it goes into files and reports"
+                not secret or value not in said,
+                f"`{what}` holds the value of ${name}: it goes into files and reports",
             )
 
 
 def _check_failure(failed: ports.CallFailed) -> None:
     _require(bool(failed.reason.strip()), "a CallFailed must say why")
-    _require(failed.retry_after is None or failed.retry_after >= 0, "`retry_after` must not be negative")
+    _require(
+        failed.retry_after is None or failed.retry_after >= 0, "`retry_after` must not be negative"
+    )
 
 
 def _check_usage(usage: ports.Usage) -> None:
     for name in ("input_tokens", "output_tokens", "cached_tokens", "usd"):
         value = getattr(usage, name)
         _require(
-            value is None or value >= 0, f"`{name}` is {value!r}: it is a number from 0, or None when it is not known"
+            value is None or value >= 0,
+            f"`{name}` is {value!r}: it is a number from 0, or None when it is not known",
         )
 
 

@@ -1,4 +1,6 @@
-"""What judges, models, targets and workers say that they need, and that they are the same wherever that is missing."""
+"""What judges, models, targets and workers say that they need, and that they are the same wherever
+that is missing.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from honestone.formats.settings import Settings
 from honestone.ports import needs_of
 
 JUDGES: Mapping[str, Mapping[str, Any]] = {
-    "desk": {"provider": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1", "api_key_env": "DESK_KEY"},
+    "desk": {
+        "provider": "compatible",
+        "model": "m",
+        "base_url": "http://127.0.0.1:9/v1",
+        "api_key_env": "DESK_KEY",
+    },
     "free": {"provider": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"},
     "mine": {"provider": "cli", "command": ["mytool", "--print"], "api_key_env": "MY_KEY"},
     "ours": {"provider": "codex", "api_key_env": "OUR_KEY"},
@@ -50,7 +57,9 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AdapterContext:
     program = tmp_path / "judge.sh"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    return AdapterContext(cwd=tmp_path, settings=Settings(judges=JUDGES, targets=JUDGES), pass_env=("TOKEN",))
+    return AdapterContext(
+        cwd=tmp_path, settings=Settings(judges=JUDGES, targets=JUDGES), pass_env=("TOKEN",)
+    )
 
 
 @pytest.mark.parametrize("name", NEEDS)
@@ -62,13 +71,19 @@ def test_needs_are_names(name: str, context: AdapterContext) -> None:
 def test_a_variable_that_is_made_for_each_call_is_not_needed(context: AdapterContext) -> None:
     """TRACEPARENT comes from telemetry, or is not there."""
     traced = replace(context, pass_env=("TRACEPARENT", "TOKEN"))
-    for found in (make_judge("script:./judge.sh", traced), make_target("python:json:dumps", traced)):
+    for found in (
+        make_judge("script:./judge.sh", traced),
+        make_target("python:json:dumps", traced),
+    ):
         assert needs_of(found) == MachineNeeds(variables=("TOKEN",))
 
 
 def test_a_target_has_needs(context: AdapterContext) -> None:
     """As a judge has; and none where it names none."""
-    found = {name: needs_of(make_target(name, context)) for name in ("web", "openai:gpt-5.1", "cmd:sh judge.sh")}
+    found = {
+        name: needs_of(make_target(name, context))
+        for name in ("web", "openai:gpt-5.1", "cmd:sh judge.sh")
+    }
     assert found["web"] == MachineNeeds(keys=(KeyNeed(variables=("WEB_KEY",)),))
     assert found["openai:gpt-5.1"] == NEEDS["openai:gpt-5.1"]
     assert found["cmd:sh judge.sh"] == NEEDS["cmd:sh judge.sh"]
@@ -109,4 +124,6 @@ def test_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "BAD_KEY holds a character" in said and "two words" not in said
     assert machine.is_set("BAD_KEY") and not machine.is_set("EMPTY_KEY")
     assert machine.has_program("sh") and machine.has_program("/bin/sh")
-    assert not machine.has_program("no-such-program") and not machine.has_program(str(tmp_path / "gone"))
+    assert not machine.has_program("no-such-program") and not machine.has_program(
+        str(tmp_path / "gone")
+    )

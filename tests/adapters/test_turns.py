@@ -1,4 +1,6 @@
-"""Turns at a server: on this machine as many calls as are answered in time, and no time limit for the wait."""
+"""Turns at a server: on this machine as many calls as are answered in time, and no time limit for
+the wait.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,12 @@ class Server:
             self.under_way -= 1
 
 
-async def crowd(server: Server, turns: Turns, *, calls: int, most: int, limit: float, attempts: int = 5) -> int:
-    """How many of so many calls are answered when all are made at once, each tried again where that is worth it."""
+async def crowd(
+    server: Server, turns: Turns, *, calls: int, most: int, limit: float, attempts: int = 5
+) -> int:
+    """How many of so many calls are answered when all are made at once, each tried again where that
+    is worth it.
+    """
     clock = asyncio.get_running_loop().time
 
     async def one() -> bool:
@@ -76,7 +82,9 @@ async def crowd(server: Server, turns: Turns, *, calls: int, most: int, limit: f
 
 @pytest.mark.parametrize("most", [2, 10, 64])
 def test_a_server_that_answers_one_at_a_time_loses_no_call(most: int) -> None:
-    """20 calls of half a second with a limit of 3 s are 20 calls and 20 answers, however many may be under way."""
+    """20 calls of half a second with a limit of 3 s are 20 calls and 20 answers, however many may
+    be under way.
+    """
 
     async def scene() -> tuple[int, int]:
         server = Server(0.5, 1)
@@ -96,14 +104,17 @@ def test_a_server_that_answers_one_at_a_time_loses_no_call(most: int) -> None:
 def test_every_call_that_can_be_answered_in_time_is(
     seconds: float, limit: float, slots: int, most: int, calls: int
 ) -> None:
-    """Whatever a local server takes for a call and however many it answers at once: none is lost to its queue, and no more
-    are under way than `most`."""
+    """Whatever a local server takes for a call and however many it answers at once: none is lost to
+    its queue, and no more are under way than `most`.
+    """
     if seconds * 2.5 > limit:
         return
 
     async def scene() -> tuple[int, int]:
         server = Server(seconds, slots)
-        return await crowd(server, Turns(is_local=True), calls=calls, most=most, limit=limit), server.peak
+        return await crowd(
+            server, Turns(is_local=True), calls=calls, most=most, limit=limit
+        ), server.peak
 
     answered, peak = run(scene())
     assert answered == calls and peak <= most
@@ -131,7 +142,9 @@ def test_a_server_elsewhere_is_asked_as_often_as_its_table_says() -> None:
 
 
 def test_waiting_for_a_turn_is_not_part_of_a_time_limit() -> None:
-    """Four calls of a second each, one after another, each within a limit of 1.5 s; one that takes longer itself ends."""
+    """Four calls of a second each, one after another, each within a limit of 1.5 s; one that takes
+    longer itself ends.
+    """
 
     async def scene() -> list[str]:
         turns = Turns(is_local=False)

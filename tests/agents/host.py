@@ -52,18 +52,28 @@ class Answer:
     @property
     def said(self) -> bool:
         """Let go, with a line about the damage on stderr."""
-        return self.out == "" and self.err.startswith("honestone: the hook let go: ") and self.err.count("\n") == 1
+        return (
+            self.out == ""
+            and self.err.startswith("honestone: the hook let go: ")
+            and self.err.count("\n") == 1
+        )
 
 
 class Host(Desk):
     """A desk at which agents work."""
 
-    def hook(self, name: str, given: object, *args: str, env: Mapping[str, str] | None = None) -> Answer:
+    def hook(
+        self, name: str, given: object, *args: str, env: Mapping[str, str] | None = None
+    ) -> Answer:
         """A hook, with what the host gives it: an object, or raw text."""
         return self.ended(self.hooking(name, *args, env=env), given)
 
     def hooking(
-        self, name: str, *args: str, env: Mapping[str, str] | None = None, is_installed: bool = False
+        self,
+        name: str,
+        *args: str,
+        env: Mapping[str, str] | None = None,
+        is_installed: bool = False,
     ) -> subprocess.Popen[bytes]:
         """One that waits for its stdin. `is_installed`: the installed command, for who kills it."""
         return subprocess.Popen(
@@ -88,15 +98,30 @@ class Host(Desk):
     def stopping(self, session: str = "S1", **given: object) -> dict[str, object]:
         return {"hook_event_name": "Stop", "session_id": session, "cwd": str(self.folder), **given}
 
-    def begin(self, *more: str, artifact: str = "note.md", session: str | None = "S1") -> dict[str, Any]:
+    def begin(
+        self, *more: str, artifact: str = "note.md", session: str | None = "S1"
+    ) -> dict[str, Any]:
         """The first action of a run whose judge is the session's agent."""
         owner = ("--session", session) if session else ()
         policy = () if "--policy" in more else ("--policy", "keep-best")
-        words = ("step", "next", artifact, "--rubric", "rubric.yaml", "--judge", "agent:me", *policy, *owner, *more)
+        words = (
+            "step",
+            "next",
+            artifact,
+            "--rubric",
+            "rubric.yaml",
+            "--judge",
+            "agent:me",
+            *policy,
+            *owner,
+            *more,
+        )
         return action(self.run(*words))
 
     def reply(self, step: Mapping[str, Any]) -> str:
-        """An honest reply to a judge's prompt: the last word of each requirement is looked for in the text."""
+        """An honest reply to a judge's prompt: the last word of each requirement is looked for in
+        the text.
+        """
         prompt = step.get("prompt") or Path(step["prompt_file"]).read_text()
         text = prompt[: prompt.rindex("Requirements:")]
         return answered(prompt, honest(text[text.index("# Fruit") :]))

@@ -1,4 +1,6 @@
-"""A host that speaks MCP to `honestone mcp`: raw lines of JSON-RPC, so that nothing of the SDK checks for us."""
+"""A host that speaks MCP to `honestone mcp`: raw lines of JSON-RPC, so that nothing of the SDK
+checks for us.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,9 @@ class ToolResult:
 
 
 class McpHost:
-    """A server, started at a desk and spoken to from this thread. `roots` are what it is told when it asks.
-    `is_installed`: the installed command, for who ends it by a signal."""
+    """A server, started at a desk and spoken to from this thread. `roots` are what it is told when
+    it asks. `is_installed`: the installed command, for who ends it by a signal.
+    """
 
     def __init__(
         self,
@@ -66,7 +69,11 @@ class McpHost:
         self.progress: list[dict[str, Any]] = []
         threading.Thread(target=self._read, daemon=True).start()
         can = {} if roots is None else {"roots": {}}
-        who = {"protocolVersion": "2025-06-18", "capabilities": can, "clientInfo": {"name": "t", "version": "1"}}
+        who = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": can,
+            "clientInfo": {"name": "t", "version": "1"},
+        }
         self.hello = self.ask("initialize", who)["result"]
         self._send({"method": "notifications/initialized"})
 
@@ -74,7 +81,10 @@ class McpHost:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         assert self.process.stdin is not None and self.process.stderr is not None
         self.process.stdin.close()
@@ -112,10 +122,17 @@ class McpHost:
     def ask(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return self.wait(self.start(method, params))
 
-    def start_call(self, tool: str, /, meta: Mapping[str, Any] | None = None, **arguments: object) -> int:
-        return self.start("tools/call", {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})})
+    def start_call(
+        self, tool: str, /, meta: Mapping[str, Any] | None = None, **arguments: object
+    ) -> int:
+        return self.start(
+            "tools/call",
+            {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})},
+        )
 
-    def call(self, tool: str, /, meta: Mapping[str, Any] | None = None, **arguments: object) -> ToolResult:
+    def call(
+        self, tool: str, /, meta: Mapping[str, Any] | None = None, **arguments: object
+    ) -> ToolResult:
         return self.result(self.start_call(tool, meta, **arguments))
 
     def result(self, id: int) -> ToolResult:

@@ -1,4 +1,6 @@
-"""`honestone agent install|uninstall|status` in projects and homes that hold a person's own settings."""
+"""`honestone agent install|uninstall|status` in projects and homes that hold a person's own
+settings.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ SKILL = {
     "codex": ".agents/skills/honestone/SKILL.md",
     "gemini": ".agents/skills/honestone/SKILL.md",
 }
-HOOKS = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"}
+HOOKS = {
+    "claude": ".claude/settings.json",
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+}
 SERVERS = {"claude": ".mcp.json", "codex": ".codex/config.toml", "gemini": ".gemini/settings.json"}
 AGENTS = tuple(SKILL)
 MINE = {"hooks": [{"type": "command", "command": "echo mine"}]}
@@ -72,13 +78,24 @@ class Desk:
         found: dict[str, tuple[int, bytes | str | None]] = {}
         for top in (self.project, self.home):
             for path in sorted(top.rglob("*")):
-                content = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None
-                found[str(path.relative_to(top.parent))] = (stat.S_IMODE(path.lstat().st_mode), content)
+                content = (
+                    os.readlink(path)
+                    if path.is_symlink()
+                    else path.read_bytes()
+                    if path.is_file()
+                    else None
+                )
+                found[str(path.relative_to(top.parent))] = (
+                    stat.S_IMODE(path.lstat().st_mode),
+                    content,
+                )
         return found
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Desk:
+def desk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Desk:
     made = Desk(tmp_path, capsys)
     monkeypatch.chdir(made.project)
     monkeypatch.setenv("HOME", str(made.home))
@@ -90,17 +107,24 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def furnish(desk: Desk) -> None:
     """Settings of a person for all three agents, in odd forms, with modes of their own."""
     mine = json.dumps(MINE)
-    desk.put(".claude/settings.json", '{"hooks": {"Stop":[' + mine + ']} ,\r\n\t"é":"\\u00e9"}').chmod(0o600)
+    desk.put(
+        ".claude/settings.json", '{"hooks": {"Stop":[' + mine + ']} ,\r\n\t"é":"\\u00e9"}'
+    ).chmod(0o600)
     desk.put(".codex/config.toml", '# mine\nmodel = "x"   # keep').chmod(0o640)
     desk.put(".codex/hooks.json", '{ "hooks" : { } }')
-    desk.put(".gemini/settings.json", '{\n    "ui": {\n        "theme": "x"\n    },\n    "mcpServers": {}\n}\n\n')
+    desk.put(
+        ".gemini/settings.json",
+        '{\n    "ui": {\n        "theme": "x"\n    },\n    "mcpServers": {}\n}\n\n',
+    )
     desk.put(".mcp.json", '{"mcpServers": {\n  "other": {"command": "o"}}}')
     (desk.project / ".gemini/commands").mkdir()
 
 
 @pytest.mark.parametrize("furnished", [False, True])
 def test_there_and_back(desk: Desk, furnished: bool) -> None:
-    """Nothing is lost, twice changes nothing, and what was there before is there again, to the byte and mode."""
+    """Nothing is lost, twice changes nothing, and what was there before is there again, to the byte
+    and mode.
+    """
     if furnished:
         furnish(desk)
     before = desk.tree()
@@ -108,13 +132,20 @@ def test_there_and_back(desk: Desk, furnished: bool) -> None:
     assert {*SKILL.values(), *HOOKS.values(), *SERVERS.values()} <= set(first["written"])
     after = desk.tree()
     assert str(desk.project).encode() not in b"".join(
-        content for path, (_, content) in after.items() if path.startswith("project") and isinstance(content, bytes)
+        content
+        for path, (_, content) in after.items()
+        if path.startswith("project") and isinstance(content, bytes)
     )
     states = desk.agent("status", "--project")["agents"]
-    assert [(one["installed"], {file["state"] for file in one["files"]}) for one in states] == [(True, {"ok"})] * 3
+    assert [(one["installed"], {file["state"] for file in one["files"]}) for one in states] == [
+        (True, {"ok"})
+    ] * 3
     assert desk.agent("install", "--agent", "codex", "--agent", "claude", "--mcp")["written"] == []
     assert desk.tree() == after
-    assert sorted(desk.agent("uninstall", "--dry-run")["removed"]) == sorted(first["written"]) and desk.tree() == after
+    assert (
+        sorted(desk.agent("uninstall", "--dry-run")["removed"]) == sorted(first["written"])
+        and desk.tree() == after
+    )
     assert sorted(desk.agent("uninstall")["removed"]) == sorted(first["written"])
     assert desk.tree() == before
     assert desk.agent("uninstall")["removed"] == []
@@ -156,7 +187,10 @@ def test_an_edited_skill_stays_unless_forced(desk: Desk) -> None:
     skill.write_text(edited)
     desk.agent("install", "--agent", "claude", fails=True)
     assert SKILL["claude"] in desk.err and "edited" in desk.err
-    assert desk.agent("status", "--project", "--agent", "claude")["agents"][0]["files"][0]["state"] == "changed"
+    assert (
+        desk.agent("status", "--project", "--agent", "claude")["agents"][0]["files"][0]["state"]
+        == "changed"
+    )
     assert SKILL["claude"] not in desk.agent("uninstall")["removed"] and "edited" in desk.err
     assert skill.read_text() == edited
     assert desk.agent("uninstall", "--force")["removed"] == [SKILL["claude"]] and not skill.exists()
@@ -175,7 +209,15 @@ def test_a_foreign_skill_is_given_back(desk: Desk, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", ["{ not json, // but loved\n", "[]", "", '{"hooks": []}', '{"hooks": {}, "hooks": {}}', "\ufeff{}"]
+    "broken",
+    [
+        "{ not json, // but loved\n",
+        "[]",
+        "",
+        '{"hooks": []}',
+        '{"hooks": {}, "hooks": {}}',
+        "\ufeff{}",
+    ],
 )
 @pytest.mark.parametrize("name", AGENTS)
 def test_settings_that_cannot_be_edited(desk: Desk, name: str, broken: str) -> None:
@@ -184,11 +226,15 @@ def test_settings_that_cannot_be_edited(desk: Desk, name: str, broken: str) -> N
     before = desk.tree()
     desk.agent("install", "--agent", "claude", "--agent", "codex", "--agent", "gemini", fails=True)
     assert HOOKS[name] in desk.err and desk.tree() == before
-    assert any(file["state"] != "ok" for file in desk.agent("status", "--agent", name)["agents"][0]["files"])
+    assert any(
+        file["state"] != "ok"
+        for file in desk.agent("status", "--agent", name)["agents"][0]["files"]
+    )
 
 
 @pytest.mark.parametrize(
-    "theirs", ["mcp_servers = 1\n", "mcp_servers = {}\n", "not toml", '[mcp_servers.honestone]\nurl = "u"\n']
+    "theirs",
+    ["mcp_servers = 1\n", "mcp_servers = {}\n", "not toml", '[mcp_servers.honestone]\nurl = "u"\n'],
 )
 def test_toml_that_cannot_be_edited(desk: Desk, theirs: str) -> None:
     desk.put(".codex/config.toml", theirs)
@@ -219,18 +265,28 @@ def test_links(desk: Desk, tmp_path: Path) -> None:
     assert (tmp_path / "shared/settings.json").exists()
 
 
-def test_the_persons_own_folders(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_persons_own_folders(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """CLAUDE_CONFIG_DIR and CODEX_HOME move what is in the home, never what is in a project."""
     (desk.home / ".keep").touch()
     before = desk.tree()
     desk.agent("install", "--agent", "claude", "--user", "--mcp")
-    assert json.loads((desk.home / ".claude.json").read_text())["mcpServers"]["honestone"]["args"] == ["mcp"]
+    assert json.loads((desk.home / ".claude.json").read_text())["mcpServers"]["honestone"][
+        "args"
+    ] == ["mcp"]
     desk.agent("uninstall", "--user")
     assert desk.tree() == before
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "c"))
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "x"))
     desk.agent("install", "--agent", "claude", "--agent", "codex", "--user", "--mcp")
-    for path in ("c/skills/honestone/SKILL.md", "c/settings.json", "c/.claude.json", "x/hooks.json", "x/config.toml"):
+    for path in (
+        "c/skills/honestone/SKILL.md",
+        "c/settings.json",
+        "c/.claude.json",
+        "x/hooks.json",
+        "x/config.toml",
+    ):
         assert (tmp_path / path).is_file()
         assert stat.S_IMODE((tmp_path / path).stat().st_mode) == 0o600
     assert (desk.home / SKILL["codex"]).is_file() and not (desk.home / ".claude").exists()
@@ -271,12 +327,19 @@ def test_a_project_that_somebody_else_installed(desk: Desk) -> None:
     for path in sorted((desk.home).rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     desk.agent("uninstall")
-    assert json.loads((desk.project / HOOKS["claude"]).read_text()) == {"hooks": {"Stop": [MINE]}, "é": "é"}
-    assert not (desk.project / ".claude/skills").exists() and not (desk.project / ".agents").exists()
+    assert json.loads((desk.project / HOOKS["claude"]).read_text()) == {
+        "hooks": {"Stop": [MINE]},
+        "é": "é",
+    }
+    assert (
+        not (desk.project / ".claude/skills").exists() and not (desk.project / ".agents").exists()
+    )
     assert list(desk.home.iterdir()) == []
 
 
-def test_a_write_that_fails_takes_the_others_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_takes_the_others_back(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     furnish(desk)
     before = desk.tree()
     real = os.replace
@@ -297,11 +360,15 @@ def test_killed_in_the_middle(desk: Desk, killed_at: int, repair: str) -> None:
     furnish(desk)
     before = desk.tree()
     words = ["install", "--agent", "claude", "--agent", "codex", "--mcp"]
-    done = subprocess.run([sys.executable, "-c", KILLED, str(killed_at), "agent", *words], timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(killed_at), "agent", *words], timeout=60
+    )
     assert done.returncode == -9 and desk.tree() != before
     if repair == "install":
         desk.agent(*words)
-        states = desk.agent("status", "--project", "--agent", "claude", "--agent", "codex")["agents"]
+        states = desk.agent("status", "--project", "--agent", "claude", "--agent", "codex")[
+            "agents"
+        ]
         assert {file["state"] for one in states for file in one["files"]} == {"ok"}
     desk.agent("uninstall")
     assert desk.tree() == before
@@ -330,11 +397,14 @@ def test_codex_waits_for_trust(desk: Desk) -> None:
     assert not (desk.home / ".codex").exists()
 
 
-# ------------------------------------------------------------------------------------------------ the edits by themselves
+# ------------------------------------------------------------------------------------------------
+# the edits by themselves
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -344,12 +414,17 @@ plain = st.recursive(
     st.sampled_from([None, 1, 2, "\t"]),
     plain,
 )
-def test_json_that_is_put_in_is_cut_out_exactly(document: dict[str, Any], indent: int | str | None, value: Any) -> None:
+def test_json_that_is_put_in_is_cut_out_exactly(
+    document: dict[str, Any], indent: int | str | None, value: Any
+) -> None:
     document.pop("hooks", None)
     document["list"] = [1]
     text = json.dumps(document, indent=indent) + "\n"
     new, made = put_in(text, ("hooks", "Stop"), value, append=True)
-    assert json.loads(new) == {**document, "hooks": {"Stop": [value]}} and made == [("hooks",), ("hooks", "Stop")]
+    assert json.loads(new) == {**document, "hooks": {"Stop": [value]}} and made == [
+        ("hooks",),
+        ("hooks", "Stop"),
+    ]
     assert cut_out(new, ("hooks",)) == text
     new, made = put_in(text, ("list",), value, append=True)
     assert json.loads(new)["list"] == [1, value] and made == []
@@ -357,7 +432,11 @@ def test_json_that_is_put_in_is_cut_out_exactly(document: dict[str, Any], indent
 
 
 @given(
-    st.lists(st.sampled_from(["", "# x", "a = 1", "[t]", "s = '''\n[x]\n'''", "b = 2"]), max_size=5, unique=True),
+    st.lists(
+        st.sampled_from(["", "# x", "a = 1", "[t]", "s = '''\n[x]\n'''", "b = 2"]),
+        max_size=5,
+        unique=True,
+    ),
     st.booleans(),
 )
 def test_toml_that_is_put_in_is_cut_out_exactly(lines: list[str], ended: bool) -> None:

@@ -1,4 +1,6 @@
-"""`honestone mcp`: the commands as tools, and what an agent and its workspace cannot make the server do."""
+"""`honestone mcp`: the commands as tools, and what an agent and its workspace cannot make the
+server do.
+"""
 
 from __future__ import annotations
 
@@ -56,11 +58,24 @@ def until(found: object, seconds: float = 60) -> bool:
 
 
 def test_tools_say_what_they_take(host: Host) -> None:
-    """Every schema is closed, those that only read say so, and none lets an agent choose what a person chooses."""
+    """Every schema is closed, those that only read say so, and none lets an agent choose what a
+    person chooses.
+    """
     with McpHost(host) as server:
-        assert server.hello["serverInfo"]["name"] == "honestone" and "step_submit" in server.hello["instructions"]
+        assert (
+            server.hello["serverInfo"]["name"] == "honestone"
+            and "step_submit" in server.hello["instructions"]
+        )
         tools = {tool["name"]: tool for tool in server.ask("tools/list")["result"]["tools"]}
-        assert set(tools) == {"eval", "improve", "rubric_check", "runs", "show", "step_next", "step_submit"}
+        assert set(tools) == {
+            "eval",
+            "improve",
+            "rubric_check",
+            "runs",
+            "show",
+            "step_next",
+            "step_submit",
+        }
         assert {name for name, tool in tools.items() if tool["annotations"]["readOnlyHint"]} == {
             "rubric_check",
             "runs",
@@ -68,40 +83,61 @@ def test_tools_say_what_they_take(host: Host) -> None:
         }
         for tool in tools.values():
             schema = tool["inputSchema"]
-            assert schema["type"] == "object" and schema["additionalProperties"] is False and tool["description"]
-            assert not {"allow_host", "allow_outside", "pass_env", "sandbox", "as_json"} & set(schema["properties"])
+            assert (
+                schema["type"] == "object"
+                and schema["additionalProperties"] is False
+                and tool["description"]
+            )
+            assert not {"allow_host", "allow_outside", "pass_env", "sandbox", "as_json"} & set(
+                schema["properties"]
+            )
         assert "self" in tools["improve"]["inputSchema"]["properties"]
 
 
 def bare(document: dict[str, Any]) -> dict[str, Any]:
     """A scorecard without its run and what was spent."""
-    judges = [{key: value for key, value in judge.items() if key != "usage"} for judge in document["judges"]]
+    judges = [
+        {key: value for key, value in judge.items() if key != "usage"}
+        for judge in document["judges"]
+    ]
     return {**document, "run": "", "usage": "", "judges": judges}
 
 
 def test_a_call_is_what_the_command_says(host: Host) -> None:
-    """The command's JSON with its exit code, the same in words, and every judge and artifact as progress."""
+    """The command's JSON with its exit code, the same in words, and every judge and artifact as
+    progress.
+    """
     judge = host.judge().spec
     with McpHost(host, "--allow-commands") as server:
         found = server.call("eval", {"progressToken": 7}, **NOTE, judges=[judge])
-        assert not found.error and found.code == 1 and found.data["schema"] == "honestone.scorecard/1"
+        assert (
+            not found.error and found.code == 1 and found.data["schema"] == "honestone.scorecard/1"
+        )
         assert found.data["score"] == 37.5 and "37.5" in found.text and "verdict fail" in found.text
         assert found.data["run"] in found.text and "pear" in found.text
         counts = [tick["progress"] for tick in server.progress]
-        assert counts == sorted(set(counts)) and any("answered" in tick["message"] for tick in server.progress)
+        assert counts == sorted(set(counts)) and any(
+            "answered" in tick["message"] for tick in server.progress
+        )
         assert server.call("eval", **NOTE, judges=[judge], threshold=30).code == 0
         shown = server.call("show", run=found.data["run"])
         assert shown.data["score"] == 37.5 and shown.data["run"] == found.data["run"]
         assert [run["id"] for run in server.call("runs").data["runs"]][-1] == found.data["run"]
         checked = server.call("rubric_check", rubric="rubric.yaml", strict=True)
-        assert checked.data["schema"] == "honestone.findings/1" and checked.code == bool(checked.data["findings"])
-        report = server.ask("resources/read", {"uri": f"honestone://runs/{found.data['run']}/report"})["result"]
+        assert checked.data["schema"] == "honestone.findings/1" and checked.code == bool(
+            checked.data["findings"]
+        )
+        report = server.ask(
+            "resources/read", {"uri": f"honestone://runs/{found.data['run']}/report"}
+        )["result"]
         assert "pear" in report["contents"][0]["text"]
         listed = server.ask("resources/list")["result"]["resources"]
         assert found.data["run"] in json.dumps(listed)
         rubric = server.ask("resources/read", {"uri": "honestone://rubrics/rubric.yaml"})["result"]
         assert rubric["contents"][0]["text"] == (host.folder / "rubric.yaml").read_text()
-    by_command = host.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge, "--json").json
+    by_command = host.run(
+        "eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge, "--json"
+    ).json
     assert bare(found.data) == {**bare(by_command), "exit_code": 1}
 
 
@@ -116,7 +152,9 @@ def test_improve_passes_and_tells_its_rounds(host: Host) -> None:
             holdouts=[host.judge("other").spec],
             worker=worker,
         )
-        assert found.data["result"] == "PASSED" and found.code == 0 and "result PASSED" in found.text
+        assert (
+            found.data["result"] == "PASSED" and found.code == 0 and "result PASSED" in found.text
+        )
         assert any("round 1" in tick["message"] for tick in server.progress)
     assert "pear" in (host.folder / "note.md").read_text()
 
@@ -140,7 +178,11 @@ def test_wrong_calls_are_errors_that_say_why(host: Host) -> None:
         ("eval", {**NOTE, "artifact": "x" * 5000}, "x"),
         ("eval", {**NOTE, "rubric": "note.md"}, "note.md"),
         ("improve", {**NOTE, "worker": "nobody"}, "nobody"),
-        ("improve", {"artifact": "note.md", "rubric": "checked.yaml", "policy": "x", "worker": "codex"}, "policy"),
+        (
+            "improve",
+            {"artifact": "note.md", "rubric": "checked.yaml", "policy": "x", "worker": "codex"},
+            "policy",
+        ),
         ("rubric_check", {"rubric": "note.md"}, "note.md"),
         ("show", {"run": "../../etc"}, "store"),
         ("runs", {"limit": 0}, "limit"),
@@ -167,31 +209,66 @@ def test_paths_stay_in_the_roots(host: Host) -> None:
     (host.folder / "link.md").symlink_to("../outside/secret.md")
     (host.folder / "linked").symlink_to("../outside")
     host.file("checked.yaml", CHECKED)
-    host.file("schema.yaml", CHECKED.replace("contains: [apple]", "json-schema: ../outside/schema.json"))
-    host.file("beside.yaml", CHECKED.replace("contains: [apple]", "links-resolve: true, beside: ../outside"))
+    host.file(
+        "schema.yaml", CHECKED.replace("contains: [apple]", "json-schema: ../outside/schema.json")
+    )
+    host.file(
+        "beside.yaml",
+        CHECKED.replace("contains: [apple]", "links-resolve: true, beside: ../outside"),
+    )
     with McpHost(host) as server:
-        for path in ("/etc/passwd", "../outside/secret.md", "link.md", "linked/secret.md", "linked", ".."):
+        for path in (
+            "/etc/passwd",
+            "../outside/secret.md",
+            "link.md",
+            "linked/secret.md",
+            "linked",
+            "..",
+        ):
             said = server.call("eval", artifact=path, rubric="checked.yaml").refused
             assert "outside" in said and "SECRET" not in said, path
-        for rubric in ("../outside/rubric.yaml", "linked/rubric.yaml", "schema.yaml", "beside.yaml"):
-            assert "outside" in server.call("eval", artifact="note.md", rubric=rubric).refused, rubric
+        for rubric in (
+            "../outside/rubric.yaml",
+            "linked/rubric.yaml",
+            "schema.yaml",
+            "beside.yaml",
+        ):
+            assert "outside" in server.call("eval", artifact="note.md", rubric=rubric).refused, (
+                rubric
+            )
         assert "outside" in server.call("rubric_check", rubric="linked/rubric.yaml").refused
         given = {"artifact": "note.md", "rubric": "checked.yaml", "worker": "codex"}
         assert "outside" in server.call("improve", **{**given, "artifact": "link.md"}).refused
-        started = server.call("step_next", artifact="note.md", rubric="checked.yaml", output="../outside/new.md")
+        started = server.call(
+            "step_next", artifact="note.md", rubric="checked.yaml", output="../outside/new.md"
+        )
         assert "outside" in started.refused
         assert "outside" in server.call("step_submit", reply="../outside/secret.md").refused
-        for name in ("..%2Foutside%2Frubric.yaml", "%2e%2e/outside/rubric.yaml", "linked/rubric.yaml", "/etc/passwd"):
+        for name in (
+            "..%2Foutside%2Frubric.yaml",
+            "%2e%2e/outside/rubric.yaml",
+            "linked/rubric.yaml",
+            "/etc/passwd",
+        ):
             found = server.ask("resources/read", {"uri": f"honestone://rubrics/{name}"})
             assert "outside" in found["error"]["message"], name
-        assert server.call("eval", artifact=str(host.folder / "note.md"), rubric="checked.yaml").code == 0
+        assert (
+            server.call("eval", artifact=str(host.folder / "note.md"), rubric="checked.yaml").code
+            == 0
+        )
     with McpHost(host, "--root", str(host.folder), "--root", str(out)) as server:
         assert server.call("eval", artifact="../outside/secret.md", rubric="checked.yaml").code == 0
-    assert sorted(path.name for path in out.iterdir()) == ["rubric.yaml", "schema.json", "secret.md"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "rubric.yaml",
+        "schema.json",
+        "secret.md",
+    ]
 
 
 def test_a_store_is_not_written_through_links(host: Host) -> None:
-    """Nor is what it holds believed: a run of steps that names other places and programs is refused."""
+    """Nor is what it holds believed: a run of steps that names other places and programs is
+    refused.
+    """
     out = host.folder.parent / "outside"
     out.mkdir()
     host.file("checked.yaml", CHECKED.replace("apple", "pear"))
@@ -212,7 +289,11 @@ def test_a_store_is_not_written_through_links(host: Host) -> None:
             kept.write_text(json.dumps({**plain, **change}))
             assert server.call("step_next").error, change
         kept.write_text(json.dumps(plain))
-        for name in ("reports", f"step/{step['run']}/replies", f"step/{step['run']}/round-1/copy/../../prompts"):
+        for name in (
+            "reports",
+            f"step/{step['run']}/replies",
+            f"step/{step['run']}/round-1/copy/../../prompts",
+        ):
             link = host.folder / ".honestone" / os.path.normpath(name)
             aside = link.rename(link.with_name("aside")) if link.exists() else None
             link.parent.mkdir(exist_ok=True)
@@ -256,7 +337,13 @@ def test_nothing_in_the_workspace_runs_a_command(host: Host) -> None:
         ),
         *(
             ("eval", {**note, "target": target})
-            for target in (f"cmd:{touch}", "python:mine:f", "http://127.0.0.1:9", "https://a.example", "sly")
+            for target in (
+                f"cmd:{touch}",
+                "python:mine:f",
+                "http://127.0.0.1:9",
+                "https://a.example",
+                "sly",
+            )
         ),
         *(("improve", {**note, "worker": worker}) for worker in (f"cmd:{touch}", "sly")),
         ("improve", {**note, "rubric": "fix.yaml", "worker": "fix"}),
@@ -270,7 +357,8 @@ def test_nothing_in_the_workspace_runs_a_command(host: Host) -> None:
         for tool, given in calls:
             assert "--allow-commands" in server.call(tool, **given).refused, (tool, given)
         assert server.call("eval", **note).code == 0
-    # Trusted settings are found by themselves in a terminal, but not here: who writes the workspace is not who trusted it.
+    # Trusted settings are found by themselves in a terminal, but not here: who writes the workspace
+    # is not who trusted it.
     assert host.run("trust").code == 0
     with McpHost(host, env={"PATH": os.path.dirname(sys.executable)}) as server:
         found = server.call("eval", **NOTE)
@@ -292,15 +380,21 @@ def test_a_cancelled_call_leaves_nothing(host: Host) -> None:
         assert alive(host)
         server.cancel(first)
         assert until(lambda: not alive(host), 20)
-        loop = server.start_call("improve", **NOTE, judges=[judge], worker=f"cmd:{PYTHON} -c pass", dry_run=True)
+        loop = server.start_call(
+            "improve", **NOTE, judges=[judge], worker=f"cmd:{PYTHON} -c pass", dry_run=True
+        )
         assert until(lambda: alive(host))
         server.cancel(loop)
         assert until(lambda: not alive(host), 20)
         (host.logs / "fast").touch()
         assert server.call("eval", **NOTE, judges=[judge]).data["score"] == 100
-        again = server.call("improve", **NOTE, judges=[judge], worker=f"cmd:{PYTHON} -c pass", dry_run=True)
+        again = server.call(
+            "improve", **NOTE, judges=[judge], worker=f"cmd:{PYTHON} -c pass", dry_run=True
+        )
         assert again.data["result"] and not again.error
-        assert [run["kind"] for run in server.call("runs").data["runs"]].count("improve") == 1, "it was resumed"
+        assert [run["kind"] for run in server.call("runs").data["runs"]].count("improve") == 1, (
+            "it was resumed"
+        )
 
 
 @pytest.mark.parametrize("ending", ["stdin", "term", "kill"])
@@ -327,7 +421,12 @@ def test_roots_of_the_client_make_them_narrower(host: Host) -> None:
         (folder / "note.md").write_text("An apple\n")
         (folder / "checked.yaml").write_text(CHECKED)
     here = {"artifact": str(host.folder / "note.md"), "rubric": str(inner / "checked.yaml")}
-    for roots, outside in (([], False), ([str(host.folder.parent)], False), ([str(inner)], True), (["/usr"], True)):
+    for roots, outside in (
+        ([], False),
+        ([str(host.folder.parent)], False),
+        ([str(inner)], True),
+        (["/usr"], True),
+    ):
         with McpHost(host, roots=roots) as server:
             found = server.call("eval", **here)
             assert found.error is outside and ("outside" in found.text) is outside, roots
@@ -337,7 +436,9 @@ def test_roots_of_the_client_make_them_narrower(host: Host) -> None:
 
 
 def test_steps_belong_to_the_session_of_the_host(host: Host) -> None:
-    """Known from the environment, else from what the host says with the call; the loop goes to its end in steps."""
+    """Known from the environment, else from what the host says with the call; the loop goes to its
+    end in steps.
+    """
     meta = {"x-codex-turn-metadata": {"thread_id": "T1", "turn_id": "1"}}
     with McpHost(host, env={"CLAUDE_CODE_SESSION_ID": "C1"}) as server:
         assert server.call("step_next", meta, **NOTE, judges=["agent:me"]).data["session"] == "C1"
@@ -356,17 +457,27 @@ def test_steps_belong_to_the_session_of_the_host(host: Host) -> None:
                 place = Path(step["location"])
                 place.write_text(place.read_text() + "A pear. farewell\n")
                 step = server.call("step_submit", run=step["run"], round=step["round"]).data
-        assert 80 < step["score_after"] <= 100 and step["result"] == "UNCONFIRMED" and step["exit_code"] == 3
+        assert (
+            80 < step["score_after"] <= 100
+            and step["result"] == "UNCONFIRMED"
+            and step["exit_code"] == 3
+        )
 
 
 def test_without_the_extra(host: Host) -> None:
     """Exit 2 and the line to type; and no other command loads any of it."""
     code = "import sys; sys.modules['mcp'] = None; sys.argv = ['honestone', 'mcp']; from honestone.cli.main import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=host.folder, timeout=120)
-    assert done.returncode == 2 and "pip install 'honestone[mcp]'" in done.stderr and not done.stdout
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=host.folder, timeout=120
+    )
+    assert (
+        done.returncode == 2 and "pip install 'honestone[mcp]'" in done.stderr and not done.stdout
+    )
     loads = (
         "import sys; from honestone.cli.main import main; sys.argv = ['honestone', 'mcp', '--help']\n"
         "try: main()\nexcept SystemExit: print(*sorted({'mcp', 'pydantic', 'anyio', 'msgspec'} & set(sys.modules)), 'end')"
     )
-    done = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, cwd=host.folder, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", loads], capture_output=True, text=True, cwd=host.folder, timeout=120
+    )
     assert done.stdout.splitlines()[-1] == "end", done.stdout[-300:]

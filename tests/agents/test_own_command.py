@@ -1,4 +1,6 @@
-"""The commands that actions, hooks and reminders name work in the agent's own shell, which may have another PATH."""
+"""The commands that actions, hooks and reminders name work in the agent's own shell, which may have
+another PATH.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ BARE = {"PATH": "/usr/bin:/bin"}
 
 def shell(host: Host, line: str, **more: str) -> subprocess.CompletedProcess[str]:
     env = {**host.env, **BARE, **more}
-    return subprocess.run(["sh", "-c", line], cwd=host.folder, env=env, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        ["sh", "-c", line], cwd=host.folder, env=env, capture_output=True, text=True, timeout=300
+    )
 
 
 def begun(host: Host, **env: str) -> dict[str, object]:
@@ -29,7 +33,9 @@ def begun(host: Host, **env: str) -> dict[str, object]:
 
 
 def test_where_it_is_not_on_path(host: Host) -> None:
-    """`then`, the hook's reason and the reminder run as they stand, also where the hook has a PATH that the shell has not."""
+    """`then`, the hook's reason and the reminder run as they stand, also where the hook has a PATH
+    that the shell has not.
+    """
     step = begun(host)
     Path(str(step["reply_file"])).write_text(host.reply(step))
     held = host.hook("stop", host.stopping()).reason
@@ -55,7 +61,9 @@ def test_where_the_shell_has_it_that_one_is_called(host: Host) -> None:
 
 @pytest.mark.parametrize("where", ["--project", "--user"])
 def test_what_install_was_told(host: Host, where: str) -> None:
-    """A command of several words is taken as it is, from the person's own record; it goes when honestone is taken out."""
+    """A command of several words is taken as it is, from the person's own record; it goes when
+    honestone is taken out.
+    """
     command = f"{sys.executable} -m honestone"
     host.run("agent", "install", "--agent", "claude", where, "--command", command)
     step = begun(host)
@@ -74,7 +82,9 @@ def test_a_command_that_only_a_checkout_names_is_not_taken(host: Host) -> None:
 
 
 def test_no_path_of_this_machine_is_in_the_projects_files(host: Host) -> None:
-    host.run("agent", "install", "--agent", "claude", "--agent", "codex", "--agent", "gemini", "--mcp")
+    host.run(
+        "agent", "install", "--agent", "claude", "--agent", "codex", "--agent", "gemini", "--mcp"
+    )
     begun(host)
     found = host.holds_anywhere(os.fsencode(Path(HONESTONE).parent))
     assert all(Path(path).is_relative_to(host.store) for path in found), found
@@ -96,13 +106,18 @@ def make(rest, folder, readonly):
 
 
 def test_a_store_of_another_package(host: Host, tmp_path: Path) -> None:
-    """HONESTONE_STORE names where runs are; the hook finds the session's run there, and lets go once it is over."""
+    """HONESTONE_STORE names where runs are; the hook finds the session's run there, and lets go
+    once it is over.
+    """
     info = tmp_path / "site" / "other-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[honestone.stores]\nother = other_store:make\n")
     (tmp_path / "site/other_store.py").write_text(OTHER_STORE)
-    host.extra |= {"PYTHONPATH": str(tmp_path / "site"), "HONESTONE_STORE": f"other:{tmp_path}/elsewhere"}
+    host.extra |= {
+        "PYTHONPATH": str(tmp_path / "site"),
+        "HONESTONE_STORE": f"other:{tmp_path}/elsewhere",
+    }
     step = host.begin("--rounds", "1")
     assert not (host.store / "store.db").exists()
     assert step["run"] in host.stop().reason and host.stop("S2").silent
@@ -115,8 +130,17 @@ def test_a_store_of_another_package(host: Host, tmp_path: Path) -> None:
 
 
 def test_an_imported_loop_holds_nobody(host: Host) -> None:
-    """It has no verdict of ours, whether it was finished or not and whoever's it was; a run of ours still holds."""
-    state = {"status": "active", "round": 2, "max_rounds": 5, "score": 61.5, "threshold": 90, "session_id": "S1"}
+    """It has no verdict of ours, whether it was finished or not and whoever's it was; a run of ours
+    still holds.
+    """
+    state = {
+        "status": "active",
+        "round": 2,
+        "max_rounds": 5,
+        "score": 61.5,
+        "threshold": 90,
+        "session_id": "S1",
+    }
     host.file("state.json", json.dumps({"rulph": state}))
     assert host.run("runs", "import", "state.json").code == 0
     host.begin(session=None)

@@ -1,4 +1,6 @@
-"""The plugin and the extension in the repository, against the source that `agent install` writes from."""
+"""The plugin and the extension in the repository, against the source that `agent install` writes
+from.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,24 @@ def test_nothing_else_is_in_it() -> None:
     """What is no longer generated is removed by hand."""
     ours = {REPO / path for path, _ in generated()}
     there = {
-        path for top in ("plugin", "gemini", ".claude-plugin") for path in (REPO / top).rglob("*") if path.is_file()
+        path
+        for top in ("plugin", "gemini", ".claude-plugin")
+        for path in (REPO / top).rglob("*")
+        if path.is_file()
     }
     assert there <= ours
 
 
 def test_each_agent_finds_only_events_of_its_own() -> None:
-    """A hooks file in a folder that an agent takes for a plugin, an extension or a marketplace has no event of another agent."""
+    """A hooks file in a folder that an agent takes for a plugin, an extension or a marketplace has
+    no event of another agent.
+    """
     events = {"claude": {"Stop", "SessionStart"}, "gemini": {"AfterAgent", "SessionStart"}}
-    folders = {".claude-plugin": "claude", ".codex-plugin": "claude", "gemini-extension.json": "gemini"}
+    folders = {
+        ".claude-plugin": "claude",
+        ".codex-plugin": "claude",
+        "gemini-extension.json": "gemini",
+    }
     looked_at = 0
     for sign, agent in folders.items():
         for path, _ in generated():
@@ -47,7 +58,10 @@ def test_each_agent_finds_only_events_of_its_own() -> None:
 
 def test_hooks_have_the_hosts_own_units() -> None:
     limits = []
-    for path, event in (("plugin/hooks/hooks.json", "Stop"), ("gemini/hooks/hooks.json", "AfterAgent")):
+    for path, event in (
+        ("plugin/hooks/hooks.json", "Stop"),
+        ("gemini/hooks/hooks.json", "AfterAgent"),
+    ):
         (group,) = json.loads((REPO / path).read_text())["hooks"][event]
         (handler,) = group["hooks"]
         assert handler["command"].endswith("agent hook stop")
@@ -64,4 +78,7 @@ def test_without_honestone_a_hook_is_silent(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     (tmp_path / "honestone").write_text('#!/bin/sh\necho "$@"\n')
     (tmp_path / "honestone").chmod(0o755)
-    assert subprocess.run(words, env=env, capture_output=True, text=True, timeout=30).stdout == "agent hook stop\n"
+    assert (
+        subprocess.run(words, env=env, capture_output=True, text=True, timeout=30).stdout
+        == "agent hook stop\n"
+    )

@@ -1,4 +1,6 @@
-"""`honestone agent hook stop --state FILE`: decides by rulph's state.json, counts there, changes nothing else."""
+"""`honestone agent hook stop --state FILE`: decides by rulph's state.json, counts there, changes
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ import pytest
 
 from .host import Answer, Host
 
-RECORDED = Path(__file__).parents[3] / "shared" / "data" / "samples" / "rulph" / "stop-hook-recorded.jsonl"
+RECORDED = (
+    Path(__file__).parents[3] / "shared" / "data" / "samples" / "rulph" / "stop-hook-recorded.jsonl"
+)
 OURS = {
     "fractional_score": False,
     "threshold_zero": False,
@@ -31,10 +35,16 @@ STATE = {
 
 
 def rows() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in RECORDED.read_text().splitlines()] if RECORDED.exists() else []
+    return (
+        [json.loads(line) for line in RECORDED.read_text().splitlines()]
+        if RECORDED.exists()
+        else []
+    )
 
 
-def by(host: Host, text: str | bytes, file: str = "state.json", session: str = "s", **given: object) -> Answer:
+def by(
+    host: Host, text: str | bytes, file: str = "state.json", session: str = "s", **given: object
+) -> Answer:
     host.file("state.json", text)
     return host.stop(session, "--state", file, **given)
 
@@ -118,7 +128,9 @@ def test_what_is_no_state_lets_go_and_is_said(host: Host, text: bytes) -> None:
 
 
 def test_only_the_number_changes(host: Host) -> None:
-    """Form, order, exponents and other counts stay, to the byte; so do the file's mode and a link to it."""
+    """Form, order, exponents and other counts stay, to the byte; so do the file's mode and a link
+    to it.
+    """
     text = (
         '{\n\t"a": {"iteration" :  3},\n\t"rulph": { "score": 5e1, "threshold": 70.50, "iteration" : 3,\n'
         '\t\t"title": "\\uc548녕", "status": "active" }, "z": {"iteration" :  3} }  \n'
@@ -132,11 +144,16 @@ def test_only_the_number_changes(host: Host) -> None:
 
 
 def test_each_session_has_a_file(host: Host) -> None:
-    """rulph keeps a state for each; an id that leads elsewhere names none, and a state that is not there is no loop."""
+    """rulph keeps a state for each; an id that leads elsewhere names none, and a state that is not
+    there is no loop.
+    """
     host.file(".hoyeon/s-1/state.json", state())
     name = f"{host.folder}/.hoyeon/{{session_id}}/state.json"
     assert host.stop("s-1", "--state", name).held
-    assert all(host.stop(session, "--state", name).silent for session in ("s-2", "..", "../.hoyeon/s-1", "", "a/b"))
+    assert all(
+        host.stop(session, "--state", name).silent
+        for session in ("s-2", "..", "../.hoyeon/s-1", "", "a/b")
+    )
     host.file("home.json", "")
     (host.home / "state.json").write_text(state())
     assert host.stop("s", "--state", "~/state.json").held

@@ -8,13 +8,21 @@ from .host import Answer, Host, action
 
 
 def start(host: Host, session: object = "S1", source: str = "resume", **env: str) -> Answer:
-    given = {"hook_event_name": "SessionStart", "session_id": session, "cwd": str(host.folder), "source": source}
+    given = {
+        "hook_event_name": "SessionStart",
+        "session_id": session,
+        "cwd": str(host.folder),
+        "source": source,
+    }
     return host.hook("session-start", given, env=env)
 
 
 def said(answer: Answer) -> str:
     found = answer.json["hookSpecificOutput"]
-    assert set(answer.json) == {"hookSpecificOutput"} and set(found) == {"hookEventName", "additionalContext"}
+    assert set(answer.json) == {"hookSpecificOutput"} and set(found) == {
+        "hookEventName",
+        "additionalContext",
+    }
     assert found["hookEventName"] == "SessionStart" and len(found["additionalContext"]) < 1500
     return str(found["additionalContext"])
 
@@ -24,7 +32,12 @@ def test_it_names_run_contract_and_command(host: Host, source: str) -> None:
     step = host.begin("--threshold", "72.5", "--floor", "10")
     text = said(start(host, source=source))
     assert step["run"] in text and "honestone step next --session S1" in text
-    assert "72.5 of 100" in text and "below 10" in text and '"rubric.yaml"' in text and '"note.md"' in text
+    assert (
+        "72.5 of 100" in text
+        and "below 10" in text
+        and '"rubric.yaml"' in text
+        and '"note.md"' in text
+    )
 
 
 def test_it_is_silent_otherwise(host: Host) -> None:
@@ -53,7 +66,11 @@ def test_long_names_are_cut_and_the_command_is_whole(host: Host) -> None:
     host.file(f"{long}.md", "# Fruit\n")
     host.begin(artifact=f"{long}.md", session="s" * 200)
     text = said(start(host, "s" * 200))
-    assert f"honestone step next --session {'s' * 200}`" in text and "\n" not in text and "must not be edited" in text
+    assert (
+        f"honestone step next --session {'s' * 200}`" in text
+        and "\n" not in text
+        and "must not be edited" in text
+    )
 
 
 def test_damage_is_said(host: Host) -> None:

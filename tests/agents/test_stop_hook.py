@@ -1,4 +1,6 @@
-"""`honestone agent hook stop`: holds the session that owns an unfinished run, within its counts, and lets all others go."""
+"""`honestone agent hook stop`: holds the session that owns an unfinished run, within its counts,
+and lets all others go.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,22 @@ import pytest
 
 from .host import Host, action
 
-SOME_JSON = (b"", b"null", b"[]", b"7", b"not json", b'{"session_id": "S1", "cwd"', b"[" * 100_000, b"\xff\xfe{}")
+SOME_JSON = (
+    b"",
+    b"null",
+    b"[]",
+    b"7",
+    b"not json",
+    b'{"session_id": "S1", "cwd"',
+    b"[" * 100_000,
+    b"\xff\xfe{}",
+)
 
 
 def test_a_session_is_held_by_its_unfinished_run_alone(host: Host) -> None:
-    """Every reason to let go, tried on the same run; then it is held, from a folder below and by Gemini's event too."""
+    """Every reason to let go, tried on the same run; then it is held, from a folder below and by
+    Gemini's event too.
+    """
     step = host.begin()
     below = host.folder / "src" / "deep"
     below.mkdir(parents=True)
@@ -40,13 +53,17 @@ def test_a_session_is_held_by_its_unfinished_run_alone(host: Host) -> None:
     assert step["run"] in held.reason and "`honestone step next --session S1`" in held.reason
     assert "held 1 of at most 15" in held.reason and held.err == ""
     assert f"cd {host.folder} && honestone" in host.stop(cwd=str(below)).reason
-    gemini = host.stop(hook_event_name="AfterAgent", prompt="x", prompt_response="y", permission_mode="default")
+    gemini = host.stop(
+        hook_event_name="AfterAgent", prompt="x", prompt_response="y", permission_mode="default"
+    )
     assert gemini.held and action(host.run("step", "status", "--json"))["held"] == 3
 
 
 @pytest.mark.parametrize("variable", ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"])
 def test_the_projects_folder_is_looked_at_too(host: Host, variable: str) -> None:
-    """A session that has changed its folder is held all the same; a store that HONESTONE_HOME names is found."""
+    """A session that has changed its folder is held all the same; a store that HONESTONE_HOME names
+    is found.
+    """
     host.begin()
     given = host.stopping(cwd=str(host.home))
     assert host.hook("stop", given).silent
@@ -83,11 +100,17 @@ def test_two_sessions_in_one_folder(host: Host) -> None:
 
 
 def test_five_in_a_row_then_it_is_given_up(host: Host) -> None:
-    """With a word to the person. A reply on record is something new, though other judges are waited for."""
+    """With a word to the person. A reply on record is something new, though other judges are waited
+    for.
+    """
     step = host.begin("--judge", "agent:other", "--holdout", "none")
     assert [host.stop(stop_hook_active=n > 0).held for n in range(5)] == [True] * 5
     given_up = host.stop(stop_hook_active=True)
-    assert given_up.word is not None and step["run"] in given_up.word and given_up.err.strip() == given_up.word
+    assert (
+        given_up.word is not None
+        and step["run"] in given_up.word
+        and given_up.err.strip() == given_up.word
+    )
     assert action(host.carry_out(step))["action"] == "judge"
     assert "held 6 of at most 15" in host.stop().reason
 
@@ -100,11 +123,17 @@ def test_fifteen_times_over_the_whole_loop(host: Host) -> None:
         (folder / "replies").write_text("." * done)  # as if a judge had replied
         assert f"held {done + 1} of" in host.stop().reason
     (folder / "replies").write_text("." * 20)
-    assert host.stop().word and host.stop().word and action(host.run("step", "status", "--json"))["held"] == 15
+    assert (
+        host.stop().word
+        and host.stop().word
+        and action(host.run("step", "status", "--json"))["held"] == 15
+    )
 
 
 def test_hooks_at_the_same_moment_are_all_counted(host: Host) -> None:
-    """Twelve processes at once: five hold, seven give up, and two sessions do not disturb each other."""
+    """Twelve processes at once: five hold, seven give up, and two sessions do not disturb each
+    other.
+    """
     host.file("other.md", "# Fruit\n\nA pear.\n")
     host.begin()
     host.begin(artifact="other.md", session="S2")
@@ -114,7 +143,9 @@ def test_hooks_at_the_same_moment_are_all_counted(host: Host) -> None:
 
 
 def test_a_hook_that_is_killed_leaves_a_whole_count(host: Host) -> None:
-    """kill -9 at any moment: the count can be read, and is never less than the answers that came out."""
+    """kill -9 at any moment: the count can be read, and is never less than the answers that came
+    out.
+    """
     step = host.begin()
     folder, answers = host.folder_of(step["run"]), 0
     for n in range(12):
@@ -181,7 +212,9 @@ def test_damage_in_the_store_lets_go(host: Host) -> None:
 def test_damage_of_another_run_frees_nobody(host: Host) -> None:
     host.file("other.md", "# Fruit\n\nA pear.\n")
     host.begin()
-    (host.folder_of(host.begin(artifact="other.md", session="S2")["run"]) / "session.json").write_bytes(b"{")
+    (
+        host.folder_of(host.begin(artifact="other.md", session="S2")["run"]) / "session.json"
+    ).write_bytes(b"{")
     assert host.stop().held and host.stop("S2").said
 
 
@@ -193,13 +226,17 @@ def test_whatever_is_on_stdin(host: Host, raw: bytes) -> None:
 
 
 def test_no_mistake_of_a_call_is_taken_for_a_block(host: Host) -> None:
-    """Hosts take the exit code 2 for a block, so a wrong option, a wrong folder or a closed stdout is 0 as well."""
+    """Hosts take the exit code 2 for a block, so a wrong option, a wrong folder or a closed stdout
+    is 0 as well.
+    """
     host.begin()
     assert host.hook("stop", {}, "--bogus").said
     assert not host.hook("stop", host.stopping(cwd="/" + "x" * 300_000)).held
     assert not host.hook("stop", host.stopping(cwd="a\0b")).held
     words = [*("sh", "-c", 'honestone agent hook stop >&- 2>&-; echo "$?"')]
-    ended = subprocess.run(words, env=host.env, cwd=host.folder, input=json.dumps(host.stopping()).encode(), stdout=-1)
+    ended = subprocess.run(
+        words, env=host.env, cwd=host.folder, input=json.dumps(host.stopping()).encode(), stdout=-1
+    )
     assert ended.stdout == b"0\n"
     full = subprocess.run(
         ["sh", "-c", 'honestone agent hook stop > /dev/full; echo "$?"'],
@@ -217,7 +254,17 @@ def test_a_link_and_a_folder_with_blanks(host: Host) -> None:
     named.mkdir()
     for name in ("note.md", "rubric.yaml"):
         (host.folder / name).rename(named / name)
-    words = ("step", "next", "note.md", "--rubric", "rubric.yaml", "--judge", "agent:me", "--session", "it's me")
+    words = (
+        "step",
+        "next",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        "agent:me",
+        "--session",
+        "it's me",
+    )
     step = action(host.run(*words, cwd=named))
     link = host.folder / "link"
     link.symlink_to(named)
@@ -227,7 +274,9 @@ def test_a_link_and_a_folder_with_blanks(host: Host) -> None:
             assert answer.silent
             continue
         command = answer.reason.split("`")[1]
-        ended = subprocess.run(["sh", "-c", command], cwd=place, env=host.env, capture_output=True, text=True)
+        ended = subprocess.run(
+            ["sh", "-c", command], cwd=place, env=host.env, capture_output=True, text=True
+        )
         assert json.loads(ended.stdout) == step, ended.stderr
 
 
@@ -235,7 +284,9 @@ HEAVY = ("ruamel", "msgspec", "aiohttp", "jinja2", "rich", "asyncio", "ssl", "pr
 
 
 def test_the_hook_reads_little(host: Host) -> None:
-    """No settings, YAML or event is looked at, whether it holds or not; of tables only that of its own options."""
+    """No settings, YAML or event is looked at, whether it holds or not; of tables only that of its
+    own options.
+    """
     host.begin()
     code = (
         "import sys\nsys.argv = ['honestone', 'agent', 'hook', 'stop']\nfrom honestone.cli.main import main\n"
@@ -244,13 +295,20 @@ def test_the_hook_reads_little(host: Host) -> None:
     for session in ("S1", "S2"):
         given = json.dumps(host.stopping(session))
         done = subprocess.run(
-            [sys.executable, "-c", code], input=given, cwd=host.folder, env=host.env, capture_output=True, text=True
+            [sys.executable, "-c", code],
+            input=given,
+            cwd=host.folder,
+            env=host.env,
+            capture_output=True,
+            text=True,
         )
         assert ("block" in done.stdout) is (session == "S1") and done.returncode == 0
         loaded = done.stderr.split()
         assert [name for name in loaded if name.split(".")[0] in HEAVY] == []
         assert [
-            name for name in loaded if name.startswith(("honestone.formats", "honestone.engine", "honestone.report"))
+            name
+            for name in loaded
+            if name.startswith(("honestone.formats", "honestone.engine", "honestone.report"))
         ] == []
 
 

@@ -1,10 +1,13 @@
-"""Attacks on a verdict: each is one small entry, run with the real command and held to one exit code.
+"""Attacks on a verdict: each is one small entry, run with the real command and held to one exit
+code.
 
-    Attack(name="...", hole=4, build=files(**{"a.md": "text"}), command=("eval", "a.md", ...), exit=1, expect={"verdict": "fail"})
+    Attack(name="...", hole=4, build=files(**{"a.md": "text"}), command=("eval", "a.md", ...),
+    exit=1, expect={"verdict": "fail"})
 
-`build` sets a desk up, `command` is what a person types there, `exit`, `expect` and `after` say what must come of it.
-The command runs in a fork of the test process with an environment of its own, which costs a tenth of a new Python;
-`Desk.start` gives a process of its own where that is the point.
+`build` sets a desk up, `command` is what a person types there, `exit`, `expect` and `after` say
+what must come of it. The command runs in a fork of the test process with an environment of its own,
+which costs a tenth of a new Python; `Desk.start` gives a process of its own where that is the
+point.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ class Ended:
 
 @dataclass(frozen=True)
 class Desk:
-    """A folder, a home and a place for temporary files of one attack. `extra` is added to the environment."""
+    """A folder, a home and a place for temporary files of one attack. `extra` is added to the
+    environment.
+    """
 
     root: Path
     extra: dict[str, str] = field(default_factory=dict)
@@ -99,8 +104,12 @@ class Desk:
         return f"script:{PYTHON} {self.folder / name}"
 
     def worker(self, body: str, name: str = "w.py") -> str:
-        """A command worker; its `body` sees `a`, the artifact in its copy, and `desk`, the real folder."""
-        head = "import os, pathlib, shutil, sys\na = pathlib.Path(os.environ['HONESTONE_ARTIFACT'])\n"
+        """A command worker; its `body` sees `a`, the artifact in its copy, and `desk`, the real
+        folder.
+        """
+        head = (
+            "import os, pathlib, shutil, sys\na = pathlib.Path(os.environ['HONESTONE_ARTIFACT'])\n"
+        )
         where = f"desk = pathlib.Path({str(self.folder)!r})\nsys.stdin.read()\n"
         self.put(name, head + where + textwrap.dedent(body))
         return f"cmd:{PYTHON} {self.folder / name}"
@@ -174,11 +183,12 @@ def _command(words: list[str]) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """One attack. `build` sets the desk up and may return more words of the command; `{desk}` in a word is the folder.
+    """One attack. `build` sets the desk up and may return more words of the command; `{desk}` in a
+    word is the folder.
 
-    `exit` is the exit code that must come of it, `expect` values in the JSON (`rounds.0.outcome` leads inside),
-    `says` texts that stdout and stderr together must hold, `after` whatever else must be so, as an assertion or a
-    value that must be true.
+    `exit` is the exit code that must come of it, `expect` values in the JSON (`rounds.0.outcome`
+    leads inside), `says` texts that stdout and stderr together must hold, `after` whatever else
+    must be so, as an assertion or a value that must be true.
     """
 
     name: str
@@ -203,7 +213,9 @@ class Attack:
         assert "Traceback (most recent call last)" not in ended.out + ended.err, shown
         assert ended.code == self.exit, shown
         for path, value in self.expect.items():
-            assert looked_up(ended.json, path) == value, f"{path} is {looked_up(ended.json, path)!r}\n{shown}"
+            assert looked_up(ended.json, path) == value, (
+                f"{path} is {looked_up(ended.json, path)!r}\n{shown}"
+            )
         for text in self.says:
             assert text in ended.out + ended.err, f"{text!r} is missing\n{shown}"
         assert self.after(desk, ended) is not False, shown

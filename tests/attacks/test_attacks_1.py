@@ -23,9 +23,17 @@ IN_TESTS = "{pytest: art/tests/test_app.py}"
 
 
 def looped(
-    name: str, body: str, outcome: str = "out-of-scope", *, check: str = IN_TESTS, path: str = "", **files: str
+    name: str,
+    body: str,
+    outcome: str = "out-of-scope",
+    *,
+    check: str = IN_TESTS,
+    path: str = "",
+    **files: str,
 ) -> Attack:
-    """A loop whose worker adds the words asked for and does `body`; `path` is what must not be delivered."""
+    """A loop whose worker adds the words asked for and does `body`; `path` is what must not be
+    delivered.
+    """
 
     def build(desk: Desk) -> Iterable[str]:
         desk.put("art/app.py", "def add(a, b): return 0\n")
@@ -38,10 +46,22 @@ def looped(
         return ["--worker", desk.worker(SAY + body)]
 
     def after(desk: Desk, ended: Ended) -> bool:
-        is_as_it_was = desk.read("art/README.md") == "x\n" and not (path and desk.has(f"art/{path}"))
+        is_as_it_was = desk.read("art/README.md") == "x\n" and not (
+            path and desk.has(f"art/{path}")
+        )
         return is_as_it_was if outcome == "out-of-scope" else True
 
-    command = ("improve", "art", "--rubric", "r.yaml", "--rounds", "1", "--policy", "keep-best", "--json")
+    command = (
+        "improve",
+        "art",
+        "--rubric",
+        "r.yaml",
+        "--rounds",
+        "1",
+        "--policy",
+        "keep-best",
+        "--json",
+    )
     passes = outcome == "changed"
     return Attack(
         name=name,
@@ -56,7 +76,9 @@ def looped(
 
 def adds(name: str, text: str = "", **more: str) -> Attack:
     """A worker that adds one file."""
-    write = f"p = a / {name!r}; p.parent.mkdir(parents=True, exist_ok=True); p.write_text({text!r})\n"
+    write = (
+        f"p = a / {name!r}; p.parent.mkdir(parents=True, exist_ok=True); p.write_text({text!r})\n"
+    )
     return looped(f"a new {name} with {more.get('check', IN_TESTS)}", write, path=name, **more)
 
 
@@ -108,10 +130,17 @@ ATTACKS = [
     adds("conftest.py", GREEN, check=COMMAND),
     adds("sub/conftest.py", GREEN, check=COMMAND),
     adds("tox.ini", "[pytest]\naddopts = --collect-only\n", check=COMMAND),
-    looped("the test itself changed", "(a / 'tests/test_app.py').write_text('def test_add(): pass\\n')\n"),
+    looped(
+        "the test itself changed",
+        "(a / 'tests/test_app.py').write_text('def test_add(): pass\\n')\n",
+    ),
     looped("the test itself removed", "(a / 'tests/test_app.py').unlink()\n"),
     looped("the folder of tests removed", "shutil.rmtree(a / 'tests')\n", check=FOLDER),
-    looped("a conftest removed", "(a / 'tests/conftest.py').unlink()\n", art__tests__conftest_DOT_py="# strict\n"),
+    looped(
+        "a conftest removed",
+        "(a / 'tests/conftest.py').unlink()\n",
+        art__tests__conftest_DOT_py="# strict\n",
+    ),
     looped(
         "a conftest changed",
         f"(a / 'tests/conftest.py').write_text({GREEN!r})\n",

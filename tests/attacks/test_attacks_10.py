@@ -31,7 +31,9 @@ def promptfoo(value: str) -> str:
 
 
 def lay_out(text: str, marker: str = "") -> Callable[[Desk], None]:
-    """A secret, a suite in `s/` with files and links of its own, and what makes the project larger (`marker`)."""
+    """A secret, a suite in `s/` with files and links of its own, and what makes the project larger
+    (`marker`).
+    """
 
     def build(desk: Desk) -> None:
         desk.put("secret.txt", f"{SECRET}\n")
@@ -39,8 +41,14 @@ def lay_out(text: str, marker: str = "") -> Callable[[Desk], None]:
         desk.put("s/in/ok.txt", "TOP-fine\n")
         desk.put("s/.env", f"{SECRET}\n")
         desk.put("s/.keys/k.txt", f"{SECRET}\n")
-        desk.put("s/parts/r.yaml", "rubric: 1\ncriteria: [{id: c, requirement: TOP, check: {contains: [TOP]}}]\n")
-        desk.put("r.yaml", "rubric: 1\ncriteria: [{id: c, requirement: TOP-SECRET-ZQ7, check: {contains: [TOP]}}]\n")
+        desk.put(
+            "s/parts/r.yaml",
+            "rubric: 1\ncriteria: [{id: c, requirement: TOP, check: {contains: [TOP]}}]\n",
+        )
+        desk.put(
+            "r.yaml",
+            "rubric: 1\ncriteria: [{id: c, requirement: TOP-SECRET-ZQ7, check: {contains: [TOP]}}]\n",
+        )
         for link, to in {
             "lnk.txt": "../secret.txt",
             "near.txt": "in/ok.txt",
@@ -56,23 +64,36 @@ def lay_out(text: str, marker: str = "") -> Callable[[Desk], None]:
     return build
 
 
-def kept(name: str, text: str, *words: str, says: str = "--allow-outside", marker: str = "") -> Attack:
+def kept(
+    name: str, text: str, *words: str, says: str = "--allow-outside", marker: str = ""
+) -> Attack:
     """What leads out is refused and nothing of it is shown."""
     command = words or ("eval", "s/s.yaml")
     return Attack(
-        name=name, hole=10, build=lay_out(text, marker), command=command, exit=2, says=(says,), after=tell_nothing
+        name=name,
+        hole=10,
+        build=lay_out(text, marker),
+        command=command,
+        exit=2,
+        says=(says,),
+        after=tell_nothing,
     )
 
 
 def skipped(name: str, value: str) -> Attack:
-    """A case of promptfoo whose variable leads out is skipped by whoever accepts the loss, and nothing of the file is shown."""
+    """A case of promptfoo whose variable leads out is skipped by whoever accepts the loss, and
+    nothing of the file is shown.
+    """
     return Attack(
         name=name,
         hole=10,
         build=lay_out(promptfoo(value)),
         command=("suite", "convert", "s/s.yaml", "--accept-loss"),
         exit=0,
-        says=("skip: its variable `text` cannot be read", f"`{value.removeprefix('file://')}` leads out"),
+        says=(
+            "skip: its variable `text` cannot be read",
+            f"`{value.removeprefix('file://')}` leads out",
+        ),
         after=tell_nothing,
     )
 
@@ -87,7 +108,9 @@ def unseen(desk: Desk, ended: Ended) -> bool:
 
 
 LISTS = "import pathlib\nfor p in sorted(pathlib.Path('.').rglob('*')): print(p, p.read_text() if p.is_file() else '')\nprint('TOP')\n"
-COPY_OF_ALL = native("input: TOP, workspace: {copy: .}").replace("cmd:cat", "cmd:python DESK/list.py")
+COPY_OF_ALL = native("input: TOP, workspace: {copy: .}").replace(
+    "cmd:cat", "cmd:python DESK/list.py"
+)
 
 
 def copied(desk: Desk) -> None:
@@ -117,7 +140,10 @@ ATTACKS = (
     kept("a folder above as workspace", native("input: TOP, workspace: {copy: ..}")),
     kept("a linked folder as workspace", native("input: TOP, workspace: {copy: lnk}")),
     kept("a repository elsewhere as workspace", native("input: TOP, workspace: {git: ../out}")),
-    kept("a repository by address as workspace", native("input: TOP, workspace: {git: 'file://DESK/out'}")),
+    kept(
+        "a repository by address as workspace",
+        native("input: TOP, workspace: {git: 'file://DESK/out'}"),
+    ),
     kept("AgentV above", agentv("{type: file, value: ../secret.txt}"), says="secret.txt"),
     kept("AgentV link out", agentv("{type: file, value: lnk.txt}"), says="lnk.txt"),
     kept("AgentV absolute link", agentv("{type: file, value: chain.txt}"), says="chain.txt"),
@@ -130,17 +156,55 @@ ATTACKS = (
         "--accept-loss",
     ),
     kept("AgentV name with a dot", agentv("{type: file, value: .env}")),
-    kept("promptfoo above", promptfoo("file://../secret.txt"), "suite", "convert", "s/s.yaml", says="secret.txt"),
-    kept("promptfoo link out", promptfoo("file://lnk.txt"), "suite", "convert", "s/s.yaml", says="lnk.txt"),
+    kept(
+        "promptfoo above",
+        promptfoo("file://../secret.txt"),
+        "suite",
+        "convert",
+        "s/s.yaml",
+        says="secret.txt",
+    ),
+    kept(
+        "promptfoo link out",
+        promptfoo("file://lnk.txt"),
+        "suite",
+        "convert",
+        "s/s.yaml",
+        says="lnk.txt",
+    ),
     skipped("promptfoo above, its loss accepted", "file://../secret.txt"),
     skipped("promptfoo link out, its loss accepted", "file://lnk.txt"),
     kept("conversion shows nothing", native(FILE("../secret.txt")), "suite", "convert", "s/s.yaml"),
-    kept("a check of the suite shows nothing", native(FILE("../secret.txt")), "suite", "check", "s/s.yaml"),
+    kept(
+        "a check of the suite shows nothing",
+        native(FILE("../secret.txt")),
+        "suite",
+        "check",
+        "s/s.yaml",
+    ),
     kept("a lock reads nothing", native(FILE("lnk.txt")), "suite", "lock", "s/s.yaml"),
-    kept("another folder is allowed", native(FILE("../secret.txt")), "eval", "s/s.yaml", "--allow-outside", "out"),
-    kept("its own folder is allowed", native(FILE("../secret.txt")), "eval", "s/s.yaml", "--allow-outside", "s"),
+    kept(
+        "another folder is allowed",
+        native(FILE("../secret.txt")),
+        "eval",
+        "s/s.yaml",
+        "--allow-outside",
+        "out",
+    ),
+    kept(
+        "its own folder is allowed",
+        native(FILE("../secret.txt")),
+        "eval",
+        "s/s.yaml",
+        "--allow-outside",
+        "s",
+    ),
     kept("above the settings", native(FILE("../secret.txt")), marker="s/honestone.toml"),
-    kept("an empty folder with git's name makes no project", native(FILE("../secret.txt")), marker=".git/config"),
+    kept(
+        "an empty folder with git's name makes no project",
+        native(FILE("../secret.txt")),
+        marker=".git/config",
+    ),
     kept("a dot in a larger project", native(FILE("../.git/HEAD")), marker=".git/HEAD"),
     Attack(
         name="a workspace that is the project leaves keys out",
@@ -157,7 +221,11 @@ ATTACKS = (
     read("honest rubric next to it", native("input: TOP, rubric: {file: parts/r.yaml}")),
     read("honest folder as workspace", native("input: TOP, workspace: {copy: in}")),
     read("honest file of the git repository", native(FILE("../secret.txt")), marker=".git/HEAD"),
-    read("honest file of the project by settings", native(FILE("../secret.txt")), marker="honestone.toml"),
+    read(
+        "honest file of the project by settings",
+        native(FILE("../secret.txt")),
+        marker="honestone.toml",
+    ),
     read("honest folder that is allowed", native(FILE("../secret.txt")), "--allow-outside", "."),
     read("honest link that is allowed", native(FILE("lnk/deep.txt")), "--allow-outside", "out"),
     read("honest dot that is allowed", native(FILE(".keys/k.txt")), "--allow-outside", "s/.keys"),

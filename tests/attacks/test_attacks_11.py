@@ -28,18 +28,34 @@ def script(name: str, body: str, exit: int, **expect: object) -> Attack:
 def graded(name: str, body: str, exit: int) -> Attack:
     """A grading program."""
     return Attack(
-        name=name, hole=11, build=files({"a.md": "text\n", "r.yaml": GRADED, "g.py": body}), command=EVAL, exit=exit
+        name=name,
+        hole=11,
+        build=files({"a.md": "text\n", "r.yaml": GRADED, "g.py": body}),
+        command=EVAL,
+        exit=exit,
     )
 
 
-def bars(name: str, rubric: str, more: str, remarked: bool, form: str = "json", exit: int = 0) -> Attack:
+def bars(
+    name: str, rubric: str, more: str, remarked: bool, form: str = "json", exit: int = 0
+) -> Attack:
     def build(desk: Desk) -> None:
         files({"a.md": "text\n", "r.yaml": rubric})(desk)
 
     def after(desk: Desk, ended: Ended) -> bool:
         return (REMARK in ended.out) == remarked
 
-    command = ("eval", "a.md", "--rubric", "r.yaml", "--judge", "script:false", "--format", form, *more.split())
+    command = (
+        "eval",
+        "a.md",
+        "--rubric",
+        "r.yaml",
+        "--judge",
+        "script:false",
+        "--format",
+        form,
+        *more.split(),
+    )
     return Attack(name=name, hole=11, build=build, command=command, exit=exit, after=after)
 
 
@@ -68,12 +84,22 @@ NO_BARS = "rubric: 1\nthreshold: 0\nfloor: 0\ncriteria: [{id: good, requirement:
 DEGRADED = {"judges.0.state": "DEGRADED"}
 ATTACKS = (
     script("words on stderr and no answer", SAYS.format("Traceback"), 3, **DEGRADED),
-    script("words on stderr and an empty line", SAYS.format("Traceback") + "print()\n", 3, **DEGRADED),
+    script(
+        "words on stderr and an empty line", SAYS.format("Traceback") + "print()\n", 3, **DEGRADED
+    ),
     script("a warning and no answer", "import warnings\nwarnings.warn('old')\n", 3, **DEGRADED),
     script("an error and exit code 1", "raise RuntimeError\n", 3, **DEGRADED),
-    script("a key twice", printing('{"criteria": {"good": {"met": false, "met": true}}}'), 3, **DEGRADED),
     script(
-        "a criterion twice", printing('{"criteria": {"good": {"met": false}, "good": {"met": true}}}'), 3, **DEGRADED
+        "a key twice",
+        printing('{"criteria": {"good": {"met": false, "met": true}}}'),
+        3,
+        **DEGRADED,
+    ),
+    script(
+        "a criterion twice",
+        printing('{"criteria": {"good": {"met": false}, "good": {"met": true}}}'),
+        3,
+        **DEGRADED,
     ),
     script(
         "the criteria twice",
@@ -85,12 +111,26 @@ ATTACKS = (
     script("a yes as text", printing('{"criteria": {"good": {"met": "true"}}}'), 3, **DEGRADED),
     script("honest exit code 0", "", 0),
     script("honest exit code 1", "raise SystemExit(1)\n", 1),
-    script("honest answer and a warning", SAYS.format("slow") + printing('{"criteria": {"good": {"met": true}}}'), 0),
+    script(
+        "honest answer and a warning",
+        SAYS.format("slow") + printing('{"criteria": {"good": {"met": true}}}'),
+        0,
+    ),
     graded("a score twice", printing('{"score": 0, "score": 1}'), 3),
     graded("a score twice, the low one last", printing('{"score": 1, "score": 0}'), 3),
-    graded("an assertion twice", printing('{"assertions": [{"text": "a", "passed": false, "passed": true}]}'), 3),
-    graded("assertions twice", printing('{"assertions": [{"passed": false}], "assertions": [{"passed": true}]}'), 3),
-    graded("a key twice that is not the score", printing('{"score": 1, "note": "a", "note": "b"}'), 3),
+    graded(
+        "an assertion twice",
+        printing('{"assertions": [{"text": "a", "passed": false, "passed": true}]}'),
+        3,
+    ),
+    graded(
+        "assertions twice",
+        printing('{"assertions": [{"passed": false}], "assertions": [{"passed": true}]}'),
+        3,
+    ),
+    graded(
+        "a key twice that is not the score", printing('{"score": 1, "note": "a", "note": "b"}'), 3
+    ),
     graded("an escaped key twice", printing('{"score": 0, "\\u0073core": 1}'), 3),
     graded("a score that is not a number", printing('{"score": NaN}'), 3),
     graded("a score without an end", printing('{"score": Infinity}'), 3),
@@ -107,7 +147,13 @@ ATTACKS = (
     bars("bars of 0 in JUnit", NO_BARS, "", True, "junit"),
     bars("honest threshold", ONE, "--floor 0", False, exit=1),
     bars("honest floor", ONE, "--threshold 0", False, exit=1),
-    bars("honest required criterion", NO_BARS.replace("good}", "good, required: true}"), "", False, exit=1),
+    bars(
+        "honest required criterion",
+        NO_BARS.replace("good}", "good, required: true}"),
+        "",
+        False,
+        exit=1,
+    ),
     rate("no rate", "--min-pass-rate 0", True, 0),
     rate("honest rate", "--min-pass-rate 0.5", False, 1),
 )

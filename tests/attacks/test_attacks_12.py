@@ -1,4 +1,6 @@
-"""Traces and damage: nothing is left behind, damage is one clear error, and an error of ours is no verdict."""
+"""Traces and damage: nothing is left behind, damage is one clear error, and an error of ours is no
+verdict.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,11 @@ def waited(condition: object, seconds: float = 60) -> bool:
 
 
 def damaged(
-    name: str, exit: int, *statements: str, command: tuple[str, ...] = ("show", "last"), says: tuple[str, ...] = ()
+    name: str,
+    exit: int,
+    *statements: str,
+    command: tuple[str, ...] = ("show", "last"),
+    says: tuple[str, ...] = (),
 ) -> Attack:
     """A store in which a row is damaged, and what a command makes of it."""
 
@@ -65,8 +71,12 @@ ATTACKS = [
     damaged("honest store", 0, "select 1"),
     damaged("an event that is no JSON", 2, "update events set data = x'7b7b'", says=ERROR),
     damaged("an event that is no text", 2, "update events set data = x'ff00ff'", says=ERROR),
-    damaged("an event that is a list", 2, "update events set data = cast('[1]' as blob)", says=ERROR),
-    damaged("an event that is a number", 2, "update events set data = cast('7' as blob)", says=ERROR),
+    damaged(
+        "an event that is a list", 2, "update events set data = cast('[1]' as blob)", says=ERROR
+    ),
+    damaged(
+        "an event that is a number", 2, "update events set data = cast('7' as blob)", says=ERROR
+    ),
     damaged(
         "an event without its parts",
         2,
@@ -82,12 +92,23 @@ ATTACKS = [
     damaged("an event cut off", 2, "update events set data = substr(data, 1, 40)", says=ERROR),
     damaged("a version below zero", 2, "pragma user_version = -5", says=ERROR),
     damaged("a version from the future", 2, "pragma user_version = 99", says=ERROR),
-    damaged("a run list beside damaged events", 0, "update events set data = x'7b7b'", command=("runs",)),
+    damaged(
+        "a run list beside damaged events", 0, "update events set data = x'7b7b'", command=("runs",)
+    ),
     damaged("an eval beside damaged events", 0, "update events set data = x'7b7b'", command=EVAL),
     damaged("a reply that is no JSON", 0, "update replies set data = x'ff'", command=EVAL),
-    damaged("a reply that is a list", 0, "update replies set data = cast('[1]' as blob)", command=EVAL),
-    damaged("a reply without its parts", 0, "update replies set data = cast('{}' as blob)", command=EVAL),
-    damaged("a reply of other kinds", 0, """update replies set data = cast('{"text": 5}' as blob)""", command=EVAL),
+    damaged(
+        "a reply that is a list", 0, "update replies set data = cast('[1]' as blob)", command=EVAL
+    ),
+    damaged(
+        "a reply without its parts", 0, "update replies set data = cast('{}' as blob)", command=EVAL
+    ),
+    damaged(
+        "a reply of other kinds",
+        0,
+        """update replies set data = cast('{"text": 5}' as blob)""",
+        command=EVAL,
+    ),
     damaged("no table of replies", 2, "drop table replies", command=EVAL, says=ERROR),
 ]
 
@@ -98,12 +119,19 @@ def test_attack(attack: Attack, tmp_path: Path) -> None:
 
 
 def test_checks_on_record_that_cannot_be_read_are_made_again(tmp_path: Path) -> None:
-    """Many files judged by code alone keep their answers in bulk; damage there costs time, not a verdict."""
+    """Many files judged by code alone keep their answers in bulk; damage there costs time, not a
+    verdict.
+    """
     desk = Desk.new(tmp_path)
     desk.put("a.md", "text\n")
     desk.put("r.yaml", "rubric: 1\ncriteria: [{id: c, requirement: r, check: {contains: text}}]\n")
     assert desk.run(*EVAL).code == 0
-    for data in ("x'ff'", "cast('[1]' as blob)", "cast('{}' as blob)", "cast('{\"c\": 5}' as blob)"):
+    for data in (
+        "x'ff'",
+        "cast('[1]' as blob)",
+        "cast('{}' as blob)",
+        "cast('{\"c\": 5}' as blob)",
+    ):
         database(desk, f"update replies set data = {data}")
         ended = desk.run(*EVAL)
         assert ended.code == 0 and "Traceback" not in ended.err, ended
@@ -123,7 +151,8 @@ def test_a_crash_is_no_verdict(tmp_path: Path, raised: str) -> None:
     """Exit 70, one line, and a file for this person alone that holds the trace."""
     desk, words = desk_at(tmp_path)
     desk.put(
-        "site/sitecustomize.py", f"import sqlite3\ndef connect(*a, **k): raise {raised}\nsqlite3.connect = connect\n"
+        "site/sitecustomize.py",
+        f"import sqlite3\ndef connect(*a, **k): raise {raised}\nsqlite3.connect = connect\n",
     )
     ended = subprocess.run(
         [HONESTONE, *words],
@@ -133,7 +162,9 @@ def test_a_crash_is_no_verdict(tmp_path: Path, raised: str) -> None:
         text=True,
         check=False,
     )
-    assert ended.returncode == 70 and "planted" in ended.stderr and "Traceback" not in ended.stderr, ended
+    assert (
+        ended.returncode == 70 and "planted" in ended.stderr and "Traceback" not in ended.stderr
+    ), ended
     (line,) = [line for line in ended.stderr.splitlines() if "planted" in line]
     trace = Path(line.split()[-1])
     assert (
@@ -152,17 +183,26 @@ def test_a_crash_without_a_store_has_a_trace_too(tmp_path: Path) -> None:
     )
     env = {**desk.env, "PYTHONPATH": str(desk.folder / "site"), "HONESTONE_HOME": "/proc/none"}
     desk.put("r.yaml", ONE)
-    ended = subprocess.run([HONESTONE, *words], cwd=desk.folder, env=env, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [HONESTONE, *words], cwd=desk.folder, env=env, capture_output=True, text=True, check=False
+    )
     assert ended.returncode in (2, 70) and "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("tail", [">&-", "2>&-", "<&-", ">&- 2>&- <&-", "| head -c 0", "--json | true", "> /dev/full"])
+@pytest.mark.parametrize(
+    "tail", [">&-", "2>&-", "<&-", ">&- 2>&- <&-", "| head -c 0", "--json | true", "> /dev/full"]
+)
 def test_a_closed_stream_ends_quietly(tmp_path: Path, tail: str) -> None:
     """Nobody reads: no trace, and the store is whole."""
     desk, words = desk_at(tmp_path)
     line = f'"$0" {" ".join(repr(word) for word in words)} {tail}'
     ended = subprocess.run(
-        ["sh", "-c", line, HONESTONE], cwd=desk.folder, env=desk.env, capture_output=True, text=True, check=False
+        ["sh", "-c", line, HONESTONE],
+        cwd=desk.folder,
+        env=desk.env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "Traceback" not in ended.stderr and "Exception ignored" not in ended.stderr
     assert desk.run("show", "last").code == 0
@@ -209,7 +249,11 @@ def test_a_program_ends_with_us(tmp_path: Path, kind: str, how: str) -> None:
     desk, _ = desk_at(tmp_path)
     head = f"import pathlib, signal, subprocess, time\nhere = pathlib.Path({str(desk.folder)!r})\n(here / 'begun').write_text('x')\n"
     desk.put("slow.py", head + PROGRAMS[kind] + "\n")
-    judge = ("--judge", f"script:{PYTHON} {desk.folder / 'slow.py'}") if how == "script" else ("--sandbox", "none")
+    judge = (
+        ("--judge", f"script:{PYTHON} {desk.folder / 'slow.py'}")
+        if how == "script"
+        else ("--sandbox", "none")
+    )
     if how == "check":
         desk.put(
             "r.yaml",
@@ -233,7 +277,9 @@ def test_the_store_is_for_this_person_alone(tmp_path: Path, old: bool) -> None:
             (desk.folder / ".honestone").mkdir(mode=0o755)
         desk.run(*words)
         worker = desk.worker("a.write_text('text zzz')\n")
-        desk.put("z.yaml", "rubric: 1\ncriteria: [{id: c, requirement: r, check: {contains: zzz}}]\n")
+        desk.put(
+            "z.yaml", "rubric: 1\ncriteria: [{id: c, requirement: r, check: {contains: zzz}}]\n"
+        )
         desk.run("improve", "a.md", "--rubric", "z.yaml", "--worker", worker)
     finally:
         os.umask(before)
@@ -246,6 +292,13 @@ def test_ids_sort_by_creation_whatever_the_clock_says(tmp_path: Path) -> None:
     """The clock goes back a year: `last` is the run just made."""
     desk, words = desk_at(tmp_path)
     first = desk.run(*words, "--json").json["run"]
-    database(desk, "update runs set id = '7' || substr(id, 2)", "update events set run = '7' || substr(run, 2)")
+    database(
+        desk,
+        "update runs set id = '7' || substr(id, 2)",
+        "update events set run = '7' || substr(run, 2)",
+    )
     second = desk.run(*words, "--json").json["run"]
-    assert second > "7" + first[1:] and desk.run("show", "last", "--format", "json").json["run"] == second
+    assert (
+        second > "7" + first[1:]
+        and desk.run("show", "last", "--format", "json").json["run"] == second
+    )

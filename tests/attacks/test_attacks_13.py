@@ -1,4 +1,6 @@
-"""What judges is the judged one's to write to, and decides nothing: recipes, settings, tests and programs named inside other words."""
+"""What judges is the judged one's to write to, and decides nothing: recipes, settings, tests and
+programs named inside other words.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ PYTEST = "import app\ndef test(): assert app.add(1, 2) == 3\n"
 
 
 def writes(name: str, text: str) -> str:
-    return f"p = a / {name!r}; p.parent.mkdir(parents=True, exist_ok=True); p.write_text({text!r})\n"
+    return (
+        f"p = a / {name!r}; p.parent.mkdir(parents=True, exist_ok=True); p.write_text({text!r})\n"
+    )
 
 
 def looped(name: str, check: str, body: str, *, passes: bool = False, **files: str) -> Attack:
@@ -43,15 +47,29 @@ def looped(name: str, check: str, body: str, *, passes: bool = False, **files: s
         return ["--worker", desk.worker(SAY + body)]
 
     expect = {"result": "PASSED"} if passes else {"rounds.0.outcome": "out-of-scope"}
-    command = ("improve", "art", "--rubric", "r.yaml", "--rounds", "1", "--policy", "keep-best", "--json")
-    return Attack(name=name, hole=13, build=build, command=command, exit=0 if passes else 1, expect=expect)
+    command = (
+        "improve",
+        "art",
+        "--rubric",
+        "r.yaml",
+        "--rounds",
+        "1",
+        "--policy",
+        "keep-best",
+        "--json",
+    )
+    return Attack(
+        name=name, hole=13, build=build, command=command, exit=0 if passes else 1, expect=expect
+    )
 
 
 RUFF, MAKE = "{command: ruff check --no-cache .}", "{command: make test}"
 RECIPE = "test:\n\tpython3 check.py\n"
 MEND = writes("app.py", "def add(a, b): return a + b\n")
 LOOPS = [
-    looped("honest code for a linter", RUFF, writes("app.py", "def add(a, b): return 0\n"), passes=True),
+    looped(
+        "honest code for a linter", RUFF, writes("app.py", "def add(a, b): return 0\n"), passes=True
+    ),
     looped("honest code for a recipe", MAKE, MEND, passes=True, Makefile=RECIPE, check_DOT_py=TEST),
     looped(
         "a person says that the script is the artifact's",
@@ -62,19 +80,37 @@ LOOPS = [
     ),
     looped("ruff.toml", RUFF, writes("ruff.toml", 'exclude = ["*"]\n')),
     looped("a hidden .ruff.toml", RUFF, writes(".ruff.toml", 'exclude = ["*"]\n')),
-    looped("pyproject.toml for ruff", RUFF, writes("pyproject.toml", '[tool."\\u0072uff"]\nexclude = ["*"]\n')),
-    looped("a Makefile", MAKE, writes("Makefile", "test:\n\ttrue\n"), Makefile=RECIPE, check_DOT_py=TEST),
     looped(
-        "another Makefile before it", MAKE, writes("GNUmakefile", "test:\n\ttrue\n"), Makefile=RECIPE, check_DOT_py=TEST
+        "pyproject.toml for ruff",
+        RUFF,
+        writes("pyproject.toml", '[tool."\\u0072uff"]\nexclude = ["*"]\n'),
     ),
-    looped("the script of a recipe", MAKE, writes("check.py", ""), Makefile=RECIPE, check_DOT_py=TEST),
+    looped(
+        "a Makefile",
+        MAKE,
+        writes("Makefile", "test:\n\ttrue\n"),
+        Makefile=RECIPE,
+        check_DOT_py=TEST,
+    ),
+    looped(
+        "another Makefile before it",
+        MAKE,
+        writes("GNUmakefile", "test:\n\ttrue\n"),
+        Makefile=RECIPE,
+        check_DOT_py=TEST,
+    ),
+    looped(
+        "the script of a recipe", MAKE, writes("check.py", ""), Makefile=RECIPE, check_DOT_py=TEST
+    ),
     looped(
         "a script in `sh -c`",
         "{command: [sh, -c, 'python3 check.py && echo ok']}",
         writes("check.py", ""),
         check_DOT_py=TEST,
     ),
-    looped("a module by -m", "{command: python -m check}", writes("check.py", ""), check_DOT_py=TEST),
+    looped(
+        "a module by -m", "{command: python -m check}", writes("check.py", ""), check_DOT_py=TEST
+    ),
     looped(
         "rules in an option",
         "{command: python check.py --rules=want.txt}",
@@ -100,14 +136,21 @@ def test_a_worker(attack: Attack, tmp_path: Path) -> None:
     attack.run(tmp_path)
 
 
-def suite(name: str, check: str, body: str, *, passes: bool = False, restored: str = "", **files: str) -> Attack:
+def suite(
+    name: str, check: str, body: str, *, passes: bool = False, restored: str = "", **files: str
+) -> Attack:
     """A case with a workspace whose target does `body` there."""
 
     def build(desk: Desk) -> None:
         desk.put("fix/app.py", BAD)
         for key, text in files.items():
             desk.put("fix/" + key.replace("__", "/").replace("_DOT_", "."), text)
-        desk.put("t.py", "import pathlib, sys\na = pathlib.Path('.')\nsys.stdin.read()\n" + body + "print('done')\n")
+        desk.put(
+            "t.py",
+            "import pathlib, sys\na = pathlib.Path('.')\nsys.stdin.read()\n"
+            + body
+            + "print('done')\n",
+        )
         desk.put(
             "s.yaml",
             f"suite: 1\ntarget: cmd:{PYTHON} {desk.folder / 't.py'}\ncases:\n  - id: a\n    input: Make add work.\n"
@@ -143,8 +186,18 @@ SUITES = [
         Makefile=RECIPE,
         check_DOT_py=TEST,
     ),
-    suite("tests that were asked for", IN_TESTS, writes("tests/test_a.py", "def test(): pass\n"), passes=True),
-    suite("a script that was asked for", "{command: python new.py}", writes("new.py", "print(1)\n"), passes=True),
+    suite(
+        "tests that were asked for",
+        IN_TESTS,
+        writes("tests/test_a.py", "def test(): pass\n"),
+        passes=True,
+    ),
+    suite(
+        "a script that was asked for",
+        "{command: python new.py}",
+        writes("new.py", "print(1)\n"),
+        passes=True,
+    ),
     suite(
         "an edited Makefile",
         MAKE,
@@ -154,7 +207,11 @@ SUITES = [
         check_DOT_py=TEST,
     ),
     suite(
-        "an edited script", "{command: python check.py}", writes("check.py", ""), restored="check.py", check_DOT_py=TEST
+        "an edited script",
+        "{command: python check.py}",
+        writes("check.py", ""),
+        restored="check.py",
+        check_DOT_py=TEST,
     ),
     suite(
         "edited tests of a pytest check",
@@ -235,7 +292,9 @@ def test_a_worker_that_rewrites_itself_ends_the_run(tmp_path: Path) -> None:
     desk = Desk.new(tmp_path)
     desk.put("a.md", "x\n")
     desk.put("r.yaml", "rubric: 1\ncriteria: [{id: good, requirement: It is good}]\n")
-    worker = desk.worker("a.write_text('y\\n')\np = desk / 'w.py'; p.write_text(p.read_text() + '#')\n")
+    worker = desk.worker(
+        "a.write_text('y\\n')\np = desk / 'w.py'; p.write_text(p.read_text() + '#')\n"
+    )
     words = ("--judge", desk.judge("j.py", False), "--worker", worker, "--rounds", "2", "--json")
     ended = desk.run("improve", "a.md", "--rubric", "r.yaml", *words)
     assert ended.code == 3 and ended.json["result"] == "CONTRACT_CHANGED", ended
@@ -251,20 +310,28 @@ def test_a_judge_whose_files_cannot_be_named_is_reported(tmp_path: Path) -> None
     ended = desk.run("eval", "a.md", "--rubric", "r.yaml", "--judge", judge)
     assert ended.code == 0 and "cannot be named" in ended.err, ended
     assert (
-        "cannot be named" not in desk.run("eval", "a.md", "--rubric", "r.yaml", "--judge", f"script:{PYTHON} j.py").err
+        "cannot be named"
+        not in desk.run(
+            "eval", "a.md", "--rubric", "r.yaml", "--judge", f"script:{PYTHON} j.py"
+        ).err
     )
 
 
 @pytest.mark.parametrize(
-    "changed", ["helper.py", "inner.py", "other.py", "art/Makefile", "art/ruff.toml", "art/tests/test_a.py"]
+    "changed",
+    ["helper.py", "inner.py", "other.py", "art/Makefile", "art/ruff.toml", "art/tests/test_a.py"],
 )
 def test_a_lock_covers_everything_that_judges(changed: str, tmp_path: Path) -> None:
-    """Modules that a judge or a `python:` check imports, programs inside other words, and what of the artifact judges."""
+    """Modules that a judge or a `python:` check imports, programs inside other words, and what of
+    the artifact judges.
+    """
     desk, words = _locked(tmp_path)
     assert desk.run(*words, "--locked").code == 0
     desk.put(changed, "# changed\n")
     ended = desk.run(*words, "--locked")
-    assert ended.code == 2 and f"{changed}: {'new' if 'ruff' in changed else 'changed'}" in ended.err, ended
+    assert (
+        ended.code == 2 and f"{changed}: {'new' if 'ruff' in changed else 'changed'}" in ended.err
+    ), ended
 
 
 def test_a_lock_of_an_older_version_is_no_silent_pass(tmp_path: Path) -> None:
@@ -274,7 +341,9 @@ def test_a_lock_of_an_older_version_is_no_silent_pass(tmp_path: Path) -> None:
     del lock["files"], lock["artifacts"]
     desk.put("r.yaml.lock", json.dumps(lock))
     ended = desk.run(*words, "--locked")
-    assert ended.code == 2 and "made by an older version: 3 files not covered, lock again" in ended.err, ended
+    assert (
+        ended.code == 2 and "made by an older version: 3 files not covered, lock again" in ended.err
+    ), ended
     assert desk.run("rubric", "lock", "r.yaml", "art", *words[4:]).code == 0
     assert desk.run(*words, "--locked").code == 0
 
@@ -319,7 +388,9 @@ print('x')
 
 @pytest.mark.parametrize("who", ["target", "setup", "warm target", "worker", "judge"])
 def test_no_program_reads_our_environment(who: str, tmp_path: Path) -> None:
-    """A key in honestone's environment is out of reach through /proc: for targets, set-ups, workers and judges."""
+    """A key in honestone's environment is out of reach through /proc: for targets, set-ups, workers
+    and judges.
+    """
     if not Path("/proc/self/environ").exists():
         pytest.skip("no /proc here")
     desk = Desk(Desk.new(tmp_path).root, {"OPENAI_API_KEY": "sk-SECRET"})
@@ -327,13 +398,16 @@ def test_no_program_reads_our_environment(who: str, tmp_path: Path) -> None:
     desk.put("look.py", look)
     desk.put(
         "warm.py",
-        "def answer(prompt):\n    exec(open(" + repr(str(desk.folder / "look.py")) + ").read())\n    return 'x'\n",
+        "def answer(prompt):\n    exec(open("
+        + repr(str(desk.folder / "look.py"))
+        + ").read())\n    return 'x'\n",
     )
     program = f"{PYTHON} {desk.folder / 'look.py'}"
     target = {"target": f"cmd:{program}", "warm target": "python:warm:answer"}.get(who, "cmd:cat")
     setup = f"setup: {program}\n" if who == "setup" else ""
     desk.put(
-        "s.yaml", f"suite: 1\ntarget: {target}\n{setup}cases:\n  - {{id: a, input: x, checks: [{{contains: x}}]}}\n"
+        "s.yaml",
+        f"suite: 1\ntarget: {target}\n{setup}cases:\n  - {{id: a, input: x, checks: [{{contains: x}}]}}\n",
     )
     desk.put("a.md", "x\n")
     desk.put("r.yaml", "rubric: 1\ncriteria: [{id: good, requirement: It is good}]\n")
@@ -344,7 +418,8 @@ def test_no_program_reads_our_environment(who: str, tmp_path: Path) -> None:
         words = ["improve", "a.md", "--rubric", "r.yaml", *judge, "--worker", f"cmd:{program}"]
     else:
         words = ["eval", "s.yaml"]
-    # The shell that starts it has no key: what can be read above honestone is not honestone's to hide.
+    # The shell that starts it has no key: what can be read above honestone is not honestone's to
+    # hide.
     running = desk.start(*words)
     out, err = running.communicate(timeout=120)
     assert desk.has("seen.txt"), (out, err)
@@ -381,8 +456,12 @@ print('reached', *done)
         ("CMD", (), "suite store key workspace home"),
     ],
 )
-def test_a_target_in_a_sandbox(target: str, options: tuple[str, ...], reached: str, tmp_path: Path) -> None:
-    """Where a suite asks for it, its command writes its workspace and a home of its own, and reads no key and no store."""
+def test_a_target_in_a_sandbox(
+    target: str, options: tuple[str, ...], reached: str, tmp_path: Path
+) -> None:
+    """Where a suite asks for it, its command writes its workspace and a home of its own, and reads
+    no key and no store.
+    """
     if Sandbox.choose("auto").name == "none":
         pytest.skip("no sandbox works here")
     desk = Desk.new(tmp_path)

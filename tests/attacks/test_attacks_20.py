@@ -1,4 +1,6 @@
-"""What comes with a checkout, an archive or from another user decides nothing: no store, no settings, no module, no link of it."""
+"""What comes with a checkout, an archive or from another user decides nothing: no store, no
+settings, no module, no link of it.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def forge(store: Path) -> None:
     db.close()
 
 
-def foreign(name: str, bring: Callable[[Desk], None], exit: int, *says: str, command: tuple[str, ...] = EVAL) -> Attack:
+def foreign(
+    name: str, bring: Callable[[Desk], None], exit: int, *says: str, command: tuple[str, ...] = EVAL
+) -> Attack:
     """A store with forged answers that came to the folder in some way."""
 
     def build(desk: Desk) -> Iterable[str]:
@@ -156,7 +160,14 @@ def copied(name: str, exit: int, *says: str) -> Attack:
         archived(desk)
         shutil.move(desk.folder / ".honestone", desk.folder / "theirs")
 
-    return Attack(name=name, hole=20, build=build, command=("store", "copy", "theirs", "mine"), exit=exit, says=says)
+    return Attack(
+        name=name,
+        hole=20,
+        build=build,
+        command=("store", "copy", "theirs", "mine"),
+        exit=exit,
+        says=says,
+    )
 
 
 def unfinished_steps(desk: Desk) -> None:
@@ -174,7 +185,9 @@ def trusted(name: str, *words: str, variable: bool = False) -> Attack:
             desk.extra["HONESTONE_TRUST_STORE"] = str(desk.folder / ".honestone")
         else:
             shown = desk.run("trust", *words)
-            assert shown.code == 0 and "1 run (1 eval)" in shown.out and "1 reply" in shown.out, shown
+            assert shown.code == 0 and "1 run (1 eval)" in shown.out and "1 reply" in shown.out, (
+                shown
+            )
         return judge
 
     return Attack(
@@ -248,11 +261,16 @@ def other_user(name: str, place: str, text: str) -> Attack:
         os.chdir(desk.folder)
         script = f"cd {desk.folder}/w && exec honestone eval a.md --rubric r.yaml --judge '{judge}'"
         done = subprocess.run(["sh", "-c", script], env=desk.env, capture_output=True, text=True)
-        assert done.returncode == 0 and "belong to another user and are not used" in done.stderr, done
+        assert done.returncode == 0 and "belong to another user and are not used" in done.stderr, (
+            done
+        )
         return ()
 
     def after(desk: Desk, ended: Ended) -> bool:
-        return not (desk.folder / ".honestone").exists() and (desk.folder / "w/.honestone/store.db").exists()
+        return (
+            not (desk.folder / ".honestone").exists()
+            and (desk.folder / "w/.honestone/store.db").exists()
+        )
 
     return Attack(name=name, hole=20, build=build, command=("--version",), exit=0, after=after)
 
@@ -260,7 +278,10 @@ def other_user(name: str, place: str, text: str) -> Attack:
 def named_like_an_option(name: str, file: str, words: tuple[str, ...], exit: int) -> Attack:
     def build(desk: Desk) -> None:
         desk.put("a.md", "text\n")
-        desk.put("r.yaml", "rubric: 1\nfloor: 0\ncriteria: [{id: a, requirement: x, check: {contains: zzz}}]\n")
+        desk.put(
+            "r.yaml",
+            "rubric: 1\nfloor: 0\ncriteria: [{id: a, requirement: x, check: {contains: zzz}}]\n",
+        )
         desk.put(file, "text\n")
 
     return Attack(name=name, hole=20, build=build, command=words, exit=exit)
@@ -317,7 +338,9 @@ def test_attack(attack: Attack, tmp_path: Path) -> None:
 
 
 def test_a_store_of_an_older_version_goes_on(tmp_path: Path) -> None:
-    """Made in this place, a day before this version was first used: its answers are used, and one sentence says so."""
+    """Made in this place, a day before this version was first used: its answers are used, and one
+    sentence says so.
+    """
     desk = Desk.new(tmp_path)
     judge = judged(desk)
     without_mark(desk)

@@ -17,8 +17,12 @@ RUBRIC = "rubric: 1\nthreshold: 50\ncriteria: [{id: more, requirement: It has mo
 SAY = "(a / 'README.md').write_text('x more-words\\n')\n"
 
 
-def looped(name: str, link: str, leads_to: str, body: str, outcome: str = "out-of-scope", *extra: str) -> Attack:
-    """A loop on a folder with the link `art/LINK`; nothing in `outside/` may change, and the link stays."""
+def looped(
+    name: str, link: str, leads_to: str, body: str, outcome: str = "out-of-scope", *extra: str
+) -> Attack:
+    """A loop on a folder with the link `art/LINK`; nothing in `outside/` may change, and the link
+    stays.
+    """
 
     def build(desk: Desk) -> Iterable[str]:
         for path in ("art/README.md", "art/sub/inner.md", "outside/x.txt", "outside/deep/y.txt"):
@@ -49,7 +53,13 @@ ATTACKS = [
     looped("honest link inside", "alias.md", "README.md", "", "changed"),
     looped("honest link to a folder inside", "lnk", "sub", "", "changed"),
     looped("honest link that leads nowhere", "lnk", "nowhere", "", "changed"),
-    looped("honest change beside a link out", "lnk", "../outside", "(a / 'new.md').write_text('new')\n", "changed"),
+    looped(
+        "honest change beside a link out",
+        "lnk",
+        "../outside",
+        "(a / 'new.md').write_text('new')\n",
+        "changed",
+    ),
     looped("a folder in place of a link out", "lnk", "../outside", FOLDER),
     looped("a folder in place of an absolute link", "lnk", "{desk}/outside", FOLDER),
     looped(
@@ -64,9 +74,17 @@ ATTACKS = [
         "../outside",
         "(a / 'lnk/new').mkdir(parents=True); (a / 'lnk/new/z.txt').write_text('owned')\n",
     ),
-    looped("a file in place of a link to a file", "x.txt", "../outside/x.txt", "(a / 'x.txt').write_text('owned')\n"),
     looped(
-        "a file in place of a link to nothing", "x.txt", "../outside/none.txt", "(a / 'x.txt').write_text('owned')\n"
+        "a file in place of a link to a file",
+        "x.txt",
+        "../outside/x.txt",
+        "(a / 'x.txt').write_text('owned')\n",
+    ),
+    looped(
+        "a file in place of a link to nothing",
+        "x.txt",
+        "../outside/none.txt",
+        "(a / 'x.txt').write_text('owned')\n",
     ),
     looped(
         "a link further down",
@@ -74,7 +92,12 @@ ATTACKS = [
         "../../outside",
         "(a / 'sub/lnk').mkdir(); (a / 'sub/lnk/x.txt').write_text('owned')\n",
     ),
-    looped("a file in place of a link inside", "alias.md", "README.md", "(a / 'alias.md').write_text('mine')\n"),
+    looped(
+        "a file in place of a link inside",
+        "alias.md",
+        "README.md",
+        "(a / 'alias.md').write_text('mine')\n",
+    ),
     looped(
         "a folder in place of a link to a folder inside",
         "lnk",
@@ -83,9 +106,17 @@ ATTACKS = [
     ),
     looped("a link that goes round", "lnk", "lnk", FOLDER),
     looped(
-        "a link above the artifact", "lnk", "..", "(a / 'lnk').mkdir(); (a / 'lnk/r.yaml').write_text('rubric: 1')\n"
+        "a link above the artifact",
+        "lnk",
+        "..",
+        "(a / 'lnk').mkdir(); (a / 'lnk/r.yaml').write_text('rubric: 1')\n",
     ),
-    looped("a link out that the worker makes", "was", "sub", "(a / 'lnk').symlink_to(desk / 'outside')\n"),
+    looped(
+        "a link out that the worker makes",
+        "was",
+        "sub",
+        "(a / 'lnk').symlink_to(desk / 'outside')\n",
+    ),
     looped(
         "a link made and filled by the worker",
         "was",
@@ -103,7 +134,9 @@ def test_attack(attack: Attack, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["lnk/x.txt", "lnk/deep/y.txt", "lnk/new/z.txt", "x.txt"])
 @pytest.mark.parametrize("removes", [False, True])
 def test_a_link_at_the_moment_of_writing(tmp_path: Path, name: str, removes: bool) -> None:
-    """Whoever puts a link there after the proposal was looked at gets nothing written or removed through it."""
+    """Whoever puts a link there after the proposal was looked at gets nothing written or removed
+    through it.
+    """
     root, outside = tmp_path / "art", tmp_path / "outside"
     (outside / "deep").mkdir(parents=True)
     root.mkdir()
@@ -118,5 +151,9 @@ def test_a_link_at_the_moment_of_writing(tmp_path: Path, name: str, removes: boo
     else:
         with pytest.raises(FileError):
             deliver(root, *((with_it, without) if removes else (without, with_it)))
-    assert sorted(p.relative_to(outside).as_posix() for p in outside.rglob("*")) == ["deep", "deep/y.txt", "x.txt"]
+    assert sorted(p.relative_to(outside).as_posix() for p in outside.rglob("*")) == [
+        "deep",
+        "deep/y.txt",
+        "x.txt",
+    ]
     assert (outside / "x.txt").read_text() == (outside / "deep/y.txt").read_text() == "safe\n"

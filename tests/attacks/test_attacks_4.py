@@ -1,4 +1,6 @@
-"""Code under test does not answer for its tests, nor files of the artifact for the library that a command names."""
+"""Code under test does not answer for its tests, nor files of the artifact for the library that a
+command names.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,19 @@ def rubric(check: str) -> str:
     return f"rubric: 1\ncriteria: [{{id: works, requirement: It works, check: {check}}}]\n"
 
 
-def checked(name: str, code: str, exit: int, test: str = TEST, more: Mapping[str, str] | None = None) -> Attack:
+def checked(
+    name: str, code: str, exit: int, test: str = TEST, more: Mapping[str, str] | None = None
+) -> Attack:
     """A pytest check of `app.py`; `more` are files of the desk by name."""
-    parts = {"art/app.py": dedent(code), "tests/test_app.py": test, "r.yaml": rubric("{pytest: tests/test_app.py}")}
+    parts = {
+        "art/app.py": dedent(code),
+        "tests/test_app.py": test,
+        "r.yaml": rubric("{pytest: tests/test_app.py}"),
+    }
     build = files(parts | dict(more or {}))
-    return Attack(name=name, hole=4, build=build, command=EVAL, exit=exit, expect={"verdict": VERDICTS[exit]})
+    return Attack(
+        name=name, hole=4, build=build, command=EVAL, exit=exit, expect={"verdict": VERDICTS[exit]}
+    )
 
 
 def commanded(name: str, words: str, exit: int, **art: str) -> Attack:
@@ -37,7 +47,9 @@ def commanded(name: str, words: str, exit: int, **art: str) -> Attack:
         for key, text in ({"app": "def (:\n"} | art if "app__tool" not in art else art).items()
     }
     build = files(parts, {"r.yaml": rubric(f"{{command: {words}}}")})
-    return Attack(name=name, hole=4, build=build, command=EVAL, exit=exit, expect={"verdict": VERDICTS[exit]})
+    return Attack(
+        name=name, hole=4, build=build, command=EVAL, exit=exit, expect={"verdict": VERDICTS[exit]}
+    )
 
 
 def in_test(body: str) -> str:
@@ -78,9 +90,13 @@ class Old(unittest.TestCase):
 PYTEST = (
     checked("honest code passes", RIGHT, 0),
     checked("honest tests of every kind", RIGHT, 0, HONEST),
-    checked("honest code that writes to stdout itself", f"import os\nos.write(1, b'noise')\n{RIGHT}", 0),
     checked(
-        "honest code that ends badly after its tests", f"import atexit, os\natexit.register(os._exit, 9)\n{RIGHT}", 0
+        "honest code that writes to stdout itself", f"import os\nos.write(1, b'noise')\n{RIGHT}", 0
+    ),
+    checked(
+        "honest code that ends badly after its tests",
+        f"import atexit, os\natexit.register(os._exit, 9)\n{RIGHT}",
+        0,
     ),
     checked("code that fails its test", WRONG, 1),
     # A result of its own.
@@ -89,20 +105,32 @@ PYTEST = (
     checked("an answer in files with likely names", GUESS + WRONG, 1),
     checked("os._exit on import", "import os\nos._exit(0)\n", 3),
     checked("os._exit in the test", in_test("import os\nos._exit(0)\n"), 3),
-    checked("os._exit when the run ends", f"import atexit, os\natexit.register(os._exit, 0)\n{WRONG}", 1),
+    checked(
+        "os._exit when the run ends", f"import atexit, os\natexit.register(os._exit, 0)\n{WRONG}", 1
+    ),
     checked("SystemExit on import", "raise SystemExit(0)\n", 3),
     checked("SystemExit in the test", in_test("raise SystemExit(0)\n"), 1),
     checked("KeyboardInterrupt in the test", in_test("raise KeyboardInterrupt\n"), 3),
     checked("pytest.exit on import", "import pytest\npytest.exit('done', returncode=0)\n", 3),
-    checked("pytest.exit in the test", in_test("import pytest\npytest.exit('done', returncode=0)\n"), 3),
+    checked(
+        "pytest.exit in the test", in_test("import pytest\npytest.exit('done', returncode=0)\n"), 3
+    ),
     checked("a signal that ends the run", in_test("import os\nos.kill(os.getpid(), 15)\n"), 3),
-    checked("another program in place of the run", in_test("import os\nos.execv('/bin/true', ['true'])\n"), 3),
+    checked(
+        "another program in place of the run",
+        in_test("import os\nos.execv('/bin/true', ['true'])\n"),
+        3,
+    ),
     checked("os.write that writes nothing", f"import os\nos.write = lambda *a: 0\n{WRONG}", 1),
-    checked("json.dumps that says yes", f"import json\njson.dumps = lambda *a, **k: '{{}}'\n{WRONG}", 1),
+    checked(
+        "json.dumps that says yes", f"import json\njson.dumps = lambda *a, **k: '{{}}'\n{WRONG}", 1
+    ),
     # Tests that did not happen.
     checked("pytest.skip", in_test("import pytest\npytest.skip('no')\n"), 1),
     checked("pytest.xfail", in_test("import pytest\npytest.xfail('no')\n"), 1),
-    checked("pytest.importorskip", in_test("import pytest\npytest.importorskip('no_such_module')\n"), 1),
+    checked(
+        "pytest.importorskip", in_test("import pytest\npytest.importorskip('no_such_module')\n"), 1
+    ),
     checked("unittest.SkipTest", in_test("import unittest\nraise unittest.SkipTest('no')\n"), 1),
     checked(
         "one test of two skipped",
@@ -110,16 +138,30 @@ PYTEST = (
         1,
         TWO_TESTS,
     ),
-    checked("a skip of the whole module", "import pytest\npytest.skip('no', allow_module_level=True)\n", 3),
     checked(
-        "a mark put on the module of the tests", f"{MARK}frame.f_globals['pytestmark'] = pytest.mark.skip\n{WRONG}", 1
+        "a skip of the whole module",
+        "import pytest\npytest.skip('no', allow_module_level=True)\n",
+        3,
     ),
-    checked("a failure that is expected", f"{MARK}frame.f_globals['pytestmark'] = pytest.mark.xfail\n{WRONG}", 1),
     checked(
-        "a test that only passes unexpectedly", f"{MARK}frame.f_globals['pytestmark'] = pytest.mark.xfail\n{RIGHT}", 1
+        "a mark put on the module of the tests",
+        f"{MARK}frame.f_globals['pytestmark'] = pytest.mark.skip\n{WRONG}",
+        1,
+    ),
+    checked(
+        "a failure that is expected",
+        f"{MARK}frame.f_globals['pytestmark'] = pytest.mark.xfail\n{WRONG}",
+        1,
+    ),
+    checked(
+        "a test that only passes unexpectedly",
+        f"{MARK}frame.f_globals['pytestmark'] = pytest.mark.xfail\n{RIGHT}",
+        1,
     ),
     checked("no test at all", RIGHT, 3, "import app\n"),
-    checked("tests that hide as no tests", f"{MARK}frame.f_globals['__test__'] = False\n{WRONG}", 3),
+    checked(
+        "tests that hide as no tests", f"{MARK}frame.f_globals['__test__'] = False\n{WRONG}", 3
+    ),
     checked(
         "tests deselected by a setting of theirs",
         RIGHT,
@@ -128,7 +170,11 @@ PYTEST = (
         {"r.yaml": rubric("{pytest: tests}"), "tests/pytest.ini": "[pytest]\naddopts = -k more\n"},
     ),
     # The runner, replaced.
-    checked("Function.runtest", f"import _pytest.python as p\np.Function.runtest = lambda self: None\n{WRONG}", 3),
+    checked(
+        "Function.runtest",
+        f"import _pytest.python as p\np.Function.runtest = lambda self: None\n{WRONG}",
+        3,
+    ),
     checked(
         "the code of Function.runtest",
         f"import _pytest.python as p\np.Function.runtest.__code__ = (lambda self: None).__code__\n{WRONG}",
@@ -147,7 +193,9 @@ PYTEST = (
     ),
     checked(
         "pytest patched when the first test runs",
-        in_test("import _pytest.python as p\np.Function.runtest = lambda self: None\n").replace("return 0", "return 3"),
+        in_test("import _pytest.python as p\np.Function.runtest = lambda self: None\n").replace(
+            "return 0", "return 3"
+        ),
         3,
         TWO_TESTS,
     ),
@@ -178,15 +226,17 @@ PYTEST = (
     ),
     checked(
         "runtest of the next item",
-        in_test(f"{ITEMS}for one in items: one.runtest = lambda: None\n").replace("return 0", "return 3"),
+        in_test(f"{ITEMS}for one in items: one.runtest = lambda: None\n").replace(
+            "return 0", "return 3"
+        ),
         3,
         TWO_TESTS,
     ),
     checked(
         "the code of the next test",
-        in_test(f"{ITEMS}for one in items: one.function.__code__ = (lambda: None).__code__\n").replace(
-            "return 0", "return 3"
-        ),
+        in_test(
+            f"{ITEMS}for one in items: one.function.__code__ = (lambda: None).__code__\n"
+        ).replace("return 0", "return 3"),
         3,
         TWO_TESTS,
     ),
@@ -207,7 +257,11 @@ PYTEST = (
         f"import builtins\nreal = builtins.isinstance\nbuiltins.isinstance = lambda a, b: real(a, b)\n{WRONG}",
         3,
     ),
-    checked("a tracer that jumps over the assertion", "import sys\nsys.settrace(lambda *a: None)\n" + RIGHT, 3),
+    checked(
+        "a tracer that jumps over the assertion",
+        "import sys\nsys.settrace(lambda *a: None)\n" + RIGHT,
+        3,
+    ),
     # Files of the tests.
     checked(
         "a conftest written while tests are collected",
@@ -225,10 +279,18 @@ PYTEST = (
         },
     ),
     checked(
-        "the test itself written anew", f"{BESIDE}(here / 'test_app.py').write_text('def test_add(): pass')\n{WRONG}", 3
+        "the test itself written anew",
+        f"{BESIDE}(here / 'test_app.py').write_text('def test_add(): pass')\n{WRONG}",
+        3,
     ),
     checked("a conftest of the artifact", WRONG, 1, TEST, {"art/conftest.py": GREEN}),
-    checked("a pytest.ini of the artifact", WRONG, 1, TEST, {"art/pytest.ini": "[pytest]\naddopts = --collect-only\n"}),
+    checked(
+        "a pytest.ini of the artifact",
+        WRONG,
+        1,
+        TEST,
+        {"art/pytest.ini": "[pytest]\naddopts = --collect-only\n"},
+    ),
     checked(
         "an entry point of the artifact",
         WRONG,
@@ -240,15 +302,31 @@ PYTEST = (
             "art/evil.py": GREEN,
         },
     ),
-    checked("a pytest module of the artifact", WRONG, 1, TEST, {"art/pytest.py": "def main(*a, **k): return 0\n"}),
-    checked("a sitecustomize of the artifact", WRONG, 1, TEST, {"art/sitecustomize.py": "import os\nos._exit(0)\n"}),
+    checked(
+        "a pytest module of the artifact",
+        WRONG,
+        1,
+        TEST,
+        {"art/pytest.py": "def main(*a, **k): return 0\n"},
+    ),
+    checked(
+        "a sitecustomize of the artifact",
+        WRONG,
+        1,
+        TEST,
+        {"art/sitecustomize.py": "import os\nos._exit(0)\n"},
+    ),
 )
 
 FINE = "print('fine')\n"
 COMMANDS = (
     commanded("python -m of the library passes", "python -m py_compile app.py", 0, app="x = 1\n"),
     commanded(
-        "python -m of the artifact's own package passes", "python -m app.tool", 0, app____init__="", app__tool=FINE
+        "python -m of the artifact's own package passes",
+        "python -m app.tool",
+        0,
+        app____init__="",
+        app__tool=FINE,
     ),
     commanded("python -m of the artifact's own module passes", "python -m app", 0, app=FINE),
     commanded(
@@ -260,13 +338,26 @@ COMMANDS = (
     ),
     commanded("py_compile.py", "python -m py_compile app.py", 1, py_compile=FINE),
     commanded("py_compile.py for python3", "python3 -m py_compile app.py", 1, py_compile=FINE),
-    commanded("py_compile.py for a path to Python", f"{PYTHON} -m py_compile app.py", 1, py_compile=FINE),
-    commanded("py_compile.py and options", "python -B -W ignore -m py_compile app.py", 1, py_compile=FINE),
+    commanded(
+        "py_compile.py for a path to Python", f"{PYTHON} -m py_compile app.py", 1, py_compile=FINE
+    ),
+    commanded(
+        "py_compile.py and options", "python -B -W ignore -m py_compile app.py", 1, py_compile=FINE
+    ),
     commanded("py_compile.py and one word", "python -Bmpy_compile app.py", 1, py_compile=FINE),
-    commanded("py_compile.py through a shell", "[sh, -c, 'python -m py_compile app.py']", 1, py_compile=FINE),
+    commanded(
+        "py_compile.py through a shell",
+        "[sh, -c, 'python -m py_compile app.py']",
+        1,
+        py_compile=FINE,
+    ),
     commanded("py_compile.py through env", "env python -m py_compile app.py", 1, py_compile=FINE),
     commanded(
-        "a package of that name", "python -m py_compile app.py", 1, py_compile____main__=FINE, py_compile____init__=""
+        "a package of that name",
+        "python -m py_compile app.py",
+        1,
+        py_compile____main__=FINE,
+        py_compile____init__="",
     ),
     commanded(
         "what the library module imports",
@@ -276,7 +367,13 @@ COMMANDS = (
         traceback="raise SystemExit(0)\n",
     ),
     commanded("json.py for json.tool", "python -m json.tool app.py", 1, json=FINE),
-    commanded("json/tool.py for json.tool", "python -m json.tool app.py", 1, json____init__="", json__tool=FINE),
+    commanded(
+        "json/tool.py for json.tool",
+        "python -m json.tool app.py",
+        1,
+        json____init__="",
+        json__tool=FINE,
+    ),
     commanded("compileall.py", "python -m compileall -q app.py", 1, compileall=FINE),
     commanded(
         "unittest.py",

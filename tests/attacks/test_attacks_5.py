@@ -54,12 +54,25 @@ def seat(desk: Desk, names: str, rubric: str = ONE) -> list[str]:
 
 
 def panel(
-    name: str, judges: str, more: str, exit: int, rubric: str = ONE, says: tuple[str, ...] = (), **expect: object
+    name: str,
+    judges: str,
+    more: str,
+    exit: int,
+    rubric: str = ONE,
+    says: tuple[str, ...] = (),
+    **expect: object,
 ) -> Attack:
     """An evaluation by these judges, with more words of the command."""
     verdict = {0: "pass", 1: "fail", 3: "inconclusive"}.get(exit)
     known = {} if verdict is None or "--format" in more else {"verdict": verdict}
-    command = ("eval", "a.md", "--rubric", "r.yaml", *([] if "--format" in more else ["--json"]), *more.split())
+    command = (
+        "eval",
+        "a.md",
+        "--rubric",
+        "r.yaml",
+        *([] if "--format" in more else ["--json"]),
+        *more.split(),
+    )
     return Attack(
         name=name,
         hole=5,
@@ -81,16 +94,23 @@ def loop(name: str, judges: str, more: str, exit: int, result: str, holdout: str
         return [*words, "--worker", worker, *(word for one in held for word in ("--holdout", one))]
 
     command = ("improve", "a.md", "--rubric", "r.yaml", "--rounds", "2", "--json", *more.split())
-    return Attack(name=name, hole=5, build=build, command=command, exit=exit, expect={"result": result})
+    return Attack(
+        name=name, hole=5, build=build, command=command, exit=exit, expect={"result": result}
+    )
 
 
 def suite(name: str, judges: str, more: str, exit: int, verdict: str | None = None) -> Attack:
     def build(desk: Desk) -> Iterable[str]:
-        desk.put("s.yaml", "suite: 1\ntarget: cmd:cat\ncases: [{id: a, input: text, rubric: [It is good]}]\n")
+        desk.put(
+            "s.yaml",
+            "suite: 1\ntarget: cmd:cat\ncases: [{id: a, input: text, rubric: [It is good]}]\n",
+        )
         return seat(desk, judges)
 
     command = ("eval", "s.yaml", "--json", *more.split())
-    return Attack(name=name, hole=5, build=build, command=command, exit=exit, expect={"verdict": verdict})
+    return Attack(
+        name=name, hole=5, build=build, command=command, exit=exit, expect={"verdict": verdict}
+    )
 
 
 def twice(judges: str, *words: str) -> Callable[[Desk], None]:
@@ -117,12 +137,25 @@ ATTACKS = (
     panel("no readable answer", "yes garbled", "", 3, interval=HALF),
     panel("an answer without the criterion", "yes empty", "", 3, interval=HALF),
     panel("an answer given twice", "yes twice", "", 3, interval=HALF),
-    panel("the calls are used up", "yes no", "--max-calls 1", 3, interval=HALF, **{"judges.1.state": "DEGRADED"}),
+    panel(
+        "the calls are used up",
+        "yes no",
+        "--max-calls 1",
+        3,
+        interval=HALF,
+        **{"judges.1.state": "DEGRADED"},
+    ),
     panel("no call at all", "yes no", "--max-calls 0", 3, score=None, interval=ALL),
     panel("no minute", "yes no", "--max-minutes 0", 3, score=None),
     panel("min with a crash", "yes dead", "--combine min", 3, score=100.0, interval=ALL),
     panel("majority with a crash", "yes dead", "--combine majority", 3, interval=ALL),
-    panel("median that one vote cannot move", "yes other dead", "--combine median", 0, interval=[100.0, 100.0]),
+    panel(
+        "median that one vote cannot move",
+        "yes other dead",
+        "--combine median",
+        0,
+        interval=[100.0, 100.0],
+    ),
     panel("mean of three with a crash", "yes other dead", "", 3, score=100.0),
     panel("a no that no vote can save", "no dead", "", 1, interval=[0.0, 50.0]),
     panel("a bar below the range", "yes dead", "--threshold 40 --floor 40", 0, interval=HALF),
@@ -130,14 +163,21 @@ ATTACKS = (
     panel("a call per item and one crashes", "yes second", "--ask item", 3, TWO),
     panel("an unfound quote abstains", "yes quotes", "--evidence require", 3, interval=HALF),
     panel("asked one after another", "yes dead", "--gate-only", 3, interval=HALF),
-    panel("a quorum is not met by those spared", "no yes", "--gate-only --quorum all", 1, score=50.0),
+    panel(
+        "a quorum is not met by those spared", "no yes", "--gate-only --quorum all", 1, score=50.0
+    ),
     panel("honest quorum of one", "yes dead", "--quorum 1", 0, low_confidence=True),
     panel("honest quorum of two", "yes other dead", "--quorum 2", 0, low_confidence=False),
     panel("a quorum of all with a crash", "yes dead", "--quorum all", 3),
     panel("a quorum of two of one answer", "yes dead", "--quorum 2", 3),
     panel("a quorum that even a no does not meet", "no dead", "--quorum 2", 3),
     panel(
-        "honest judge that is not installed", "yes gone", "", 0, low_confidence=True, **{"judges.1.state": "SKIPPED"}
+        "honest judge that is not installed",
+        "yes gone",
+        "",
+        0,
+        low_confidence=True,
+        **{"judges.1.state": "SKIPPED"},
     ),
     panel("all means those not installed too", "yes gone", "--quorum all", 3),
     panel("honest all of two", "yes other", "--quorum all", 0, low_confidence=False),
@@ -156,7 +196,9 @@ ATTACKS = (
     panel("the same judge many times", "yes", "--repeat 3", 0, low_confidence=True),
     panel("the same judge twice is one of a quorum", "yes yes", "--quorum 2", 2),
     panel("honest two judges", "yes other", "", 0, low_confidence=False),
-    panel("JUnit names a crash", "yes dead", "--format junit", 3, says=("DEGRADED", "low-confidence")),
+    panel(
+        "JUnit names a crash", "yes dead", "--format junit", 3, says=("DEGRADED", "low-confidence")
+    ),
     panel(
         "JUnit names a judge that is not there",
         "yes gone",
@@ -164,7 +206,13 @@ ATTACKS = (
         0,
         says=("judge gone", "SKIPPED", "low-confidence"),
     ),
-    panel("text says who is missing", "yes dead", "--format text", 3, says=("DEGRADED", "COULD NOT BE JUDGED")),
+    panel(
+        "text says who is missing",
+        "yes dead",
+        "--format text",
+        3,
+        says=("DEGRADED", "COULD NOT BE JUDGED"),
+    ),
     loop("a loop does not pass without a judge", "yes dead", "", 3, "COULD_NOT_JUDGE", "other"),
     loop("a loop over its calls", "yes no", "--max-calls 1", 1, "BUDGET", "other"),
     loop("a held-out judge that crashes", "yes", "", 3, "UNCONFIRMED", "dead"),

@@ -20,15 +20,21 @@ def suite_text(words: dict[str, str], more: str = "") -> str:
     head = "suite: 1\ntarget: cmd:cat\ncases:\n"
     split = {"a": "train", "b": "val", "c": "test"}
     row = "  - {{id: {0}, input: {1}, tags: [tag-{0}], split: {2}{3}, checks: [{{contains: [{1}]}}]}}\n"
-    return head + "".join(row.format(id, word, split.get(id, "train"), more) for id, word in words.items())
+    return head + "".join(
+        row.format(id, word, split.get(id, "train"), more) for id, word in words.items()
+    )
 
 
 def rename(*ids: str) -> Change:
     return lambda cases: [one.update(id="z" + one["id"]) for one in cases if one["id"] in ids]
 
 
-def against(name: str, change: Change, more: str, exit: int, missing: list[str], verdict: str, now: str = "") -> Attack:
-    """A run compared with a saved report in which somebody changed the cases; `now` is another suite, run in the end."""
+def against(
+    name: str, change: Change, more: str, exit: int, missing: list[str], verdict: str, now: str = ""
+) -> Attack:
+    """A run compared with a saved report in which somebody changed the cases; `now` is another
+    suite, run in the end.
+    """
 
     def build(desk: Desk) -> None:
         desk.put("s.yaml", suite_text(WORDS))
@@ -48,14 +54,20 @@ def against(name: str, change: Change, more: str, exit: int, missing: list[str],
     )
 
 
-def part(name: str, words: str, left_out: int, form: str = "text", says: str = "", exit: int = 0) -> Attack:
+def part(
+    name: str, words: str, left_out: int, form: str = "text", says: str = "", exit: int = 0
+) -> Attack:
     """A run of some cases: its report names the rest and never says PASSED."""
 
     def after(desk: Desk, ended: Ended) -> bool:
         shown = desk.run("show", "last", "--format", form).out
         counted = re.search(says or rf"\b{left_out} left out\b", shown)
         document = json.loads(desk.run("show", "last", "--format", "json").out)
-        return bool(counted) and document["left_out"] == left_out and (left_out == 0 or "PASSED" not in shown)
+        return (
+            bool(counted)
+            and document["left_out"] == left_out
+            and (left_out == 0 or "PASSED" not in shown)
+        )
 
     def build(desk: Desk) -> None:
         desk.put("s.yaml", suite_text(WORDS).replace("contains: [two]", "contains: [nothing]"))
@@ -63,7 +75,14 @@ def part(name: str, words: str, left_out: int, form: str = "text", says: str = "
         if "failing" not in name:
             desk.put("s.yaml", suite_text(WORDS))
 
-    return Attack(name=name, hole=6, build=build, command=("eval", "s.yaml", *words.split()), exit=exit, after=after)
+    return Attack(
+        name=name,
+        hole=6,
+        build=build,
+        command=("eval", "s.yaml", *words.split()),
+        exit=exit,
+        after=after,
+    )
 
 
 def after_base(name: str, command: str, exit: int, says: tuple[str, ...] = ()) -> Attack:
@@ -73,7 +92,9 @@ def after_base(name: str, command: str, exit: int, says: tuple[str, ...] = ()) -
         assert desk.run("eval", "s.yaml", "--case", "a", "--output", "part.json").code == 0
         return ()
 
-    return Attack(name=name, hole=6, build=build, command=tuple(command.split()), exit=exit, says=says)
+    return Attack(
+        name=name, hole=6, build=build, command=tuple(command.split()), exit=exit, says=says
+    )
 
 
 ALL_THREE = rename("a", "b", "c")
@@ -81,7 +102,12 @@ ATTACKS = (
     against("honest baseline", lambda cases: None, "", 0, [], "pass"),
     against("every case is renamed", ALL_THREE, "", 3, ["za", "zb", "zc"], "inconclusive"),
     against(
-        "every case is renamed and a gate named", ALL_THREE, "--fail-on delta<0", 3, ["za", "zb", "zc"], "inconclusive"
+        "every case is renamed and a gate named",
+        ALL_THREE,
+        "--fail-on delta<0",
+        3,
+        ["za", "zb", "zc"],
+        "inconclusive",
     ),
     against(
         "every case is renamed and regressions gate",
@@ -142,7 +168,14 @@ ATTACKS = (
     ),
     against("honest new case", lambda cases: cases.pop(), "", 0, [], "pass"),
     against("honest part against a baseline", lambda cases: None, "--case a", 0, [], "pass"),
-    against("a part against a renamed baseline", ALL_THREE, "--case a", 3, ["za", "zb", "zc"], "inconclusive"),
+    against(
+        "a part against a renamed baseline",
+        ALL_THREE,
+        "--case a",
+        3,
+        ["za", "zb", "zc"],
+        "inconclusive",
+    ),
     part("the failed case alone", "--failed", 2),
     part("one case by name", "--case b", 2),
     part("two cases by name", "--case a --case b", 1),
@@ -169,7 +202,9 @@ ATTACKS = (
         ("2 of 3 cases",),
     ),
     after_base("a part compared as a run", "compare base.json part.json", 1, ("b, c",)),
-    after_base("two runs without a common case", "compare part.json base.json --fail-on regression", 0),
+    after_base(
+        "two runs without a common case", "compare part.json base.json --fail-on regression", 0
+    ),
     after_base("nothing errored to run again", "eval s.yaml --errored", 2),
 )
 

@@ -19,7 +19,9 @@ KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY
 
 def table(name: str = "mine", what: str = "judges", **more: str) -> str:
     known = {"provider": "compatible", "base_url": "http://127.0.0.1:9/v1", "model": "m", **more}
-    return f'[{what}."{name}"]\n' + "".join(f'{key} = "{value}"\n' for key, value in known.items() if value)
+    return f'[{what}."{name}"]\n' + "".join(
+        f'{key} = "{value}"\n' for key, value in known.items() if value
+    )
 
 
 def lay_out(desk: Desk, settings: str, place: str = "honestone.toml") -> None:
@@ -50,7 +52,9 @@ def refused(
         setup(desk)
         return more
 
-    return Attack(name=name, hole=7, build=build, command=command, exit=2, says=(says,), after=nothing_ran)
+    return Attack(
+        name=name, hole=7, build=build, command=command, exit=2, says=(says,), after=nothing_ran
+    )
 
 
 def taken(name: str, what: str = "judges", place: str = "honestone.toml") -> Attack:
@@ -58,18 +62,39 @@ def taken(name: str, what: str = "judges", place: str = "honestone.toml") -> Att
     settings = table(name, what, api_key_env="OPENAI_API_KEY")
     if place == "pyproject.toml":
         settings = settings.replace(f"[{what}.", f"[tool.honestone.{what}.")
-    return refused(f"{what} called {name} in {place}", settings, "--judge", name, says="built-in name", place=place)
+    return refused(
+        f"{what} called {name} in {place}",
+        settings,
+        "--judge",
+        name,
+        says="built-in name",
+        place=place,
+    )
 
 
 def asking(name: str, *more: str, says: str = "nothing was sent", **entry: str) -> Attack:
     """A judge named on the command line that asks for a standard key."""
-    return refused(name, table(**{"api_key_env": "OPENAI_API_KEY", **entry}), "--judge", "mine", *more, says=says)
+    return refused(
+        name,
+        table(**{"api_key_env": "OPENAI_API_KEY", **entry}),
+        "--judge",
+        "mine",
+        *more,
+        says=says,
+    )
 
 
 def used(
-    name: str, settings: str, *more: str, env: dict[str, str] | None = None, own: str = "", ran: bool = False
+    name: str,
+    settings: str,
+    *more: str,
+    env: dict[str, str] | None = None,
+    own: str = "",
+    ran: bool = False,
 ) -> Attack:
-    """An honest use: it gets as far as the host (where nothing answers) or the program; exit 3, and not 2."""
+    """An honest use: it gets as far as the host (where nothing answers) or the program; exit 3, and
+    not 2.
+    """
 
     def build(desk: Desk) -> Iterable[str]:
         lay_out(desk, settings)
@@ -88,7 +113,12 @@ def used(
 
 
 def found(
-    name: str, command: tuple[str, ...], settings: str, exit: int, ran: bool, *steps: Callable[[Desk], object]
+    name: str,
+    command: tuple[str, ...],
+    settings: str,
+    exit: int,
+    ran: bool,
+    *steps: Callable[[Desk], object],
 ) -> Attack:
     """What is not named on the command line: `steps` come before the command."""
 
@@ -161,10 +191,18 @@ ATTACKS = (
     asking("another variable of OpenAI", api_key_env="OPENAI_ADMIN_KEY"),
     asking("a host that begins like its own", base_url="https://api.openai.com.evil.test/v1"),
     asking("a host that ends like its own", base_url="https://evil-api.openai.com/v1"),
-    asking("its own host without encryption", base_url="http://api.openai.com/v1", provider="openai"),
-    asking("its own host on another port", base_url="https://api.openai.com:8443/v1", provider="openai"),
+    asking(
+        "its own host without encryption", base_url="http://api.openai.com/v1", provider="openai"
+    ),
+    asking(
+        "its own host on another port", base_url="https://api.openai.com:8443/v1", provider="openai"
+    ),
     asking("its own host as a login", base_url="https://api.openai.com@127.0.0.1:9/v1"),
-    asking("its own host with a dot at the end", base_url="https://api.openai.com./v1", provider="openai"),
+    asking(
+        "its own host with a dot at the end",
+        base_url="https://api.openai.com./v1",
+        provider="openai",
+    ),
     asking("the key of another provider", provider="anthropic", base_url=""),
     asking("another host is allowed", "--allow-host", "127.0.0.2"),
     asking("another port is allowed", "--allow-host", "127.0.0.1:10"),
@@ -187,7 +225,13 @@ ATTACKS = (
         "team",
         says="honestone trust",
     ),
-    refused("a program is given the usual key", TEAM + 'auth = "key"\n', "--judge", "team", says="honestone trust"),
+    refused(
+        "a program is given the usual key",
+        TEAM + 'auth = "key"\n',
+        "--judge",
+        "team",
+        says="honestone trust",
+    ),
     refused(
         "a command is given a standard key",
         '[judges.team]\nprovider = "cli"\ncommand = ["./evil"]\napi_key_env = "OPENAI_API_KEY"\n',
@@ -198,7 +242,16 @@ ATTACKS = (
     refused(
         "a worker asks for a standard key",
         table("hand", "workers", api_key_env="OPENAI_API_KEY"),
-        command=("improve", "a.md", "--rubric", "r.yaml", "--judge", "script:false", "--worker", "hand"),
+        command=(
+            "improve",
+            "a.md",
+            "--rubric",
+            "r.yaml",
+            "--judge",
+            "script:false",
+            "--worker",
+            "hand",
+        ),
     ),
     refused(
         "a held-out judge asks for a standard key",
@@ -223,7 +276,9 @@ ATTACKS = (
     ),
     found("doctor runs no program of the settings", LOOK, TEAM, 0, False),
     found("doctor contacts no host of the settings", LOOK, HOST, 0, False),
-    found("doctor runs no worker of the settings", LOOK, TEAM.replace("judges", "workers"), 0, False),
+    found(
+        "doctor runs no worker of the settings", LOOK, TEAM.replace("judges", "workers"), 0, False
+    ),
     found("finding a panel runs no program of the settings", FIND, TEAM, 3, False),
     found("finding a panel contacts no host of the settings", FIND, HOST, 3, False),
     found("trust ends when the settings change", LOOK, TEAM, 0, False, trust, change_settings),
@@ -241,7 +296,12 @@ ATTACKS = (
     ),
     used("honest key of its own", HOST, "--judge", "mine"),
     used(
-        "honest host by option", table(api_key_env="OPENAI_API_KEY"), "--judge", "mine", "--allow-host", "127.0.0.1:9"
+        "honest host by option",
+        table(api_key_env="OPENAI_API_KEY"),
+        "--judge",
+        "mine",
+        "--allow-host",
+        "127.0.0.1:9",
     ),
     used(
         "honest host by option on every port",
@@ -265,7 +325,13 @@ ATTACKS = (
         "mine",
         own='allow_hosts = ["127.0.0.1:9"]\n',
     ),
-    used("honest judge of the person's settings", table(api_key_env="OPENAI_API_KEY"), "--judge", "mine", own=table()),
+    used(
+        "honest judge of the person's settings",
+        table(api_key_env="OPENAI_API_KEY"),
+        "--judge",
+        "mine",
+        own=table(),
+    ),
     used("honest host that is trusted", table(api_key_env="OPENAI_API_KEY"), "--judge", "mine"),
     used(
         "honest program with a key of its own",

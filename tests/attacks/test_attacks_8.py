@@ -1,4 +1,6 @@
-"""Code that a check runs does not get out: with bubblewrap, with Landlock, and without a sandbox as far as that goes."""
+"""Code that a check runs does not get out: with bubblewrap, with Landlock, and without a sandbox as
+far as that goes.
+"""
 
 from __future__ import annotations
 
@@ -69,12 +71,22 @@ def probing(name: str, body: str, box: str) -> Attack:
         (desk.folder / "link").symlink_to(".env")
         desk.put("honestone.toml", "[limits]\nmax_calls = 99\n")
         desk.put("r.yaml", RUBRIC)
-        known = {"{port}": str(server.getsockname()[1]), "{pid}": str(os.getpid()), "BOX": repr(box)}
+        known = {
+            "{port}": str(server.getsockname()[1]),
+            "{pid}": str(os.getpid()),
+            "BOX": repr(box),
+        }
         text = body
         for word, value in known.items():
             text = text.replace(word, value)
-        tried = "try:\n" + "".join(f"    {line}\n" for line in text.splitlines()) + "except OSError:\n    got = False\n"
-        desk.put("probe.py", HEAD.format(desk=str(desk.folder)) + tried + "sys.exit(7 if got else 0)\n")
+        tried = (
+            "try:\n"
+            + "".join(f"    {line}\n" for line in text.splitlines())
+            + "except OSError:\n    got = False\n"
+        )
+        desk.put(
+            "probe.py", HEAD.format(desk=str(desk.folder)) + tried + "sys.exit(7 if got else 0)\n"
+        )
         return []
 
     return Attack(
@@ -126,12 +138,23 @@ ATTACKS = (
     *(
         probing("honest: the artifact and a file beside the rubric are read", body, box)
         for box in ("bwrap", "landlock", "none")
-        for body in ("got = (P / 'words').read_text() != 'words' or pathlib.Path('a.md').read_text() != 'a.md'",)
+        for body in (
+            "got = (P / 'words').read_text() != 'words' or pathlib.Path('a.md').read_text() != 'a.md'",
+        )
     ),
-    *(probing("keys are read from our environment", ENVIRON, box) for box in ("bwrap", "landlock", "none")),
+    *(
+        probing("keys are read from our environment", ENVIRON, box)
+        for box in ("bwrap", "landlock", "none")
+    ),
     *(outliving(name, words) for name, words in OUTLIVING.items()),
     *(
-        plain(f"no word of a missing sandbox in {format}", "none", 0, "without a sandbox", format=format)
+        plain(
+            f"no word of a missing sandbox in {format}",
+            "none",
+            0,
+            "without a sandbox",
+            format=format,
+        )
         for format in ("text", "markdown", "junit")
     ),
     plain("a sandbox that nobody knows", "docker", 2, "--sandbox"),

@@ -50,12 +50,22 @@ def asked(
         words = f"asked {len(scores)} times: {' '.join(map(str, scores))}" if scores else "asked "
         return (words in text) == (scores is not None)
 
-    expect = {"judges.0.asked": None if scores is None else {"times": len(scores), "scores": scores}}
-    return Attack(name=name, hole=9, build=build, command=EVAL, exit=exit, expect=expect, after=after)
+    expect = {
+        "judges.0.asked": None if scores is None else {"times": len(scores), "scores": scores}
+    }
+    return Attack(
+        name=name, hole=9, build=build, command=EVAL, exit=exit, expect=expect, after=after
+    )
 
 
 def certified(
-    name: str, result: str, exit: int, *, earlier: tuple[str, ...], said: tuple[bool, ...], last: tuple[str, ...]
+    name: str,
+    result: str,
+    exit: int,
+    *,
+    earlier: tuple[str, ...],
+    said: tuple[bool, ...],
+    last: tuple[str, ...],
 ) -> Attack:
     """A loop whose held-out judge was asked before, by the same loop with these options."""
 
@@ -63,14 +73,23 @@ def certified(
         desk.put("a.md", "text\n")
         desk.put("r.yaml", ONE)
         worker = desk.worker("a.write_text('text\\nbetter\\n')\n")
-        words = ["--worker", worker, "--judge", desk.judge("j.py", "better"), "--holdout", coin(desk, *said)]
+        words = [
+            "--worker",
+            worker,
+            "--judge",
+            desk.judge("j.py", "better"),
+            "--holdout",
+            coin(desk, *said),
+        ]
         for option in earlier:
             desk.run("improve", "a.md", "--rubric", "r.yaml", *words, *([option] if option else []))
             desk.put("a.md", "text\n")
         return [*words, *last]
 
     command = ("improve", "a.md", "--rubric", "r.yaml", "--json")
-    return Attack(name=name, hole=9, build=build, command=command, exit=exit, expect={"result": result})
+    return Attack(
+        name=name, hole=9, build=build, command=command, exit=exit, expect={"result": result}
+    )
 
 
 NO, YES = False, True
@@ -80,12 +99,26 @@ ATTACKS = [
     asked("fresh until yes", (NO, NO, NO, YES), [0, 0, 0, 100], "--fresh"),
     asked("fresh once", (NO, YES), [0, 100], "--fresh"),
     asked("fresh, then from the record", (NO, NO, YES, YES), [0, 0, 100]),
-    asked("fresh through the API of another threshold", (NO, YES), [0, 100], "--fresh", "--threshold", "50"),
+    asked(
+        "fresh through the API of another threshold",
+        (NO, YES),
+        [0, 100],
+        "--fresh",
+        "--threshold",
+        "50",
+    ),
     asked("fresh in Markdown first", (NO, NO, YES), [0, 0, 100], "--fresh"),
     asked("fresh with two criteria", (NO, YES), [0, 100], "--fresh", rubric=TWO),
     asked("fresh to no", (YES, NO), [100, 0], "--fresh", exit=1),
     certified("honest loop", "PASSED", 0, earlier=(), said=(YES,), last=()),
-    certified("a held-out no, then fresh", "UNCONFIRMED", 3, earlier=("",), said=(NO, YES), last=("--fresh",)),
+    certified(
+        "a held-out no, then fresh",
+        "UNCONFIRMED",
+        3,
+        earlier=("",),
+        said=(NO, YES),
+        last=("--fresh",),
+    ),
     certified(
         "a held-out no, then fresh twice",
         "UNCONFIRMED",
@@ -94,11 +127,25 @@ ATTACKS = [
         said=(NO, YES, YES),
         last=("--fresh",),
     ),
-    certified("fresh from the beginning", "UNCONFIRMED", 3, earlier=("--fresh",), said=(NO, YES), last=("--fresh",)),
     certified(
-        "a held-out no, then without fresh", "UNCONFIRMED", 3, earlier=("--fresh", "--fresh"), said=(NO, YES), last=()
+        "fresh from the beginning",
+        "UNCONFIRMED",
+        3,
+        earlier=("--fresh",),
+        said=(NO, YES),
+        last=("--fresh",),
     ),
-    certified("a held-out yes stays", "PASSED", 0, earlier=("",), said=(YES, NO), last=("--fresh",)),
+    certified(
+        "a held-out no, then without fresh",
+        "UNCONFIRMED",
+        3,
+        earlier=("--fresh", "--fresh"),
+        said=(NO, YES),
+        last=(),
+    ),
+    certified(
+        "a held-out yes stays", "PASSED", 0, earlier=("",), said=(YES, NO), last=("--fresh",)
+    ),
 ]
 
 

@@ -1,4 +1,6 @@
-"""Any world that the command takes can be run with any policy: limits hold, and nothing is counted twice."""
+"""Any world that the command takes can be run with any policy: limits hold, and nothing is counted
+twice.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,28 @@ WORLDS = st.fixed_dictionaries(
         "trade_off": st.sampled_from([0.5, 2]),
         **dict.fromkeys(
             (
-                *("start_met", "flip", "flip_no", "rho", "tau", "rho_h", "keep_err", "judge_fails", "p_help"),
-                *("p_harm", "p_coll", "p_coll_help", "p_game", "game_leak", "p_cata", "p_fix", "p_break", "dilute"),
+                *(
+                    "start_met",
+                    "flip",
+                    "flip_no",
+                    "rho",
+                    "tau",
+                    "rho_h",
+                    "keep_err",
+                    "judge_fails",
+                    "p_help",
+                ),
+                *(
+                    "p_harm",
+                    "p_coll",
+                    "p_coll_help",
+                    "p_game",
+                    "game_leak",
+                    "p_cata",
+                    "p_fix",
+                    "p_break",
+                    "dilute",
+                ),
             ),
             shares,
         ),
@@ -43,8 +65,15 @@ WORLDS = st.fixed_dictionaries(
 
 
 @settings(max_examples=40, deadline=None)
-@given(WORLDS, st.sampled_from([*POLICIES, ORACLE]), st.integers(0, 10**9), st.sampled_from([1, 4, 13, 30]))
-def test_any_world_can_be_run(parameters: dict[str, object], policy: str, seed: int, calls: int) -> None:
+@given(
+    WORLDS,
+    st.sampled_from([*POLICIES, ORACLE]),
+    st.integers(0, 10**9),
+    st.sampled_from([1, 4, 13, 30]),
+)
+def test_any_world_can_be_run(
+    parameters: dict[str, object], policy: str, seed: int, calls: int
+) -> None:
     world = made_world(parameters, "world.json")
     cell = Cell.of(world, Settings(policy=policy, max_calls=calls))
     outcomes = [cell.run(seed, number) for number in range(2)]

@@ -49,9 +49,17 @@ def test_figures_count_what_happened() -> None:
         outcome(is_good=False, stated=0.7),
         outcome(Result.PLATEAU, judge_calls=30),
     ).figures
-    assert (found.true_pass.value, found.false_pass.value, found.u3.value) == (50, 25, pytest.approx(-25))
-    assert found.false_share.value == pytest.approx(100 / 3) and found.stated.value == pytest.approx(0.8)
-    assert found.final.value == 72.5 and found.final.se == pytest.approx(sqrt((3 * 2.5**2 + 7.5**2) / 3) / 2)
+    assert (found.true_pass.value, found.false_pass.value, found.u3.value) == (
+        50,
+        25,
+        pytest.approx(-25),
+    )
+    assert found.false_share.value == pytest.approx(
+        100 / 3
+    ) and found.stated.value == pytest.approx(0.8)
+    assert found.final.value == 72.5 and found.final.se == pytest.approx(
+        sqrt((3 * 2.5**2 + 7.5**2) / 3) / 2
+    )
     assert (found.judge_calls_max, found.results) == (30, {"PASSED": 3, "PLATEAU": 1})
 
 
@@ -63,22 +71,40 @@ def test_what_is_not_defined_is_null() -> None:
 
 def test_the_panels_word_counts_where_no_judge_was_held_out() -> None:
     """Else UNCONFIRMED is what it says."""
-    runs = (outcome(Result.UNCONFIRMED), outcome(Result.UNCONFIRMED, is_good=False), outcome(Result.PLATEAU))
+    runs = (
+        outcome(Result.UNCONFIRMED),
+        outcome(Result.UNCONFIRMED, is_good=False),
+        outcome(Result.PLATEAU),
+    )
     alone = cell(*runs, world=World(holdout=0), label=PANEL)
-    assert [one.value for one in (alone.true_pass, alone.false_pass)] == [pytest.approx(100 / 3)] * 2
+    assert [one.value for one in (alone.true_pass, alone.false_pass)] == [
+        pytest.approx(100 / 3)
+    ] * 2
     assert alone.false_share.value == pytest.approx(50)
     assert alone.u3.value == pytest.approx(100 / 3 - 100)
     assert cell(*runs).figures.panel_true_pass.value == 0
 
 
-@given(st.lists(st.tuples(st.sampled_from([Result.PASSED, Result.PLATEAU]), st.booleans()), min_size=2, max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([Result.PASSED, Result.PLATEAU]), st.booleans()),
+        min_size=2,
+        max_size=60,
+    )
+)
 def test_u3_is_the_same_by_either_way(runs: list[tuple[Result, bool]]) -> None:
-    """From utilities of runs, and from shares: value and error. So the panel's word is compared by the same number."""
+    """From utilities of runs, and from shares: value and error. So the panel's word is compared by
+    the same number.
+    """
     usual = cell(*(outcome(result, is_good=good) for result, good in runs))
     words = {Result.PASSED: Result.UNCONFIRMED}
-    alone = cell(*(outcome(words.get(r, r), is_good=g) for r, g in runs), world=World(holdout=0), label=PANEL)
+    alone = cell(
+        *(outcome(words.get(r, r), is_good=g) for r, g in runs), world=World(holdout=0), label=PANEL
+    )
     mine, theirs = usual.figures.u3, alone.u3
-    assert theirs.value == pytest.approx(mine.value) and theirs.se == pytest.approx(mine.se, abs=1e-9)
+    assert theirs.value == pytest.approx(mine.value) and theirs.se == pytest.approx(
+        mine.se, abs=1e-9
+    )
 
 
 def test_every_cell_has_its_own_name() -> None:
@@ -95,16 +121,18 @@ def test_only_the_tables_of_a_page_are_written() -> None:
     }
     page = "before\n<!-- measured: means -->\nold\n<!-- end -->\nafter <!-- end -->\n"
     new = tables.written(page, measured)
-    assert new.startswith("before\n<!-- measured: means -->\n\n| policy | mean U3 |") and new.endswith(
-        "after <!-- end -->\n"
-    )
+    assert new.startswith(
+        "before\n<!-- measured: means -->\n\n| policy | mean U3 |"
+    ) and new.endswith("after <!-- end -->\n")
     assert "| keep-best | -100.0 ±100.0 | -100.0 ±200.0 |" in new and "old" not in new
     assert tables.written(new, measured) == new
 
 
 @pytest.mark.parametrize("page", tables.PAGES)
 def test_pages_show_what_is_on_record(page: str) -> None:
-    """A figure in the docs is one that was measured: `make bench-improve`, or `leaderboard.py --write`."""
+    """A figure in the docs is one that was measured: `make bench-improve`, or `leaderboard.py
+    --write`.
+    """
     text = (REPO / page).read_text(encoding="utf-8")
     assert tables.written(text, leaderboard.on_record()) == text
 
@@ -129,8 +157,14 @@ def _plain(done: Any) -> dict[str, Any]:
 
 
 def test_settings_are_each_policys_own_unless_given() -> None:
-    assert (Settings(policy="plain").limits.rounds, Settings(policy="plain").limits.patience) == (5, 3)
-    assert (Settings(policy="belief").limits.rounds, Settings(policy="belief").limits.patience) == (16, 16)
+    assert (Settings(policy="plain").limits.rounds, Settings(policy="plain").limits.patience) == (
+        5,
+        3,
+    )
+    assert (Settings(policy="belief").limits.rounds, Settings(policy="belief").limits.patience) == (
+        16,
+        16,
+    )
     given_ = Settings(policy="belief", rounds=3, patience=2, max_calls=9).limits
     assert (given_.rounds, given_.patience, given_.calls) == (3, 2, 9)
 
@@ -153,7 +187,10 @@ def test_a_goal_is_missed_beyond_its_error(figure: Figure, is_most: bool, expect
 def test_goals_name_the_cells_that_there_are() -> None:
     """Each belongs to a world of the leaderboard; what was not measured has no row."""
     names = {(job.label, job.world.name) for job in jobs(POLICIES)}
-    record = {key: cell(outcome(stated=0.9), outcome(is_good=False, stated=0.8), label=key[0]) for key in names}
+    record = {
+        key: cell(outcome(stated=0.9), outcome(is_good=False, stated=0.8), label=key[0])
+        for key in names
+    }
     whole = list(goals(record))
     assert len(whole) == 4 * 8 + 4 + 8 + 3
     stated = next(goal for goal in whole if goal.what == "checklist: stated above what is so")
@@ -166,6 +203,9 @@ def test_tables_of_a_part_of_the_cells(name: str) -> None:
     """A measurement may be cut short: what is not there has no row, and no cell stands for it."""
     every = list(jobs(POLICIES))
     for count in (0, 1, 7, len(every)):
-        record = {job.key: cell(outcome(stated=0.9), label=job.label, world=job.world) for job in every[:count]}
+        record = {
+            job.key: cell(outcome(stated=0.9), label=job.label, world=job.world)
+            for job in every[:count]
+        }
         lines = tables.TABLES[name](record).splitlines()
         assert lines[1].startswith("| --- |") and len({line.count("|") for line in lines}) == 1

@@ -12,12 +12,22 @@ import pytest
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "improve"
 FIGURES = (
-    *("true_pass", "false_pass", "false_share", "u3", "panel_true_pass", "panel_false_pass", "final"),
+    *(
+        "true_pass",
+        "false_pass",
+        "false_share",
+        "u3",
+        "panel_true_pass",
+        "panel_false_pass",
+        "final",
+    ),
     *("regressed", "judge_calls", "holdout_calls", "worker_calls", "stated"),
 )
 
 
-def bench(folder: Path, world: Any, *more: str, policy: str = "keep-best") -> subprocess.CompletedProcess[str]:
+def bench(
+    folder: Path, world: Any, *more: str, policy: str = "keep-best"
+) -> subprocess.CompletedProcess[str]:
     file = folder / "world.json"
     file.write_text(world if isinstance(world, str) else json.dumps(world))
     command = [sys.executable, str(BENCH), "--world", str(file), "--policy", policy, *more]
@@ -33,20 +43,32 @@ def figures(folder: Path, world: Any, *more: str, policy: str = "keep-best") -> 
 
 def test_one_document_says_everything_about_a_cell(tmp_path: Path) -> None:
     """All keys are there, the world with its defaults, and each figure has an error."""
-    found = figures(tmp_path, {"name": "mine", "mode": "checklist", "flip": 0.2}, "--runs", "12", "--seed", "3")
+    found = figures(
+        tmp_path, {"name": "mine", "mode": "checklist", "flip": 0.2}, "--runs", "12", "--seed", "3"
+    )
     assert found["schema"] == "honestone.improve-bench/1"
     assert (found["policy"], found["runs"], found["seed"]) == ("keep-best", 12, 3)
-    assert found["world"]["name"] == "mine" and found["world"]["flip"] == 0.2 and found["world"]["gain"] == 18
+    assert (
+        found["world"]["name"] == "mine"
+        and found["world"]["flip"] == 0.2
+        and found["world"]["gain"] == 18
+    )
     assert sum(found["results"].values()) == 12
     assert all(found[name].keys() == {"value", "se"} for name in FIGURES)
     assert found["stated"] == {"value": None, "se": None}
-    assert found["judge_calls_max"] <= 30 and found["rounds_max"] <= 5 and found["worker_calls_max"] <= 5
+    assert (
+        found["judge_calls_max"] <= 30
+        and found["rounds_max"] <= 5
+        and found["worker_calls_max"] <= 5
+    )
     assert found["seconds"] > 0
 
 
 def test_the_seed_decides(tmp_path: Path) -> None:
     """Equal seeds give equal figures but for the time; other seeds give others."""
-    first, again, other = (figures(tmp_path, {}, "--runs", "15", "--seed", seed) for seed in ("7", "7", "8"))
+    first, again, other = (
+        figures(tmp_path, {}, "--runs", "15", "--seed", seed) for seed in ("7", "7", "8")
+    )
     for one in (first, again, other):
         del one["seconds"]
     assert first == again
@@ -60,7 +82,9 @@ def test_one_run_has_no_error(tmp_path: Path) -> None:
 
 def test_limits_hold(tmp_path: Path) -> None:
     """Rounds and judge calls never exceed what is given."""
-    found = figures(tmp_path, {}, "--runs", "15", "--rounds", "9", "--patience", "9", "--max-calls", "14")
+    found = figures(
+        tmp_path, {}, "--runs", "15", "--rounds", "9", "--patience", "9", "--max-calls", "14"
+    )
     assert found["judge_calls_max"] == 14 and found["rounds_max"] <= 9
     assert found["results"].keys() <= {"PASSED", "UNCONFIRMED", "BUDGET", "PLATEAU"}
 
@@ -68,7 +92,9 @@ def test_limits_hold(tmp_path: Path) -> None:
 def test_people_get_a_line_per_figure(tmp_path: Path) -> None:
     done = bench(tmp_path, {"name": "mine"}, "--runs", "3", policy="plain")
     assert done.returncode == 0
-    assert done.stdout.startswith("plain in mine: 3 runs, seed 1\n") and "judge_calls" in done.stdout
+    assert (
+        done.stdout.startswith("plain in mine: 3 runs, seed 1\n") and "judge_calls" in done.stdout
+    )
 
 
 WRONG = [
@@ -100,31 +126,51 @@ def test_wrong_use_is_named(
 
 
 def test_a_missing_world_is_named(tmp_path: Path) -> None:
-    command = [sys.executable, str(BENCH), "--world", str(tmp_path / "none.json"), "--policy", "plain"]
+    command = [
+        sys.executable,
+        str(BENCH),
+        "--world",
+        str(tmp_path / "none.json"),
+        "--policy",
+        "plain",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "none.json" in done.stderr
 
 
 @pytest.mark.parametrize("world", [{"mode": "score"}, {"mode": "checklist"}])
 @pytest.mark.parametrize("policy", ["plain", "keep-best"])
-def test_without_a_held_out_judge_nothing_is_passed(tmp_path: Path, world: dict[str, Any], policy: str) -> None:
+def test_without_a_held_out_judge_nothing_is_passed(
+    tmp_path: Path, world: dict[str, Any], policy: str
+) -> None:
     """The panel's word alone is UNCONFIRMED, and counted as such."""
     found = figures(tmp_path, {**world, "holdout": 0}, "--runs", "30", policy=policy)
-    assert "PASSED" not in found["results"] and found["true_pass"]["value"] == found["false_pass"]["value"] == 0
+    assert (
+        "PASSED" not in found["results"]
+        and found["true_pass"]["value"] == found["false_pass"]["value"] == 0
+    )
     said = found["panel_true_pass"]["value"] + found["panel_false_pass"]["value"]
     assert said == pytest.approx(100 * found["results"]["UNCONFIRMED"] / 30)
 
 
 @pytest.mark.parametrize("world", [{"mode": "score", "sd": 0}, {"mode": "checklist", "flip": 0}])
-def test_judges_without_errors_pass_nothing_that_is_not_so(tmp_path: Path, world: dict[str, Any]) -> None:
+def test_judges_without_errors_pass_nothing_that_is_not_so(
+    tmp_path: Path, world: dict[str, Any]
+) -> None:
     found = figures(tmp_path, {**world, "p_game": 0}, "--runs", "40", "--rounds", "8")
     assert found["false_pass"]["value"] == 0 and found["true_pass"]["value"] > 20
 
 
 def test_the_oracle_passes_nothing_that_is_not_so(tmp_path: Path) -> None:
     """However bad the judges of the world are: it asks one that makes no errors."""
-    found = figures(tmp_path, {"sd": 15, "rho": 0.5, "judge_fails": 0.2}, "--runs", "40", policy="oracle")
-    assert found["false_pass"]["value"] == 0 and found["true_pass"]["value"] > 50 and found["rounds_max"] <= 8
+    found = figures(
+        tmp_path, {"sd": 15, "rho": 0.5, "judge_fails": 0.2}, "--runs", "40", policy="oracle"
+    )
+    assert (
+        found["false_pass"]["value"] == 0
+        and found["true_pass"]["value"] > 50
+        and found["rounds_max"] <= 8
+    )
 
 
 def test_judges_that_fail_cost_calls_and_give_no_marks(tmp_path: Path) -> None:

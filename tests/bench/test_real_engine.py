@@ -1,4 +1,6 @@
-"""The benchmark's driver does what the engine does: the same worlds, with files, a panel, a meter and the SQLite store."""
+"""The benchmark's driver does what the engine does: the same worlds, with files, a panel, a meter
+and the SQLite store.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ from honestone.ports import Brief, CallFailed
 from honestone.system.files import load_artifact
 from honestone.testing import ScriptedJudge, ScriptedWorker
 
-FILLER = "".join(f"Line {number} of a text that is here so that an edit is small.\n" for number in range(20))
+FILLER = "".join(
+    f"Line {number} of a text that is here so that an edit is small.\n" for number in range(20)
+)
 
 
 def text_of(version: int) -> str:
@@ -88,7 +92,9 @@ class Engine:
         every = self.cell.world.panel + self.cell.world.holdout
         version = version_in(question.artifact.version.text)
         look = question.draw // every
-        if judge in self.cell.world.heldout_judges:  # Its question stays the same: only a call that failed is repeated.
+        if (
+            judge in self.cell.world.heldout_judges
+        ):  # Its question stays the same: only a call that failed is repeated.
             look = self.looks[judge, version]
             self.looks[judge, version] += 1
         ballot = self.simulation.ballot(judge, version, look)
@@ -107,7 +113,9 @@ class Engine:
         original = load_artifact(self.file).version
         self.store.keep_blobs(version_blobs(original))
         started = self.cell.started(original.digest)
-        run = self.store.start_run(kind="improve", subject="", identity="", contract="", first=started)
+        run = self.store.start_run(
+            kind="improve", subject="", identity="", contract="", first=started
+        )
         meter = Meter(calls=self.cell.settings.max_calls, minutes=60, usd=None, clock=lambda: 0.0)
         seats = {}
         for name in (*self.cell.world.panel_judges, *self.cell.world.heldout_judges):
@@ -144,7 +152,16 @@ def story(log: Iterable[Event], names: dict[str, int]) -> list[tuple[object, ...
             case EditProposed(version=version, base=base):
                 assert version is not None
                 names.setdefault(version, len(names))
-                told.append(("edit", event.round, event.focus, event.items, base and names[base], names[version]))
+                told.append(
+                    (
+                        "edit",
+                        event.round,
+                        event.focus,
+                        event.items,
+                        base and names[base],
+                        names[version],
+                    )
+                )
             case VersionAccepted(version=version, reason=reason):
                 told.append(("kept", names[version], reason))
             case VersionRejected(reason=reason):
@@ -166,8 +183,12 @@ WORLDS = {
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
-def test_the_engine_decides_as_the_benchmark_does(tmp_path: Path, world: World, policy: str) -> None:
-    """Event by event: the same questions, answers, edits, decisions and end; and the same version is delivered."""
+def test_the_engine_decides_as_the_benchmark_does(
+    tmp_path: Path, world: World, policy: str
+) -> None:
+    """Event by event: the same questions, answers, edits, decisions and end; and the same version
+    is delivered.
+    """
     cell = Cell.of(world, Settings(policy=policy, max_calls=24))
     for number in range(3):
         drive = cell.drive(seed=5, number=number)
@@ -187,5 +208,7 @@ def test_a_limit_ends_both_at_the_same_call(tmp_path: Path) -> None:
     cell = Cell.of(World(), Settings(policy="keep-best", max_calls=7))
     drive, engine = cell.drive(seed=1, number=1), Engine(cell, 1, 1, tmp_path)
     log = engine.run()
-    assert story(log, {engine.runner.state.original: 0}) == story(drive.log, {drive.state.original: 0})
+    assert story(log, {engine.runner.state.original: 0}) == story(
+        drive.log, {drive.state.original: 0}
+    )
     assert drive.outcome().judge_calls == 7 and drive.state.limit == "--max-calls 7 are used up"

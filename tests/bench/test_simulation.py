@@ -1,4 +1,6 @@
-"""The simulated judges and worker are what their world says: shares, correlations and gains, on fixed seeds."""
+"""The simulated judges and worker are what their world says: shares, correlations and gains, on
+fixed seeds.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ def readings(one: Simulation, judge: str, version: int = 0, look: int = 0) -> li
 
 def errors(one: Simulation, judge: str, version: int = 0, look: int = 0) -> list[float]:
     true = one.versions[version].true
-    return [reading - is_so for reading, is_so in zip(readings(one, judge, version, look), true, strict=True)]
+    return [
+        reading - is_so
+        for reading, is_so in zip(readings(one, judge, version, look), true, strict=True)
+    ]
 
 
 # -- judges
@@ -37,14 +42,24 @@ def errors(one: Simulation, judge: str, version: int = 0, look: int = 0) -> list
 
 def test_an_error_has_the_spread_of_its_world_and_no_bias() -> None:
     """Far from both ends of the scale, where nothing is cut."""
-    found = [e for one in simulations(start_mu=50, start_sd=3, sd=8) for e in errors(one, "panel-2")]
+    found = [
+        e for one in simulations(start_mu=50, start_sd=3, sd=8) for e in errors(one, "panel-2")
+    ]
     assert fmean(found) == pytest.approx(0, abs=0.5) and stdev(found) == pytest.approx(8, rel=0.05)
 
 
-@pytest.mark.parametrize(("rho", "tau", "rho_h"), [(0, 0.5, None), (0.5, 0.5, None), (0.5, 0.2, 0.4), (0.8, 1, 0)])
-def test_errors_are_shared_as_much_as_the_world_says(rho: float, tau: float, rho_h: float | None) -> None:
-    """Two judges of the panel correlate by rho, two looks of one by rho + tau (1 - rho), the families by rho_h."""
-    pairs: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in ("panel", "looks", "families")}
+@pytest.mark.parametrize(
+    ("rho", "tau", "rho_h"), [(0, 0.5, None), (0.5, 0.5, None), (0.5, 0.2, 0.4), (0.8, 1, 0)]
+)
+def test_errors_are_shared_as_much_as_the_world_says(
+    rho: float, tau: float, rho_h: float | None
+) -> None:
+    """Two judges of the panel correlate by rho, two looks of one by rho + tau (1 - rho), the
+    families by rho_h.
+    """
+    pairs: dict[str, tuple[list[float], list[float]]] = {
+        name: ([], []) for name in ("panel", "looks", "families")
+    }
     world = {"start_mu": 50, "start_sd": 3, "sd": 8, "rho": rho, "tau": tau, "rho_h": rho_h}
     for one in simulations(**world):
         first = errors(one, "panel-1")
@@ -55,8 +70,14 @@ def test_errors_are_shared_as_much_as_the_world_says(rho: float, tau: float, rho
         ):
             pairs[name][0].extend(first)
             pairs[name][1].extend(other)
-    expected = {"panel": rho, "looks": rho + tau * (1 - rho), "families": rho / 2 if rho_h is None else rho_h}
-    assert {name: correlation(*pair) for name, pair in pairs.items()} == pytest.approx(expected, abs=0.06)
+    expected = {
+        "panel": rho,
+        "looks": rho + tau * (1 - rho),
+        "families": rho / 2 if rho_h is None else rho_h,
+    }
+    assert {name: correlation(*pair) for name, pair in pairs.items()} == pytest.approx(
+        expected, abs=0.06
+    )
 
 
 @pytest.mark.parametrize(("flip", "flip_no"), [(0.1, None), (0.2, 0.05), (0, 1), (1, 0)])
@@ -70,7 +91,9 @@ def test_items_are_misread_as_often_as_the_world_says(flip: float, flip_no: floa
 
 
 def test_a_shared_error_makes_judges_misread_the_same_items() -> None:
-    """Both misread an item as often as two normal values of that correlation are both below the bar."""
+    """Both misread an item as often as two normal values of that correlation are both below the
+    bar.
+    """
     both = [
         bool(a) and bool(b)
         for one in simulations(mode="checklist", rho=0.5)
@@ -91,19 +114,31 @@ def test_the_same_look_says_the_same_and_another_does_not() -> None:
 def test_what_was_asked_before_does_not_matter() -> None:
     """The second run asks in another order, and of an edit that was made meanwhile."""
     (one,), (other,) = simulations(1), simulations(1)
-    first = readings(one, "panel-1"), readings(one, "panel-2"), one.scores(one.edit(0, ["criterion-1"], []))
+    first = (
+        readings(one, "panel-1"),
+        readings(one, "panel-2"),
+        one.scores(one.edit(0, ["criterion-1"], [])),
+    )
     third = other.scores(other.edit(0, ["criterion-1"], []))
     assert (readings(other, "panel-1"), readings(other, "panel-2"), third) == first
 
 
 def test_a_lenient_world_adds_points_for_every_judge() -> None:
     for judge in ("panel-1", "held-out-1"):
-        found = [e for one in simulations(start_mu=50, start_sd=3, sd=4, lenient=5) for e in errors(one, judge)]
+        found = [
+            e
+            for one in simulations(start_mu=50, start_sd=3, sd=4, lenient=5)
+            for e in errors(one, judge)
+        ]
         assert fmean(found) == pytest.approx(5, abs=0.3)
 
 
 def test_judges_fail_as_often_as_the_world_says() -> None:
-    ballots = [one.ballot("panel-1", 0, look) for one in simulations(200, judge_fails=0.2) for look in range(5)]
+    ballots = [
+        one.ballot("panel-1", 0, look)
+        for one in simulations(200, judge_fails=0.2)
+        for look in range(5)
+    ]
     failed = [ballot for ballot in ballots if not ballot.marks]
     assert len(failed) / len(ballots) == pytest.approx(0.2, abs=0.04)
     assert {ballot.state for ballot in failed} == {JudgeState.DEGRADED}
@@ -149,17 +184,25 @@ def test_harm_and_collateral_damage() -> None:
     harm = [gain for gain in gains(0, **{**CALM, "p_help": 0, "p_harm": 0.3}) if gain]
     assert len(harm) / MANY == pytest.approx(0.3, abs=0.06) and -10.1 < min(harm) < max(harm) < -1.9
     other = [gain for gain in gains(2, **{**CALM, "p_coll": 0.25}) if gain]
-    assert len(other) / MANY == pytest.approx(0.25, abs=0.06) and -12.1 < min(other) < max(other) < -2.9
+    assert (
+        len(other) / MANY == pytest.approx(0.25, abs=0.06)
+        and -12.1 < min(other) < max(other) < -2.9
+    )
 
 
 def test_an_accident_damages_everything() -> None:
     for one in simulations(50, **{**CALM, "p_cata": 1}):
         after = one.edit(0, ["criterion-2"], [])
-        assert all(-30.1 < now - was < -7.9 for was, now in zip(one.scores(0), one.scores(after), strict=True))
+        assert all(
+            -30.1 < now - was < -7.9
+            for was, now in zip(one.scores(0), one.scores(after), strict=True)
+        )
 
 
 def test_a_cosmetic_edit_pleases_the_panel_and_held_out_judges_less() -> None:
-    """It looks 8 to 20 points better to the panel, to the others game_leak of that; the truth gains nothing."""
+    """It looks 8 to 20 points better to the panel, to the others game_leak of that; the truth gains
+    nothing.
+    """
     seen: dict[str, list[float]] = {"panel-1": [], "held-out-1": []}
     for one in simulations(start_mu=50, start_sd=0, sd=0, **{**CALM, "p_game": 1}):
         after = one.edit(0, ["criterion-1"], [])
@@ -187,12 +230,17 @@ def changed(before: list[float], after: list[float], *, was: float, at: range) -
 
 
 def test_items_are_fixed_when_they_are_listed_and_break_anywhere() -> None:
-    """Listed unmet items of the focus with p_fix, others of the focus seldom, none elsewhere; met ones break everywhere."""
+    """Listed unmet items of the focus with p_fix, others of the focus seldom, none elsewhere; met
+    ones break everywhere.
+    """
     fixed: dict[str, list[bool]] = {"listed": [], "not listed": [], "elsewhere": []}
     broken: list[bool] = []
     for one in simulations(mode="checklist", **{**CALM, "p_break": 0.05}):
         listed = [key for key in one.keys if key[1] in ("item-1", "item-2", "item-3")]
-        before, after = one.versions[0].true, one.versions[one.edit(0, ["criterion-1"], listed)].true
+        before, after = (
+            one.versions[0].true,
+            one.versions[one.edit(0, ["criterion-1"], listed)].true,
+        )
         fixed["listed"] += changed(before, after, was=0, at=range(3))
         fixed["not listed"] += changed(before, after, was=0, at=range(3, 6))
         fixed["elsewhere"] += changed(before, after, was=0, at=range(6, 30))
@@ -204,9 +252,13 @@ def test_items_are_fixed_when_they_are_listed_and_break_anywhere() -> None:
 
 
 def test_an_item_that_only_looks_met() -> None:
-    """To the panel always; to a held-out judge in the share game_leak of looks. The truth stays unmet."""
+    """To the panel always; to a held-out judge in the share game_leak of looks. The truth stays
+    unmet.
+    """
     seen: dict[str, list[float]] = {"panel-1": [], "held-out-1": []}
-    for one in simulations(200, mode="checklist", flip=0, game_leak=0.4, **{**CALM, "p_fix": 0, "p_game": 1}):
+    for one in simulations(
+        200, mode="checklist", flip=0, game_leak=0.4, **{**CALM, "p_fix": 0, "p_game": 1}
+    ):
         after = one.edit(0, ["criterion-1"], one.keys)
         unmet = [place for place in range(6) if not one.versions[0].true[place]]
         assert not any(one.versions[after].true[place] for place in unmet)
@@ -219,7 +271,10 @@ def test_an_item_that_only_looks_met() -> None:
 def test_an_accident_breaks_a_third_of_a_checklist_and_fixes_nothing() -> None:
     broken: list[bool] = []
     for one in simulations(200, mode="checklist", **{**CALM, "p_cata": 1, "p_fix": 1}):
-        before, after = one.versions[0].true, one.versions[one.edit(0, ["criterion-1"], one.keys)].true
+        before, after = (
+            one.versions[0].true,
+            one.versions[one.edit(0, ["criterion-1"], one.keys)].true,
+        )
         broken += changed(before, after, was=1, at=range(30))
         assert not any(changed(before, after, was=0, at=range(30)))
     assert fmean(broken) == pytest.approx(0.35, abs=0.03)
@@ -247,7 +302,9 @@ def test_what_one_criterion_gains_the_other_pays() -> None:
         for one in simulations(100, start_mu=40, start_sd=0, trade_off=0.5, **CALM):
             after = one.edit(0, [f"criterion-{focus + 1}"], [])
             moved = [now - was for was, now in zip(one.scores(0), one.scores(after), strict=True)]
-            assert moved[other] == pytest.approx(-0.5 * moved[focus], abs=0.11) and not any(moved[2:])
+            assert moved[other] == pytest.approx(-0.5 * moved[focus], abs=0.11) and not any(
+                moved[2:]
+            )
     for one in simulations(50, trade_off=0.5, **CALM):
         after = one.edit(0, ["criterion-3"], [])
         assert one.scores(after)[:2] == one.scores(0)[:2]
@@ -256,7 +313,10 @@ def test_what_one_criterion_gains_the_other_pays() -> None:
 def test_items_that_are_fixed_break_others_across_the_trade() -> None:
     fixed = broken = 0
     for one in simulations(mode="checklist", trade_off=0.5, **CALM):
-        before, after = one.versions[0].true, one.versions[one.edit(0, ["criterion-2"], one.keys)].true
+        before, after = (
+            one.versions[0].true,
+            one.versions[one.edit(0, ["criterion-2"], one.keys)].true,
+        )
         fixed += sum(changed(before, after, was=0, at=range(6, 12)))
         broken += sum(changed(before, after, was=1, at=range(6)))
         assert before[12:] == after[12:]

@@ -11,7 +11,11 @@ import pytest
 from ruamel.yaml import YAML
 
 REPO = Path(__file__).resolve().parents[2]
-FORMS = [path for path in sorted((REPO / ".github/ISSUE_TEMPLATE").glob("*.yml")) if path.name != "config.yml"]
+FORMS = [
+    path
+    for path in sorted((REPO / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    if path.name != "config.yml"
+]
 
 
 def load(path: Path) -> Any:
@@ -57,6 +61,8 @@ def test_the_supported_pythons_are_those_of_the_package() -> None:
 
 def test_every_make_command_of_the_pull_request_form_exists() -> None:
     """What a contributor is asked to run can be run."""
-    asked = re.findall(r"`make ([a-z-]+)`", (REPO / ".github/PULL_REQUEST_TEMPLATE.md").read_text(encoding="utf-8"))
+    asked = re.findall(
+        r"`make ([a-z-]+)`", (REPO / ".github/PULL_REQUEST_TEMPLATE.md").read_text(encoding="utf-8")
+    )
     rules = re.findall(r"^([a-z-]+):", (REPO / "Makefile").read_text(encoding="utf-8"), re.M)
     assert asked and set(asked) <= set(rules)

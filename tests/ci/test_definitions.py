@@ -65,14 +65,18 @@ def test_the_action_exits_as_honestone_does(place: Path, args: str, code: int) -
 
 
 def test_nothing_in_the_arguments_is_a_command(place: Path) -> None:
-    ended = run_step(steps()["Run honestone"], place, ARGS="eval $(touch gone) `touch gone` ; touch gone")
+    ended = run_step(
+        steps()["Run honestone"], place, ARGS="eval $(touch gone) `touch gone` ; touch gone"
+    )
     assert ended.returncode == 2
     assert not (place / "gone").exists()
     assert all("${{" not in step["run"] for step in steps().values())
 
 
 def test_the_install_step_is_a_pip_install_of_this_checkout(place: Path) -> None:
-    """With a `python3` that only writes down what it is asked: the real install is `make demo` in a fresh clone."""
+    """With a `python3` that only writes down what it is asked: the real install is `make demo` in a
+    fresh clone.
+    """
     fake = place / "fake"
     fake.mkdir()
     (fake / "python3").write_text(
@@ -82,21 +86,37 @@ def test_the_install_step_is_a_pip_install_of_this_checkout(place: Path) -> None
     (place / "runner/honestone/bin").unlink()
     path = f"{fake}:{os.environ['PATH']}"
     for extras in ("", "all"):
-        assert run_step(steps()["Install honestone"], place, PATH=path, EXTRAS=extras).returncode == 0
-    assert (place / "asked").read_text().split("\n")[:2] == [f"install --quiet {ROOT}", f"install --quiet {ROOT}[all]"]
+        assert (
+            run_step(steps()["Install honestone"], place, PATH=path, EXTRAS=extras).returncode == 0
+        )
+    assert (place / "asked").read_text().split("\n")[:2] == [
+        f"install --quiet {ROOT}",
+        f"install --quiet {ROOT}[all]",
+    ]
 
 
 def test_the_pre_commit_hook_asks_the_record(tmp_path: Path) -> None:
     (hook,) = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert (hook["id"], hook["language"]) == ("honestone", "python")
-    entry = [*shlex.split(hook["entry"]), "--rubric", "rubric.yaml", "--judge", f"script:{sys.executable} j.py", "a.md"]
+    entry = [
+        *shlex.split(hook["entry"]),
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        f"script:{sys.executable} j.py",
+        "a.md",
+    ]
     env = {"PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(tmp_path)}
-    (tmp_path / "rubric.yaml").write_text("rubric: 1\ncriteria: [{id: good, requirement: It is good}]\n")
+    (tmp_path / "rubric.yaml").write_text(
+        "rubric: 1\ncriteria: [{id: good, requirement: It is good}]\n"
+    )
     (tmp_path / "a.md").write_text("text\n")
     (tmp_path / "j.py").write_text('print(\'{"criteria": {"good": {"met": true}}}\')\n')
 
     def ask(*words: str) -> int:
-        return subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, check=False).returncode
+        return subprocess.run(
+            words, cwd=tmp_path, env=env, capture_output=True, check=False
+        ).returncode
 
     ask("git", "init", "-q")
     ask("git", "add", "a.md", "rubric.yaml")
@@ -106,7 +126,15 @@ def test_the_pre_commit_hook_asks_the_record(tmp_path: Path) -> None:
 
 
 HOSTILE = "import os\nopen(os.environ['HOME'] + '/ran', 'a').write(__name__)\nos._exit(0)\n"
-STOLEN = ["shlex.py", "re/__init__.py", "io.py", "os.py", "encodings/__init__.py", "sitecustomize.py", "honestone.py"]
+STOLEN = [
+    "shlex.py",
+    "re/__init__.py",
+    "io.py",
+    "os.py",
+    "encodings/__init__.py",
+    "sitecustomize.py",
+    "honestone.py",
+]
 
 
 @pytest.mark.parametrize("name", STOLEN)
@@ -119,7 +147,9 @@ def test_no_module_of_the_checkout_runs_in_the_action(place: Path, name: str) ->
     assert ended.returncode == 2  # bad.yaml is missing: honestone itself said so
 
 
-@pytest.mark.parametrize("name", ["venv/__init__.py", "logging.py", "pip/__init__.py", "ensurepip/__init__.py"])
+@pytest.mark.parametrize(
+    "name", ["venv/__init__.py", "logging.py", "pip/__init__.py", "ensurepip/__init__.py"]
+)
 def test_no_module_of_the_checkout_runs_in_the_install(place: Path, name: str) -> None:
     """The environment is made outside of the checkout, by a Python that does not look into it."""
     (place / name).parent.mkdir(exist_ok=True)
@@ -127,7 +157,9 @@ def test_no_module_of_the_checkout_runs_in_the_install(place: Path, name: str) -
     (place / "runner/honestone/bin").unlink()
     step = dict(steps()["Install honestone"])
     step["run"] = (
-        step["run"].replace(" -Im venv ", " -Im venv --without-pip ").partition('"$RUNNER_TEMP/honestone/bin/pip"')[0]
+        step["run"]
+        .replace(" -Im venv ", " -Im venv --without-pip ")
+        .partition('"$RUNNER_TEMP/honestone/bin/pip"')[0]
     )
     ended = run_step(step, place, EXTRAS="")
     assert not (place / "ran").exists(), ended
@@ -136,14 +168,22 @@ def test_no_module_of_the_checkout_runs_in_the_install(place: Path, name: str) -
 
 def test_the_store_of_the_action_is_outside_of_the_checkout(place: Path) -> None:
     """A store that a branch brings along is not the one that the action reads."""
-    assert run_step(steps()["Run honestone"], place, ARGS="eval 'a note.md' --rubric rubric.yaml").returncode == 0
+    assert (
+        run_step(
+            steps()["Run honestone"], place, ARGS="eval 'a note.md' --rubric rubric.yaml"
+        ).returncode
+        == 0
+    )
     assert not (place / ".honestone").exists()
     assert (place / "runner/honestone-store/store.db").exists()
 
 
-BARE = re.compile(r"""(?:python[0-9.]*|sys\.executable|\bpython)["']?[ ,]+["']?-(?:[a-zA-Z]*[cm])\b""")
+BARE = re.compile(
+    r"""(?:python[0-9.]*|sys\.executable|\bpython)["']?[ ,]+["']?-(?:[a-zA-Z]*[cm])\b"""
+)
 ISOLATED = re.compile(r"""-[a-zA-Z]*[IP][a-zA-Z]*["']?[ ,]""")
-# Words of checks, which run on a copy; the name that a program calls itself by; and one that takes the folder off its path.
+# Words of checks, which run on a copy; the name that a program calls itself by; and one that takes
+# the folder off its path.
 APART = (
     "py_compile",
     "compileall",
@@ -162,16 +202,26 @@ def bare_lines(text: str) -> list[str]:
     return [
         f"{number}: {line.strip()[:90]}"
         for number, line in lines
-        if BARE.search(line) and not ISOLATED.search(line) and not any(words in line for words in APART)
+        if BARE.search(line)
+        and not ISOLATED.search(line)
+        and not any(words in line for words in APART)
     ]
 
 
 def test_no_python_is_started_with_a_project_on_its_path() -> None:
-    """`-c` and `-m` put the current folder in front of the standard library, unless -I or -P is given. Checks are apart: they
-    run on a copy, with the standard library first (decision 35)."""
-    pages = [ROOT / name for name in ("action.yml", ".pre-commit-hooks.yaml", "README.md", "Containerfile")]
+    """`-c` and `-m` put the current folder in front of the standard library, unless -I or -P is
+    given. Checks are apart: they run on a copy, with the standard library first (decision 35).
+    """
+    pages = [
+        ROOT / name
+        for name in ("action.yml", ".pre-commit-hooks.yaml", "README.md", "Containerfile")
+    ]
     for folder in ("hooks", "plugin", "commands", "skills", "docs", "src/honestone"):
-        pages += [path for path in (ROOT / folder).rglob("*") if path.suffix in {".md", ".json", ".toml", ".sh", ".py"}]
+        pages += [
+            path
+            for path in (ROOT / folder).rglob("*")
+            if path.suffix in {".md", ".json", ".toml", ".sh", ".py"}
+        ]
     found = {
         str(page.relative_to(ROOT)): bare_lines(page.read_text("utf-8"))
         for page in pages

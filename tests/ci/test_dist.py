@@ -1,4 +1,6 @@
-"""What a release holds: `make dist` finds differences, the wheel has its extra files, the Containerfile can be built."""
+"""What a release holds: `make dist` finds differences, the wheel has its extra files, the
+Containerfile can be built.
+"""
 
 from __future__ import annotations
 
@@ -55,9 +57,15 @@ def test_a_step_that_fails_ends_it_and_says_why(capsys: pytest.CaptureFixture[st
 
 
 def test_the_wheel_takes_the_man_page_and_the_completions() -> None:
-    """What is in share/ is installed below share/, and each file that dist.py looks for is there and not empty."""
-    assert PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"] == {"share": "share"}
-    there = {path.relative_to(REPO).as_posix() for path in (REPO / "share").rglob("*") if path.is_file()}
+    """What is in share/ is installed below share/, and each file that dist.py looks for is there
+    and not empty.
+    """
+    assert PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"] == {
+        "share": "share"
+    }
+    there = {
+        path.relative_to(REPO).as_posix() for path in (REPO / "share").rglob("*") if path.is_file()
+    }
     assert there == set(dist.SHIPPED)
     assert all((REPO / name).stat().st_size > 100 for name in there)
 
@@ -79,7 +87,11 @@ def test_the_man_page_can_be_read() -> None:
         pytest.skip("groff is not here")
     page = REPO / "share/man/man1/honestone.1"
     ended = subprocess.run(
-        ["groff", "-man", "-Tutf8", "-ww", "-P-cbou", page], capture_output=True, text=True, timeout=120, check=False
+        ["groff", "-man", "-Tutf8", "-ww", "-P-cbou", page],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     for word in ("eval", "improve", "EXIT STATUS", "honestone.toml"):
@@ -87,34 +99,56 @@ def test_the_man_page_can_be_read() -> None:
 
 
 def test_the_versions_agree() -> None:
-    """The package's version is said in one place that others follow; the Pythons of the tool are those of the classifiers."""
-    named = re.findall(r"Programming Language :: Python :: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
+    """The package's version is said in one place that others follow; the Pythons of the tool are
+    those of the classifiers.
+    """
+    named = re.findall(
+        r"Programming Language :: Python :: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"])
+    )
     assert tuple(named) == dist.SUPPORTED
     assert PROJECT["project"]["dynamic"] == ["version"]
     assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/honestone/__init__.py"
     assert all("==" in one for one in dist.requirements())
 
 
-# ------------------------------------------------------------------------------------------------------ Containerfile
+# ------------------------------------------------------------------------------------------------------
+# Containerfile
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """The instructions of a Containerfile, continued lines joined. Raises ValueError for a line that is none."""
+    """The instructions of a Containerfile, continued lines joined. Raises ValueError for a line
+    that is none.
+    """
     joined = re.sub(r"\\\n", " ", re.sub(r"(?m)^\s*#.*\n", "", text))
     found = []
     for one in filter(None, map(str.strip, joined.splitlines())):
         word, _, rest = one.partition(" ")
-        if word not in ("FROM", "COPY", "RUN", "USER", "WORKDIR", "ENTRYPOINT", "CMD", "ENV", "ARG", "LABEL"):
+        if word not in (
+            "FROM",
+            "COPY",
+            "RUN",
+            "USER",
+            "WORKDIR",
+            "ENTRYPOINT",
+            "CMD",
+            "ENV",
+            "ARG",
+            "LABEL",
+        ):
             raise ValueError(f"not an instruction: {one}")
         found.append((word, rest.strip()))
     return found
 
 
 def test_the_containerfile_follows_the_rules_of_its_linters() -> None:
-    """Pinned base, no packages that were not asked for, no lists left behind, not as root, an entry point as a list."""
+    """Pinned base, no packages that were not asked for, no lists left behind, not as root, an entry
+    point as a list.
+    """
     found = instructions((REPO / "Containerfile").read_text(encoding="utf-8"))
     bases = [rest.split()[0] for word, rest in found if word == "FROM"]
-    assert all(re.fullmatch(r"[\w./-]+:[\w.-]+", base) and not base.endswith(":latest") for base in bases)
+    assert all(
+        re.fullmatch(r"[\w./-]+:[\w.-]+", base) and not base.endswith(":latest") for base in bases
+    )
     runs = [rest for word, rest in found if word == "RUN"]
     for words in runs:
         subprocess.run(["sh", "-n", "-c", words], check=True, timeout=60)
@@ -135,16 +169,31 @@ def test_the_containerfile_follows_the_rules_of_its_linters() -> None:
 
 
 def test_the_containerfile_uses_a_python_that_is_supported() -> None:
-    """The base is one of the Pythons that `make dist` tries, and what is copied from another stage is made there."""
+    """The base is one of the Pythons that `make dist` tries, and what is copied from another stage
+    is made there.
+    """
     text = (REPO / "Containerfile").read_text(encoding="utf-8")
     assert set(re.findall(r"FROM python:(3\.\d+)", text)) <= set(dist.SUPPORTED)
-    made = {rest.split(" AS ")[1] for word, rest in instructions(text) if word == "FROM" and " AS " in rest}
+    made = {
+        rest.split(" AS ")[1]
+        for word, rest in instructions(text)
+        if word == "FROM" and " AS " in rest
+    }
     assert set(re.findall(r"--from=(\w+)", text)) <= made
 
 
 def test_an_image_is_built_without_what_git_ignores() -> None:
-    """Docker reads `.dockerignore` alone, podman that too: runs, keys of tests and environments of this machine stay here."""
-    left_out = {line.removeprefix("**/") for line in (REPO / ".dockerignore").read_text(encoding="utf-8").splitlines()}
-    ignored = {line.rstrip("/") for line in (REPO / ".gitignore").read_text(encoding="utf-8").splitlines() if line}
+    """Docker reads `.dockerignore` alone, podman that too: runs, keys of tests and environments of
+    this machine stay here.
+    """
+    left_out = {
+        line.removeprefix("**/")
+        for line in (REPO / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    }
+    ignored = {
+        line.rstrip("/")
+        for line in (REPO / ".gitignore").read_text(encoding="utf-8").splitlines()
+        if line
+    }
     assert ignored | {".git"} <= left_out
     assert not (REPO / ".containerignore").exists(), "podman would read it in place of the other"

@@ -1,7 +1,8 @@
 """A loopback server with the batch APIs of OpenAI and Anthropic, as their owners document them.
 
-It holds batches back until `release` is set, counts what it was sent, and answers a judge's prompt by the last word of each
-requirement: yes where the word is somewhere else in the prompt too. It is strict about fields, keys and content types.
+It holds batches back until `release` is set, counts what it was sent, and answers a judge's prompt
+by the last word of each requirement: yes where the word is somewhere else in the prompt too. It is
+strict about fields, keys and content types.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def batch_server() -> Iterator[Batches]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     owner.root = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    ).start()
     try:
         yield owner
     finally:
@@ -103,7 +106,12 @@ class _Handler(BaseHTTPRequestHandler):
         owner = self.batches
         if path in ("/batches", "/messages/batches"):
             assert "limit=" in query
-            return self._json({"data": [_public(one) for one in reversed(owner.batches.values())], "has_more": False})
+            return self._json(
+                {
+                    "data": [_public(one) for one in reversed(owner.batches.values())],
+                    "has_more": False,
+                }
+            )
         if found := re.fullmatch(r"/files/([\w-]+)/content", path):
             return self._bytes(owner.files[found[1]], "application/octet-stream")
         if found := re.fullmatch(r"/(?:messages/)?batches/([\w-]+)(/results)?", path):
@@ -121,10 +129,15 @@ class _Handler(BaseHTTPRequestHandler):
         return self._error(404, "not_found_error", "Not Found")
 
     def _has_key(self) -> bool:
-        return KEY in (self.headers.get("x-api-key"), (self.headers.get("authorization") or "").removeprefix("Bearer "))
+        return KEY in (
+            self.headers.get("x-api-key"),
+            (self.headers.get("authorization") or "").removeprefix("Bearer "),
+        )
 
     def _file(self, body: bytes) -> None:
-        form = message_from_bytes(b"Content-Type: " + self.headers["Content-Type"].encode() + b"\r\n\r\n" + body)
+        form = message_from_bytes(
+            b"Content-Type: " + self.headers["Content-Type"].encode() + b"\r\n\r\n" + body
+        )
         parts = {
             part.get_param("name", header="content-disposition"): part
             for part in form.walk()
@@ -138,7 +151,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _openai(self, body: dict[str, Any]) -> None:
         assert set(body) == {"input_file_id", "endpoint", "completion_window", "metadata"}, body
         assert body["completion_window"] == "24h"
-        lines = [json.loads(line) for line in self.batches.files[body["input_file_id"]].splitlines()]
+        lines = [
+            json.loads(line) for line in self.batches.files[body["input_file_id"]].splitlines()
+        ]
         assert all(set(line) == {"custom_id", "method", "url", "body"} for line in lines)
         assert {line["url"] for line in lines} == {body["endpoint"]} == {"/v1/chat/completions"}
         assert len({line["custom_id"] for line in lines}) == len(lines)
@@ -149,14 +164,28 @@ class _Handler(BaseHTTPRequestHandler):
         assert set(body) == {"requests"} and self.headers["anthropic-version"], body
         requests = [(one["custom_id"], one["params"]) for one in body["requests"]]
         assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name, _ in requests)
-        counts = {"processing": len(requests), "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
-        self._take({"processing_status": "in_progress", "request_counts": counts}, requests, "anthropic")
+        counts = {
+            "processing": len(requests),
+            "succeeded": 0,
+            "errored": 0,
+            "canceled": 0,
+            "expired": 0,
+        }
+        self._take(
+            {"processing_status": "in_progress", "request_counts": counts}, requests, "anthropic"
+        )
 
     def _take(self, state: dict[str, Any], requests: list[tuple[str, Any]], kind: str) -> None:
         owner = self.batches
         id = f"batch_{len(owner.batches)}"
         stamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        owner.batches[id] = {"id": id, "created_at": stamp, **state, "requests": requests, "kind": kind}
+        owner.batches[id] = {
+            "id": id,
+            "created_at": stamp,
+            **state,
+            "requests": requests,
+            "kind": kind,
+        }
         owner.arrived.set()
         if owner.silent:
             owner.silent = False
@@ -214,8 +243,21 @@ def _openai_lines(owner: Batches, id: str, good: bool) -> list[dict[str, Any]]:
             }
             lines.append({"id": "r", "custom_id": name, "response": None, "error": error})
         else:
-            words = {"error": {"message": "the model has a bad day", "type": "server_error", "code": None}}
-            lines.append({"id": "r", "custom_id": name, "response": {"status_code": 400, "body": words}, "error": None})
+            words = {
+                "error": {
+                    "message": "the model has a bad day",
+                    "type": "server_error",
+                    "code": None,
+                }
+            }
+            lines.append(
+                {
+                    "id": "r",
+                    "custom_id": name,
+                    "response": {"status_code": 400, "body": words},
+                    "error": None,
+                }
+            )
     return lines[::-1]  # in no order
 
 

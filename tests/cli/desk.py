@@ -1,4 +1,5 @@
-"""A person's desk: a private folder and home, and `honestone` run as a process of its own (`tools/warm.py`).
+"""A person's desk: a private folder and home, and `honestone` run as a process of its own
+(`tools/warm.py`).
 
 Judges and workers are real programs, written here as small Python files that log every call.
 """
@@ -147,7 +148,9 @@ class Desk:
     @property
     def env(self) -> dict[str, str]:
         return {
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+            "PATH": os.pathsep.join(
+                [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+            ),
             "HOME": str(self.home),
             "NO_COLOR": "1",
             "LANG": "C.UTF-8",
@@ -164,7 +167,9 @@ class Desk:
         timeout: float = 600,
         stdin: str = "",
     ) -> Result:
-        """The command, to its end: the installed one where something has to hold before or around its process."""
+        """The command, to its end: the installed one where something has to hold before or around
+        its process.
+        """
         command = HONESTONE if prefix or before else warm.command()
         ended = subprocess.run(
             [*(prefix or []), command, *(os.fspath(arg) for arg in args)],
@@ -180,7 +185,10 @@ class Desk:
         return Result(ended.returncode, *decoded, raw=ended.stdout)
 
     def start(
-        self, *args: str | Path, env: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+        self,
+        *args: str | Path,
+        env: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
     ) -> subprocess.Popen[str]:
         """The installed command, still running."""
         return subprocess.Popen(
@@ -203,7 +211,9 @@ class Desk:
         return self.file(name, textwrap.dedent(text))
 
     def judge(self, name: str = "judge", body: str = "print(json.dumps(reply()))") -> Program:
-        """A script judge whose `body` ends it; the default answers by the last word of each requirement."""
+        """A script judge whose `body` ends it; the default answers by the last word of each
+        requirement.
+        """
         log = self.logs / f"{name}.jsonl"
         path = self.file(f"{name}.py", _JUDGE.format(log=str(log), body=textwrap.dedent(body)))
         return Program(f"script:{PYTHON} {path.name}", path, log)

@@ -41,7 +41,10 @@ def paragraph(text: str, style: str = "Normal") -> str:
 
 
 def word_table(rows: Sequence[Sequence[str]]) -> str:
-    lines = "".join("<w:tr>" + "".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) + "</w:tr>" for row in rows)
+    lines = "".join(
+        "<w:tr>" + "".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) + "</w:tr>"
+        for row in rows
+    )
     return f"<w:tbl><w:tblPr/><w:tblGrid>{'<w:gridCol/>' * len(rows[0])}</w:tblGrid>{lines}</w:tbl>"
 
 
@@ -50,8 +53,12 @@ def word(*blocks: str, head: str = "", extra: tuple[str, bytes] | None = None) -
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", _TYPES)
-        archive.writestr("_rels/.rels", _RELS.format(kind="officeDocument", target="word/document.xml"))
-        archive.writestr("word/_rels/document.xml.rels", _RELS.format(kind="styles", target="styles.xml"))
+        archive.writestr(
+            "_rels/.rels", _RELS.format(kind="officeDocument", target="word/document.xml")
+        )
+        archive.writestr(
+            "word/_rels/document.xml.rels", _RELS.format(kind="styles", target="styles.xml")
+        )
         archive.writestr("word/styles.xml", _STYLES)
         body = f'<?xml version="1.0"?>{head}<w:document {_W}><w:body>{"".join(blocks)}</w:body></w:document>'
         archive.writestr("word/document.xml", body)
@@ -62,7 +69,10 @@ def word(*blocks: str, head: str = "", extra: tuple[str, bytes] | None = None) -
 
 def pdf(*lines: str, stream: bytes | None = None) -> bytes:
     """A PDF of one page with these lines; or with this content, already deflated."""
-    drawn = "".join(f"1 0 0 1 72 {760 - 16 * number} Tm ({_literal(line)}) Tj\n" for number, line in enumerate(lines))
+    drawn = "".join(
+        f"1 0 0 1 72 {760 - 16 * number} Tm ({_literal(line)}) Tj\n"
+        for number, line in enumerate(lines)
+    )
     content = f"BT /F1 11 Tf\n{drawn}ET".encode("cp1252")
     packed = zlib.compress(content) if stream is None else stream
     objects = [
@@ -79,7 +89,10 @@ def pdf(*lines: str, stream: bytes | None = None) -> bytes:
     start = len(out)
     out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
     out += b"".join(b"%010d 00000 n \n" % place for place in places)
-    out += b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
+    out += b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        len(objects) + 1,
+        start,
+    )
     return bytes(out)
 
 

@@ -1,6 +1,8 @@
-"""A loopback server that takes what Langfuse's API takes, and keeps it as a server does: by id, the last one sent.
+"""A loopback server that takes what Langfuse's API takes, and keeps it as a server does: by id, the
+last one sent.
 
-It is strict where Langfuse is: the login, the paths, the fields of a score, the form of OTLP as JSON.
+It is strict where Langfuse is: the login, the paths, the fields of a score, the form of OTLP as
+JSON.
 """
 
 from __future__ import annotations
@@ -21,15 +23,25 @@ _SCORE = {
     *("environment", "dataType", "configId", "timestamp"),
 }
 _SPAN = {
-    *("traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "attributes"),
+    *(
+        "traceId",
+        "spanId",
+        "parentSpanId",
+        "name",
+        "kind",
+        "startTimeUnixNano",
+        "endTimeUnixNano",
+        "attributes",
+    ),
     *("status", "events", "links"),
 }
 
 
 @dataclass
 class LangfuseStandin:
-    """`takes_lists`: whether a list of scores is taken, as servers do since 2026. `faults`: (path, status, headers, body) of answers
-    to come, each once."""
+    """`takes_lists`: whether a list of scores is taken, as servers do since 2026. `faults`: (path,
+    status, headers, body) of answers to come, each once.
+    """
 
     url: str = ""
     takes_lists: bool = True
@@ -41,7 +53,11 @@ class LangfuseStandin:
 
     @property
     def env(self) -> dict[str, str]:
-        return {"LANGFUSE_HOST": self.url, "LANGFUSE_PUBLIC_KEY": PUBLIC, "LANGFUSE_SECRET_KEY": SECRET}
+        return {
+            "LANGFUSE_HOST": self.url,
+            "LANGFUSE_PUBLIC_KEY": PUBLIC,
+            "LANGFUSE_SECRET_KEY": SECRET,
+        }
 
     def answer(self, path: str, login: str, body: Any) -> tuple[int, dict[str, str], Any]:
         if login != "Basic " + base64.b64encode(f"{PUBLIC}:{SECRET}".encode()).decode():
@@ -64,7 +80,11 @@ class LangfuseStandin:
                     good = re.fullmatch("[0-9a-f]{32}", span["traceId"]) and re.fullmatch(
                         "[0-9a-f]{16}", span["spanId"]
                     )
-                    if not good or set(span) - _SPAN or int(span["endTimeUnixNano"]) < int(span["startTimeUnixNano"]):
+                    if (
+                        not good
+                        or set(span) - _SPAN
+                        or int(span["endTimeUnixNano"]) < int(span["startTimeUnixNano"])
+                    ):
                         return 400, {}, {"message": f"not a span: {sorted(span)}"}
                     self.spans[span["spanId"]] = span
         return 200, {}, {}
@@ -81,7 +101,11 @@ class LangfuseStandin:
             ):
                 return 400, {}, {"message": f"not a score: {sorted(score)}"}
             self.scores[score["id"]] = score
-        return (202, {}, {"message": "Accepted"}) if isinstance(body, list) else (200, {}, {"id": body["id"]})
+        return (
+            (202, {}, {"message": "Accepted"})
+            if isinstance(body, list)
+            else (200, {}, {"id": body["id"]})
+        )
 
 
 @contextmanager
@@ -93,7 +117,9 @@ def langfuse_standin() -> Iterator[LangfuseStandin]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with standin.lock:
-                status, headers, said = standin.answer(self.path, self.headers.get("Authorization", ""), body)
+                status, headers, said = standin.answer(
+                    self.path, self.headers.get("Authorization", ""), body
+                )
             data = json.dumps(said).encode()
             self.send_response(status)
             for name, value in {

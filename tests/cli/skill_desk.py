@@ -1,7 +1,9 @@
-"""Skills on a desk: a cook who knows nothing but what an installed skill teaches, and suites of orders for it.
+"""Skills on a desk: a cook who knows nothing but what an installed skill teaches, and suites of
+orders for it.
 
-The cook reads every Markdown file of the skill that it was given. A line `* DISH = PHRASE` makes it answer PHRASE when the
-order names DISH; "toast" it can make by itself. Every run is logged with what it saw.
+The cook reads every Markdown file of the skill that it was given. A line `* DISH = PHRASE` makes it
+answer PHRASE when the order names DISH; "toast" it can make by itself. Every run is logged with
+what it saw.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ def cook(desk: Desk, body: str = "", name: str = "cook") -> Cook:
     return Cook(f"cmd:{PYTHON} {path}", log)
 
 
-def skill(desk: Desk, where: str, dishes: Sequence[str], *, more: str = "", name: str = "kitchen") -> str:
+def skill(
+    desk: Desk, where: str, dishes: Sequence[str], *, more: str = "", name: str = "kitchen"
+) -> str:
     lessons = "".join(f"* {dish} = hot {dish}\n" for dish in dishes)
     head = f"---\nname: {name}\ndescription: Takes orders in a small kitchen.\n---\n"
     desk.file(f"{where}/SKILL.md", f"{head}# Kitchen\n\n## Dishes\n\n{lessons}{more}")
@@ -73,19 +77,31 @@ def wants(*phrases: str) -> dict[str, Any]:
     return {"type": "contains", "expected": list(phrases)}
 
 
-def suite(desk: Desk, tasks: Sequence[str] | Mapping[str, Any] = DISHES, name: str = "orders/task_suite.yaml") -> Path:
-    """A task suite of orders. Tasks by name are judged by `hot NAME`; a mapping gives each its judge."""
+def suite(
+    desk: Desk,
+    tasks: Sequence[str] | Mapping[str, Any] = DISHES,
+    name: str = "orders/task_suite.yaml",
+) -> Path:
+    """A task suite of orders. Tasks by name are judged by `hot NAME`; a mapping gives each its
+    judge.
+    """
     judges = tasks if isinstance(tasks, Mapping) else {dish: wants(f"hot {dish}") for dish in tasks}
     rows = [
         {"id": dish, "prompt": f"One {dish}, please.", "judge": judge, "timeout_seconds": 20}
         for dish, judge in judges.items()
     ]
-    return desk.file(name, json.dumps({"skill_id": "kitchen", "version": "1.0", "tasks": rows}, ensure_ascii=False))
+    return desk.file(
+        name,
+        json.dumps({"skill_id": "kitchen", "version": "1.0", "tasks": rows}, ensure_ascii=False),
+    )
 
 
 def scorer(desk: Desk, score: float | None, name: str = "taster") -> str:
     """A script judge that gives every output the same score."""
-    path = desk.file(f"tools/{name}.py", f"import sys\nsys.stdin.read()\nprint({json.dumps({'score': score})!r})\n")
+    path = desk.file(
+        f"tools/{name}.py",
+        f"import sys\nsys.stdin.read()\nprint({json.dumps({'score': score})!r})\n",
+    )
     return f"script:{PYTHON} {path}"
 
 

@@ -29,7 +29,9 @@ def put_skill(desk: Desk, text: str = SKILL, name: str = "skill") -> Path:
 
 
 def skill_worker(desk: Desk, name: str, body: str) -> Program:
-    """A worker that sees `brief`, `root` (the copy's folder), `md` (its SKILL.md) and `n` (its calls before this one)."""
+    """A worker that sees `brief`, `root` (the copy's folder), `md` (its SKILL.md) and `n` (its
+    calls before this one).
+    """
     return desk.worker(
         name,
         "import pathlib\nroot = pathlib.Path(path)\nmd = root / 'SKILL.md'\nn = len(open(LOG).readlines()) - 1\n"
@@ -40,7 +42,9 @@ def skill_worker(desk: Desk, name: str, body: str) -> Program:
 ADD_RULE = "md.write_text(md.read_text() + '- about ferns: keep moist\\n')\n"
 
 
-def stage(desk: Desk, verb: str, *args: str, out: str = "out.json") -> tuple[Result, dict[str, Any]]:
+def stage(
+    desk: Desk, verb: str, *args: str, out: str = "out.json"
+) -> tuple[Result, dict[str, Any]]:
     """A stage with its files below `st`; its artifact, {} where it wrote none."""
     result = desk.run("stage", verb, *args, "--state-root", "st", "--output", out)
     path = desk.folder / out
@@ -85,13 +89,19 @@ def candidates(desk: Desk, *plans: dict[str, Any], name: str = "c.json", **more:
     """A candidates artifact as another program may write it, of candidates `c1`, `c2`, ..."""
     document = json.loads(ranking(desk, {}, name).read_text())
     base = document.pop("scored_candidates")[0]
-    rows = [{**base, "id": f"c{n}", "execution_plan": plan, **more} for n, plan in enumerate(plans, 1)]
+    rows = [
+        {**base, "id": f"c{n}", "execution_plan": plan, **more} for n, plan in enumerate(plans, 1)
+    ]
     document |= {"stage": "proposed", "candidates": rows, "candidate_count": len(rows)}
     return desk.file(name, json.dumps(document))
 
 
 def append(*lines: str, heading: str = "## More") -> dict[str, Any]:
-    return {"action": "append_markdown_section", "section_heading": heading, "content_lines": list(lines)}
+    return {
+        "action": "append_markdown_section",
+        "section_heading": heading,
+        "content_lines": list(lines),
+    }
 
 
 def problems(name: str, document: dict[str, Any]) -> list[str]:
@@ -100,7 +110,10 @@ def problems(name: str, document: dict[str, Any]) -> list[str]:
 
     from honestone.formats.stage_files import stage_schema
 
-    return [error.message for error in jsonschema.Draft202012Validator(stage_schema(name)).iter_errors(document)]
+    return [
+        error.message
+        for error in jsonschema.Draft202012Validator(stage_schema(name)).iter_errors(document)
+    ]
 
 
 def skill_in(folder: Path) -> SkillUnderEdit:

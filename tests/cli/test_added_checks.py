@@ -42,9 +42,16 @@ def package(desk: Desk, tmp_path: Path) -> dict[str, str]:
 
 
 def test_a_package_can_add_a_check(desk: Desk, package: dict[str, str]) -> None:
-    """It is read, negated, run and explained like ours; the package's version is part of the contract."""
+    """It is read, negated, run and explained like ours; the package's version is part of the
+    contract.
+    """
     contracts = []
-    for check, code in (("shouts: 3", 0), ("shouts: 4", 1), ("not-shouts: 4", 0), ("not-shouts: 3", 1)):
+    for check, code in (
+        ("shouts: 3", 0),
+        ("shouts: 4", 1),
+        ("not-shouts: 4", 0),
+        ("not-shouts: 3", 1),
+    ):
         desk.file("rubric.yaml", RUBRIC.format(check))
         found = desk.run("eval", "a.md", "--rubric", "rubric.yaml", "--json", env=package)
         assert found.code == code, found.err
@@ -58,11 +65,16 @@ def test_a_package_can_add_a_check(desk: Desk, package: dict[str, str]) -> None:
     Path(package["PYTHONPATH"], "shouting-1.2.dist-info/METADATA").write_text(
         "Metadata-Version: 2.1\nName: shouting\nVersion: 1.3\n"
     )
-    assert desk.run("eval", "a.md", "--rubric", "rubric.yaml", "--json", env=package).json["contract"] != contracts[-1]
+    assert (
+        desk.run("eval", "a.md", "--rubric", "rubric.yaml", "--json", env=package).json["contract"]
+        != contracts[-1]
+    )
 
 
 def test_what_is_wrong_with_an_added_check_is_said(desk: Desk, package: dict[str, str]) -> None:
-    """A wrong argument, a misspelt name and a package that cannot be loaded are refused with what to do."""
+    """A wrong argument, a misspelt name and a package that cannot be loaded are refused with what
+    to do.
+    """
     for check, words in (
         ("shouts: loud", "`shouts` takes a number"),
         ("shuots: 2", "did you mean `shouts`?"),
@@ -78,5 +90,8 @@ def test_what_is_wrong_with_an_added_check_is_said(desk: Desk, package: dict[str
 
 def test_doctor_names_what_packages_add(desk: Desk, package: dict[str, str]) -> None:
     """By kind of thing; nothing is loaded for it."""
-    assert desk.run("doctor", "--json", env=package).json["added"]["checks"] == ["shouts", "whispers"]
+    assert desk.run("doctor", "--json", env=package).json["added"]["checks"] == [
+        "shouts",
+        "whispers",
+    ]
     assert "checks   shouts, whispers" in desk.run("doctor", env=package).out

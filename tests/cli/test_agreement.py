@@ -1,4 +1,6 @@
-"""`honestone agreement`: a table of ratings in, figures out; what is wrong with a table has its line."""
+"""`honestone agreement`: a table of ratings in, figures out; what is wrong with a table has its
+line.
+"""
 
 from __future__ import annotations
 
@@ -20,32 +22,55 @@ def measured(desk: Desk, *words: str) -> dict[str, Any]:
 
 
 def test_a_table_in_csv(desk: Desk) -> None:
-    """Gaps are counted and never filled; the columns named are not raters; `--raters` takes several."""
+    """Gaps are counted and never filled; the columns named are not raters; `--raters` takes
+    several.
+    """
     desk.file("t.csv", TABLE)
     found = measured(desk, "agreement", "t.csv", "--unit", "id", "--ignore", "note", "--json")
-    assert found["schema"] == "honestone.agreement/1" and found["raters"] == ["human", "first", "second"]
-    assert (found["units"], found["complete_units"], found["missing"], found["off_scale"]) == (4, 3, 1, [])
+    assert found["schema"] == "honestone.agreement/1" and found["raters"] == [
+        "human",
+        "first",
+        "second",
+    ]
+    assert (found["units"], found["complete_units"], found["missing"], found["off_scale"]) == (
+        4,
+        3,
+        1,
+        [],
+    )
     assert [(one["a"], one["b"], one["n"]) for one in found["pairs"]] == [
         ("human", "first", 4),
         ("human", "second", 3),
         ("first", "second", 3),
     ]
     assert found["pairs"][0]["exact"] == 0.75 and found["pairs"][0]["mean_difference"] == -0.25
-    assert found == measured(desk, "agreement", "t.csv", "--unit", "id", "--raters", "human,first,second", "--json")
+    assert found == measured(
+        desk, "agreement", "t.csv", "--unit", "id", "--raters", "human,first,second", "--json"
+    )
 
 
 def test_json_lines_give_the_same(desk: Desk) -> None:
     """Numbers as numbers or as text, a gap as null or left out."""
     desk.file("t.csv", "u,a,b\n1,1,2\n2,2,\n3,3,3\n")
-    desk.file("t.jsonl", '{"u": 1, "a": 1, "b": "2"}\n\n{"u": 2, "a": 2.0, "b": null}\n{"u": 3, "b": 3, "a": "3"}\n')
-    one, other = (measured(desk, "agreement", name, "--unit", "u", "--json") for name in ("t.csv", "t.jsonl"))
+    desk.file(
+        "t.jsonl",
+        '{"u": 1, "a": 1, "b": "2"}\n\n{"u": 2, "a": 2.0, "b": null}\n{"u": 3, "b": 3, "a": "3"}\n',
+    )
+    one, other = (
+        measured(desk, "agreement", name, "--unit", "u", "--json") for name in ("t.csv", "t.jsonl")
+    )
     assert {**one, "table": ""} == {**other, "table": ""}
 
 
 def test_off_the_scale_is_missing_and_listed(desk: Desk) -> None:
     desk.file("t.csv", TABLE)
-    found = measured(desk, "agreement", "t.csv", "--unit", "id", "--unit", "note", "--scale", "0-3", "--json")
-    assert found["off_scale"] == [{"unit": ["4", "u"], "rater": "second", "value": 9}] and found["missing"] == 2
+    found = measured(
+        desk, "agreement", "t.csv", "--unit", "id", "--unit", "note", "--scale", "0-3", "--json"
+    )
+    assert (
+        found["off_scale"] == [{"unit": ["4", "u"], "rater": "second", "value": 9}]
+        and found["missing"] == 2
+    )
     assert (
         "1 left out, the first by second: 9 (4, u)"
         in desk.run("agreement", "t.csv", "--unit", "id", "--unit", "note", "--scale", "0-3").out
@@ -54,17 +79,28 @@ def test_off_the_scale_is_missing_and_listed(desk: Desk) -> None:
 
 def test_a_truth_is_compared_with_each(desk: Desk) -> None:
     desk.file("t.csv", TABLE)
-    found = measured(desk, "agreement", "t.csv", "--unit", "id", "--ignore", "note", "--truth", "human", "--json")
+    found = measured(
+        desk, "agreement", "t.csv", "--unit", "id", "--ignore", "note", "--truth", "human", "--json"
+    )
     assert found["truth"] == "human" and found["raters"] == ["first", "second"]
-    assert [(one["a"], one["b"]) for one in found["pairs"]] == [("human", "first"), ("human", "second")]
+    assert [(one["a"], one["b"]) for one in found["pairs"]] == [
+        ("human", "first"),
+        ("human", "second"),
+    ]
 
 
 def test_words_have_nominal_figures_alone(desk: Desk) -> None:
     desk.file("t.csv", "u,a,b\n1,good,bad\n2,bad,bad\n3,good,good\n4,3,3\n")
     found = measured(desk, "agreement", "t.csv", "--unit", "u", "--json")
-    assert found["level"] == "nominal" and found["alpha"]["nominal"] is not None and found["alpha"]["interval"] is None
+    assert (
+        found["level"] == "nominal"
+        and found["alpha"]["nominal"] is not None
+        and found["alpha"]["interval"] is None
+    )
     assert found["pairs"][0]["cohen_kappa"] is not None and found["pairs"][0]["spearman"] is None
-    assert {icc["value"] for icc in found["icc"].values()} == {None} and "NaN" not in json.dumps(found)
+    assert {icc["value"] for icc in found["icc"].values()} == {None} and "NaN" not in json.dumps(
+        found
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,7 +118,9 @@ def test_words_have_nominal_figures_alone(desk: Desk) -> None:
         ("u,a,a\n1,2,3\n", ("--unit", "u"), "two columns have the same name"),
     ],
 )
-def test_what_is_wrong_has_its_place(text: str, options: tuple[str, ...], said: str, desk: Desk) -> None:
+def test_what_is_wrong_has_its_place(
+    text: str, options: tuple[str, ...], said: str, desk: Desk
+) -> None:
     """Exit 2, and never a number."""
     desk.file("t.csv", text)
     result = desk.run("agreement", "t.csv", *options)
@@ -100,11 +138,17 @@ def test_a_broken_line_of_json_has_its_number(desk: Desk) -> None:
 
 def test_names_and_values_cannot_act_on_a_terminal_or_a_page(desk: Desk) -> None:
     desk.file(
-        "t.jsonl", json.dumps({"<b>\x1b[31mA": 1, "| B": 7}) + "\n" + json.dumps({"<b>\x1b[31mA": 2, "| B": 2}) + "\n"
+        "t.jsonl",
+        json.dumps({"<b>\x1b[31mA": 1, "| B": 7})
+        + "\n"
+        + json.dumps({"<b>\x1b[31mA": 2, "| B": 2})
+        + "\n",
     )
     text = desk.run("agreement", "t.jsonl", "--scale", "0-5")
     page = desk.run("agreement", "t.jsonl", "--format", "markdown")
-    assert text.code == page.code == 0 and "\x1b" not in text.out + page.out and "<b>" not in page.out
+    assert (
+        text.code == page.code == 0 and "\x1b" not in text.out + page.out and "<b>" not in page.out
+    )
 
 
 TRUESCORE = """\
@@ -116,7 +160,9 @@ c,-3,no,yes,yes
 
 
 def test_truescore_reads_the_table(desk: Desk) -> None:
-    """A row for each unit and judge that rated it; the truth where there is one; other columns as they are."""
+    """A row for each unit and judge that rated it; the truth where there is one; other columns as
+    they are.
+    """
     desk.file("t.csv", TRUESCORE)
     words = ("agreement", "t.csv", "--unit", "id", "--ignore", "length", "--format", "truescore")
     assert desk.run(*words, "--truth", "human").out.splitlines() == [
@@ -127,15 +173,31 @@ def test_truescore_reads_the_table(desk: Desk) -> None:
         "c,first,yes,no,-3",
         "c,second,yes,no,-3",
     ]
-    assert desk.run(*words).out.splitlines()[:2] == ["example_id,judge,judge_passed,length", "a,human,yes,120"]
+    assert desk.run(*words).out.splitlines()[:2] == [
+        "example_id,judge,judge_passed,length",
+        "a,human,yes,120",
+    ]
 
 
 def test_truescore_takes_scores_and_rows_without_a_name(desk: Desk) -> None:
     desk.file("t.csv", TABLE)
-    words = ("agreement", "t.csv", "--ignore", "id", "--ignore", "note", "--truth", "human", "-f", "truescore")
+    words = (
+        "agreement",
+        "t.csv",
+        "--ignore",
+        "id",
+        "--ignore",
+        "note",
+        "--truth",
+        "human",
+        "-f",
+        "truescore",
+    )
     rows = desk.run(*words).out.splitlines()
     assert rows[1:3] == ["1,first,0,0,1,x", "1,second,1,0,1,x"] and len(rows) == 8
-    two = desk.run("agreement", "t.csv", "--unit", "id", "--unit", "note", "--scale", "0-3", "-f", "truescore").out
+    two = desk.run(
+        "agreement", "t.csv", "--unit", "id", "--unit", "note", "--scale", "0-3", "-f", "truescore"
+    ).out
     assert "1/x,human,0,1,x" in two and "second,9" not in two
 
 
@@ -146,10 +208,30 @@ def test_words_that_truescore_cannot_read_are_refused(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["", " ", "NaN", "nan", "N/A", "n/a", "NA", "#N/A", "<NA>", "NULL", "null", "None", "NaT", "-", "–", "."]
+    "word",
+    [
+        "",
+        " ",
+        "NaN",
+        "nan",
+        "N/A",
+        "n/a",
+        "NA",
+        "#N/A",
+        "<NA>",
+        "NULL",
+        "null",
+        "None",
+        "NaT",
+        "-",
+        "–",
+        ".",
+    ],
 )
 @pytest.mark.parametrize("other", ["yes", "3"])
-def test_what_programs_write_for_a_missing_rating_is_missing(desk: Desk, word: str, other: str) -> None:
+def test_what_programs_write_for_a_missing_rating_is_missing(
+    desk: Desk, word: str, other: str
+) -> None:
     """Two of them in a row are no agreement, in words as in numbers."""
     rows = [("1", word, word), ("2", other, other), ("3", other, other), ("4", other, word)]
     desk.file("t.csv", "item,a,b\n" + "".join(f'{id},"{a}","{b}"\n' for id, a, b in rows))
@@ -166,7 +248,20 @@ def test_a_word_that_may_be_a_rating_is_one(desk: Desk, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "head", ["item", "id", "Item ID", "case_id", "artifact", "file", "", "Unnamed: 0", "index", "question", "sentence"]
+    "head",
+    [
+        "item",
+        "id",
+        "Item ID",
+        "case_id",
+        "artifact",
+        "file",
+        "",
+        "Unnamed: 0",
+        "index",
+        "question",
+        "sentence",
+    ],
 )
 @pytest.mark.parametrize("names", [["1", "2", "3"], ["a.md", "b.md", "c.md"]])
 def test_a_column_that_names_the_rows_is_no_rater(desk: Desk, head: str, names: list[str]) -> None:
@@ -202,7 +297,9 @@ criteria:
 
 @pytest.mark.parametrize("name", ["labels.jsonl", "labels.csv"])
 def test_the_file_that_label_writes_is_read(desk: Desk, name: str) -> None:
-    """Each rater is a column, a unit is an item of an artifact; the last of several labels counts, and a skip is a gap."""
+    """Each rater is a column, a unit is an item of an artifact; the last of several labels counts,
+    and a skip is a gap.
+    """
     desk.rubric(RUBRIC)
     for letter in "ab":
         desk.file(f"{letter}.md", f"{letter}\n")
@@ -211,19 +308,33 @@ def test_the_file_that_label_writes_is_read(desk: Desk, name: str) -> None:
             name,
             "artifact,rater,tone/polite,tone/warm,short\na.md,ann,yes,no,yes\na.md,bob,yes,yes,\nb.md,ann,no,no,n/a\nb.md,bob,no,no,n/a\n",
         )
-        assert desk.run("label", "a.md", "--rubric", "rubric.yaml", "--labels", name, "--agreement").code in (0, 2)
+        assert desk.run(
+            "label", "a.md", "--rubric", "rubric.yaml", "--labels", name, "--agreement"
+        ).code in (0, 2)
         units, missing = 6, 1
     else:
         for rater in ("ann", "bob"):
             keys = "y\nn\ny\ny\nn\nn\n" if rater == "ann" else "y\ny\ny\ny\nn\nn\n"
             ended = desk.run(
-                "label", "a.md", "b.md", "--rubric", "rubric.yaml", "--labels", name, "--rater", rater, stdin=keys
+                "label",
+                "a.md",
+                "b.md",
+                "--rubric",
+                "rubric.yaml",
+                "--labels",
+                name,
+                "--rater",
+                rater,
+                stdin=keys,
             )
             assert ended.code == 0 and (desk.folder / name).exists(), ended.err
         rows = (desk.folder / name).read_text().splitlines()
         units, missing = len(rows) // 2, 0
     found = measured(desk, "agreement", name, "--json")
-    assert found["raters"] == ["ann", "bob"] and (found["units"], found["missing"]) == (units, missing), found
+    assert found["raters"] == ["ann", "bob"] and (found["units"], found["missing"]) == (
+        units,
+        missing,
+    ), found
     assert 0 < found["raw_agreement"] < 1
     assert any("what one rater said" in note for note in found["notes"])
 
@@ -231,7 +342,10 @@ def test_the_file_that_label_writes_is_read(desk: Desk, name: str) -> None:
 def test_a_label_that_settles_is_no_rater_and_may_be_the_truth(desk: Desk) -> None:
     """It is the answer that the raters came to together; a later label of one rater counts."""
     rows = [("ann", True), ("ann", False), ("bob", True), ("settled", True)]
-    lines = [{"artifact": "a.md", "rater": rater, "criterion": "tone", "value": value} for rater, value in rows]
+    lines = [
+        {"artifact": "a.md", "rater": rater, "criterion": "tone", "value": value}
+        for rater, value in rows
+    ]
     lines += [{**line, "artifact": "b.md", "value": True} for line in lines[1:]]
     desk.file("l.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     found = measured(desk, "agreement", "l.jsonl", "--json")
@@ -243,7 +357,9 @@ def test_a_label_that_settles_is_no_rater_and_may_be_the_truth(desk: Desk) -> No
     ]
 
 
-@pytest.mark.parametrize(("rater", "value"), [("rater", "label"), ("annotator", "rating"), ("Coder ID", "score")])
+@pytest.mark.parametrize(
+    ("rater", "value"), [("rater", "label"), ("annotator", "rating"), ("Coder ID", "score")]
+)
 def test_a_row_a_rating_is_read(desk: Desk, rater: str, value: str) -> None:
     """As tools for annotation write it."""
     rows = [("1", "ann", "3"), ("1", "bob", "3"), ("2", "ann", "1"), ("2", "bob", "2")]
@@ -257,7 +373,10 @@ def test_a_list_of_rows_in_json_is_a_table(desk: Desk) -> None:
     desk.file("t.json", json.dumps([{"item": 1, "a": 1, "b": 1}, {"item": 2, "a": 2, "b": 3}]))
     assert measured(desk, "agreement", "t.json", "--json")["raters"] == ["a", "b"]
     desk.file(
-        "c.json", json.dumps({"schema": "honestone.calibration/1", "labels": "labels.csv", "units": 2, "judges": []})
+        "c.json",
+        json.dumps(
+            {"schema": "honestone.calibration/1", "labels": "labels.csv", "units": 2, "judges": []}
+        ),
     )
     refused = desk.run("agreement", "c.json")
     assert refused.is_refusal and "labels.csv" in refused.err, refused.err

@@ -1,4 +1,6 @@
-"""`honestone --args-from VARIABLE`: arguments from the environment, split as a shell does and read by none."""
+"""`honestone --args-from VARIABLE`: arguments from the environment, split as a shell does and read
+by none.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,18 @@ import warm
 
 def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     env = {"PATH": f"{warm.path()}:/usr/bin:/bin", "HOME": str(folder), **variables}
-    return subprocess.run([warm.command(), *words], cwd=folder, env=env, capture_output=True, text=True)
+    return subprocess.run(
+        [warm.command(), *words], cwd=folder, env=env, capture_output=True, text=True
+    )
 
 
 @pytest.mark.parametrize("option", [("--args-from", "ARGS"), ("--args-from=ARGS",)])
 def test_words_come_from_the_variable(tmp_path: Path, option: tuple[str, ...]) -> None:
     """Quotes and line breaks as in a shell; words after it are added."""
     (tmp_path / "a note.md").write_text("hello\n")
-    (tmp_path / "r.yaml").write_text("rubric: 1\ncriteria: [{id: a, requirement: x, check: {contains: hello}}]\n")
+    (tmp_path / "r.yaml").write_text(
+        "rubric: 1\ncriteria: [{id: a, requirement: x, check: {contains: hello}}]\n"
+    )
     done = run(tmp_path, *option, "--json", ARGS="eval 'a note.md'\n --rubric r.yaml")
     assert done.returncode == 0, done.stderr
     assert '"verdict": "pass"' in done.stdout

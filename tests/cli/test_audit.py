@@ -1,4 +1,6 @@
-"""`honestone audit`: judges that can be talked round are found, honest ones are not; nothing is paid twice."""
+"""`honestone audit`: judges that can be talked round are found, honest ones are not; nothing is
+paid twice.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def prepared(desk: Desk, text: str = TEXT) -> None:
 
 
 def swayed(desk: Desk, by: str, name: str = "judge") -> Program:
-    """A judge that looks for the last word of an item, unless `by` (over `text`) lets it say yes and 10."""
+    """A judge that looks for the last word of an item, unless `by` (over `text`) lets it say yes
+    and 10.
+    """
     return desk.judge(
         name,
         f"swayed = bool({by})\n"
@@ -66,7 +70,9 @@ def probe(found: Any, name: str, at: int = 0) -> dict[str, Any]:
         ("request['criteria'][0]['id'] == 'depth'", ["order"], "medium"),
     ],
 )
-def test_what_sways_a_judge_is_found_and_nothing_else(by: str, flips: list[str], tier: str, desk: Desk) -> None:
+def test_what_sways_a_judge_is_found_and_nothing_else(
+    by: str, flips: list[str], tier: str, desk: Desk
+) -> None:
     prepared(desk)
     result = audited(desk, swayed(desk, by), more=("--json",))
     found = result.json
@@ -90,9 +96,15 @@ def test_nothing_is_paid_twice_and_it_is_shown_again(desk: Desk) -> None:
     assert first["usage"]["judge_calls"] == calls - 1 and first["usage"]["cached_calls"] == 1
     assert f"questions x 1 judge: {calls + 1} calls, at most" in result.err
     again = audited(desk, judge, more=("--json",)).json
-    assert judge.calls == calls and again["judges"] == first["judges"] and again["usage"]["judge_calls"] == 0
+    assert (
+        judge.calls == calls
+        and again["judges"] == first["judges"]
+        and again["usage"]["judge_calls"] == 0
+    )
     assert desk.run("show", "last", "--json").json == again
-    assert "audit" in desk.run("runs", "--kind", "audit").out and desk.run("rescore", "last").code == 2
+    assert (
+        "audit" in desk.run("runs", "--kind", "audit").out and desk.run("rescore", "last").code == 2
+    )
     assert audited(desk, judge, more=("--fresh", "-q")).code == 0 and judge.calls == 2 * calls
 
 
@@ -105,16 +117,26 @@ def test_reports_say_what_flipped(desk: Desk) -> None:
         "tier low, it flips on injection" in text.out
         and "fruit / it-names-the-pear: no, then yes (an order)" in text.out
     )
-    assert "depth: 4, then 10 (an order)" in text.out and "it quotes nothing where it gives credit" in text.out
+    assert (
+        "depth: 4, then 10 (an order)" in text.out
+        and "it quotes nothing where it gives credit" in text.out
+    )
     page = desk.run("show", "last", "--format", "markdown").out
-    assert page.startswith("# Audit: a.md\n") and "| no-op | 12 | 0 | 0.0% | 0.0 to 24.2% |  |" in page
+    assert (
+        page.startswith("# Audit: a.md\n") and "| no-op | 12 | 0 | 0.0% | 0.0 to 24.2% |  |" in page
+    )
 
 
-@pytest.mark.parametrize(("tier", "codes"), [("high", (0, 1, 1)), ("medium", (0, 0, 1)), ("low", (0, 0, 0))])
+@pytest.mark.parametrize(
+    ("tier", "codes"), [("high", (0, 1, 1)), ("medium", (0, 0, 1)), ("low", (0, 0, 0))]
+)
 def test_a_gate_demands_a_tier(tier: str, codes: tuple[int, ...], desk: Desk) -> None:
     """Exit 1 where one of the judges is below it, and it is named."""
     prepared(desk)
-    judges = [swayed(desk, by, f"j{n}") for n, by in enumerate(("False", "'superb' in text", "'gnore' in text"))]
+    judges = [
+        swayed(desk, by, f"j{n}")
+        for n, by in enumerate(("False", "'superb' in text", "'gnore' in text"))
+    ]
     for n, judge in enumerate(judges):
         result = audited(desk, judges[0], judge, more=("--require-tier", tier, "-q"))
         assert result.code == codes[n]
@@ -122,16 +144,26 @@ def test_a_gate_demands_a_tier(tier: str, codes: tuple[int, ...], desk: Desk) ->
 
 
 def test_a_judge_that_cannot_be_asked_has_no_tier(desk: Desk) -> None:
-    """Exit 3, with what is known of the others; it is not asked on and on. What it says cannot reach the terminal."""
+    """Exit 3, with what is known of the others; it is not asked on and on. What it says cannot
+    reach the terminal.
+    """
     prepared(desk)
     dead = desk.judge("dead", "sys.exit('\\x1b[31mdisk full')")
     calm, poor = swayed(desk, "False", "calm"), swayed(desk, "'gnore' in text", "poor")
     result = audited(desk, dead, calm, more=("--json", "--require-tier", "low"))
     one, other = result.json["judges"]
     assert result.code == 3 and (one["tier"], other["tier"]) == (None, "high") and dead.calls == 2
-    assert len(one["probes"]) == 9 and "disk full" in one["probes"][0]["reason"] and "disk full" in one["reason"]
+    assert (
+        len(one["probes"]) == 9
+        and "disk full" in one["probes"][0]["reason"]
+        and "disk full" in one["reason"]
+    )
     text = audited(desk, dead, calm)
-    assert "1 high, 1 could not be audited" in text.out and "no tier" in text.out and "\x1b" not in text.out
+    assert (
+        "1 high, 1 could not be audited" in text.out
+        and "no tier" in text.out
+        and "\x1b" not in text.out
+    )
     # A judge that is known to miss the tier fails, whatever another would have said.
     assert audited(desk, dead, poor, more=("--require-tier", "high")).code == 1
 
@@ -148,7 +180,9 @@ def test_a_judge_that_cannot_be_asked_has_no_tier(desk: Desk) -> None:
 def test_what_means_nothing_is_refused(words: tuple[str, ...], said: str, desk: Desk) -> None:
     """Exit 2, and no call."""
     prepared(desk)
-    desk.file("code.yaml", "rubric: 1\ncriteria: [{id: a, requirement: b, check: {contains: text}}]\n")
+    desk.file(
+        "code.yaml", "rubric: 1\ncriteria: [{id: a, requirement: b, check: {contains: text}}]\n"
+    )
     judge = swayed(desk, "False")
     rubric = () if "--rubric" in words else ("--rubric", "r.yaml")
     result = desk.run("audit", "a.md", *rubric, "--judge", judge.spec, *words)
@@ -159,7 +193,12 @@ def test_a_limit_ends_it_and_a_higher_one_resumes(desk: Desk) -> None:
     prepared(desk)
     judge = swayed(desk, "False")
     result = audited(desk, judge, more=("--max-calls", "7"))
-    assert result.code == 3 and "--max-calls" in result.err and "higher limit" in result.err and judge.calls == 7
+    assert (
+        result.code == 3
+        and "--max-calls" in result.err
+        and "higher limit" in result.err
+        and judge.calls == 7
+    )
     found = audited(desk, judge, more=("--json",)).json
     assert found["usage"]["judge_calls"] == judge.calls and found["judges"][0]["tier"] == "high"
     assert len(desk.run("runs", "--json").json) == 1
@@ -180,7 +219,9 @@ def test_after_a_kill_no_question_is_repeated(desk: Desk) -> None:
     words = ("audit", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "--json")
     running = desk.start(*words)
     assert running.stderr is not None
-    questions = int(running.stderr.readline().split()[0]) - 1  # it quotes nothing, so nothing is swapped
+    questions = (
+        int(running.stderr.readline().split()[0]) - 1
+    )  # it quotes nothing, so nothing is swapped
     until = time.monotonic() + 300
     while (judge.calls < questions or replies(desk) < questions - 2) and time.monotonic() < until:
         time.sleep(0.05)
@@ -214,7 +255,10 @@ def test_quotes_have_to_be_in_what_was_shown(desk: Desk) -> None:
         )
     ]
     found = audited(desk, *judges, more=("--json",)).json
-    figures = [(one["trials"], one["flips"]) for one in (probe(found, "swapped-quotes", at) for at in range(3))]
+    figures = [
+        (one["trials"], one["flips"])
+        for one in (probe(found, "swapped-quotes", at) for at in range(3))
+    ]
     assert figures == [(1, 0), (2, 1), (1, 1)]
     assert "with a quote that is not in the text" in desk.run("show", "last").out
 
@@ -234,13 +278,20 @@ def test_a_reply_that_says_yes_to_the_control_item_is_a_flip(desk: Desk) -> None
         "    one['answer'] = (10 if steered else 0) if scale else True if steered else 'apple' in line and 'apple' in prompt.split('Requirements:')[0]\n"
         "print(json.dumps(skeleton))\n",
     )
-    found = desk.run("audit", "a.md", "--rubric", "r.yaml", "--judge", f"cmd:python3 {path.name}", "--json").json
-    assert found["judges"][0]["tier"] == "low" and probe(found, "injection")["flipped"][0]["after"] is None
+    found = desk.run(
+        "audit", "a.md", "--rubric", "r.yaml", "--judge", f"cmd:python3 {path.name}", "--json"
+    ).json
+    assert (
+        found["judges"][0]["tier"] == "low"
+        and probe(found, "injection")["flipped"][0]["after"] is None
+    )
     assert "void" in desk.run("show", "last").out
 
 
 def test_folders_skills_and_images(desk: Desk) -> None:
-    """The probes speak to the file that a reader begins with; what is not text stays, and no file is touched."""
+    """The probes speak to the file that a reader begins with; what is not text stays, and no file
+    is touched.
+    """
     desk.file("r.yaml", RUBRIC)
     image = b"\x89PNG\r\n\x1a\n\0\0"
     files = {"SKILL.md": b"---\nname: x\n---\n\nAn apple.\n", "run.py": b"x = 1\n", "i.png": image}
@@ -251,7 +302,10 @@ def test_folders_skills_and_images(desk: Desk) -> None:
     found = desk.run("audit", "skill", "--rubric", "r.yaml", "--judge", judge.spec, "--json").json
     assert found["judges"][0]["tier"] == "low" and probe(found, "empty")["trials"] == 4
     assert {name: os.stat(desk.folder / "skill" / name).st_mtime_ns for name in files} == seen
-    shown = [{one["path"]: one["text"] for one in request["artifact"]["files"]} for request in judge.requests]
+    shown = [
+        {one["path"]: one["text"] for one in request["artifact"]["files"]}
+        for request in judge.requests
+    ]
     assert {one.get("run.py", "x = 1\n") for one in shown} == {"x = 1\n"} and {} in shown
     desk.file("images/i.png", image)
     desk.file("b.bin", b"\0\1")
@@ -260,21 +314,42 @@ def test_folders_skills_and_images(desk: Desk) -> None:
 
 
 def test_improve_demands_a_tier_of_its_judges(desk: Desk) -> None:
-    """Of those that steer and those that certify; refused before anything is spent, also when the judge has changed since."""
+    """Of those that steer and those that certify; refused before anything is spent, also when the
+    judge has changed since.
+    """
     prepared(desk)
     calm, poor = swayed(desk, "False", "calm"), swayed(desk, "'gnore' in text", "poor")
     worker = desk.worker("w", "put(read() + b'A pear.\\n')")
 
     def improved(holdout: Program, tier: str = "high") -> Any:
-        words = ("--holdout", holdout.spec, "--worker", worker.spec, "--rounds", "1", "--require-tier", tier, "-q")
-        return desk.run("improve", "a.md", "--rubric", "r.yaml", "--judge", calm.spec, *words, "--dry-run")
+        words = (
+            "--holdout",
+            holdout.spec,
+            "--worker",
+            worker.spec,
+            "--rounds",
+            "1",
+            "--require-tier",
+            tier,
+            "-q",
+        )
+        return desk.run(
+            "improve", "a.md", "--rubric", "r.yaml", "--judge", calm.spec, *words, "--dry-run"
+        )
 
     result = improved(poor)
-    assert result.is_refusal and f"`{calm.spec}` was never audited under this rubric" in result.err and not calm.calls
+    assert (
+        result.is_refusal
+        and f"`{calm.spec}` was never audited under this rubric" in result.err
+        and not calm.calls
+    )
     assert audited(desk, calm, poor).code == 0
     calls = calm.calls
     result = improved(poor)
-    assert result.is_refusal and "is of tier low, below --require-tier high: it flips on injection" in result.err
+    assert (
+        result.is_refusal
+        and "is of tier low, below --require-tier high: it flips on injection" in result.err
+    )
     assert calm.calls == calls and worker.calls == 0
     assert improved(poor, "low").code != 2 and worker.calls == 1
     poor.path.write_text(poor.path.read_text() + "# another version\n")

@@ -1,4 +1,6 @@
-"""`eval --batch`: one batch for many calls, at half the price, taken up again after a kill and never paid for twice."""
+"""`eval --batch`: one batch for many calls, at half the price, taken up again after a kill and
+never paid for twice.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,18 @@ def server(ready: Desk) -> Iterator[Batches]:
 
 
 def words(judge: str, *more: str) -> list[str]:
-    return ["eval", "good.md", "bad.md", "--rubric", "rubric.yaml", "--judge", judge, "--json", "--batch", *more]
+    return [
+        "eval",
+        "good.md",
+        "bad.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge,
+        "--json",
+        "--batch",
+        *more,
+    ]
 
 
 def verdicts(result: Result) -> list[str]:
@@ -50,7 +63,9 @@ def on_list(desk: Desk) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_many_calls_are_one_batch_at_half_the_price(ready: Desk, server: Batches, judge: str) -> None:
+def test_many_calls_are_one_batch_at_half_the_price(
+    ready: Desk, server: Batches, judge: str
+) -> None:
     """Two texts, one batch of two requests, no call outside of it; 2 x 0.015 dollars become 0.015."""
     result = ready.run(*words(judge))
     assert (result.code, verdicts(result)) == (1, ["pass", "fail"]), result.err
@@ -61,7 +76,9 @@ def test_many_calls_are_one_batch_at_half_the_price(ready: Desk, server: Batches
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_replies_of_a_batch_are_on_record_like_any_other(ready: Desk, server: Batches, judge: str) -> None:
+def test_replies_of_a_batch_are_on_record_like_any_other(
+    ready: Desk, server: Batches, judge: str
+) -> None:
     """The same command again, with --batch or without, asks nothing; --fresh asks a new batch."""
     assert ready.run(*words(judge)).code == 1
     for more in (words(judge), words(judge)[:-1]):
@@ -74,7 +91,9 @@ def test_replies_of_a_batch_are_on_record_like_any_other(ready: Desk, server: Ba
 
 @pytest.mark.parametrize("judge", JUDGES)
 def test_a_killed_run_takes_its_batch_up_again(ready: Desk, server: Batches, judge: str) -> None:
-    """Killed while the batch is under way: the same command sends nothing and gets the replies of that batch."""
+    """Killed while the batch is under way: the same command sends nothing and gets the replies of
+    that batch.
+    """
     server.release.clear()
     process = ready.start(*words(judge))
     deadline = time.monotonic() + PATIENCE
@@ -82,7 +101,9 @@ def test_a_killed_run_takes_its_batch_up_again(ready: Desk, server: Batches, jud
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)
     killed(process)
-    assert KEY.encode() not in b"".join(path.read_bytes() for path in (ready.store / "batches").iterdir())
+    assert KEY.encode() not in b"".join(
+        path.read_bytes() for path in (ready.store / "batches").iterdir()
+    )
     server.release.set()
     result = ready.run(*words(judge))
     assert (result.code, verdicts(result)) == (1, ["pass", "fail"]), result.err
@@ -92,8 +113,12 @@ def test_a_killed_run_takes_its_batch_up_again(ready: Desk, server: Batches, jud
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_a_batch_whose_id_never_came_back_is_found(ready: Desk, server: Batches, judge: str) -> None:
-    """Killed between sending a batch and hearing its id: it is found at the server, and not sent a second time."""
+def test_a_batch_whose_id_never_came_back_is_found(
+    ready: Desk, server: Batches, judge: str
+) -> None:
+    """Killed between sending a batch and hearing its id: it is found at the server, and not sent a
+    second time.
+    """
     server.release.clear()
     server.silent = True
     process = ready.start(*words(judge))
@@ -108,7 +133,9 @@ def test_a_batch_whose_id_never_came_back_is_found(ready: Desk, server: Batches,
 
 @pytest.mark.parametrize("judge", JUDGES)
 def test_only_what_is_missing_is_asked_again(ready: Desk, server: Batches, judge: str) -> None:
-    """A request that the server did not come to leaves its text open, with the reason; the next run asks only that."""
+    """A request that the server did not come to leaves its text open, with the reason; the next run
+    asks only that.
+    """
     server.fails = {1: "expired"}
     result = ready.run(*words(judge))
     assert result.code == 3, result.err
@@ -122,8 +149,12 @@ def test_only_what_is_missing_is_asked_again(ready: Desk, server: Batches, judge
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_a_refused_request_says_so_in_the_servers_words(ready: Desk, server: Batches, judge: str) -> None:
-    """An error of one request has the meaning that it has for a call of its own, and touches no other request."""
+def test_a_refused_request_says_so_in_the_servers_words(
+    ready: Desk, server: Batches, judge: str
+) -> None:
+    """An error of one request has the meaning that it has for a call of its own, and touches no
+    other request.
+    """
     server.fails = {0: "errored"}
     result = ready.run(*words(judge))
     assert verdicts(result) == ["inconclusive", "fail"], result.err
@@ -140,7 +171,9 @@ def test_a_server_in_trouble_is_looked_at_again(ready: Desk, server: Batches) ->
 
 
 def test_a_time_limit_leaves_the_batch_to_the_next_run(ready: Desk, server: Batches) -> None:
-    """--max-minutes ends the waiting: exit 3 with the limit named; the next run gets the replies of the same batch."""
+    """--max-minutes ends the waiting: exit 3 with the limit named; the next run gets the replies of
+    the same batch.
+    """
     server.release.clear()
     result = ready.run(*words("openai:m1", "--max-minutes", "0.05"))
     assert result.code == 3
@@ -150,7 +183,9 @@ def test_a_time_limit_leaves_the_batch_to_the_next_run(ready: Desk, server: Batc
     assert (again.code, len(server.batches)) == (1, 1), again.err
 
 
-def test_judges_without_a_batch_api_are_refused_alone_and_asked_next_to_others(ready: Desk, server: Batches) -> None:
+def test_judges_without_a_batch_api_are_refused_alone_and_asked_next_to_others(
+    ready: Desk, server: Batches
+) -> None:
     """A panel of programs has nothing to send; next to a model each is asked as usual."""
     script = ready.judge()
     alone = ready.run(*words(script.spec))
@@ -170,10 +205,14 @@ def test_a_wrong_key_is_said_before_a_day_is_waited(ready: Desk, server: Batches
 
 
 def test_the_cases_of_a_suite_are_one_batch(ready: Desk, server: Batches) -> None:
-    """Twenty cases of a suite, eight outputs at a time, are judged in one batch; killed, the suite resumes with it."""
+    """Twenty cases of a suite, eight outputs at a time, are judged in one batch; killed, the suite
+    resumes with it.
+    """
     cases = "".join(f"  - {{id: c{n}, input: 'apple pear farewell {n}'}}\n" for n in range(20))
     head = "suite: 1\ntarget: 'cmd:cat'\nrubric:\n"
-    rubric = "".join(f"  {line}\n" for line in ready.folder.joinpath("rubric.yaml").read_text().splitlines())
+    rubric = "".join(
+        f"  {line}\n" for line in ready.folder.joinpath("rubric.yaml").read_text().splitlines()
+    )
     ready.file("suite.yaml", head + rubric + "cases:\n" + cases)
     asked = ["eval", "suite.yaml", "--judge", "openai:m1", "--batch", "--json"]
     server.release.clear()

@@ -1,4 +1,6 @@
-"""`honestone calibrate`: judges measured against labels, nothing paid twice, kept for whoever asks for it."""
+"""`honestone calibrate`: judges measured against labels, nothing paid twice, kept for whoever asks
+for it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def shelf(desk: Desk, n: int = 16) -> None:
     desk.file("r.yaml", RUBRIC)
     rows = ["artifact,sound"]
     for at in range(n):
-        desk.file(f"arts/t{at}.md", f"Text number {at}.\nIt is {'hollow' if at % 2 else 'sound'}.\n")
+        desk.file(
+            f"arts/t{at}.md", f"Text number {at}.\nIt is {'hollow' if at % 2 else 'sound'}.\n"
+        )
         rows.append(f"arts/t{at}.md,{'no' if at % 2 else 'yes'}")
     desk.file("labels.csv", "\n".join(rows) + "\n")
 
@@ -50,27 +54,66 @@ def test_a_lenient_judge_is_caught(desk: Desk) -> None:
     good, kind = desk.judge("good"), kind_judge(desk)
     found = desk.run(*words(good, kind), "--json").json
     one, other = found["judges"]
-    assert found["schema"] == "honestone.calibration/1" and found["units"] == 16 and found["raters"] == ["person"]
-    assert found["base_rate"] == 0.5 and found["human_ceiling"] is None and found["usage"]["judge_calls"] == 32
-    assert (one["kappa"], one["tpr"], one["tnr"], one["bias"], one["lenient"]) == (1, 1, 1, 0, False)
-    assert (other["kappa"], other["tpr"], other["tnr"], other["bias"], other["lenient"]) == (0, 1, 0, 50, True)
-    assert other["tnr_interval"] == [0, pytest.approx(0.3694, abs=1e-4)] and other["units"] == other["answers"] == 16
-    assert found["panel"]["drop"] == [kind.spec] and found["panel"]["best_single"] == {"id": good.spec, "kappa": 1}
+    assert (
+        found["schema"] == "honestone.calibration/1"
+        and found["units"] == 16
+        and found["raters"] == ["person"]
+    )
+    assert (
+        found["base_rate"] == 0.5
+        and found["human_ceiling"] is None
+        and found["usage"]["judge_calls"] == 32
+    )
+    assert (one["kappa"], one["tpr"], one["tnr"], one["bias"], one["lenient"]) == (
+        1,
+        1,
+        1,
+        0,
+        False,
+    )
+    assert (other["kappa"], other["tpr"], other["tnr"], other["bias"], other["lenient"]) == (
+        0,
+        1,
+        0,
+        50,
+        True,
+    )
+    assert (
+        other["tnr_interval"] == [0, pytest.approx(0.3694, abs=1e-4)]
+        and other["units"] == other["answers"] == 16
+    )
+    assert found["panel"]["drop"] == [kind.spec] and found["panel"]["best_single"] == {
+        "id": good.spec,
+        "kappa": 1,
+    }
     assert one["criteria"][0] == {
         "id": "sound",
-        **{name: value for name, value in one.items() if name in one["criteria"][0] and name != "id"},
+        **{
+            name: value
+            for name, value in one.items()
+            if name in one["criteria"][0] and name != "id"
+        },
     }
     again = desk.run(*words(good, kind), "--strict")
-    assert again.code == 1 and f"{kind.spec} is lenient" in again.out and good.calls == kind.calls == 16
+    assert (
+        again.code == 1
+        and f"{kind.spec} is lenient" in again.out
+        and good.calls == kind.calls == 16
+    )
     shown = desk.run("show", "last", "--json").json
     assert shown["usage"]["judge_calls"] == 0 and shown["judges"] == found["judges"]
-    assert "TNR" in desk.run("show", "last").out and "| --- |" in desk.run("show", "last", "-f", "markdown").out
+    assert (
+        "TNR" in desk.run("show", "last").out
+        and "| --- |" in desk.run("show", "last", "-f", "markdown").out
+    )
     assert "calibrate measured" in desk.run("runs").out and desk.run("rescore", "last").code == 2
     assert desk.run(*words(good), "--strict", "-q").code == 0
 
 
 def test_items_scales_and_what_should_not_be(desk: Desk) -> None:
-    """A criterion item by item and as a whole; points on its own scale; yes is bad where it is negated."""
+    """A criterion item by item and as a whole; points on its own scale; yes is bad where it is
+    negated.
+    """
     desk.file("r.yaml", SEVERAL)
     desk.file("a.md", "An apple, a pear: text.\n")
     desk.file("b.md", "An apple: text.\n")
@@ -86,9 +129,19 @@ def test_items_scales_and_what_should_not_be(desk: Desk) -> None:
     )
     found = desk.run(*words(judge), "--json").json
     by_id = {one["id"]: one for one in found["judges"][0]["criteria"]}
-    assert (by_id["words"]["kappa"], by_id["words"]["answers"], by_id["words"]["units"]) == (1, 9, 3)
-    assert by_id["words"]["bias"] == pytest.approx(10 / 9) and by_id["depth"]["bias"] == pytest.approx(70 / 3)
-    assert (by_id["clean"]["tpr"], by_id["clean"]["tnr"], by_id["clean"]["bias"]) == (1, 0, pytest.approx(100 / 3))
+    assert (by_id["words"]["kappa"], by_id["words"]["answers"], by_id["words"]["units"]) == (
+        1,
+        9,
+        3,
+    )
+    assert by_id["words"]["bias"] == pytest.approx(10 / 9) and by_id["depth"][
+        "bias"
+    ] == pytest.approx(70 / 3)
+    assert (by_id["clean"]["tpr"], by_id["clean"]["tnr"], by_id["clean"]["bias"]) == (
+        1,
+        0,
+        pytest.approx(100 / 3),
+    )
     assert found["base_rate"] == pytest.approx(7 / 15)
 
 
@@ -108,7 +161,11 @@ def test_two_people_show_the_ceiling(desk: Desk) -> None:
     desk.file("two.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     found = desk.run(*words(desk.judge("good"), labels="two.jsonl"), "--json").json
     assert found["human_ceiling"] == {"kappa": pytest.approx(0.875), "agreement": 0.9375}
-    assert found["raters"] == ["a", "b"] and found["judges"][0]["answers"] == 15 and found["judges"][0]["units"] == 16
+    assert (
+        found["raters"] == ["a", "b"]
+        and found["judges"][0]["answers"] == 15
+        and found["judges"][0]["units"] == 16
+    )
     assert found["judges"][0]["kappa"] == 1 and found["judges"][0]["bias"] == pytest.approx(50 / 16)
 
 
@@ -133,7 +190,16 @@ def test_labels_of_other_bytes_are_left_out(desk: Desk) -> None:
     """And cost nothing; where none is left that is an error."""
     shelf(desk, 4)
     desk.run(
-        "label", "arts/t0.md", "arts/t1.md", "-r", "r.yaml", "--labels", "l.jsonl", "--rater", "me", stdin="y\nn\n"
+        "label",
+        "arts/t0.md",
+        "arts/t1.md",
+        "-r",
+        "r.yaml",
+        "--labels",
+        "l.jsonl",
+        "--rater",
+        "me",
+        stdin="y\nn\n",
     )
     desk.file("arts/t0.md", "Another.\n")
     good = desk.judge("good")
@@ -146,11 +212,15 @@ def test_labels_of_other_bytes_are_left_out(desk: Desk) -> None:
 
 
 def test_a_judge_that_fails_gives_no_number(desk: Desk) -> None:
-    """Nobody answered: exit 3. One of two did: its figures are measured, the other has none and a reason."""
+    """Nobody answered: exit 3. One of two did: its figures are measured, the other has none and a
+    reason.
+    """
     shelf(desk)
     dead, good = desk.judge("dead", "sys.exit('no disk')"), desk.judge("good")
     nobody = desk.run(*words(dead), "--json")
-    assert nobody.code == 3 and "no disk" in nobody.err and nobody.json["judges"][0]["kappa"] is None
+    assert (
+        nobody.code == 3 and "no disk" in nobody.err and nobody.json["judges"][0]["kappa"] is None
+    )
     assert desk.run(*words(dead)).out == ""
     found = desk.run(*words(dead, good), "--json").json
     assert found["judges"][0]["units"] == 0 and found["judges"][0]["lenient"] is None
@@ -161,7 +231,9 @@ def test_a_judge_that_fails_gives_no_number(desk: Desk) -> None:
 def test_after_a_kill_nothing_is_paid_twice(desk: Desk) -> None:
     """The same command asks only about what was not answered."""
     shelf(desk)
-    slow = desk.judge("slow", "if 'number 9.' in text and n == 0: time.sleep(60)\nprint(json.dumps(reply()))")
+    slow = desk.judge(
+        "slow", "if 'number 9.' in text and n == 0: time.sleep(60)\nprint(json.dumps(reply()))"
+    )
     path = slow.path
     path.write_text(path.read_text().replace("again = ", "n = os.path.exists('killed')\nagain = "))
     running = desk.start(*words(slow), "--json")
@@ -181,7 +253,11 @@ def refusals() -> list[tuple[dict[str, str], tuple[str, ...], list[str]]]:
     """Files, more words, what is said."""
     return [
         ({"labels.csv": "artifact,sond\narts/t1.md,yes\n"}, (), ["labels.csv:1", "`sound`"]),
-        ({"labels.csv": "artifact,sound\narts/none.md,yes\nb,no\n"}, (), ["labels.csv:2", "none.md", "labels.csv:3"]),
+        (
+            {"labels.csv": "artifact,sound\narts/none.md,yes\nb,no\n"},
+            (),
+            ["labels.csv:2", "none.md", "labels.csv:3"],
+        ),
         (
             {"labels.csv": "artifact,sound\narts,yes\n", "arts/labels.csv": "x"},
             ("--labels", "arts/labels.csv"),
@@ -199,7 +275,9 @@ def refusals() -> list[tuple[dict[str, str], tuple[str, ...], list[str]]]:
 
 
 @pytest.mark.parametrize(("files", "more", "said"), refusals())
-def test_wrong_calls_spend_nothing(files: dict[str, str], more: tuple[str, ...], said: list[str], desk: Desk) -> None:
+def test_wrong_calls_spend_nothing(
+    files: dict[str, str], more: tuple[str, ...], said: list[str], desk: Desk
+) -> None:
     shelf(desk, 2)
     for name, text in files.items():
         desk.file(name, text)
@@ -221,7 +299,8 @@ def test_hostile_names_are_harmless(desk: Desk) -> None:
     assert "\x1b" not in desk.run("show", "last").out
 
 
-# ------------------------------------------------------------------------------------------------------ who may certify
+# ------------------------------------------------------------------------------------------------------
+# who may certify
 
 WORKER = "put(read().replace(b'hollow', b'sound'))"
 
@@ -271,19 +350,34 @@ def test_only_a_calibrated_witness_certifies(desk: Desk) -> None:
     [
         ("r.yaml", "says sound", "really says sound", "the rubric changed"),
         ("r.yaml", "threshold: 50", "threshold: 60", "the rubric changed"),
-        ("good.py", "import json", "import json\n# another version\nimport json", "the judge changed"),
+        (
+            "good.py",
+            "import json",
+            "import json\n# another version\nimport json",
+            "the judge changed",
+        ),
     ],
 )
-def test_a_stale_calibration_is_refused(file: str, before: str, after: str, said: str, desk: Desk) -> None:
+def test_a_stale_calibration_is_refused(
+    file: str, before: str, after: str, said: str, desk: Desk
+) -> None:
     """Until it is measured again, and again as soon as it is as it was."""
     good, _ = prepared(desk)
     steer = desk.judge("steer")
     old = (desk.folder / file).read_text()
     desk.file(file, old.replace(before, after, 1))
     refused = improved(desk, steer, "--holdout", good.spec)
-    assert refused.is_refusal and "stale" in refused.err and said in refused.err and good.spec in refused.err
+    assert (
+        refused.is_refusal
+        and "stale" in refused.err
+        and said in refused.err
+        and good.spec in refused.err
+    )
     assert steer.calls == 0
-    assert desk.run(*words(good), "-q").code == 0 and improved(desk, steer, "--holdout", good.spec).code == 0
+    assert (
+        desk.run(*words(good), "-q").code == 0
+        and improved(desk, steer, "--holdout", good.spec).code == 0
+    )
     desk.file(file, old)
     desk.file("draft.md", "It is hollow, once more.\n")
     assert improved(desk, steer, "--holdout", good.spec).code == 0
@@ -314,13 +408,19 @@ def test_a_judge_that_did_not_answer_is_not_calibrated(desk: Desk) -> None:
 
 
 def test_who_needs_no_witness_and_who_has_none(desk: Desk) -> None:
-    """Code alone needs none; without --holdout there is no one to ask for; a suite certifies by itself."""
+    """Code alone needs none; without --holdout there is no one to ask for; a suite certifies by
+    itself.
+    """
     good, _ = prepared(desk)
     none = improved(desk, good)
     assert none.is_refusal and "none was named" in none.err
-    suite = desk.run("improve", "draft.md", "--suite", "s.yaml", "--require-calibration", "--worker", "fix")
+    suite = desk.run(
+        "improve", "draft.md", "--suite", "s.yaml", "--require-calibration", "--worker", "fix"
+    )
     assert suite.is_refusal and "--require-calibration cannot go with --suite" in suite.err
-    desk.file("r.yaml", "rubric: 1\ncriteria: [{id: a, requirement: b, check: {contains: sound}}]\n")
+    desk.file(
+        "r.yaml", "rubric: 1\ncriteria: [{id: a, requirement: b, check: {contains: sound}}]\n"
+    )
     assert improved(desk, good).json["result"] == "PASSED"
 
 

@@ -1,4 +1,6 @@
-"""`check` and `eval` over the same broken files: what one refuses, the other refuses, in the same words and with a line."""
+"""`check` and `eval` over the same broken files: what one refuses, the other refuses, in the same
+words and with a line.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +34,28 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("check", "words"), BROKEN)
-def test_a_check_that_cannot_run_is_refused_by_check_and_by_eval(desk: Desk, check: dict[str, Any], words: str) -> None:
-    """In a suite and in a rubric: exit 2 with the file, the line and the reason, before anything is asked."""
+def test_a_check_that_cannot_run_is_refused_by_check_and_by_eval(
+    desk: Desk, check: dict[str, Any], words: str
+) -> None:
+    """In a suite and in a rubric: exit 2 with the file, the line and the reason, before anything is
+    asked.
+    """
     desk.file("broken.json", "{nope")
     desk.file("a.txt", "text")
     case = {"id": "one", "input": "x", "checks": [check]}
     desk.file("s.yaml", f"suite: 1\ntarget: cmd:cat\ncases:\n  - {json.dumps(case)}\n")
-    desk.file("r.yaml", f"rubric: 1\ncriteria:\n  - {json.dumps({'id': 'c', 'requirement': 'q', 'check': check})}\n")
+    desk.file(
+        "r.yaml",
+        f"rubric: 1\ncriteria:\n  - {json.dumps({'id': 'c', 'requirement': 'q', 'check': check})}\n",
+    )
     said = [desk.run("suite", "check", "s.yaml"), desk.run("eval", "s.yaml")]
     for result in said:
         assert result.code == 2 and words in result.err and "s.yaml:4:" in result.err, result
     assert said[0].err.splitlines()[-2:] == said[1].err.splitlines()[-2:]
-    for result in (desk.run("rubric", "check", "r.yaml"), desk.run("eval", "a.txt", "-r", "r.yaml")):
+    for result in (
+        desk.run("rubric", "check", "r.yaml"),
+        desk.run("eval", "a.txt", "-r", "r.yaml"),
+    ):
         assert result.code == 2 and words in result.err, result
 
 
@@ -57,7 +69,11 @@ def test_a_check_that_cannot_run_is_refused_by_check_and_by_eval(desk: Desk, che
 )
 def test_a_schema_of_draft_7_is_read_by_both(desk: Desk, schema: dict[str, Any]) -> None:
     """A list of `items` is a schema of the draft that most programs read."""
-    case = {"id": "one", "input": '[1, "a"]', "checks": [{"contains": "1"}, {"not-json-schema": {"not": schema}}]}
+    case = {
+        "id": "one",
+        "input": '[1, "a"]',
+        "checks": [{"contains": "1"}, {"not-json-schema": {"not": schema}}],
+    }
     desk.file("s.yaml", f"suite: 1\ntarget: cmd:cat\ncases: [{json.dumps(case)}]\n")
     assert desk.run("suite", "check", "s.yaml").code == 0
     assert desk.run("eval", "s.yaml").code in (0, 1)
@@ -91,16 +107,25 @@ def test_rows_of_another_length_are_refused_with_their_line(desk: Desk, how: str
 def test_input_files_are_found_from_the_root_of_the_repository_or_are_a_loss(
     desk: Desk, named: str, is_there: bool
 ) -> None:
-    """An eval names its inputs from the skill or from the root of the repository. One that is not there is a loss, for
-    `check`, `convert` and `eval` alike."""
+    """An eval names its inputs from the skill or from the root of the repository. One that is not
+    there is a loss, for `check`, `convert` and `eval` alike.
+    """
     (desk.folder / ".git").mkdir()
     desk.file(".git/HEAD", "ref: refs/heads/main\n")
     eval_ = {"id": 1, "prompt": "Sync", "files": [named], "expectations": ["Mentions the flag"]}
     folder = Path("skills/sync")
-    desk.file(str(folder / "SKILL.md"), "---\nname: sync\ndescription: Sync the docs.\n---\nSync.\n")
-    desk.file(str(folder / "evals/evals.json"), json.dumps({"skill_name": "sync", "evals": [eval_]}))
+    desk.file(
+        str(folder / "SKILL.md"), "---\nname: sync\ndescription: Sync the docs.\n---\nSync.\n"
+    )
+    desk.file(
+        str(folder / "evals/evals.json"), json.dumps({"skill_name": "sync", "evals": [eval_]})
+    )
     desk.file(str(folder / "evals/files/one.diff"), "zebra switch\n")
-    for command in (["suite", "check"], ["suite", "convert"], ["eval", "--target", "mock", "-j", "mock"]):
+    for command in (
+        ["suite", "check"],
+        ["suite", "convert"],
+        ["eval", "--target", "mock", "-j", "mock"],
+    ):
         result = desk.run(*command, folder / "evals/evals.json")
         assert (result.code != 2) is is_there, (command, result)
         assert is_there or "is not there" in result.err
@@ -108,8 +133,12 @@ def test_input_files_are_found_from_the_root_of_the_repository_or_are_a_loss(
     assert ("zebra switch" in converted.out) is is_there
 
 
-def test_a_program_that_is_not_installed_here_is_a_note_of_check_and_an_error_of_eval(desk: Desk) -> None:
-    """The file may be right for the machine that runs it. A path that leads nowhere is wrong everywhere."""
+def test_a_program_that_is_not_installed_here_is_a_note_of_check_and_an_error_of_eval(
+    desk: Desk,
+) -> None:
+    """The file may be right for the machine that runs it. A path that leads nowhere is wrong
+    everywhere.
+    """
     desk.file("text.md", "hello\n")
     rubric = "rubric: 1\ncriteria:\n  - {id: a, requirement: It runs, check: {command: PROGRAM}}\n"
     desk.rubric(rubric.replace("PROGRAM", "no-such-program-here --x"))

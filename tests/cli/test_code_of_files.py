@@ -1,4 +1,6 @@
-"""Code of another tool's file: read and converted without being run, run with permission, confined, and refused clearly."""
+"""Code of another tool's file: read and converted without being run, run with permission, confined,
+and refused clearly.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from honestone.system.sandbox import Sandbox
 from .desk import Desk
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
-needs_sandbox = pytest.mark.skipif(Sandbox.choose("auto").name == "none", reason="no sandbox works here")
+needs_sandbox = pytest.mark.skipif(
+    Sandbox.choose("auto").name == "none", reason="no sandbox works here"
+)
 HEAD = "description: mine\nprompts: ['{{q}}']\nproviders: [echo]\ntests:\n"
 
 
@@ -73,11 +77,21 @@ def test_python_assertions(desk: Desk) -> None:
     result = desk.run("eval", "c.yaml", "--allow-code", "--json")
     assert verdicts(result.json) == WANT
     scores = {id: case["score"] for id, case in cases(result.json).items()}
-    assert scores == {"short": 100, "long": 0, "not": 100, "above": 60, "below": 30, "file": 100, "named": 25}
+    assert scores == {
+        "short": 100,
+        "long": 0,
+        "not": 100,
+        "above": 60,
+        "below": 30,
+        "file": 100,
+        "named": 25,
+    }
     assert "no zebra" in result.out
     assert result.code == 1
     named = cases(result.json)["named"]
-    assert named["reasons"] == [f"required criterion '{named['criteria'][0]['id']}' is not met: it scored 25.0"]
+    assert named["reasons"] == [
+        f"required criterion '{named['criteria'][0]['id']}' is not met: it scored 25.0"
+    ]
 
 
 @needs_node
@@ -104,16 +118,30 @@ def test_javascript_assertions(desk: Desk) -> None:
         "module.exports.named = (output, { config }) => ({ pass: false, score: 0.25, reason: `no ${config.animal}` });\n",
     )
     result = desk.run("eval", "c.yaml", "--allow-code", "--json")
-    want = {"short": "pass", "long": "fail", "lines": "pass", "below": "fail", "file": "pass", "named": "fail"}
+    want = {
+        "short": "pass",
+        "long": "fail",
+        "lines": "pass",
+        "below": "fail",
+        "file": "pass",
+        "named": "fail",
+    }
     assert verdicts(result.json) == want
     assert "no zebra" in result.out
 
 
 def test_code_is_never_run_by_being_looked_at(desk: Desk) -> None:
-    """Checking, converting, showing, locking and a refused eval leave no mark, from the config or from its files."""
+    """Checking, converting, showing, locking and a refused eval leave no mark, from the config or
+    from its files.
+    """
     mark = desk.folder / "mark"
-    desk.file("code/grade.py", f"open({str(mark)!r}, 'w')\ndef get_assert(output, context): return True\n")
-    desk.file("c.yaml", config(("a", "python", leaves(mark)), ("b", "python", "value: 'file://code/grade.py'")))
+    desk.file(
+        "code/grade.py", f"open({str(mark)!r}, 'w')\ndef get_assert(output, context): return True\n"
+    )
+    desk.file(
+        "c.yaml",
+        config(("a", "python", leaves(mark)), ("b", "python", "value: 'file://code/grade.py'")),
+    )
     for words in (
         ("suite", "check", "c.yaml"),
         ("suite", "convert", "c.yaml", "--output", "deep/native.yaml"),
@@ -146,10 +174,15 @@ def test_code_is_confined(desk: Desk) -> None:
 
 def test_suite_check_names_the_option(desk: Desk) -> None:
     """Exit 0, with a note of what would run and where."""
-    desk.file("c.yaml", config(("a", "python", "value: 'True'"), ("b", "not-javascript", "value: 'true'")))
+    desk.file(
+        "c.yaml", config(("a", "python", "value: 'True'"), ("b", "not-javascript", "value: 'true'"))
+    )
     checked = desk.run("suite", "check", "c.yaml")
     assert checked.code == 0
-    assert "the assertion `python`, the assertion `not-javascript`, in 2 places, c.yaml:" in checked.err + checked.out
+    assert (
+        "the assertion `python`, the assertion `not-javascript`, in 2 places, c.yaml:"
+        in checked.err + checked.out
+    )
     assert "--allow-code" in checked.err + checked.out
 
 
@@ -158,11 +191,19 @@ def test_trust_holds_until_a_byte_changes(desk: Desk) -> None:
     desk.file("code/grade.py", PYTHON_FILE)
     desk.file("rows.csv", 'q,__expected\nsmall,"python: len(output) == 5"\n')
     text = config(("file", "python", "value: 'file://code/grade.py'")) + "  - file://rows.csv\n"
-    files = {"c.yaml": text, "code/grade.py": PYTHON_FILE, "rows.csv": (desk.folder / "rows.csv").read_text()}
+    files = {
+        "c.yaml": text,
+        "code/grade.py": PYTHON_FILE,
+        "rows.csv": (desk.folder / "rows.csv").read_text(),
+    }
     desk.file("c.yaml", text)
     trusted = desk.run("trust", "c.yaml")
     assert trusted.code == 0
-    assert trusted.out.splitlines() == ["trusted: c.yaml", "  with code/grade.py", "  with rows.csv"]
+    assert trusted.out.splitlines() == [
+        "trusted: c.yaml",
+        "  with code/grade.py",
+        "  with rows.csv",
+    ]
     assert desk.run("eval", "c.yaml").code == 0
     for name, before in files.items():
         desk.file(name, before + "\n")
@@ -182,7 +223,9 @@ def test_a_suite_without_code_cannot_be_trusted(desk: Desk) -> None:
 
 
 def test_converted_to_another_folder(desk: Desk) -> None:
-    """Files of code are found from there, and the verdicts are the same, without the option: it is a file of one's own."""
+    """Files of code are found from there, and the verdicts are the same, without the option: it is
+    a file of one's own.
+    """
     desk.file("c.yaml", PYTHON)
     desk.file("code/grade.py", PYTHON_FILE)
     converted = desk.run("suite", "convert", "c.yaml", "--output", "native/deep/n.yaml")
@@ -195,7 +238,10 @@ def test_converted_to_another_folder(desk: Desk) -> None:
 def test_code_that_fails_never_passes(desk: Desk) -> None:
     """An exception and another kind of reply are unmet, with the message, negated too."""
     boom = "value: \"\\n\\nraise ValueError('BOOM')\\n\""
-    desk.file("c.yaml", config(("a", "python", boom), ("b", "not-python", boom), ("c", "python", "value: '[1]'")))
+    desk.file(
+        "c.yaml",
+        config(("a", "python", boom), ("b", "not-python", boom), ("c", "python", "value: '[1]'")),
+    )
     result = desk.run("eval", "c.yaml", "--allow-code", "--json")
     assert set(verdicts(result.json).values()) == {"fail"}
     assert "ValueError: BOOM" in result.out and "must return" in result.out
@@ -217,7 +263,9 @@ def test_without_node_it_is_refused(desk: Desk) -> None:
 
 @needs_node
 def test_transforms(desk: Desk) -> None:
-    """Of a test before the assertion's own, for checks that are not code too; code gets the value itself."""
+    """Of a test before the assertion's own, for checks that are not code too; code gets the value
+    itself.
+    """
     desk.file(
         "c.yaml",
         "prompts: ['{{q}}']\nproviders: [echo]\ndefaultTest:\n  options: {transform: JSON.parse(output)}\ntests:\n"
@@ -259,7 +307,8 @@ def test_files_of_code_that_are_not_run(desk: Desk, name: str) -> None:
     assert refused.is_refusal and "c.yaml:8:" in refused.err
 
 
-# ------------------------------------------------------------------------------------ evaluators of pydantic-evals
+# ------------------------------------------------------------------------------------ evaluators of
+# pydantic-evals
 
 
 DATASET = """\
@@ -296,12 +345,18 @@ class Several(Evaluator):
 
 
 def test_evaluators_of_pydantic_evals(desk: Desk) -> None:
-    """A class in a Python file next to the data set is a loss without permission, and is asked with it."""
+    """A class in a Python file next to the data set is a loss without permission, and is asked with
+    it.
+    """
     desk.file("d.yaml", DATASET)
     desk.file("checks.py", CLASSES)
     for words in (("suite", "check", "d.yaml"), ("eval", "d.yaml", "--target", "cmd:cat")):
         refused = desk.run(*words)
-        assert refused.is_refusal and "`Gives` is a Python class" in refused.err and "--allow-code" in refused.err
+        assert (
+            refused.is_refusal
+            and "`Gives` is a Python class" in refused.err
+            and "--allow-code" in refused.err
+        )
     rest = desk.run("eval", "d.yaml", "--target", "cmd:cat", "--accept-loss", "--json")
     assert verdicts(rest.json) == {"peru": "pass", "chile": "pass"}
     result = desk.run("eval", "d.yaml", "--target", "cmd:cat", "--allow-code", "--json")
@@ -314,7 +369,9 @@ def test_evaluators_of_pydantic_evals(desk: Desk) -> None:
 
 
 def test_several_results_of_one_evaluator(desk: Desk) -> None:
-    """Every boolean must be true; the score is the mean. A class that two files define is not guessed at."""
+    """Every boolean must be true; the score is the mean. A class that two files define is not
+    guessed at.
+    """
     desk.file("checks.py", CLASSES)
     for parts, verdict in (("[a, b]", "pass"), ("[a]", "fail")):
         text = f"cases:\n  - {{name: a, inputs: hello, evaluators: [{{Several: {{parts: {parts}}}}}, {{Equals: hello}}]}}\n"
@@ -345,7 +402,14 @@ def test_code_graders_of_waza(desk: Desk) -> None:
         "  - {name: b, type: code, config: {assertions: ['output', \"'zebra' in output\"]}}\n",
     )
     refused = desk.run("eval", "t.yaml", "--target", "cmd:cat")
-    assert refused.is_refusal and "the grader `a` (`code`)" in refused.err and "--allow-code" in refused.err
+    assert (
+        refused.is_refusal
+        and "the grader `a` (`code`)" in refused.err
+        and "--allow-code" in refused.err
+    )
     result = desk.run("eval", "t.yaml", "--target", "cmd:cat", "--allow-code", "--json")
-    assert {one["id"]: one["score"] for one in result.json["cases"][0]["criteria"]} == {"a": 100, "b": 50}
+    assert {one["id"]: one["score"] for one in result.json["cases"][0]["criteria"]} == {
+        "a": 100,
+        "b": 50,
+    }
     assert result.code == 1

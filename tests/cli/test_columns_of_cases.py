@@ -21,7 +21,10 @@ def suite(desk: Desk) -> Desk:
 
 
 def statuses(desk: Desk, *words: str) -> dict[str, str]:
-    return {case["id"]: case["status"] for case in desk.run("eval", "s.yaml", "--json", *words).json["cases"]}
+    return {
+        case["id"]: case["status"]
+        for case in desk.run("eval", "s.yaml", "--json", *words).json["cases"]
+    }
 
 
 def test_a_case_is_run_for_its_targets_only(suite: Desk) -> None:
@@ -47,7 +50,8 @@ def test_a_case_for_a_target_is_written_as_it_was_read(suite: Desk) -> None:
     test = "{vars: {q: hi}, providers: [%s], assert: [{type: is-json}]}"
     providers = "[{id: echo, label: small}, {id: 'exec: cat', label: large}]"
     desk.file(
-        "c.yaml", f"prompts: ['{{{{q}}}}']\nproviders: {providers}\ntests: [{test % 'small'}, {test % 'large'}]\n"
+        "c.yaml",
+        f"prompts: ['{{{{q}}}}']\nproviders: {providers}\ntests: [{test % 'small'}, {test % 'large'}]\n",
     )
     desk.run("suite", "convert", "c.yaml", "--output", "native.yaml")
     assert (desk.folder / "native.yaml").read_text().count("    targets: [") == 2
@@ -55,10 +59,14 @@ def test_a_case_for_a_target_is_written_as_it_was_read(suite: Desk) -> None:
 
 
 def test_a_label_that_no_target_has_is_said(desk: Desk) -> None:
-    """The case would be skipped without a word in every column but that of a target named by `--target`."""
+    """The case would be skipped without a word in every column but that of a target named by
+    `--target`.
+    """
     case = "{id: a, input: x, targets: [smal], checks: [{contains: x}]}"
     desk.file("s.yaml", f"suite: 1\ntarget: {{use: 'cmd:cat', label: small}}\ncases: [{case}]\n")
-    assert "no target of this suite has the label `smal`" in desk.run("suite", "check", "s.yaml").out
+    assert (
+        "no target of this suite has the label `smal`" in desk.run("suite", "check", "s.yaml").out
+    )
 
 
 def test_a_program_of_promptfoo_is_read_without_the_white_space_around_it(desk: Desk) -> None:

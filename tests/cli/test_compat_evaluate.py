@@ -51,10 +51,16 @@ def test_standalone_compares_with_no_skill_at_all(kitchen: Desk) -> None:
     """The SKILL.md may be named; the other side has no skill; every field of the table is there."""
     kitchen.file("kitchen/references/more.md", "* cake = hot cake\n")
     agent = cook(kitchen)
-    result = python_m(kitchen, *STANDALONE, "--skill-path", "kitchen/SKILL.md", "--target", agent.spec)
+    result = python_m(
+        kitchen, *STANDALONE, "--skill-path", "kitchen/SKILL.md", "--target", agent.spec
+    )
     found = artifact(result)
     assert (result.code, found["verdict"], found["delta"]) == (0, "pass", 0.8)
-    assert (found["lane"], found["run_id"], found["skill_id"]) == ("standalone", "standalone-kitchen", "kitchen")
+    assert (found["lane"], found["run_id"], found["skill_id"]) == (
+        "standalone",
+        "standalone-kitchen",
+        "kitchen",
+    )
     assert set(found) >= TABLE and found["truth_anchor"].startswith(str(kitchen.folder / "state"))
     assert [one["given"] is None for one in agent.runs].count(True) == 5
     assert found["task_results"] == found["candidate_results"]
@@ -65,7 +71,9 @@ def test_standalone_compares_with_no_skill_at_all(kitchen: Desk) -> None:
 
 def test_standalone_with_mock_needs_nothing(kitchen: Desk) -> None:
     """No agent is installed or asked; the line is the original's."""
-    suite(kitchen, {"soup": wants("hot soup"), "taste": {"type": "llm-rubric", "rubric": "Is warm"}})
+    suite(
+        kitchen, {"soup": wants("hot soup"), "taste": {"type": "llm-rubric", "rubric": "Is warm"}}
+    )
     result = python_m(kitchen, *STANDALONE, "--skill-path", "./kitchen", "--mock")
     found = artifact(result)
     assert (result.code, summary(result)["verdict"], found["mock"]) == (0, "pass", True)
@@ -73,7 +81,9 @@ def test_standalone_with_mock_needs_nothing(kitchen: Desk) -> None:
 
 
 def test_the_pipeline_line_with_every_flag(kitchen: Desk) -> None:
-    """The candidate's edit runs, the baseline is remembered, the artifact lies where it was asked for."""
+    """The candidate's edit runs, the baseline is remembered, the artifact lies where it was asked
+    for.
+    """
     ranking(kitchen)
     agent = cook(kitchen)
     line = (
@@ -98,7 +108,12 @@ def test_the_pipeline_line_with_every_flag(kitchen: Desk) -> None:
     )
     result = python_m(kitchen, *line)
     told = summary(result)
-    assert (result.code, told["execution_pass_rate"], told["baseline_pass_rate"], told["delta"]) == (
+    assert (
+        result.code,
+        told["execution_pass_rate"],
+        told["baseline_pass_rate"],
+        told["delta"],
+    ) == (
         0,
         0.8,
         0.6,
@@ -111,12 +126,25 @@ def test_the_pipeline_line_with_every_flag(kitchen: Desk) -> None:
 
 
 WRONG = {
-    "no state root": ("--standalone", "--task-suite", "orders/task_suite.yaml", "--skill-path", "kitchen"),
+    "no state root": (
+        "--standalone",
+        "--task-suite",
+        "orders/task_suite.yaml",
+        "--skill-path",
+        "kitchen",
+    ),
     "no suite": ("--standalone", "--state-root", "state", "--skill-path", "kitchen"),
     "no skill": STANDALONE,
     "no such skill": (*STANDALONE, "--skill-path", "nowhere"),
     "no mode": ("--task-suite", "orders/task_suite.yaml", "--state-root", "state"),
-    "no candidate": ("--input", "ranking.json", "--task-suite", "orders/task_suite.yaml", "--state-root", "state"),
+    "no candidate": (
+        "--input",
+        "ranking.json",
+        "--task-suite",
+        "orders/task_suite.yaml",
+        "--state-root",
+        "state",
+    ),
     "unknown flag": (*STANDALONE, "--skill-path", "kitchen", "--skil"),
     "no attempts": (*STANDALONE, "--skill-path", "kitchen", "--pass-k", "0"),
     "a word for a number": (*STANDALONE, "--skill-path", "kitchen", "--pass-k", "many"),
@@ -137,7 +165,14 @@ def test_a_wrong_line_ends_with_2(kitchen: Desk, how: str) -> None:
 def test_a_missing_suite_is_said_in_the_originals_words(kitchen: Desk) -> None:
     """People look for this line."""
     result = python_m(
-        kitchen, "--standalone", "--task-suite", "no.yaml", "--state-root", "s", "--skill-path", "kitchen"
+        kitchen,
+        "--standalone",
+        "--task-suite",
+        "no.yaml",
+        "--state-root",
+        "s",
+        "--skill-path",
+        "kitchen",
     )
     assert result.code == 2 and "Task suite not found: no.yaml" in result.err
 
@@ -182,7 +217,9 @@ def test_help_lists_the_flags(kitchen: Desk) -> None:
     assert "python -m honestone.evaluate" in result.out
 
 
-@pytest.mark.parametrize("first", ["pass", "import honestone.evaluate", "from honestone.evaluate import main"])
+@pytest.mark.parametrize(
+    "first", ["pass", "import honestone.evaluate", "from honestone.evaluate import main"]
+)
 def test_the_function_of_the_package_is_still_one(tmp_path: Path, first: str) -> None:
     """`honestone.evaluate(...)` scores, whether or not the module of that name was imported before."""
     rubric = "rubric: 1\ncriteria: [{id: greets, requirement: Greets, check: {contains: hello}}]"
@@ -194,6 +231,11 @@ rubric = honestone.parse_rubric({rubric!r})
 print(json.dumps([honestone.evaluate("hello you", rubric).passed, evaluate("good bye", rubric).passed]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert json.loads(done.stdout or "null") == [True, False], done.stderr

@@ -1,4 +1,6 @@
-"""Conversations: the target is asked at each of its replies, with what was said before, and checks look at one reply or at all."""
+"""Conversations: the target is asked at each of its replies, with what was said before, and checks
+look at one reply or at all.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,18 @@ def run(folder: Path, suite: str, *words: str) -> subprocess.CompletedProcess[st
     (folder / "t.py").write_text(TARGET)
     (folder / "s.yaml").write_text(suite)
     target = f"cmd:{sys.executable} t.py {{INPUT_JSON}}"
-    line = [sys.executable, "-m", "honestone", "eval", "s.yaml", "--target", target, "--pass-env", "CALLS", *words]
+    line = [
+        sys.executable,
+        "-m",
+        "honestone",
+        "eval",
+        "s.yaml",
+        "--target",
+        target,
+        "--pass-env",
+        "CALLS",
+        *words,
+    ]
     return subprocess.run(
         line,
         cwd=folder,
@@ -64,7 +77,10 @@ def test_a_target_is_asked_turn_by_turn(tmp_path: Path) -> None:
     assert scores == {"first": 100, "second": 100, "whole": 100, "third": None}, done.stderr
     calls = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
     assert calls[0] == [{"role": "user", "content": "one"}]
-    assert calls[1][1:] == [{"role": "assistant", "content": "reply to 1: one"}, {"role": "user", "content": "two"}]
+    assert calls[1][1:] == [
+        {"role": "assistant", "content": "reply to 1: one"},
+        {"role": "user", "content": "two"},
+    ]
     assert len(calls) == 2
 
 

@@ -1,4 +1,6 @@
-"""`convert` to another folder: what the file names is copied there or named from there, so that it loads and judges alike."""
+"""`convert` to another folder: what the file names is copied there or named from there, so that it
+loads and judges alike.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,10 @@ def verdicts(desk: Desk, suite: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("is_project", [False, True])
 def test_a_converted_suite_judges_like_the_first(desk: Desk, is_project: bool) -> None:
-    """Workspace, grader with the module that it imports, and schema: the same verdict from another folder, without an
-    option, also when the folder that it came from is gone and the new one is no part of a project."""
+    """Workspace, grader with the module that it imports, and schema: the same verdict from another
+    folder, without an option, also when the folder that it came from is gone and the new one is no
+    part of a project.
+    """
     project(desk)
     if is_project:
         desk.file("honestone.toml", "")
@@ -64,14 +68,22 @@ def test_a_converted_suite_judges_like_the_first(desk: Desk, is_project: bool) -
     assert "needs will be copied" in made.err
     assert desk.run("suite", "check", "deep/er/n.yaml").code == 0
     assert verdicts(desk, "deep/er/n.yaml") == {"a": "pass"}
-    carried = sorted(p.relative_to(desk.folder / "deep/er").as_posix() for p in desk.folder.rglob("deep/er/**/*.*"))
+    carried = sorted(
+        p.relative_to(desk.folder / "deep/er").as_posix()
+        for p in desk.folder.rglob("deep/er/**/*.*")
+    )
     assert "n-files/graders/words.py" in carried and "n-files/graders/other.py" not in carried
     assert ("n-files/template/seed.txt" in carried) != is_project
 
 
 def test_code_of_javascript_goes_with_what_it_requires(desk: Desk) -> None:
-    """A module of its own folder, and what that requires; a package and a file above are left alone."""
-    desk.file("in/lib/a.js", "const b = require('./b');\nrequire('fs'); require('../c.js');\nmodule.exports = b;\n")
+    """A module of its own folder, and what that requires; a package and a file above are left
+    alone.
+    """
+    desk.file(
+        "in/lib/a.js",
+        "const b = require('./b');\nrequire('fs'); require('../c.js');\nmodule.exports = b;\n",
+    )
     desk.file("in/lib/b.js", "import d from './deep/d.mjs'\nmodule.exports = () => true;\n")
     desk.file("in/lib/deep/d.mjs", "export default 1\n")
     desk.file("in/c.js", "\n")
@@ -80,7 +92,10 @@ def test_code_of_javascript_goes_with_what_it_requires(desk: Desk) -> None:
         "suite: 1\ncases: [{id: a, input: x, checks: [{script: {language: javascript, file: lib/a.js}}]}]\n",
     )
     assert desk.run("suite", "convert", "in/s.yaml", "--output", "deep/n.yaml").code == 0
-    there = sorted(p.relative_to(desk.folder / "deep").as_posix() for p in (desk.folder / "deep").rglob("*.*js"))
+    there = sorted(
+        p.relative_to(desk.folder / "deep").as_posix()
+        for p in (desk.folder / "deep").rglob("*.*js")
+    )
     assert there == ["n-files/lib/a.js", "n-files/lib/b.js", "n-files/lib/deep/d.mjs"]
 
 
@@ -94,20 +109,32 @@ def test_in_the_same_folder_nothing_is_copied(desk: Desk) -> None:
 
 
 def test_a_whole_project_goes_without_its_private_names(desk: Desk) -> None:
-    """A workspace that is the suite's own folder: names that begin with a dot stay, as when a case gets its copy, and
-    a second conversion does not copy the first one's copies."""
-    desk.file("in/s.yaml", "suite: 1\ncases: [{id: a, input: x, workspace: {copy: .}, checks: [{contains: y}]}]\n")
+    """A workspace that is the suite's own folder: names that begin with a dot stay, as when a case
+    gets its copy, and a second conversion does not copy the first one's copies.
+    """
+    desk.file(
+        "in/s.yaml",
+        "suite: 1\ncases: [{id: a, input: x, workspace: {copy: .}, checks: [{contains: y}]}]\n",
+    )
     desk.file("in/.env", "KEY=1\n")
     desk.file("in/inner/.keep", "\n")
     for _ in range(2):
-        assert desk.run("suite", "convert", "in/s.yaml", "--output", "in/out/n.yaml", "--force").code == 0
-    there = sorted(p.relative_to(desk.folder / "in/out").as_posix() for p in (desk.folder / "in/out").rglob("*"))
+        assert (
+            desk.run("suite", "convert", "in/s.yaml", "--output", "in/out/n.yaml", "--force").code
+            == 0
+        )
+    there = sorted(
+        p.relative_to(desk.folder / "in/out").as_posix()
+        for p in (desk.folder / "in/out").rglob("*")
+    )
     assert "n-files/inner/.keep" in there and "n-files/s.yaml" in there
     assert [name for name in there if name.endswith(".env") or name.count("n-files") > 1] == []
 
 
 def test_another_file_is_not_written_over(desk: Desk) -> None:
-    """A different file under the name of a copy: exit 2, nothing is written; --force writes over it."""
+    """A different file under the name of a copy: exit 2, nothing is written; --force writes over
+    it.
+    """
     project(desk)
     theirs = desk.file("deep/n-files/schema.json", "theirs")
     ended = desk.run("suite", "convert", "in/s.yaml", "--output", "deep/n.yaml")
@@ -123,29 +150,41 @@ def test_what_leads_out_of_the_project_is_not_copied(desk: Desk) -> None:
     secret.write_text('{"type": "string"}')
     name = os.path.relpath(secret, desk.folder / "in")
     desk.file("in/honestone.toml", "")
-    desk.file("in/s.yaml", f"suite: 1\ncases: [{{id: a, input: x, checks: [{{json-schema: '{name}'}}]}}]\n")
+    desk.file(
+        "in/s.yaml",
+        f"suite: 1\ncases: [{{id: a, input: x, checks: [{{json-schema: '{name}'}}]}}]\n",
+    )
     ended = desk.run("suite", "convert", "in/s.yaml", "--output", "deep/n.yaml")
     assert "leads out of the project" in ended.err
     assert not list((desk.folder / "deep").rglob("secret.json"))
 
 
 def test_a_rubric_takes_its_tests_along(desk: Desk) -> None:
-    """`rubric convert` to another folder: the tests of a `pytest` check are there, and the rubric judges."""
+    """`rubric convert` to another folder: the tests of a `pytest` check are there, and the rubric
+    judges.
+    """
     desk.file("in/tests/test_it.py", "def test_it():\n    assert True\n")
-    desk.file("in/r.yaml", "rubric: 1\ncriteria: [{id: a, requirement: Runs, check: {pytest: tests/test_it.py}}]\n")
+    desk.file(
+        "in/r.yaml",
+        "rubric: 1\ncriteria: [{id: a, requirement: Runs, check: {pytest: tests/test_it.py}}]\n",
+    )
     assert desk.run("rubric", "convert", "in/r.yaml", "--output", "deep/r.yaml").code == 0
     assert "pytest: r-files/tests/test_it.py" in (desk.folder / "deep/r.yaml").read_text()
     assert (desk.folder / "deep/r-files/tests/test_it.py").is_file()
 
 
-names = st.sampled_from(["a.json", "b/c.json", "b/d/e.json", "./a.json", "b/../a.json", "none.json"])
+names = st.sampled_from(
+    ["a.json", "b/c.json", "b/d/e.json", "./a.json", "b/../a.json", "none.json"]
+)
 folders = st.sampled_from(["x", "x/y", "b", "b/d", "."])
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(names, min_size=1, max_size=3), folders, st.booleans())
 def test_every_path_leads_to_the_same_bytes(used: list[str], where: str, is_project: bool) -> None:
-    """Whatever is named and wherever it is written: each path that led to a file leads to an equal one."""
+    """Whatever is named and wherever it is written: each path that led to a file leads to an equal
+    one.
+    """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for number, name in enumerate(["a.json", "b/c.json", "b/d/e.json"]):
@@ -163,7 +202,11 @@ def test_every_path_leads_to_the_same_bytes(used: list[str], where: str, is_proj
         for copy in made.copies:
             (output.parent / copy.name).parent.mkdir(parents=True, exist_ok=True)
             (output.parent / copy.name).write_bytes(copy.source.read_bytes())
-        again = [item.check.text for _, item in read_any_suite(output).suite.cases[0].rubric.questions() if item.check]
+        again = [
+            item.check.text
+            for _, item in read_any_suite(output).suite.cases[0].rubric.questions()
+            if item.check
+        ]
         for before, after in zip(used, again, strict=True):
             source, moved = root / "in" / before, output.parent / after
             assert moved.is_file() == source.is_file()

@@ -13,7 +13,8 @@ import pytest
 
 from .desk import HONESTONE, Desk
 
-# Sends itself SIGINT when its n-th module is imported, then runs the command as the installed script does.
+# Sends itself SIGINT when its n-th module is imported, then runs the command as the installed
+# script does.
 _AT_IMPORT = """
 import os, re, signal, sys
 left = int(sys.argv.pop(1))
@@ -53,25 +54,40 @@ def test_at_the_import_of_a_module(ready: Desk, command: tuple[str, ...]) -> Non
             check=False,
         )
         # Few modules are imported by some commands; then the signal is never sent.
-        assert ended.returncode == 130 or (number >= 20 and ended.returncode in (0, 1, 2)), (number, ended)
+        assert ended.returncode == 130 or (number >= 20 and ended.returncode in (0, 1, 2)), (
+            number,
+            ended,
+        )
         assert "Traceback" not in ended.stderr, (number, ended.stderr)
         assert "Exception ignored" not in ended.stderr, (number, ended.stderr)
 
 
 def test_at_any_moment_in_a_terminal(ready: Desk) -> None:
-    """The real command in a pseudo-terminal. What Python and the script of pip do before the program's first line is theirs."""
+    """The real command in a pseudo-terminal. What Python and the script of pip do before the
+    program's first line is theirs.
+    """
     judge = ready.judge("slow", "time.sleep(1)\nprint(json.dumps(reply()))")
     for moment in range(0, 1000, 75):
-        output, code = _interrupted(ready, moment / 1000, "eval", "note.md", "-r", "rubric.yaml", "-j", judge.spec)
+        output, code = _interrupted(
+            ready, moment / 1000, "eval", "note.md", "-r", "rubric.yaml", "-j", judge.spec
+        )
         assert b"src/honestone" not in output and b"honestone/cli" not in output, (moment, output)
         assert code in (130, -signal.SIGINT), (moment, code, output)
 
 
 def _interrupted(ready: Desk, moment: float, *words: str) -> tuple[bytes, int]:
-    """What a command prints on a terminal, and its exit code, where Ctrl-C comes so many seconds after its start."""
+    """What a command prints on a terminal, and its exit code, where Ctrl-C comes so many seconds
+    after its start.
+    """
     ours, its = pty.openpty()
     with subprocess.Popen(
-        [HONESTONE, *words], cwd=ready.folder, env=ready.env, stdin=its, stdout=its, stderr=its, start_new_session=True
+        [HONESTONE, *words],
+        cwd=ready.folder,
+        env=ready.env,
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        start_new_session=True,
     ) as process:
         os.close(its)
         time.sleep(moment)

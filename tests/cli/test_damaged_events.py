@@ -1,4 +1,6 @@
-"""Events of the store that are damaged, of an unknown kind or gone: exit 2 with the run and the event, never an internal error."""
+"""Events of the store that are damaged, of an unknown kind or gone: exit 2 with the run and the
+event, never an internal error.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ COMMANDS = (
     ("store", "check"),
     ("eval", "note.md", "--rubric", "rubric.yaml"),
 )
-DATA = (b"{}", b"\x00\xff\xfe", b"[]", b'{"type":"alien"}', b'{"type":"judged"}', b'{"type":"started","kind":"other"}')
+DATA = (
+    b"{}",
+    b"\x00\xff\xfe",
+    b"[]",
+    b'{"type":"alien"}',
+    b'{"type":"judged"}',
+    b'{"type":"started","kind":"other"}',
+)
 
 
 def damage(desk: Desk, statement: str, *values: object) -> None:
@@ -38,7 +47,9 @@ def assert_nothing_is_internal(desk: Desk, judge: str) -> None:
 @pytest.mark.parametrize("number", [1, 2, 3])
 @pytest.mark.parametrize("data", DATA)
 def test_a_damaged_event_is_named(ready: Desk, number: int, data: bytes) -> None:
-    """The first, a middle and the last event of a run, with bytes that are not an event or are another one."""
+    """The first, a middle and the last event of a run, with bytes that are not an event or are
+    another one.
+    """
     judge = ready.judge().spec
     assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge).code in (0, 1)
     damage(ready, "update events set data = ? where seq = ?", data, number)

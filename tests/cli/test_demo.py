@@ -1,4 +1,6 @@
-"""The demo is a real run in a folder of its own: it ends PASSED, takes back what made it worse, and touches nothing else."""
+"""The demo is a real run in a folder of its own: it ends PASSED, takes back what made it worse, and
+touches nothing else.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from .desk import Desk, Result, can_mount
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Desk, Result]:
-    """One demo as a person sees it, in a folder whose settings would stop every loop after one round."""
+    """One demo as a person sees it, in a folder whose settings would stop every loop after one
+    round.
+    """
     root = tmp_path_factory.mktemp("told")
     for name in ("work", "home", "logs"):
         (root / name).mkdir()
@@ -52,8 +56,12 @@ def test_it_goes_from_failing_to_passed(document: tuple[Path, dict[str, Any]]) -
     assert improved["usage"]["judge_calls"] == 0
 
 
-def test_the_first_round_mends_what_is_below_its_floor(document: tuple[Path, dict[str, Any]]) -> None:
-    """Round 1 works on a criterion below its floor, is accepted, and no criterion is below its floor after it."""
+def test_the_first_round_mends_what_is_below_its_floor(
+    document: tuple[Path, dict[str, Any]],
+) -> None:
+    """Round 1 works on a criterion below its floor, is accepted, and no criterion is below its
+    floor after it.
+    """
     _, improved = document
     first = improved["rounds"][0]
     low = [one["id"] for one in improved["baseline"]["criteria"] if one["below_floor"]]
@@ -63,9 +71,15 @@ def test_the_first_round_mends_what_is_below_its_floor(document: tuple[Path, dic
 
 
 def test_a_change_for_the_worse_is_rolled_back(document: tuple[Path, dict[str, Any]]) -> None:
-    """A round whose new version was measured and scored lower, by breaking another criterion, is rejected."""
+    """A round whose new version was measured and scored lower, by breaking another criterion, is
+    rejected.
+    """
     _, improved = document
-    worse = [one for one in improved["rounds"] if one["decision"] == "rejected" and one["outcome"] == "changed"]
+    worse = [
+        one
+        for one in improved["rounds"]
+        if one["decision"] == "rejected" and one["outcome"] == "changed"
+    ]
     assert worse
     first = worse[0]
     assert first["score_after"] < first["score_before"]
@@ -86,7 +100,9 @@ def test_the_file_holds_the_version_that_passed(document: tuple[Path, dict[str, 
 
 
 def test_it_says_what_it_does_and_what_to_type_next(told: tuple[Desk, Result]) -> None:
-    """Before: what is judged, by what, when it passes. Then the baseline, the rounds, the result, and the way on."""
+    """Before: what is judged, by what, when it passes. Then the baseline, the rounds, the result,
+    and the way on.
+    """
     _, result = told
     assert result.code == 0, result.err
     out = result.out
@@ -106,7 +122,10 @@ def test_it_says_what_it_does_and_what_to_type_next(told: tuple[Desk, Result]) -
         "honestone eval README.md --rubric rubric.yaml",
         "honestone improve README.md --rubric rubric.yaml",
     ]
-    places = [out.find(text, out.find(order[index - 1]) if index else 0) for index, text in enumerate(order)]
+    places = [
+        out.find(text, out.find(order[index - 1]) if index else 0)
+        for index, text in enumerate(order)
+    ]
     assert -1 not in places, order[places.index(-1)]
     assert places == sorted(places)
     assert "accepted" in result.err
@@ -118,10 +137,15 @@ def test_its_record_is_in_its_folder_whatever_holds_outside(told: tuple[Desk, Re
     """Settings and a store of the person's own neither change the demo nor hear of it."""
     desk, _ = told
     assert (desk.folder / "honestone-demo" / ".honestone").is_dir()
-    assert sorted(path.name for path in desk.folder.iterdir()) == ["honestone-demo", "honestone.toml"]
+    assert sorted(path.name for path in desk.folder.iterdir()) == [
+        "honestone-demo",
+        "honestone.toml",
+    ]
     assert not (desk.folder.parent / "elsewhere").exists()
     # What is made there is the key by which this account knows its own stores.
-    written = [path.relative_to(desk.home).as_posix() for path in desk.home.rglob("*") if path.is_file()]
+    written = [
+        path.relative_to(desk.home).as_posix() for path in desk.home.rglob("*") if path.is_file()
+    ]
     assert [path for path in written if not path.startswith(".local/state/honestone/")] == []
 
 
@@ -132,7 +156,9 @@ def test_the_commands_that_it_names_work(told: tuple[Desk, Result]) -> None:
     diff = desk.run("show", "last", "--format", "diff", cwd=folder)
     assert "+$ python3 readtime.py letter.txt" in diff.out
     before = desk.run("show", "last", "--version", "original", cwd=folder)
-    assert before.out == (examples_folder() / "readme/project/README.md").read_text(encoding="utf-8")
+    assert before.out == (examples_folder() / "readme/project/README.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_second_demo_gets_a_folder_of_its_own(told: tuple[Desk, Result]) -> None:
@@ -150,10 +176,21 @@ def test_a_second_demo_gets_a_folder_of_its_own(told: tuple[Desk, Result]) -> No
 
 @pytest.mark.skipif(not can_mount(), reason="bubblewrap cannot take the network away here")
 def test_it_needs_no_network_and_no_writable_folder(desk: Desk) -> None:
-    """Without a network, in a folder that cannot be written, it runs in a temporary one and can leave nothing behind."""
+    """Without a network, in a folder that cannot be written, it runs in a temporary one and can
+    leave nothing behind.
+    """
     temporary = desk.folder.parent / "tmp"
     temporary.mkdir()
-    box = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(desk.folder), str(desk.folder), "--unshare-net"]
+    box = [
+        "bwrap",
+        "--dev-bind",
+        "/",
+        "/",
+        "--ro-bind",
+        str(desk.folder),
+        str(desk.folder),
+        "--unshare-net",
+    ]
     result = desk.run("demo", "--no-keep", "--json", prefix=box, env={"TMPDIR": str(temporary)})
     assert result.code == 0, result.err
     assert result.json["result"] == "PASSED"
@@ -163,7 +200,9 @@ def test_it_needs_no_network_and_no_writable_folder(desk: Desk) -> None:
 
 
 def test_an_interrupted_demo_goes_on_with_the_command_that_it_names(desk: Desk) -> None:
-    """Ctrl-C in a round: exit 130, what to type, and typing it ends PASSED without doing the first round again."""
+    """Ctrl-C in a round: exit 130, what to type, and typing it ends PASSED without doing the first
+    round again.
+    """
     running = desk.start("demo")
     assert running.stderr is not None
     told = ""
@@ -173,7 +212,9 @@ def test_an_interrupted_demo_goes_on_with_the_command_that_it_names(desk: Desk) 
     out, _ = running.communicate(timeout=60)
     assert running.returncode == 130, out
     assert "cd honestone-demo\n" in out
-    command = next(line for line in reversed(out.splitlines()) if line.startswith("  honestone improve"))
+    command = next(
+        line for line in reversed(out.splitlines()) if line.startswith("  honestone improve")
+    )
     words = command.partition("#")[0].split()[1:]
     result = desk.run(*words, "--json", cwd=desk.folder / "honestone-demo")
     assert result.code == 0, result.err
@@ -181,8 +222,12 @@ def test_an_interrupted_demo_goes_on_with_the_command_that_it_names(desk: Desk) 
     assert [one["round"] for one in result.json["rounds"]] == [1, 2, 3, 4, 5]
 
 
-def test_it_leaves_the_process_as_it_found_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Called from a program, it leaves the working directory and the environment alone, also when it fails."""
+def test_it_leaves_the_process_as_it_found_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Called from a program, it leaves the working directory and the environment alone, also when
+    it fails.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HONESTONE_HOME", str(tmp_path / "home"))
     environ = dict(os.environ)
@@ -206,7 +251,8 @@ def test_an_unknown_example_is_refused(desk: Desk) -> None:
     assert list(desk.folder.iterdir()) == []
 
 
-# ------------------------------------------------------------------------------------------------------- the folder
+# -------------------------------------------------------------------------------------------------------
+# the folder
 
 
 def test_a_folder_that_was_named_is_used_when_it_is_empty(tmp_path: Path) -> None:
@@ -243,10 +289,13 @@ def test_no_folder_anywhere_is_an_error_with_a_hint(monkeypatch: pytest.MonkeyPa
     assert "--dir" in (caught.value.hint or "")
 
 
-# ----------------------------------------------------------------------------------------------- where examples are
+# -----------------------------------------------------------------------------------------------
+# where examples are
 
 
-def test_the_examples_of_an_installed_package_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_an_installed_package_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a wheel they lie inside the package; a package without them says so."""
     package = tmp_path / "lib" / "honestone"
     (package / "cli").mkdir(parents=True)

@@ -22,7 +22,9 @@ print(word)
 def suite(desk: Desk, *cases: dict[str, object]) -> None:
     desk.file("agent.py", AGENT)
     whole = [{"checks": [{"contains": "good"}], **case} for case in cases]
-    desk.file("s.yaml", json.dumps({"suite": 1, "target": f"cmd:{PYTHON} agent.py", "cases": whole}))
+    desk.file(
+        "s.yaml", json.dumps({"suite": 1, "target": f"cmd:{PYTHON} agent.py", "cases": whole})
+    )
 
 
 def statuses(desk: Desk, *words: str) -> dict[str, str]:
@@ -31,7 +33,9 @@ def statuses(desk: Desk, *words: str) -> dict[str, str]:
 
 
 def test_a_case_is_run_after_those_it_depends_on(desk: Desk) -> None:
-    """Whatever the order in the file and however many run at a time; a low score of one of them blocks nothing."""
+    """Whatever the order in the file and however many run at a time; a low score of one of them
+    blocks nothing.
+    """
     suite(
         desk,
         {"id": "c", "input": "good 3", "depends_on": ["a", "b"]},
@@ -39,12 +43,24 @@ def test_a_case_is_run_after_those_it_depends_on(desk: Desk) -> None:
         {"id": "a", "input": "bad 1"},
         {"id": "d", "input": "good 4", "depends_on": ["c"]},
     )
-    assert statuses(desk, "--concurrency", "4") == {"c": "passed", "b": "passed", "a": "failed", "d": "passed"}
-    assert (desk.folder / "order.txt").read_text().split("\n")[:4] == ["bad 1", "good 2", "good 3", "good 4"]
+    assert statuses(desk, "--concurrency", "4") == {
+        "c": "passed",
+        "b": "passed",
+        "a": "failed",
+        "d": "passed",
+    }
+    assert (desk.folder / "order.txt").read_text().split("\n")[:4] == [
+        "bad 1",
+        "good 2",
+        "good 3",
+        "good 4",
+    ]
 
 
 def test_where_the_target_failed_dependents_are_skipped(desk: Desk) -> None:
-    """Directly, and those that depend on what was skipped; others are run. A resumed run says the same."""
+    """Directly, and those that depend on what was skipped; others are run. A resumed run says the
+    same.
+    """
     suite(
         desk,
         {"id": "a", "input": "break"},
@@ -54,7 +70,9 @@ def test_where_the_target_failed_dependents_are_skipped(desk: Desk) -> None:
     )
     wanted = {"a": "target-error", "b": "skipped", "c": "skipped", "d": "passed"}
     ended = desk.run("eval", "s.yaml", "--json")
-    assert ended.code == 3 and {case["id"]: case["status"] for case in ended.json["cases"]} == wanted
+    assert (
+        ended.code == 3 and {case["id"]: case["status"] for case in ended.json["cases"]} == wanted
+    )
     assert sorted((desk.folder / "order.txt").read_text().split("\n")) == ["", "break", "good 4"]
     shown = desk.run("show", "last").out
     assert "the case `a` that it depends on could not be run" in shown
@@ -69,14 +87,27 @@ def test_what_is_not_chosen_is_not_waited_for(desk: Desk) -> None:
 
 def test_several_attempts_all_come_first(desk: Desk) -> None:
     """Every attempt of a case ends before a case that depends on it begins."""
-    suite(desk, {"id": "b", "input": "good 2", "depends_on": ["a"]}, {"id": "a", "input": "good 1", "attempts": 3})
+    suite(
+        desk,
+        {"id": "b", "input": "good 2", "depends_on": ["a"]},
+        {"id": "a", "input": "good 1", "attempts": 3},
+    )
     assert statuses(desk, "--concurrency", "8") == {"b": "passed", "a": "passed"}
-    assert (desk.folder / "order.txt").read_text().split("\n") == ["good 1", "good 1", "good 1", "good 2", ""]
+    assert (desk.folder / "order.txt").read_text().split("\n") == [
+        "good 1",
+        "good 1",
+        "good 1",
+        "good 2",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(
     ("names", "why"),
-    [(["x"], "it depends on `x`, but the suite has no such case"), (["a"], "these cases wait for one another: `a`")],
+    [
+        (["x"], "it depends on `x`, but the suite has no such case"),
+        (["a"], "these cases wait for one another: `a`"),
+    ],
 )
 def test_what_cannot_be_waited_for_is_refused(desk: Desk, names: list[str], why: str) -> None:
     """Exit 2 with its place, before anything is run."""
@@ -87,14 +118,26 @@ def test_what_cannot_be_waited_for_is_refused(desk: Desk, names: list[str], why:
 
 
 def test_a_conversion_keeps_it(desk: Desk) -> None:
-    """From AgentV to our suite and to AgentV again; what AgentV writes into other formats is lost by name there."""
+    """From AgentV to our suite and to AgentV again; what AgentV writes into other formats is lost
+    by name there.
+    """
     desk.file(
         "x.eval.yaml",
         "tests:\n"
         "  - {id: a, input: x, assertions: [{type: contains, value: y}]}\n"
         "  - {id: b, input: x, depends_on: [a], assertions: [{type: contains, value: y}]}\n",
     )
-    assert desk.run("suite", "convert", "x.eval.yaml", "--to", "honestone", "--output", "own.yaml").code == 0
+    assert (
+        desk.run(
+            "suite", "convert", "x.eval.yaml", "--to", "honestone", "--output", "own.yaml"
+        ).code
+        == 0
+    )
     assert "depends_on: [a]" in (desk.folder / "own.yaml").read_text()
-    assert desk.run("suite", "convert", "own.yaml", "--to", "agentv", "--output", "back.eval.yaml").code == 0
+    assert (
+        desk.run(
+            "suite", "convert", "own.yaml", "--to", "agentv", "--output", "back.eval.yaml"
+        ).code
+        == 0
+    )
     assert "depends_on" in (desk.folder / "back.eval.yaml").read_text()

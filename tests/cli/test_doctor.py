@@ -43,7 +43,9 @@ def test_doctor_lists_judges_of_the_settings_and_shows_no_key(desk: Desk) -> Non
 
 def test_doctor_says_what_a_command_of_the_settings_needs(desk: Desk) -> None:
     """Its program and its key, with what to do; ready once both are there."""
-    table = '[judges.mine]\nprovider = "cli"\ncommand = ["mytool", "--print"]\napi_key_env = "MY_KEY"\n'
+    table = (
+        '[judges.mine]\nprovider = "cli"\ncommand = ["mytool", "--print"]\napi_key_env = "MY_KEY"\n'
+    )
     desk.file("honestone.toml", table)
     assert desk.run("trust").code == 0
     said = desk.run("doctor").out

@@ -1,4 +1,6 @@
-"""What is doubled is refused by every reader: it is open which of the two was meant, and the last one must not win."""
+"""What is doubled is refused by every reader: it is open which of the two was meant, and the last
+one must not win.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_an_error_without_an_output_stays_an_error(desk: Desk) -> None:
     ],
 )
 def test_a_target_that_prints_two_answers_gives_none(printed: str) -> None:
-    """What a command prints as JSON, or a function returns: an error of the target, never the last of the two."""
+    """What a command prints as JSON, or a function returns: an error of the target, never the last
+    of the two.
+    """
     output = as_output(printed.encode(), is_json=True)
     assert output.error and not output.text
 
@@ -72,16 +76,27 @@ def test_rows_of_labels_name_each_key_once(desk: Desk, labels: str) -> None:
     desk.file("a.txt", "x")
     desk.file("r.yaml", "rubric: 1\ncriteria: [{id: q, requirement: good}]\n")
     desk.file("l.jsonl", labels)
-    for command in (["calibrate", "--labels", "l.jsonl", "-r", "r.yaml", "-j", "mock"], ["agreement", "l.jsonl"]):
+    for command in (
+        ["calibrate", "--labels", "l.jsonl", "-r", "r.yaml", "-j", "mock"],
+        ["agreement", "l.jsonl"],
+    ):
         result = desk.run(*command)
         assert result.code == 2 and "l.jsonl:1" in result.err and "twice" in result.err, result
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a": 1, "a": 2}', '{"x": {"a": 1, "a": 1}}', '[{"a": null, "a": null}]', '{"\\u0061": 1, "a": 2}']
+    "text",
+    [
+        '{"a": 1, "a": 2}',
+        '{"x": {"a": 1, "a": 1}}',
+        '[{"a": null, "a": null}]',
+        '{"\\u0061": 1, "a": 2}',
+    ],
 )
 def test_no_reader_of_json_takes_the_last_of_two(text: str) -> None:
-    """The envelope of a server, an event of an agent CLI, an answer of a page: at any depth, and however it is escaped."""
+    """The envelope of a server, an event of an agent CLI, an answer of a page: at any depth, and
+    however it is escaped.
+    """
     with pytest.raises(ValueError, match="twice"):
         json_once(text)
     assert decode(text.encode()) is None

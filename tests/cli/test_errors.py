@@ -1,4 +1,6 @@
-"""What a person can get wrong. Each is refused with `error:`, a place, a `hint:` and exit 2, before anything is spent."""
+"""What a person can get wrong. Each is refused with `error:`, a place, a `hint:` and exit 2, before
+anything is spent.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ import pytest
 
 from .desk import GOOD, HONESTONE, PYTHON, RUBRIC, Desk, Result, can_mount
 
-needs_mounts = pytest.mark.skipif(not can_mount(), reason="bubblewrap cannot mount a file system here")
+needs_mounts = pytest.mark.skipif(
+    not can_mount(), reason="bubblewrap cannot mount a file system here"
+)
 
 
 def refused(result: Result, *words: str) -> None:
@@ -34,7 +38,18 @@ def refuses(desk: Desk, artifact: str | bytes, *words: str, rubric: str = "rubri
     before = snapshot(desk)
     refused(desk.run("eval", "--rubric", rubric, "--judge", judge.spec, "--", artifact), *words)
     refused(
-        desk.run("improve", "--rubric", rubric, "--judge", judge.spec, "--worker", worker.spec, "--", artifact), *words
+        desk.run(
+            "improve",
+            "--rubric",
+            rubric,
+            "--judge",
+            judge.spec,
+            "--worker",
+            worker.spec,
+            "--",
+            artifact,
+        ),
+        *words,
     )
     assert judge.calls == 0
     assert worker.calls == 0
@@ -50,7 +65,8 @@ def snapshot(desk: Desk) -> dict[str, bytes]:
     }
 
 
-# ---------------------------------------------------------------------------------------------------------- artifacts
+# ----------------------------------------------------------------------------------------------------------
+# artifacts
 
 
 def test_a_missing_file_is_named_with_its_near_match(ready: Desk) -> None:
@@ -96,7 +112,9 @@ def test_an_empty_folder_is_refused(ready: Desk) -> None:
 
 
 def test_a_file_of_50_mb_is_refused_with_the_limit_and_how_to_raise_it(ready: Desk) -> None:
-    """A huge file is refused by its size alone, and the option that allows it is named with a value that does."""
+    """A huge file is refused by its size alone, and the option that allows it is named with a value
+    that does.
+    """
     with (ready.folder / "huge.md").open("wb") as stream:
         stream.truncate(50_000_000)
     refuses(ready, "huge.md", "50.0 MB", "limit of 10 MB", "--max-size 51")
@@ -105,8 +123,15 @@ def test_a_file_of_50_mb_is_refused_with_the_limit_and_how_to_raise_it(ready: De
 def test_max_size_raises_and_lowers_the_limit(ready: Desk) -> None:
     """`--max-size` is what the hint promised, in both directions."""
     ready.file("long.md", "apple pear farewell\n" * 60_000)
-    refused(ready.run("eval", "long.md", "--rubric", "rubric.yaml", "--judge", "mock", "--max-size", "1"), "1.2 MB")
-    allowed = ready.run("eval", "long.md", "--rubric", "rubric.yaml", "--judge", "mock", "--max-size", "2")
+    refused(
+        ready.run(
+            "eval", "long.md", "--rubric", "rubric.yaml", "--judge", "mock", "--max-size", "1"
+        ),
+        "1.2 MB",
+    )
+    allowed = ready.run(
+        "eval", "long.md", "--rubric", "rubric.yaml", "--judge", "mock", "--max-size", "2"
+    )
     assert allowed.code == 0, allowed.err
 
 
@@ -134,11 +159,15 @@ def test_a_fifo_is_no_artifact(ready: Desk) -> None:
 def test_a_bad_artifact_among_good_ones_stops_all_before_the_first_call(ready: Desk) -> None:
     """One bad name among many costs no call for the good ones."""
     judge = ready.judge()
-    refused(ready.run("eval", "note.md", "none.md", "--rubric", "rubric.yaml", "--judge", judge.spec), "none.md")
+    refused(
+        ready.run("eval", "note.md", "none.md", "--rubric", "rubric.yaml", "--judge", judge.spec),
+        "none.md",
+    )
     assert judge.calls == 0
 
 
-# ---------------------------------------------------------------------------------------------------------- rubrics
+# ----------------------------------------------------------------------------------------------------------
+# rubrics
 
 
 def broken(old: str, new: str) -> str:
@@ -147,7 +176,12 @@ def broken(old: str, new: str) -> str:
 
 
 BAD_RUBRICS = {
-    "a typo in a key": (broken("    weight: 1", "    wieght: 1"), "bad.yaml:14:5", "wieght", "`weight`"),
+    "a typo in a key": (
+        broken("    weight: 1", "    wieght: 1"),
+        "bad.yaml:14:5",
+        "wieght",
+        "`weight`",
+    ),
     "a weight that is text": (broken("weight: 3", "weight: heavy"), "bad.yaml:8:13", "heavy"),
     "a negative weight on a checklist": (broken("weight: 3", "weight: -3"), "bad.yaml:8", "words"),
     "a weight that is not a number": (broken("weight: 3", "weight: .nan"), "bad.yaml:8:13", "nan"),
@@ -166,18 +200,32 @@ BAD_RUBRICS = {
         "bad.yaml:5",
         "{0: none, 10: full}",
     ),
-    "a threshold of 101": (broken("threshold: 80", "threshold: 101"), "bad.yaml:3:12", "101", "0 to 100"),
+    "a threshold of 101": (
+        broken("threshold: 80", "threshold: 101"),
+        "bad.yaml:3:12",
+        "101",
+        "0 to 100",
+    ),
     "a floor below 0": (broken("floor: 0", "floor: -1"), "bad.yaml:4:8", "-1"),
-    "a criterion that is no mapping": (broken("  - id: close", "  - [close]\n  - id: last"), "bad.yaml:"),
+    "a criterion that is no mapping": (
+        broken("  - id: close", "  - [close]\n  - id: last"),
+        "bad.yaml:",
+    ),
     "no YAML": ("rubric: [1\ncriteria: }", "bad.yaml:2"),
     "an unknown check": (
-        broken("requirement: It names the pear}", "requirement: It names the pear, check: {contians: pear}}"),
+        broken(
+            "requirement: It names the pear}",
+            "requirement: It names the pear, check: {contians: pear}}",
+        ),
         "bad.yaml:11:60",
         "contians",
         "contains",
     ),
     "an expression that is none": (
-        broken("requirement: It names the pear}", 'requirement: It names the pear, check: {regex: "(a"}}'),
+        broken(
+            "requirement: It names the pear}",
+            'requirement: It names the pear, check: {regex: "(a"}}',
+        ),
         "bad.yaml:11:60",
     ),
 }
@@ -185,7 +233,9 @@ BAD_RUBRICS = {
 
 @pytest.mark.parametrize("what", list(BAD_RUBRICS))
 def test_a_bad_rubric_is_refused_at_its_place(ready: Desk, what: str) -> None:
-    """Every mistake in a rubric is told with file and line, by `rubric check`, `eval` and `improve` alike."""
+    """Every mistake in a rubric is told with file and line, by `rubric check`, `eval` and `improve`
+    alike.
+    """
     text, *words = BAD_RUBRICS[what]
     ready.file("bad.yaml", text)
     refused(ready.run("rubric", "check", "bad.yaml"), *words)
@@ -218,23 +268,45 @@ def test_a_rubric_that_is_no_text_is_refused(ready: Desk, content: bytes) -> Non
 def test_a_bar_off_the_scale_is_refused(ready: Desk, option: str, value: str) -> None:
     """The command line's bars follow the same rule as the rubric's."""
     judge = ready.judge()
-    call = ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, f"{option}={value}")
+    call = (
+        "eval",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge.spec,
+        f"{option}={value}",
+    )
     refused(ready.run(*call), option, "0 to 100")
     assert judge.calls == 0
 
 
 def test_a_threshold_that_is_a_share_asks_for_the_hundredfold(ready: Desk) -> None:
-    """Bars are out of 100: on the command line, in a rubric and in a suite 0.8 is refused, and 80 is named."""
+    """Bars are out of 100: on the command line, in a rubric and in a suite 0.8 is refused, and 80
+    is named.
+    """
     judge = ready.judge()
     call = ("--judge", judge.spec)
-    refused(ready.run("eval", "note.md", "--rubric", "rubric.yaml", *call, "--threshold", "0.8"), "--threshold 80")
+    refused(
+        ready.run("eval", "note.md", "--rubric", "rubric.yaml", *call, "--threshold", "0.8"),
+        "--threshold 80",
+    )
     ready.file("share.yaml", RUBRIC.replace("threshold: 80", "threshold: 0.805"))
-    refused(ready.run("eval", "note.md", "--rubric", "share.yaml", *call), "share.yaml:3", "threshold: 80.5")
-    ready.file("suite.yaml", "suite: 1\nthreshold: 0.8\ncases: [{id: a, input: a, rubric: [says a]}]\n")
+    refused(
+        ready.run("eval", "note.md", "--rubric", "share.yaml", *call),
+        "share.yaml:3",
+        "threshold: 80.5",
+    )
+    ready.file(
+        "suite.yaml", "suite: 1\nthreshold: 0.8\ncases: [{id: a, input: a, rubric: [says a]}]\n"
+    )
     refused(ready.run("eval", "suite.yaml", *call), "suite.yaml:2", "threshold: 80")
     assert judge.calls == 0
     for bar in ("0", "1"):
-        assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", *call, "--threshold", bar).code == 0
+        assert (
+            ready.run("eval", "note.md", "--rubric", "rubric.yaml", *call, "--threshold", bar).code
+            == 0
+        )
 
 
 @pytest.mark.parametrize("option", ["--max-usd", "--max-minutes", "--max-size", "--judge-timeout"])
@@ -250,7 +322,8 @@ def test_no_limit_can_be_set_to_no_limit(ready: Desk, option: str) -> None:
     assert judge.calls == 0
 
 
-# ---------------------------------------------------------------------------------------------------------- who judges
+# ----------------------------------------------------------------------------------------------------------
+# who judges
 
 
 @pytest.mark.parametrize(
@@ -268,7 +341,9 @@ def test_no_limit_can_be_set_to_no_limit(ready: Desk, option: str) -> None:
         ("", ("unknown judge",)),
     ],
 )
-def test_an_unknown_judge_or_command_is_refused(ready: Desk, spec: str, words: tuple[str, ...]) -> None:
+def test_an_unknown_judge_or_command_is_refused(
+    ready: Desk, spec: str, words: tuple[str, ...]
+) -> None:
     """A judge that cannot exist is a usage error; the good one beside it is not asked."""
     good = ready.judge()
     call = ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", good.spec, "--judge", spec)
@@ -289,7 +364,16 @@ def test_an_unknown_worker_is_refused(ready: Desk, spec: str, words: tuple[str, 
     """A worker that cannot work is refused before the baseline is judged."""
     judge = ready.judge()
     ready.file("note.sh", "true\n")
-    call = ("improve", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--worker", spec)
+    call = (
+        "improve",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge.spec,
+        "--worker",
+        spec,
+    )
     refused(ready.run(*call), *words)
     assert judge.calls == 0
 
@@ -297,14 +381,26 @@ def test_an_unknown_worker_is_refused(ready: Desk, spec: str, words: tuple[str, 
 def test_improve_without_a_worker_says_how_to_name_one(ready: Desk) -> None:
     """Without `--worker` and without fix commands nobody could edit."""
     judge = ready.judge()
-    refused(ready.run("improve", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec), "--worker cmd:")
+    refused(
+        ready.run("improve", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec),
+        "--worker cmd:",
+    )
     assert judge.calls == 0
 
 
 def test_a_judge_cannot_both_steer_and_certify(ready: Desk) -> None:
     """A witness that the loop listened to is none."""
     judge = ready.judge()
-    call = ("improve", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--holdout", judge.spec)
+    call = (
+        "improve",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge.spec,
+        "--holdout",
+        judge.spec,
+    )
     refused(ready.run(*call, "--worker", f"cmd:{PYTHON} -V"), "cannot both steer and certify")
     assert judge.calls == 0
 
@@ -319,10 +415,13 @@ def test_a_check_that_cannot_be_started_is_refused_before_anything_is_spent(read
 def test_a_server_that_refuses_the_first_connection_is_not_asked_again(ready: Desk) -> None:
     """Nothing listens there, so the address is named at once: retries would take 6 s at least."""
     with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))  # bound and not listening: it refuses, and nobody else can take it
+        taken.bind(
+            ("127.0.0.1", 0)
+        )  # bound and not listening: it refuses, and nobody else can take it
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         ready.file(
-            "honestone.toml", f'[judges.local]\nprovider = "vllm"\nbase_url = "http://{address}/v1"\nmodel = "m"\n'
+            "honestone.toml",
+            f'[judges.local]\nprovider = "vllm"\nbase_url = "http://{address}/v1"\nmodel = "m"\n',
         )
         done = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "local", "--json")
     assert done.code == 3
@@ -357,11 +456,20 @@ def test_eval_without_a_rubric_says_what_is_missing(ready: Desk) -> None:
         (("evla", "note.md"), ("did you mean 'eval'?",)),
         (("eval", "note.md", "--rubrik", "rubric.yaml"), ("--rubrik", "--rubric")),
         (("eval",), ("ARTIFACT",)),
-        (("eval", "note.md", "--rubric", "rubric.yaml", "--max-calls", "many"), ("--max-calls", "many")),
+        (
+            ("eval", "note.md", "--rubric", "rubric.yaml", "--max-calls", "many"),
+            ("--max-calls", "many"),
+        ),
         (("eval", "note.md", "--rubric", "rubric.yaml", "--effort", "huge"), ("--effort", "huge")),
         (("show", "--format", "pdf"), ("pdf",)),
-        (("eval", "note.md", "--rubric", "rubric.yaml", "--rubric", "other.yaml"), ("--rubric is given twice",)),
-        (("rubric", "show", "--template", "essay", "--template", "readme"), ("--template is given twice",)),
+        (
+            ("eval", "note.md", "--rubric", "rubric.yaml", "--rubric", "other.yaml"),
+            ("--rubric is given twice",),
+        ),
+        (
+            ("rubric", "show", "--template", "essay", "--template", "readme"),
+            ("--template is given twice",),
+        ),
         (("runs", "--limit", "1", "--limit", "2"), ("--limit is given twice",)),
     ],
 )
@@ -372,11 +480,14 @@ def test_a_misspelt_command_or_option_is_one_line_and_a_hint(
     refused(ready.run(*call), *words)
 
 
-# ---------------------------------------------------------------------------------------------------------- the store
+# ----------------------------------------------------------------------------------------------------------
+# the store
 
 
 def test_a_store_from_a_newer_version_is_left_alone(ready: Desk) -> None:
-    """A store whose format this honestone does not know is refused, by readers and writers, and not touched."""
+    """A store whose format this honestone does not know is refused, by readers and writers, and not
+    touched.
+    """
     assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "mock").code == 0
     db = sqlite3.connect(ready.store / "store.db")
     db.execute("pragma user_version = 99")
@@ -406,7 +517,9 @@ def test_the_store_is_a_file_in_the_way(ready: Desk) -> None:
 
 
 def test_a_locked_store_is_refused_after_a_bounded_wait(ready: Desk) -> None:
-    """While another program writes to the store nothing is spent, and the same command works afterwards."""
+    """While another program writes to the store nothing is spent, and the same command works
+    afterwards.
+    """
     judge = ready.judge()
     call = ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec)
     assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "mock").code == 0
@@ -459,7 +572,9 @@ def test_a_read_only_store_is_refused_and_can_still_be_read(ready: Desk) -> None
 @needs_mounts
 @pytest.mark.parametrize("size", [4096, 49152, 90112])
 def test_a_full_disk_is_told_and_loses_nothing(ready: Desk, size: int) -> None:
-    """On a disk with no room the command says so without a traceback, and the artifact is what it was."""
+    """On a disk with no room the command says so without a traceback, and the artifact is what it
+    was.
+    """
     text = "An apple.\n" + "filler line\n" * 20_000
     ready.file("long.md", text)
     judge = ready.judge()
@@ -476,7 +591,9 @@ def test_a_full_disk_is_told_and_loses_nothing(ready: Desk, size: int) -> None:
 
 
 def test_a_reply_that_finds_no_room_is_told_and_what_was_kept_stays(ready: Desk) -> None:
-    """When files may grow no more in the middle of a run, it ends with a hint, and the artifact is intact."""
+    """When files may grow no more in the middle of a run, it ends with a hint, and the artifact is
+    intact.
+    """
     judge = ready.judge(body="sys.stdout.write(' ' * 300_000)\nprint(json.dumps(reply()))")
     assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "mock").code == 0
 
@@ -490,8 +607,12 @@ def test_a_reply_that_finds_no_room_is_told_and_what_was_kept_stays(ready: Desk)
     assert ready.run(*call).code == 1
 
 
-def test_an_artifact_that_cannot_be_written_keeps_the_best_version_in_the_store(ready: Desk) -> None:
-    """Where the file's folder allows no writing, the accepted version is kept and delivered by the same command."""
+def test_an_artifact_that_cannot_be_written_keeps_the_best_version_in_the_store(
+    ready: Desk,
+) -> None:
+    """Where the file's folder allows no writing, the accepted version is kept and delivered by the
+    same command.
+    """
     if not can_mount():
         pytest.skip("bubblewrap cannot mount a file system here")
     place = ready.folder / "fixed"
@@ -499,7 +620,16 @@ def test_an_artifact_that_cannot_be_written_keeps_the_best_version_in_the_store(
     (place / "note.md").write_text("An apple.\n")
     judge, worker = ready.judge(), ready.worker("worker", f"put({GOOD.encode()!r})")
     prefix = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(place), str(place), "--"]
-    call = ("improve", "fixed/note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--worker", worker.spec)
+    call = (
+        "improve",
+        "fixed/note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge.spec,
+        "--worker",
+        worker.spec,
+    )
     result = ready.run(*call, prefix=prefix)
     assert result.code == 2, result.err
     assert "cannot write" in result.err and "run the same command again" in result.err
@@ -511,7 +641,8 @@ def test_an_artifact_that_cannot_be_written_keeps_the_best_version_in_the_store(
     assert (judge.calls, worker.calls) == calls
 
 
-# ---------------------------------------------------------------------------------------------------------- stopping
+# ----------------------------------------------------------------------------------------------------------
+# stopping
 
 
 def stop_when(desk: Desk, process: subprocess.Popen[str], reached: Path, number: int) -> Result:
@@ -525,8 +656,12 @@ def stop_when(desk: Desk, process: subprocess.Popen[str], reached: Path, number:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(ready: Desk, number: int) -> None:
-    """Interrupted in the second round: the line that resumes is printed, and nothing on record is asked again."""
+def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(
+    ready: Desk, number: int
+) -> None:
+    """Interrupted in the second round: the line that resumes is printed, and nothing on record is
+    asked again.
+    """
     judge = ready.judge()
     body = """
     if b"pear" not in read():
@@ -567,7 +702,9 @@ def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(ready: Desk,
     assert resumed.json["resumed"] is True
     assert resumed.json["run"] in result.err
     assert (ready.folder / "note.md").read_text().endswith("A pear.\nMy farewell.\n")
-    assert judge.calls == asked + 3 == 5, "the new version, and twice more before the end: as without the interruption"
+    assert judge.calls == asked + 3 == 5, (
+        "the new version, and twice more before the end: as without the interruption"
+    )
     assert len(ready.run("runs", "--json").json) == 1
 
 
@@ -587,7 +724,16 @@ def test_ctrl_c_while_judging_is_130_and_replies_are_kept(ready: Desk) -> None:
     quick = ready.judge("quick")
     body = "if not os.path.exists(LOG + '.go'):\n    time.sleep(30)\nprint(json.dumps(reply()))"
     slow = ready.judge("slow", body)
-    call = ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", quick.spec, "--judge", slow.spec)
+    call = (
+        "eval",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        quick.spec,
+        "--judge",
+        slow.spec,
+    )
     process = ready.start(*call, "--fresh")
     deadline = time.monotonic() + 300
     while not (quick.calls and slow.calls and replies_kept(ready)) and time.monotonic() < deadline:
@@ -613,7 +759,12 @@ def test_a_reader_that_has_seen_enough_is_no_error(ready: Desk) -> None:
         ready.file(names[-1], f"Note {number}\n")
     command = f"timeout 60 {HONESTONE} eval {' '.join(names)} --rubric rubric.yaml --judge mock -q | head -1"
     ended = subprocess.run(
-        ["sh", "-c", command], cwd=ready.folder, env=ready.env, capture_output=True, text=True, check=False
+        ["sh", "-c", command],
+        cwd=ready.folder,
+        env=ready.env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ended.stdout.split() == ["pass", "100.0", "n0.md"]
     assert ended.stderr == ""
@@ -655,12 +806,18 @@ runpy.run_module("honestone", run_name="__main__", alter_sys=True)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-@pytest.mark.parametrize("name", ["honestone.cli.main", "click", "honestone.cli.eval", "honestone.core.scorecard"])
+@pytest.mark.parametrize(
+    "name", ["honestone.cli.main", "click", "honestone.cli.eval", "honestone.core.scorecard"]
+)
 def test_ctrl_c_while_modules_are_imported(ready: Desk, name: str, wrapped: bool) -> None:
     """No traceback, also where Python wraps the interrupt because a class is being made."""
     code = INTERRUPTED_AT.format(name=name, wrapped=wrapped)
     ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=ready.folder, env=ready.env, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        cwd=ready.folder,
+        env=ready.env,
+        capture_output=True,
+        text=True,
     )
     assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (130, "", "interrupted")
 

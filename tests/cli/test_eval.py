@@ -1,4 +1,6 @@
-"""`honestone eval` as a person uses it: real processes, scripted judges, numbers that can be worked out by hand."""
+"""`honestone eval` as a person uses it: real processes, scripted judges, numbers that can be worked
+out by hand.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,15 @@ criteria:
 """
 
 
-def evaluate(desk: Desk, artifact: str, *judges: Program | str, rubric: str = "rubric.yaml", **extra: Any) -> Result:
+def evaluate(
+    desk: Desk, artifact: str, *judges: Program | str, rubric: str = "rubric.yaml", **extra: Any
+) -> Result:
     """`honestone eval --json` with these judges."""
-    named = [word for judge in judges for word in ("--judge", judge if isinstance(judge, str) else judge.spec)]
+    named = [
+        word
+        for judge in judges
+        for word in ("--judge", judge if isinstance(judge, str) else judge.spec)
+    ]
     options = [word for name, value in extra.items() for word in option(name, value)]
     return desk.run("eval", artifact, "--rubric", rubric, *named, "--json", *options)
 
@@ -40,14 +48,17 @@ def option(name: str, value: Any) -> list[str]:
 
 def level(desk: Desk, name: str, score: Any) -> Program:
     """A judge that gives the criterion `tone` this score."""
-    return desk.judge(name, f'print(json.dumps({{"criteria": {{"tone": {{"score": {score!r}}}}}}}))')
+    return desk.judge(
+        name, f'print(json.dumps({{"criteria": {{"tone": {{"score": {score!r}}}}}}}))'
+    )
 
 
 def crashing(desk: Desk, name: str) -> Program:
     return desk.judge(name, "print('it is all fine')\nsys.exit('the model is gone')")
 
 
-# ---------------------------------------------------------------------------------------------------------- scores
+# ----------------------------------------------------------------------------------------------------------
+# scores
 
 
 def test_scores_weights_and_verdict_of_one_file(ready: Desk) -> None:
@@ -80,16 +91,21 @@ def test_the_weighted_mean_is_sum_of_products_over_sum_of_weights(desk: Desk) ->
         """
     )
     desk.file("note.md", "x\n")
-    body = 'print(json.dumps({"criteria": {"a": {"score": 9}, "b": {"score": 8}, "c": {"score": 7}}}))'
+    body = (
+        'print(json.dumps({"criteria": {"a": {"score": 9}, "b": {"score": 8}, "c": {"score": 7}}}))'
+    )
     card = evaluate(desk, "note.md", desk.judge(body=body)).json
     assert card["score"] == pytest.approx(490 / 6, abs=1e-8)
     assert [line["score"] for line in card["criteria"]] == [90.0, 80.0, 70.0]
 
 
 @pytest.mark.parametrize(
-    ("score", "threshold", "code"), [(91.65, 90, 0), (69.9999999, 70, 1), (70, 70, 0), (70.0000001, 70.0000002, 1)]
+    ("score", "threshold", "code"),
+    [(91.65, 90, 0), (69.9999999, 70, 1), (70, 70, 0), (70.0000001, 70.0000002, 1)],
 )
-def test_row_12_bars_are_compared_on_exact_decimals(desk: Desk, score: float, threshold: float, code: int) -> None:
+def test_row_12_bars_are_compared_on_exact_decimals(
+    desk: Desk, score: float, threshold: float, code: int
+) -> None:
     """91.65 against 90 is met; 69.9999999 never rounds up into a pass, and is never shown as 70.0."""
     desk.rubric(ANCHORED)
     desk.file("note.md", "x\n")
@@ -103,8 +119,12 @@ def test_row_12_bars_are_compared_on_exact_decimals(desk: Desk, score: float, th
 
 
 def test_row_3_a_required_criterion_at_0_fails_whatever_the_mean(ready: Desk) -> None:
-    """A score of 75 over a bar of 50 fails when what is missing is required; floors likewise, and both are named."""
-    ready.rubric(RUBRIC.replace("    weight: 1", "    weight: 1\n    required: true\n    floor: 40"))
+    """A score of 75 over a bar of 50 fails when what is missing is required; floors likewise, and
+    both are named.
+    """
+    ready.rubric(
+        RUBRIC.replace("    weight: 1", "    weight: 1\n    required: true\n    floor: 40")
+    )
     ready.file("note.md", "An apple and a pear.\n")
     result = evaluate(ready, "note.md", ready.judge(), threshold=50)
     assert result.code == 1
@@ -125,10 +145,13 @@ def test_a_floor_fails_though_the_mean_passes(ready: Desk) -> None:
     assert judge.calls == 1
 
 
-# ---------------------------------------------------------------------------------------------------------- panels
+# ----------------------------------------------------------------------------------------------------------
+# panels
 
 
-@pytest.mark.parametrize(("dead", "code", "low"), [(0, 1, False), (1, 1, False), (2, 1, True), (3, 3, True)])
+@pytest.mark.parametrize(
+    ("dead", "code", "low"), [(0, 1, False), (1, 1, False), (2, 1, True), (3, 3, True)]
+)
 def test_of_three_judges_some_crash(ready: Desk, dead: int, code: int, low: bool) -> None:
     """One crash leaves the mean of two, two crashes LOW CONFIDENCE, three no score at all."""
     panel = [crashing(ready, f"dead{n}") for n in range(dead)]
@@ -148,7 +171,9 @@ def test_of_three_judges_some_crash(ready: Desk, dead: int, code: int, low: bool
 
 
 @pytest.mark.parametrize(("other", "is_flagged"), [(75, True), (80, False), (79.99, True)])
-def test_judges_more_than_20_points_apart_are_flagged(desk: Desk, other: float, is_flagged: bool) -> None:
+def test_judges_more_than_20_points_apart_are_flagged(
+    desk: Desk, other: float, is_flagged: bool
+) -> None:
     """100 and 75 on one criterion are a disagreement; 100 and 80 are not."""
     desk.rubric(ANCHORED)
     desk.file("note.md", "x\n")
@@ -190,23 +215,51 @@ def test_max_calls_are_granted_in_the_order_of_the_panel(ready: Desk) -> None:
 
 
 def test_max_calls_are_granted_in_the_order_of_the_artifacts(ready: Desk) -> None:
-    """With two calls for four files the first two are judged; the rest could not be, which is no low score."""
+    """With two calls for four files the first two are judged; the rest could not be, which is no
+    low score.
+    """
     judge = ready.judge()
     names = [f"n{number}.md" for number in range(4)]
     for name in names:
         ready.file(name, GOOD + name)
-    result = ready.run("eval", *names, "--rubric", "rubric.yaml", "--judge", judge.spec, "--max-calls", "2", "--json")
+    result = ready.run(
+        "eval",
+        *names,
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge.spec,
+        "--max-calls",
+        "2",
+        "--json",
+    )
     assert result.code == 3
-    assert [card["verdict"] for card in result.json] == ["pass", "pass", "inconclusive", "inconclusive"]
+    assert [card["verdict"] for card in result.json] == [
+        "pass",
+        "pass",
+        "inconclusive",
+        "inconclusive",
+    ]
     assert sorted(request["artifact"]["path"] for request in judge.requests) == names[:2]
 
 
 def test_what_a_judge_is_sent_has_no_place_for_anything_else(ready: Desk) -> None:
-    """A request holds the artifact, the question and nothing of scores, weights, other judges or the rubric's bars."""
+    """A request holds the artifact, the question and nothing of scores, weights, other judges or
+    the rubric's bars.
+    """
     judge = ready.judge()
     evaluate(ready, "note.md", judge)
     (request,) = judge.requests
-    assert set(request) == {"schema", "artifact", "input", "reference", "output", "criteria", "workspace", "draw"}
+    assert set(request) == {
+        "schema",
+        "artifact",
+        "input",
+        "reference",
+        "output",
+        "criteria",
+        "workspace",
+        "draw",
+    }
     assert request["artifact"]["text"] == "# Fruit\n\nAn apple a day.\n"
     assert request["criteria"] == [
         {
@@ -221,7 +274,8 @@ def test_what_a_judge_is_sent_has_no_place_for_anything_else(ready: Desk) -> Non
     ]
 
 
-# ---------------------------------------------------------------------------------------------------------- off the menu
+# ----------------------------------------------------------------------------------------------------------
+# off the menu
 
 
 OFF_MENU = {
@@ -256,8 +310,12 @@ OFF_MENU = {
 
 
 @pytest.mark.parametrize("what", list(OFF_MENU))
-def test_an_answer_off_the_menu_is_asked_for_once_more_and_then_missing(ready: Desk, what: str) -> None:
-    """The second request names the problems; what is still missing leaves an interval and exit 3, never a pass."""
+def test_an_answer_off_the_menu_is_asked_for_once_more_and_then_missing(
+    ready: Desk, what: str
+) -> None:
+    """The second request names the problems; what is still missing leaves an interval and exit 3,
+    never a pass.
+    """
     judge = ready.judge(body=f"sys.stdout.write({OFF_MENU[what]!r})")
     result = evaluate(ready, "note.md", judge)
     assert judge.calls == 2
@@ -272,13 +330,16 @@ def test_an_answer_off_the_menu_is_asked_for_once_more_and_then_missing(ready: D
     low, high = card["interval"]
     assert low < high == 100.0
     assert evaluate(ready, "note.md", judge).code == 3
-    # A reply of which nothing could be used is not an answer: the same command asks that judge again.
+    # A reply of which nothing could be used is not an answer: the same command asks that judge
+    # again.
     is_usable = bool(re.search("met", OFF_MENU[what])) and what != "cut off"
     assert judge.calls == (2 if is_usable else 4)
 
 
 def test_unknown_ids_are_asked_about_and_void_the_reply(ready: Desk) -> None:
-    """Row 4: ids of the judge's own invention are named to the judge and in the report, and no other id is trusted."""
+    """Row 4: ids of the judge's own invention are named to the judge and in the report, and no
+    other id is trusted.
+    """
     body = """
     answer = reply()
     answer["criteria"]["bonus"] = {"met": True}
@@ -308,7 +369,10 @@ def test_an_answer_that_is_right_the_second_time_counts(ready: Desk) -> None:
     card = evaluate(ready, "note.md", judge).json
     assert judge.calls == 2
     assert card["score"] == 37.5
-    assert {item["id"]: item["met"] for item in card["criteria"][0]["items"]} == {"apple": 1.0, "pear": 0.0}
+    assert {item["id"]: item["met"] for item in card["criteria"][0]["items"]} == {
+        "apple": 1.0,
+        "pear": 0.0,
+    }
     assert card["usage"]["judge_calls"] == 2
 
 
@@ -317,7 +381,9 @@ def test_row_17_a_score_off_its_scale_is_never_clamped(desk: Desk, score: str) -
     """On a 0-1 scale neither 9 nor "9" is a mark."""
     desk.rubric(ANCHORED.replace("100: calm", "1: calm"))
     desk.file("note.md", "x\n")
-    judge = desk.judge(body=f"""sys.stdout.write('{{"criteria": {{"tone": {{"score": {score}}}}}}}')""")
+    judge = desk.judge(
+        body=f"""sys.stdout.write('{{"criteria": {{"tone": {{"score": {score}}}}}}}')"""
+    )
     result = evaluate(desk, "note.md", judge)
     assert (result.code, result.json["score"], judge.calls) == (3, None, 2)
 
@@ -332,10 +398,14 @@ def test_row_8_a_mark_between_two_anchors_is_taken(desk: Desk) -> None:
 
 
 def test_row_17_nothing_said_about_anything_is_not_a_score_of_0(desk: Desk) -> None:
-    """A judge that cannot tell gives an open interval, and a gate of 0 that nobody answered is no pass by mean."""
+    """A judge that cannot tell gives an open interval, and a gate of 0 that nobody answered is no
+    pass by mean.
+    """
     desk.rubric(ONE)
     desk.file("note.md", "x\n")
-    result = evaluate(desk, "note.md", desk.judge(body='print(\'{"criteria": {"one": {"met": null}}}\')'))
+    result = evaluate(
+        desk, "note.md", desk.judge(body='print(\'{"criteria": {"one": {"met": null}}}\')')
+    )
     assert (result.code, result.json["score"], result.json["interval"]) == (3, None, [0.0, 100.0])
 
 
@@ -346,11 +416,17 @@ def test_row_17_nothing_said_about_anything_is_not_a_score_of_0(desk: Desk) -> N
         ("sys.exit(1)", 1, 0.0),
         ("sys.exit(7)", 1, 0.0),
         ("sys.exit('no model')", 3, None),
-        ('print(\'{"criteria": {"one": {"met": true}}}\'); sys.exit(\'but then it broke\')', 3, None),
+        (
+            'print(\'{"criteria": {"one": {"met": true}}}\'); sys.exit(\'but then it broke\')',
+            3,
+            None,
+        ),
         ("os.kill(os.getpid(), 9)", 3, None),
     ],
 )
-def test_an_exit_code_speaks_where_one_question_is_asked(desk: Desk, body: str, code: int, score: float | None) -> None:
+def test_an_exit_code_speaks_where_one_question_is_asked(
+    desk: Desk, body: str, code: int, score: float | None
+) -> None:
     """0 is yes, another without words is no, another with words or a signal is a failed judge."""
     desk.rubric(ONE)
     desk.file("note.md", "x\n")
@@ -368,7 +444,8 @@ def test_a_judge_that_takes_too_long_is_degraded_and_ended(ready: Desk) -> None:
     assert judge.calls == 2
 
 
-# ---------------------------------------------------------------------------------------------------------- cmd: judges
+# ----------------------------------------------------------------------------------------------------------
+# cmd: judges
 
 
 FILLER = """
@@ -393,7 +470,9 @@ def filler(desk: Desk, name: str, expression: str) -> Program:
 
 
 def test_any_program_that_fills_in_a_skeleton_is_a_judge(ready: Desk) -> None:
-    """A `cmd:` judge answers by the last word of each line `[N]`; its marks are those of a script judge."""
+    """A `cmd:` judge answers by the last word of each line `[N]`; its marks are those of a script
+    judge.
+    """
     judge = filler(ready, "filler", "asked[number].split()[-1].lower() in artifact.lower()")
     ready.rubric(RUBRIC.replace("It ends with a farewell", "It ends with a proper farewell"))
     result = evaluate(ready, "note.md", judge)
@@ -409,25 +488,38 @@ def test_any_program_that_fills_in_a_skeleton_is_a_judge(ready: Desk) -> None:
 def test_a_judge_is_not_known_by_the_beginning_of_its_name(ready: Desk, name: str) -> None:
     """A judge of the settings is an ordinary one, whatever it is called: no flag, no missing reply."""
     filler(ready, "filler", "asked[number].split()[-1].lower() in artifact.lower()")
-    entry = f'[judges.{name}]\nprovider = "cli"\ncommand = "{PYTHON} {ready.folder / "filler.py"}"\n'
+    entry = (
+        f'[judges.{name}]\nprovider = "cli"\ncommand = "{PYTHON} {ready.folder / "filler.py"}"\n'
+    )
     ready.file("honestone.toml", entry)
     result = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", name, "--json")
     assert (result.code, result.json["verdict"], result.json["flags"]) == (1, "fail", [])
-    assert result.json["self_evaluated"] is False and result.json["judges"][0]["state"] == "AVAILABLE"
+    assert (
+        result.json["self_evaluated"] is False and result.json["judges"][0]["state"] == "AVAILABLE"
+    )
 
 
 def test_a_judge_is_asked_again_as_often_as_its_settings_say(ready: Desk) -> None:
-    """A reply that cannot be read is asked for again, also by the next command; a command after a usable one repeats no call."""
+    """A reply that cannot be read is asked for again, also by the next command; a command after a
+    usable one repeats no call.
+    """
     judge = filler(ready, "filler", "asked[number].split()[-1].lower() in artifact.lower()")
     path = ready.folder / "filler.py"
     late = f"import os\nif sum(1 for _ in open({str(judge.log)!r})) < 3:\n    print('Sorry.'); sys.exit()\n"
     path.write_text(path.read_text().replace("skeleton =", late + "skeleton =", 1))
     for reasks, code, calls in ((1, 3, 2), (2, 1, 3), (2, 1, 3)):
-        entry = f'[judges.small]\nprovider = "cli"\ncommand = "{PYTHON} {path}"\nreasks = {reasks}\n'
+        entry = (
+            f'[judges.small]\nprovider = "cli"\ncommand = "{PYTHON} {path}"\nreasks = {reasks}\n'
+        )
         ready.file("honestone.toml", entry)
-        result = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "small", "--json")
+        result = ready.run(
+            "eval", "note.md", "--rubric", "rubric.yaml", "--judge", "small", "--json"
+        )
         assert (result.code, judge.calls) == (code, calls), result.err
-    assert result.json["judges"][0]["state"] == "AVAILABLE" and result.json["usage"]["cached_calls"] == 1
+    assert (
+        result.json["judges"][0]["state"] == "AVAILABLE"
+        and result.json["usage"]["cached_calls"] == 1
+    )
 
 
 def test_a_judge_that_agrees_with_everything_is_void(ready: Desk) -> None:
@@ -440,7 +532,8 @@ def test_a_judge_that_agrees_with_everything_is_void(ready: Desk) -> None:
     assert judge.calls == 1
 
 
-# ---------------------------------------------------------------------------------------------------------- the record
+# ----------------------------------------------------------------------------------------------------------
+# the record
 
 
 def test_two_evals_of_the_same_bytes_make_no_second_call_and_say_so(ready: Desk) -> None:
@@ -458,10 +551,14 @@ def test_two_evals_of_the_same_bytes_make_no_second_call_and_say_so(ready: Desk)
 
 
 def test_a_fresh_eval_asks_anew_and_the_newest_reply_is_used_from_then_on(desk: Desk) -> None:
-    """A judge that changes its mind is heard again only with `--fresh`; both replies stay on record."""
+    """A judge that changes its mind is heard again only with `--fresh`; both replies stay on
+    record.
+    """
     desk.rubric(ONE)
     desk.file("note.md", "x\n")
-    judge = desk.judge(body="print(json.dumps({'criteria': {'one': {'met': os.path.exists(LOG + '.yes')}}}))")
+    judge = desk.judge(
+        body="print(json.dumps({'criteria': {'one': {'met': os.path.exists(LOG + '.yes')}}}))"
+    )
     assert evaluate(desk, "note.md", judge).code == 1
     first = desk.run("runs", "--json").json[0]["id"]
     Path(f"{judge.log}.yes").touch()
@@ -474,7 +571,9 @@ def test_a_fresh_eval_asks_anew_and_the_newest_reply_is_used_from_then_on(desk: 
 
 
 def test_row_16_whatever_decides_a_score_changes_the_contract(ready: Desk) -> None:
-    """One character of the rubric, a judge's file, a bar, the rule: another contract each; the artifact is no part."""
+    """One character of the rubric, a judge's file, a bar, the rule: another contract each; the
+    artifact is no part.
+    """
     judge = ready.judge()
     seen: dict[str, str] = {}
 
@@ -495,7 +594,11 @@ def test_row_16_whatever_decides_a_score_changes_the_contract(ready: Desk) -> No
     assert contract("a judge's file") != plain
     ready.rubric(RUBRIC.replace("the pear", "the Pear"))
     contract("the rubric")
-    different = {name: value for name, value in seen.items() if name not in ("the same again", "another artifact")}
+    different = {
+        name: value
+        for name, value in seen.items()
+        if name not in ("the same again", "another artifact")
+    }
     assert len(set(different.values())) == len(different), seen
 
 
@@ -523,14 +626,17 @@ def test_a_rubric_that_code_answers_needs_no_judge(desk: Desk) -> None:
         "rubric: 1\ncriteria:\n  - id: apple\n    requirement: It names the apple\n    check: {contains: apple}\n"
     )
     desk.file("note.md", "An apple.\n")
-    result = desk.run("eval", "note.md", "--rubric", "rubric.yaml", "--json", env={"PATH": "/nonexistent"})
+    result = desk.run(
+        "eval", "note.md", "--rubric", "rubric.yaml", "--json", env={"PATH": "/nonexistent"}
+    )
     assert result.code == 0, result.err
     assert result.json["judges"] == []
     assert result.json["low_confidence"] is False
     assert result.json["usage"]["judge_calls"] == 0
 
 
-# ---------------------------------------------------------------------------------------------------------- many
+# ----------------------------------------------------------------------------------------------------------
+# many
 
 
 @pytest.mark.parametrize(
@@ -550,7 +656,9 @@ def test_of_several_artifacts_a_failure_outweighs_what_could_not_be_judged(
     ready.file("good.md", GOOD)
     ready.file("bad.md", "Nothing.\n")
     ready.file("open.md", "Unspeakable.\n")
-    judge = ready.judge(body="if 'Unspeakable' in text: sys.exit('I cannot')\nprint(json.dumps(reply()))")
+    judge = ready.judge(
+        body="if 'Unspeakable' in text: sys.exit('I cannot')\nprint(json.dumps(reply()))"
+    )
     result = ready.run("eval", *names, "--rubric", "rubric.yaml", "--judge", judge.spec, "--json")
     assert result.code == code
     cards = result.json if len(names) > 1 else [result.json]
@@ -560,7 +668,9 @@ def test_of_several_artifacts_a_failure_outweighs_what_could_not_be_judged(
 
 
 def test_many_artifacts_are_a_line_each(ready: Desk) -> None:
-    """Forty files are forty lines in the order given, the count, and the details of the first that failed."""
+    """Forty files are forty lines in the order given, the count, and the details of the first that
+    failed.
+    """
     names = [f"n{number:02}.md" for number in range(40)]
     for number, name in enumerate(names):
         ready.file(name, GOOD if number != 7 else "Nothing.\n")
@@ -569,7 +679,9 @@ def test_many_artifacts_are_a_line_each(ready: Desk) -> None:
     assert result.code == 1
     lines = result.out.splitlines()
     assert [line.split()[-1] for line in lines[:40]] == names
-    assert [line.split()[0] for line in lines[:40]] == ["fail" if name == "n07.md" else "pass" for name in names]
+    assert [line.split()[0] for line in lines[:40]] == [
+        "fail" if name == "n07.md" else "pass" for name in names
+    ]
     assert "39 of 40 passed" in result.out
     assert result.out.count("n07.md") >= 2
     # Equal bytes under another name were judged already.
@@ -577,7 +689,9 @@ def test_many_artifacts_are_a_line_each(ready: Desk) -> None:
 
 
 def test_a_folder_is_one_artifact_and_its_rubric_is_no_part_of_it(desk: Desk) -> None:
-    """A judge gets the files in path order without the rubric; editing the rubric leaves the digest as it is."""
+    """A judge gets the files in path order without the rubric; editing the rubric leaves the digest
+    as it is.
+    """
     desk.file("skill/b.md", "a pear\n")
     desk.file("skill/a/x.md", "an apple\n")
     desk.file("skill/pic.bin", b"\0\1")
@@ -592,7 +706,10 @@ def test_a_folder_is_one_artifact_and_its_rubric_is_no_part_of_it(desk: Desk) ->
     second = evaluate(desk, "skill", judge, rubric="skill/rubric.yaml")
     assert second.json["artifact"]["digest"] == first.json["artifact"]["digest"]
     desk.file("skill/pic.bin", b"\0\2")
-    assert evaluate(desk, "skill", judge, rubric="skill/rubric.yaml").json["artifact"] != first.json["artifact"]
+    assert (
+        evaluate(desk, "skill", judge, rubric="skill/rubric.yaml").json["artifact"]
+        != first.json["artifact"]
+    )
 
 
 def test_a_link_that_the_person_names_is_followed(ready: Desk) -> None:
@@ -603,7 +720,15 @@ def test_a_link_that_the_person_names_is_followed(ready: Desk) -> None:
     assert (result.code, result.json["artifact"]["path"]) == (0, "link.md")
 
 
-NAMES = ["with space.md", "-dash.md", "new\nline.md", "früh☕.md", "quote'\"$(x).md", "[red]x.md", "\x1b[31mred.md"]
+NAMES = [
+    "with space.md",
+    "-dash.md",
+    "new\nline.md",
+    "früh☕.md",
+    "quote'\"$(x).md",
+    "[red]x.md",
+    "\x1b[31mred.md",
+]
 
 
 def test_unusual_file_names_are_judged_like_any_other(ready: Desk) -> None:
@@ -618,7 +743,12 @@ def test_unusual_file_names_are_judged_like_any_other(ready: Desk) -> None:
     assert "\x1b" not in text
     assert "früh☕.md" in text
     assert "\x1b" not in ready.run("runs").out
-    assert "\x1b" not in ready.run("eval", "--rubric", "rubric.yaml", "--judge", "mock", "--", "\x1b[31mno.md").err
+    assert (
+        "\x1b"
+        not in ready.run(
+            "eval", "--rubric", "rubric.yaml", "--judge", "mock", "--", "\x1b[31mno.md"
+        ).err
+    )
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no file names that are not UTF-8")
@@ -638,15 +768,21 @@ def test_a_file_name_that_is_not_utf8_is_judged(ready: Desk) -> None:
     assert ready.run("runs").code == 0
 
 
-# ---------------------------------------------------------------------------------------------------------- recorded judges
+# ----------------------------------------------------------------------------------------------------------
+# recorded judges
 
 
 def test_recorded_answers_are_a_judge_that_costs_nothing(ready: Desk) -> None:
-    """`record:` finds the row of an artifact by path, counts no call, and abstains where it has no row."""
+    """`record:` finds the row of an artifact by path, counts no call, and abstains where it has no
+    row.
+    """
     rows = [
         {
             "artifact": "note.md",
-            "criteria": {"words": {"items": {"apple": {"met": True}, "pear": {"met": True}}}, "close": {"met": True}},
+            "criteria": {
+                "words": {"items": {"apple": {"met": True}, "pear": {"met": True}}},
+                "close": {"met": True},
+            },
         },
         {"artifact": "other.md", "criteria": {"close": {"met": False}}},
     ]
@@ -661,7 +797,8 @@ def test_recorded_answers_are_a_judge_that_costs_nothing(ready: Desk) -> None:
     assert evaluate(ready, partly.name, "record:answers.jsonl").json["interval"] == [0.0, 75.0]
 
 
-# ---------------------------------------------------------------------------------------------------------- targets
+# ----------------------------------------------------------------------------------------------------------
+# targets
 
 
 def target(desk: Desk, body: str) -> str:
@@ -673,7 +810,9 @@ def test_a_command_target_makes_the_output_that_is_judged(ready: Desk) -> None:
     """The judge sees the output in `output`; the input goes to the target's stdin."""
     spec = target(ready, "print(sys.stdin.read().upper() + 'pear farewell')")
     judge = ready.judge()
-    result = evaluate(ready, "note.md", judge, target=spec, input="an apple", reference="what we hoped for")
+    result = evaluate(
+        ready, "note.md", judge, target=spec, input="an apple", reference="what we hoped for"
+    )
     assert result.json["score"] == 100.0
     (request,) = judge.requests
     assert request["output"] == "AN APPLEpear farewell\n"
@@ -684,10 +823,17 @@ def test_a_command_target_makes_the_output_that_is_judged(ready: Desk) -> None:
 def test_a_target_may_use_files_for_prompt_and_output(ready: Desk) -> None:
     """`{PROMPT_FILE}` and `{OUTPUT_FILE}` are paths; braces in the input are not filled in again."""
     spec = target(
-        ready, "given = open(sys.argv[1]).read()\nopen(sys.argv[2], 'w').write('pear ' + given)\nprint('noise')"
+        ready,
+        "given = open(sys.argv[1]).read()\nopen(sys.argv[2], 'w').write('pear ' + given)\nprint('noise')",
     )
     judge = ready.judge()
-    evaluate(ready, "note.md", judge, target=f"{spec} {{PROMPT_FILE}} {{OUTPUT_FILE}}", input="{OUTPUT_FILE}")
+    evaluate(
+        ready,
+        "note.md",
+        judge,
+        target=f"{spec} {{PROMPT_FILE}} {{OUTPUT_FILE}}",
+        input="{OUTPUT_FILE}",
+    )
     assert judge.requests[0]["output"] == "pear {OUTPUT_FILE}"
 
 
@@ -719,22 +865,29 @@ def test_a_target_that_writes_no_output_file_has_failed(ready: Desk) -> None:
 def test_an_unknown_target_is_refused(ready: Desk) -> None:
     """A misspelt target is a usage error before anything is spent."""
     judge = ready.judge()
-    result = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--target", "idnetity")
+    result = ready.run(
+        "eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--target", "idnetity"
+    )
     assert result.is_refusal
     assert "did you mean `identity`?" in result.err
     assert judge.calls == 0
 
 
-# ---------------------------------------------------------------------------------------------------------- where things are kept
+# ----------------------------------------------------------------------------------------------------------
+# where things are kept
 
 
 def test_the_store_lies_beside_the_nearest_settings_file(ready: Desk) -> None:
-    """From a folder below, the store of the project is used; it keeps itself out of version control."""
+    """From a folder below, the store of the project is used; it keeps itself out of version
+    control.
+    """
     ready.file("honestone.toml", "")
     below = ready.folder / "docs" / "deep"
     below.mkdir(parents=True)
     (below / "note.md").write_text(GOOD)
-    result = ready.run("eval", "note.md", "--rubric", "../../rubric.yaml", "--judge", "mock", cwd=below)
+    result = ready.run(
+        "eval", "note.md", "--rubric", "../../rubric.yaml", "--judge", "mock", cwd=below
+    )
     assert result.code == 0, result.err
     assert (ready.store / "store.db").exists()
     assert (ready.store / ".gitignore").read_text() == "*\n"
@@ -745,7 +898,10 @@ def test_honestone_home_moves_the_store(ready: Desk) -> None:
     """`HONESTONE_HOME` wins over the settings file's folder."""
     ready.file("honestone.toml", "")
     place = {"HONESTONE_HOME": str(ready.home / "kept")}
-    assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "mock", env=place).code == 0
+    assert (
+        ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "mock", env=place).code
+        == 0
+    )
     assert (ready.home / "kept" / "store.db").exists()
     assert not ready.store.exists()
     assert ready.run("runs", "--json", env=place).json[0]["subject"].endswith("note.md")
@@ -761,7 +917,8 @@ def test_the_store_is_never_part_of_an_artifact(ready: Desk) -> None:
     assert first.json["artifact"]["digest"] == second.json["artifact"]["digest"]
 
 
-# ---------------------------------------------------------------------------------------------------------- secrets
+# ----------------------------------------------------------------------------------------------------------
+# secrets
 
 
 SECRET = "sk-very-secret-5823"
@@ -772,7 +929,11 @@ def test_a_key_in_the_environment_reaches_nobody_and_no_disk(ready: Desk) -> Non
     """Judges, checks and targets do not see SOME_API_KEY, and it stands in no file afterwards."""
     ready.extra["SOME_API_KEY"] = SECRET
     check = "check: {command: \"sh -c 'test -z $SOME_API_KEY'\"}"
-    ready.rubric(RUBRIC.replace("requirement: It names the pear}", f"requirement: It names the pear, {check}}}"))
+    ready.rubric(
+        RUBRIC.replace(
+            "requirement: It names the pear}", f"requirement: It names the pear, {check}}}"
+        )
+    )
     judge = ready.judge(body=PRINT_ENV)
     spec = target(ready, "print(os.environ.get('SOME_API_KEY', 'apple'))")
     result = evaluate(ready, "note.md", judge, target=spec)
@@ -800,7 +961,10 @@ def test_the_same_bytes_by_another_path_cost_no_second_call(ready: Desk) -> None
     judge = ready.judge()
     text = (ready.folder / "note.md").read_bytes()
     ready.file("sub/copy.md", text)
-    assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec).code in (0, 1)
+    assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec).code in (
+        0,
+        1,
+    )
     for path in ("./note.md", "sub/copy.md", str(ready.folder / "note.md")):
         again = ready.run("eval", path, "--rubric", "rubric.yaml", "--judge", judge.spec, "--json")
         assert again.json["usage"]["judge_calls"] == 0

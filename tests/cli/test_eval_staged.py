@@ -1,4 +1,6 @@
-"""`eval --recorded --staged`: what a commit hook asks. The record answers, for the bytes that are staged."""
+"""`eval --recorded --staged`: what a commit hook asks. The record answers, for the bytes that are
+staged.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ RUBRIC = "rubric: 1\ncriteria: [{id: good, requirement: It is good}]\n"
 
 def git(desk: Desk, *words: str) -> subprocess.CompletedProcess[str]:
     names = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
-    return subprocess.run(["git", *names, *words], cwd=desk.folder, env=desk.env, capture_output=True, text=True)
+    return subprocess.run(
+        ["git", *names, *words], cwd=desk.folder, env=desk.env, capture_output=True, text=True
+    )
 
 
 @pytest.fixture
@@ -34,7 +38,9 @@ def repository(desk: Desk) -> Desk:
 
 
 def ask(desk: Desk, *more: str, name: str = "a.md") -> tuple[int, str]:
-    ended = desk.run("eval", name, "--rubric", "rubric.yaml", "--judge", "script:python3 j.py", *more)
+    ended = desk.run(
+        "eval", name, "--rubric", "rubric.yaml", "--judge", "script:python3 j.py", *more
+    )
     return ended.code, ended.err
 
 
@@ -86,7 +92,9 @@ def test_what_git_does_not_have_is_said(repository: Desk, tmp_path: Path) -> Non
 
 
 def test_git_asks_the_record_before_a_commit(repository: Desk) -> None:
-    """The hook of a repository, run by git itself: also with a part of the files, which git stages in an index of its own."""
+    """The hook of a repository, run by git itself: also with a part of the files, which git stages
+    in an index of its own.
+    """
     hook = repository.folder / ".git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
     entry = "honestone eval --recorded --staged --quiet a.md --rubric rubric.yaml --judge 'script:python3 j.py'"

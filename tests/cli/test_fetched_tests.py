@@ -1,4 +1,6 @@
-"""A suite whose tests are on a server: nothing is fetched, and nothing spent, before a person allows it."""
+"""A suite whose tests are on a server: nothing is fetched, and nothing spent, before a person
+allows it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ CONFIG = "prompts: ['{{q}}']\nproviders: [echo]\ntests: huggingface://datasets/a
 def test_a_look_at_it_fetches_nothing(desk: Desk) -> None:
     desk.file("c.yaml", CONFIG)
     looked = desk.run("suite", "check", "c.yaml")
-    assert looked.code == 0 and "fetches tests" in looked.out and "eval needs --allow-code" in looked.out
+    assert (
+        looked.code == 0
+        and "fetches tests" in looked.out
+        and "eval needs --allow-code" in looked.out
+    )
     assert "honestone trust" not in looked.out
 
 

@@ -41,7 +41,9 @@ from honestone.system.drawing import Style, width
 
 from .desk import GOOD, HONESTONE, Desk
 
-SCALE = Anchors(levels=((exact(0), "hostile"), (exact(5), "mixed"), (exact(10), "factual throughout")))
+SCALE = Anchors(
+    levels=((exact(0), "hostile"), (exact(5), "mixed"), (exact(10), "factual throughout"))
+)
 QUESTION = Question(
     artifact=Artifact("note.md", Version.of_text("An apple.\n", "note.md")),
     criteria=(
@@ -72,7 +74,8 @@ def typed(sheet: Sheet, keys: str) -> Wish | None:
     return wish
 
 
-# ------------------------------------------------------------------------------------------------------ what keys do
+# ------------------------------------------------------------------------------------------------------
+# what keys do
 
 
 def test_yes_no_a_number_and_hand_in() -> None:
@@ -98,7 +101,9 @@ def test_back_and_answer_again() -> None:
 
 
 def test_nothing_is_handed_in_while_items_are_open() -> None:
-    """A sheet with open items cannot reach its end by the arrow, and Enter there leads to the first open one."""
+    """A sheet with open items cannot reach its end by the arrow, and Enter there leads to the first
+    open one.
+    """
     sheet = new_sheet(QUESTION)
     typed(sheet, "\x1b[C")
     assert sheet.at == 0 and "answer it first" in sheet.note
@@ -197,14 +202,26 @@ def test_keys_do_not_depend_on_how_bytes_arrive(data: bytes, cut: int) -> None:
 
 
 KEYS = st.lists(
-    st.sampled_from([*"ynsbxew?oq0159.-ㅛ가", "\r", "\x7f", "\x15", "\x1b[C", "\x1b[D", "\x1b[200~a\nb\x1b[201~"]),
+    st.sampled_from(
+        [
+            *"ynsbxew?oq0159.-ㅛ가",
+            "\r",
+            "\x7f",
+            "\x15",
+            "\x1b[C",
+            "\x1b[D",
+            "\x1b[200~a\nb\x1b[201~",
+        ]
+    ),
     max_size=40,
 )
 
 
 @given(KEYS)
 def test_whatever_is_typed_survives_and_is_read_back(keys: list[str]) -> None:
-    """After any keys the draft gives the same sheet, and the reply is read as exactly what was said."""
+    """After any keys the draft gives the same sheet, and the reply is read as exactly what was
+    said.
+    """
     sheet = new_sheet(QUESTION)
     typed(sheet, "".join(keys))
     again = new_sheet(QUESTION)
@@ -222,7 +239,9 @@ JSON = st.recursive(
     lambda x: (
         st.lists(x, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["schema", "at", "said", "item", "answer", "typing", "text", "skipped", "evidence"]),
+            st.sampled_from(
+                ["schema", "at", "said", "item", "answer", "typing", "text", "skipped", "evidence"]
+            ),
             x,
             max_size=5,
         )
@@ -236,18 +255,25 @@ def test_a_damaged_draft_is_never_an_invalid_answer(plain: Any) -> None:
     """Whatever lies in the draft file, the sheet opens, shows, and holds only valid answers."""
     sheet = new_sheet(QUESTION)
     if isinstance(plain, dict):
-        plain = {"said": [{"item": list(TONE), "answer": plain}], **plain, "schema": "honestone.draft/1"}
+        plain = {
+            "said": [{"item": list(TONE), "answer": plain}],
+            **plain,
+            "schema": "honestone.draft/1",
+        }
     restore(sheet, plain)
     assert page_of(sheet, VIEW, Style(), 80).head
     assert sheet.said[2].answer is None or 0 <= float(sheet.said[2].answer) <= 10
 
 
-# ------------------------------------------------------------------------------------------------------ what is shown
+# ------------------------------------------------------------------------------------------------------
+# what is shown
 
 
 @given(KEYS, st.integers(20, 120), st.integers(8, 40))
 def test_a_page_fits_the_terminal(keys: list[str], columns: int, rows: int) -> None:
-    """On no screen is a line wider or a page longer than the terminal, and the last line of keys stays in sight."""
+    """On no screen is a line wider or a page longer than the terminal, and the last line of keys
+    stays in sight.
+    """
     sheet = new_sheet(QUESTION)
     typed(sheet, "".join(keys))
     page = page_of(sheet, VIEW, Style(color=True), columns)
@@ -260,9 +286,14 @@ def test_a_page_fits_the_terminal(keys: list[str], columns: int, rows: int) -> N
 def test_a_page_shows_position_criterion_item_and_scale() -> None:
     """Where one is, what is asked, and every level of a scale; no other item."""
     sheet = new_sheet(QUESTION)
-    first = "\n".join(page_of(sheet, VIEW, Style(), 80).head + page_of(sheet, VIEW, Style(), 80).body)
+    first = "\n".join(
+        page_of(sheet, VIEW, Style(), 80).head + page_of(sheet, VIEW, Style(), 80).body
+    )
     assert (
-        "1 of 3" in first and "note.md" in first and "It says what it must" in first and "It names the apple" in first
+        "1 of 3" in first
+        and "note.md" in first
+        and "It says what it must" in first
+        and "It names the apple" in first
     )
     assert "이름으로" not in first
     typed(sheet, "yy")
@@ -281,7 +312,9 @@ def test_no_colour_and_no_escape_without_colour() -> None:
 def test_what_is_opened_is_the_version_judged_made_harmless() -> None:
     """The pager gets the case and the text with escape sequences made visible."""
     question = Question(
-        artifact=Artifact("note.md", Version.of_text("a\x1b[31mb\n")), criteria=QUESTION.criteria, input="Why?"
+        artifact=Artifact("note.md", Version.of_text("a\x1b[31mb\n")),
+        criteria=QUESTION.criteria,
+        input="Why?",
     )
     text = shown_text(question)
     assert "\x1b" not in text and "\\x1b[31mb" in text and "== input ==" in text and "Why?" in text
@@ -294,7 +327,8 @@ def test_the_live_line_is_dropped_and_notes_are_kept() -> None:
     assert without_frames(printed) == b"row 1\na note\n"
 
 
-# ------------------------------------------------------------------------------------------------ at a real terminal
+# ------------------------------------------------------------------------------------------------
+# at a real terminal
 
 ALL_JUDGED = """\
 rubric: 1
@@ -367,7 +401,9 @@ def test_a_person_alone_scores_their_file(asked: Desk) -> None:
     code, said = leave(child)
     assert code == 0 and "PASSED" in said and "human: 3 items answered" in said
     again = asked.run(*evaluating(asked, "--json"))
-    assert again.code == 0 and again.json["usage"]["cached_calls"] == 1 and again.json["score"] == 100
+    assert (
+        again.code == 0 and again.json["usage"]["cached_calls"] == 1 and again.json["score"] == 100
+    )
     assert not list((asked.store / "drafts").glob("*.json"))
 
 
@@ -387,7 +423,11 @@ def test_stdin_and_stdout_may_be_pipes(asked: Desk) -> None:
     leave(child)
     document = json.loads((asked.folder / "out.json").read_text())
     (judge,) = document["judges"]
-    assert document["score"] == 0 and (judge["id"], judge["state"], judge["reason"]) == ("human", "AVAILABLE", None)
+    assert document["score"] == 0 and (judge["id"], judge["state"], judge["reason"]) == (
+        "human",
+        "AVAILABLE",
+        None,
+    )
 
 
 def test_skipped_items_are_abstentions_asked_once(asked: Desk) -> None:
@@ -487,9 +527,12 @@ def test_a_narrow_terminal_holds_korean(asked: Desk) -> None:
 
 
 def test_the_pager_shows_what_is_judged(asked: Desk) -> None:
-    """o opens the artifact in $PAGER, and the form comes back at the same item; no key reaches the pager's variables."""
+    """o opens the artifact in $PAGER, and the form comes back at the same item; no key reaches the
+    pager's variables.
+    """
     pager = asked.file(
-        "pager.py", "import os, sys\nprint('PAGER GOT', open(sys.argv[1]).read(), os.environ.get('MY_API_KEY'))\n"
+        "pager.py",
+        "import os, sys\nprint('PAGER GOT', open(sys.argv[1]).read(), os.environ.get('MY_API_KEY'))\n",
     )
     env = {"PAGER": f"{sys.executable} {pager}", "MY_API_KEY": "hidden-value"}
     child = sit_down(asked, *evaluating(asked), env=env)
@@ -504,9 +547,13 @@ def test_the_pager_shows_what_is_judged(asked: Desk) -> None:
 
 
 def test_two_artifacts_are_asked_one_after_the_other(asked: Desk) -> None:
-    """Rows that are ready while the form is open come after it; both files are judged in their order."""
+    """Rows that are ready while the form is open come after it; both files are judged in their
+    order.
+    """
     asked.file("second.md", "Nothing.\n")
-    child = sit_down(asked, "eval", "note.md", "second.md", "--rubric", "rubric.yaml", "--judge", "human")
+    child = sit_down(
+        asked, "eval", "note.md", "second.md", "--rubric", "rubric.yaml", "--judge", "human"
+    )
     child.expect("note.md.*1 of 3")
     child.send("yyy\r")
     child.expect("second.md.*1 of 3")
@@ -546,11 +593,14 @@ def test_without_a_terminal_it_says_what_to_do_instead(asked: Desk) -> None:
     assert found.code == 3
     (state,) = found.json["judges"]
     assert (
-        state["state"] == "SKIPPED" and "honestone judge prompt" in state["reason"] and "no terminal" in state["reason"]
+        state["state"] == "SKIPPED"
+        and "honestone judge prompt" in state["reason"]
+        and "no terminal" in state["reason"]
     )
 
 
-# --------------------------------------------------------------------------------------------- a person alone improves
+# --------------------------------------------------------------------------------------------- a
+# person alone improves
 
 PARTLY = """\
 rubric: 1
@@ -570,7 +620,10 @@ criteria:
 
 def _editor(desk: Desk, name: str, body: str) -> str:
     """A scripted $EDITOR: a program that edits the file it is given."""
-    path = desk.file(name, f"import pathlib, sys\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n{body}\n")
+    path = desk.file(
+        name,
+        f"import pathlib, sys\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n{body}\n",
+    )
     return f"{sys.executable} {path}"
 
 
@@ -599,7 +652,9 @@ def unfinished(desk: Desk) -> Desk:
 
 
 def test_a_person_alone_improves_their_file_to_passed(unfinished: Desk) -> None:
-    """Judge the baseline, edit in $EDITOR, judge again; checks and a script as the witness certify: PASSED."""
+    """Judge the baseline, edit in $EDITOR, judge again; checks and a script as the witness certify:
+    PASSED.
+    """
     editor = _editor(unfinished, "editor.py", "path.write_text(text + 'And a pear.\\n')")
     child = sit_down(unfinished, *_improving(unfinished), env={"EDITOR": editor}, size=(40, 120))
     child.expect("1 of 2")
@@ -614,7 +669,9 @@ def test_a_person_alone_improves_their_file_to_passed(unfinished: Desk) -> None:
     code, said = leave(child)
     assert code == 0 and "PASSED" in said
     assert (unfinished.folder / "note.md").read_text().endswith("And a pear.\n")
-    assert unfinished.run("show", "--json").json["policy"] == "keep-best", "a person is asked once about a version"
+    assert unfinished.run("show", "--json").json["policy"] == "keep-best", (
+        "a person is asked once about a version"
+    )
     assert not list((unfinished.store / "drafts").iterdir())
 
 
@@ -677,7 +734,10 @@ def test_an_editor_that_fails_is_no_hand_in(unfinished: Desk) -> None:
     """An editor that ends with an error asks what to do; q still gives the round up."""
     editor = _editor(unfinished, "broken.py", "path.write_text('half'); sys.exit(3)")
     child = sit_down(
-        unfinished, *_improving(unfinished, "--rounds", "1", "--json"), env={"VISUAL": editor}, size=(40, 200)
+        unfinished,
+        *_improving(unfinished, "--rounds", "1", "--json"),
+        env={"VISUAL": editor},
+        size=(40, 200),
     )
     child.expect("1 of 2")
     child.send("yn\r")

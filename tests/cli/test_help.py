@@ -50,7 +50,10 @@ def test_every_command_has_an_example() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", sorted({line for text in help_text()["examples"].values() for line in text.strip().splitlines()})
+    "line",
+    sorted(
+        {line for text in help_text()["examples"].values() for line in text.strip().splitlines()}
+    ),
 )
 def test_every_example_can_be_typed(line: str) -> None:
     """Commands and options that there are, with values that they take."""
@@ -76,7 +79,9 @@ def test_many_options_are_in_groups(desk: Desk, name: str) -> None:
     assert f"honestone {name} " in rest.partition("Examples:")[2]
     for param in COMMANDS[name].params:
         if isinstance(param, click.Option):
-            assert len(re.findall(rf"(?m)^  (-\w, )?{param.opts[-1]}\b(?!-)", shown)) == 1, param.opts
+            assert len(re.findall(rf"(?m)^  (-\w, )?{param.opts[-1]}\b(?!-)", shown)) == 1, (
+                param.opts
+            )
 
 
 def test_short_options_are_the_long_ones(desk: Desk) -> None:

@@ -65,12 +65,25 @@ def test_a_panel_stays_whole_where_it_must() -> None:
 
 
 def test_two_judges_are_a_panel_and_a_witness(ready: Desk) -> None:
-    """Said before anything is spent; `--holdout none` has both steer, and then nothing confirms what they say."""
-    one, two, worker = ready.judge("one"), ready.judge("two", OTHERWISE), ready.worker("worker", ADD_ALL)
+    """Said before anything is spent; `--holdout none` has both steer, and then nothing confirms
+    what they say.
+    """
+    one, two, worker = (
+        ready.judge("one"),
+        ready.judge("two", OTHERWISE),
+        ready.worker("worker", ADD_ALL),
+    )
     done = improve(ready, worker, one, two)
     assert done.code == 0 and done.json["result"] == "PASSED", done
     assert one.calls == 3 and two.calls == 1
-    assert f"{two.spec} does not steer and is kept to certify" in done.err and "--holdout none" in done.err
+    assert (
+        f"{two.spec} does not steer and is kept to certify" in done.err
+        and "--holdout none" in done.err
+    )
     ready.file("note.md", NOTE)
     both = improve(ready, worker, one, two, holdout="none")
-    assert both.code == 3 and both.json["result"] == "UNCONFIRMED" and "kept to certify" not in both.err
+    assert (
+        both.code == 3
+        and both.json["result"] == "UNCONFIRMED"
+        and "kept to certify" not in both.err
+    )

@@ -1,4 +1,6 @@
-"""`honestone improve` as a person uses it: real workers that edit real copies, and the file that is delivered."""
+"""`honestone improve` as a person uses it: real workers that edit real copies, and the file that is
+delivered.
+"""
 
 from __future__ import annotations
 
@@ -28,24 +30,36 @@ WHOLE = NOTE + "This is my farewell.\nAnd a pear.\n"
 
 
 def improve(
-    desk: Desk, worker: Program | str | None, *judges: Program, artifact: str = "note.md", **extra: Any
+    desk: Desk,
+    worker: Program | str | None,
+    *judges: Program,
+    artifact: str = "note.md",
+    **extra: Any,
 ) -> Result:
     """`honestone improve --json` with this worker and these judges; `holdout` names a witness."""
     return desk.run(*call_of(worker, *judges, artifact=artifact, **extra))
 
 
-def call_of(worker: Program | str | None, *judges: Program, artifact: str = "note.md", **extra: Any) -> list[str]:
+def call_of(
+    worker: Program | str | None, *judges: Program, artifact: str = "note.md", **extra: Any
+) -> list[str]:
     words = ["improve", artifact, "--rubric", str(extra.pop("rubric", "rubric.yaml")), "--json"]
     if worker is not None:
         words += ["--worker", worker if isinstance(worker, str) else worker.spec]
     for judge in judges:
         words += ["--judge", judge.spec]
     words += extra.pop("more", [])
-    if "suite" not in extra:  # Rounds and decisions of the loop are the same under each policy; here under this one.
+    if (
+        "suite" not in extra
+    ):  # Rounds and decisions of the loop are the same under each policy; here under this one.
         words += ["--policy", str(extra.pop("policy", "keep-best"))]
     for name, value in extra.items():
         flag = f"--{name.replace('_', '-')}"
-        words += [flag] if value is True else [flag, value.spec if isinstance(value, Program) else str(value)]
+        words += (
+            [flag]
+            if value is True
+            else [flag, value.spec if isinstance(value, Program) else str(value)]
+        )
     return words
 
 
@@ -85,11 +99,14 @@ def left_unfinished(desk: Desk, judge: Program, **extra: Any) -> Program:
     return worker
 
 
-# ---------------------------------------------------------------------------------------------------------- ends
+# ----------------------------------------------------------------------------------------------------------
+# ends
 
 
 def test_a_file_is_improved_until_it_passes_and_a_witness_confirms_it(ready: Desk) -> None:
-    """Two rounds, one criterion each, lowest first; the witness is asked once, about the end; exit 0."""
+    """Two rounds, one criterion each, lowest first; the witness is asked once, about the end; exit
+    0.
+    """
     judge, witness, worker = ready.judge(), ready.judge("witness"), ready.worker("worker", ADD_ALL)
     result = improve(ready, worker, judge, holdout=witness)
     run = result.json
@@ -100,7 +117,10 @@ def test_a_file_is_improved_until_it_passes_and_a_witness_confirms_it(ready: Des
         (1, ["close"], "accepted"),
         (2, ["words"], "accepted"),
     ]
-    assert [(r["score_before"], r["score_after"]) for r in run["rounds"]] == [(37.5, 62.5), (62.5, 100.0)]
+    assert [(r["score_before"], r["score_after"]) for r in run["rounds"]] == [
+        (37.5, 62.5),
+        (62.5, 100.0),
+    ]
     assert run["best_round"] == 2
     assert (run["baseline"]["score"], run["final"]["score"]) == (37.5, 100.0)
     assert run["certification"]["ok"] is True
@@ -111,7 +131,9 @@ def test_a_file_is_improved_until_it_passes_and_a_witness_confirms_it(ready: Des
 
 
 def test_without_a_witness_a_pass_is_unconfirmed(ready: Desk) -> None:
-    """Where judges decide, PASSED takes one that did not steer: exit 3, and the best version is delivered."""
+    """Where judges decide, PASSED takes one that did not steer: exit 3, and the best version is
+    delivered.
+    """
     result = improve(ready, ready.worker("worker", ADD_ALL), ready.judge())
     assert (result.code, result.json["result"]) == (3, "UNCONFIRMED")
     assert result.json["final"]["verdict"] == "pass"
@@ -119,8 +141,10 @@ def test_without_a_witness_a_pass_is_unconfirmed(ready: Desk) -> None:
 
 
 def test_a_witness_that_disagrees_keeps_a_pass_from_being_one(ready: Desk) -> None:
-    """The held-out judge says no to everything: UNCONFIRMED, `certification.ok` is false, exit 3. It never saw the original, so it
-    does not say that the version is no better, and the better version is delivered."""
+    """The held-out judge says no to everything: UNCONFIRMED, `certification.ok` is false, exit 3.
+    It never saw the original, so it does not say that the version is no better, and the better
+    version is delivered.
+    """
     witness = ready.judge("witness", "print(json.dumps(reply()).replace('true', 'false'))")
     result = improve(ready, ready.worker("worker", ADD_ALL), ready.judge(), holdout=witness)
     assert (result.code, result.json["result"]) == (3, "UNCONFIRMED")
@@ -131,7 +155,10 @@ def test_a_witness_that_disagrees_keeps_a_pass_from_being_one(ready: Desk) -> No
 
 def test_code_alone_needs_no_witness(desk: Desk) -> None:
     """A rubric of checks, improved by its own fix command, passes without any judge."""
-    desk.file("tools/fix.py", "import os\nopen(os.environ['HONESTONE_ARTIFACT'], 'a').write('A pear.\\n')\n")
+    desk.file(
+        "tools/fix.py",
+        "import os\nopen(os.environ['HONESTONE_ARTIFACT'], 'a').write('A pear.\\n')\n",
+    )
     desk.rubric(
         """\
         rubric: 1
@@ -151,7 +178,9 @@ def test_code_alone_needs_no_witness(desk: Desk) -> None:
     assert result.json["worker"] == "fix"
 
 
-def test_the_lowest_criterion_below_its_floor_comes_first_even_when_the_overall_passes(ready: Desk) -> None:
+def test_the_lowest_criterion_below_its_floor_comes_first_even_when_the_overall_passes(
+    ready: Desk,
+) -> None:
     """75 over a bar of 50 is worked on all the same, at the criterion under its floor."""
     ready.rubric(RUBRIC.replace("    weight: 1", "    weight: 1\n    floor: 60"))
     ready.file("note.md", "An apple, a pear.\n")
@@ -163,9 +192,12 @@ def test_the_lowest_criterion_below_its_floor_comes_first_even_when_the_overall_
 
 
 def test_row_13_a_round_that_makes_it_worse_is_rolled_back(ready: Desk) -> None:
-    """The second round destroys everything: it is rejected, told so, and the file holds the first round's bytes."""
+    """The second round destroys everything: it is rejected, told so, and the file holds the first
+    round's bytes.
+    """
     worker = ready.worker(
-        "worker", "put(read() + b'And a pear.\\n' if b'pear' not in read() else b'Nothing at all.\\n')"
+        "worker",
+        "put(read() + b'And a pear.\\n' if b'pear' not in read() else b'Nothing at all.\\n')",
     )
     result = improve(ready, worker, ready.judge(), rounds=2)
     run = result.json
@@ -179,7 +211,10 @@ def test_row_13_a_round_that_makes_it_worse_is_rolled_back(ready: Desk) -> None:
 
 def test_a_worker_that_changes_nothing_costs_no_judge_call(ready: Desk) -> None:
     """Exit 0 and the word `done` are no change: one call for the baseline, NO_CHANGE, exit 1."""
-    judge, worker = ready.judge(), ready.worker("worker", "print('Done! Everything is perfect now.')")
+    judge, worker = (
+        ready.judge(),
+        ready.worker("worker", "print('Done! Everything is perfect now.')"),
+    )
     result = improve(ready, worker, judge)
     assert (result.code, result.json["result"]) == (1, "NO_CHANGE")
     assert {r["outcome"] for r in result.json["rounds"]} == {"unchanged"}
@@ -199,7 +234,9 @@ def test_the_same_proposal_twice_is_judged_once(ready: Desk) -> None:
 
 
 def test_five_rejected_rounds_end_in_a_typed_result(ready: Desk) -> None:
-    """A worker that only does harm: every round rejected, exit 1 with a reason, the original intact."""
+    """A worker that only does harm: every round rejected, exit 1 with a reason, the original
+    intact.
+    """
     worker = ready.worker("worker", "put(b'Nothing %d.\\n' % os.path.getsize(LOG))")
     result = improve(ready, worker, ready.judge(), rounds=5)
     assert result.code == 1
@@ -221,7 +258,9 @@ def test_five_rejected_rounds_end_in_a_typed_result(ready: Desk) -> None:
     ],
 )
 def test_a_worker_that_leaves_its_place_changes_nothing(ready: Desk, body: str) -> None:
-    """A rubric, a file beside the artifact, a link, a folder or a binary in its place: out-of-scope, thrown away."""
+    """A rubric, a file beside the artifact, a link, a folder or a binary in its place:
+    out-of-scope, thrown away.
+    """
     judge = ready.judge()
     result = improve(ready, ready.worker("worker", body), judge, rounds=1)
     assert result.code == 1
@@ -242,7 +281,14 @@ def test_a_worker_that_edits_the_rubric_of_a_folder_is_out_of_scope(desk: Desk) 
     open(path + "/rubric.yaml", "a").write("# easier")
     """
     judge = desk.judge()
-    result = improve(desk, desk.worker("worker", body), judge, artifact="skill", rubric="skill/rubric.yaml", rounds=1)
+    result = improve(
+        desk,
+        desk.worker("worker", body),
+        judge,
+        artifact="skill",
+        rubric="skill/rubric.yaml",
+        rounds=1,
+    )
     assert [r["outcome"] for r in result.json["rounds"]] == ["out-of-scope"], result.err
     assert "rubric.yaml" in result.json["rounds"][0]["outcome_detail"]
     assert (desk.folder / "skill/note.md").read_text() == NOTE
@@ -254,7 +300,11 @@ def test_a_worker_that_edits_the_rubric_of_a_folder_is_out_of_scope(desk: Desk) 
     ("body", "outcome", "extra"),
     [
         ("sys.exit('no model')", "crashed", {}),
-        ("import time\nput(read() + b'A pear.')\ntime.sleep(30)", "timeout", {"worker_timeout": 0.3}),
+        (
+            "import time\nput(read() + b'A pear.')\ntime.sleep(30)",
+            "timeout",
+            {"worker_timeout": 0.3},
+        ),
         ("os.remove(path)", "shrunk", {}),
         ("put(b'')", "shrunk", {}),
         ("put(read() + b'\\n[rest of the file unchanged]\\n')", "placeholder", {}),
@@ -264,7 +314,9 @@ def test_a_worker_that_edits_the_rubric_of_a_folder_is_out_of_scope(desk: Desk) 
 def test_a_proposal_that_is_none_is_named_and_judged_by_nobody(
     ready: Desk, body: str, outcome: str, extra: dict[str, Any]
 ) -> None:
-    """Crashes, time-outs, deletions, placeholders and floods are told apart, cost no judge call and touch nothing."""
+    """Crashes, time-outs, deletions, placeholders and floods are told apart, cost no judge call and
+    touch nothing.
+    """
     judge = ready.judge()
     result = improve(ready, ready.worker("worker", body), judge, rounds=1, **extra)
     assert result.code == 1
@@ -298,7 +350,9 @@ def test_a_metric_that_cannot_move_is_metric_dead(ready: Desk) -> None:
 
 
 def test_a_call_limit_stops_the_loop_with_the_best_so_far(ready: Desk) -> None:
-    """Two calls are the baseline and one round; then BUDGET, exit 1, and what was accepted is delivered."""
+    """Two calls are the baseline and one round; then BUDGET, exit 1, and what was accepted is
+    delivered.
+    """
     judge = ready.judge()
     result = improve(ready, ready.worker("worker", ADD_ALL), judge, max_calls=2)
     assert (result.code, result.json["result"]) == (1, "BUDGET")
@@ -326,11 +380,14 @@ def test_a_file_that_passes_already_is_left_alone(ready: Desk) -> None:
     assert note(ready) == GOOD
 
 
-# ---------------------------------------------------------------------------------------------------------- what is told
+# ----------------------------------------------------------------------------------------------------------
+# what is told
 
 
 def test_the_brief_names_one_criterion_and_where_the_copy_is(ready: Desk) -> None:
-    """Location, criterion, score, weight and unmet items word for word; suggestions with their judge."""
+    """Location, criterion, score, weight and unmet items word for word; suggestions with their
+    judge.
+    """
     suggestion = 'answer["criteria"]["close"]["suggestion"] = "Write goodbye."'
     judge = ready.judge(body=f"answer = reply()\n{suggestion}\nprint(json.dumps(answer))")
     worker = ready.worker("worker", "assert 'Location: ' + path in brief\n" + ADD_ALL)
@@ -359,7 +416,9 @@ def test_no_judge_is_told_of_rounds_scores_or_suggestions(ready: Desk) -> None:
 def test_a_key_in_the_environment_does_not_reach_the_worker(ready: Desk) -> None:
     """SOME_API_KEY is neither in the worker's environment nor in any file afterwards."""
     ready.extra["SOME_API_KEY"] = "sk-secret-77431"
-    worker = ready.worker("worker", "put(read() + os.environ.get('SOME_API_KEY', 'a pear').encode())")
+    worker = ready.worker(
+        "worker", "put(read() + os.environ.get('SOME_API_KEY', 'a pear').encode())"
+    )
     result = improve(ready, worker, ready.judge(), rounds=1)
     assert note(ready) == NOTE + "a pear"
     assert "sk-secret" not in result.out + result.err
@@ -386,11 +445,14 @@ def test_plain_output_shows_the_result_in_words(ready: Desk) -> None:
     assert "\x1b" not in result.out + result.err
 
 
-# ---------------------------------------------------------------------------------------------------------- delivering
+# ----------------------------------------------------------------------------------------------------------
+# delivering
 
 
 def test_output_and_dry_run_leave_the_file_alone(ready: Desk) -> None:
-    """`--output` delivers elsewhere, `--dry-run` nowhere; both leave bytes and time stamp as they were."""
+    """`--output` delivers elsewhere, `--dry-run` nowhere; both leave bytes and time stamp as they
+    were.
+    """
     before = (ready.folder / "note.md").stat()
     judge, worker = ready.judge(), ready.worker("worker", ADD_ALL)
     assert improve(ready, worker, judge, output="better/note.md").json["final"]["score"] == 100.0
@@ -412,7 +474,12 @@ def test_output_onto_the_artifact_is_refused(ready: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"An apple.\r\nOne line.\r\n", b"\xef\xbb\xbfAn apple.\r\nNo end", b"mixed\r\nends\nand apple\r"]
+    "data",
+    [
+        b"An apple.\r\nOne line.\r\n",
+        b"\xef\xbb\xbfAn apple.\r\nNo end",
+        b"mixed\r\nends\nand apple\r",
+    ],
 )
 def test_line_endings_and_marks_are_kept_byte_for_byte(ready: Desk, data: bytes) -> None:
     """Windows line ends, a byte-order mark and a missing last line end survive every copy."""
@@ -438,7 +505,9 @@ def test_a_link_that_the_person_names_stays_a_link(ready: Desk) -> None:
 
 
 def test_a_folder_is_improved_file_by_file(desk: Desk) -> None:
-    """New files appear, deleted ones go, the rest keep their time stamps; the store is beside, not inside."""
+    """New files appear, deleted ones go, the rest keep their time stamps; the store is beside, not
+    inside.
+    """
     desk.file("skill/keep.md", "An apple.\n")
     desk.file("skill/old/gone.md", "Nothing.\n")
     desk.rubric(RUBRIC)
@@ -451,27 +520,41 @@ def test_a_folder_is_improved_file_by_file(desk: Desk) -> None:
     """
     result = improve(desk, desk.worker("worker", body), desk.judge(), artifact="skill", rounds=1)
     assert result.json["final"]["score"] == 100.0, result.err
-    found = sorted(p.relative_to(desk.folder / "skill").as_posix() for p in (desk.folder / "skill").rglob("*"))
+    found = sorted(
+        p.relative_to(desk.folder / "skill").as_posix() for p in (desk.folder / "skill").rglob("*")
+    )
     assert found == ["keep.md", "sub", "sub/new.sh"]
     assert os.access(desk.folder / "skill/sub/new.sh", os.X_OK)
     assert (desk.folder / "skill/keep.md").stat().st_mtime_ns == before
 
 
-@pytest.mark.parametrize("name", [b"with space.md", b"-dash.md", "früh☕.md".encode(), b"caf\xe9.md", b"new\nline.md"])
+@pytest.mark.parametrize(
+    "name", [b"with space.md", b"-dash.md", "früh☕.md".encode(), b"caf\xe9.md", b"new\nline.md"]
+)
 def test_files_with_unusual_names_are_improved(ready: Desk, name: bytes) -> None:
     """A name of any bytes goes through copy, worker, judge and delivery."""
     path = os.fsencode(ready.folder) + b"/" + name
     Path(os.fsdecode(path)).write_text(NOTE)
     judge, worker = ready.judge(), ready.worker("worker", ADD_ALL)
     result = ready.run(
-        "improve", "--rubric", "rubric.yaml", "--worker", worker.spec, "--judge", judge.spec, "--json", "--", name
+        "improve",
+        "--rubric",
+        "rubric.yaml",
+        "--worker",
+        worker.spec,
+        "--judge",
+        judge.spec,
+        "--json",
+        "--",
+        name,
     )
     assert result.code == 3, result.err
     assert sorted(Path(os.fsdecode(path)).read_text().splitlines()) == sorted(WHOLE.splitlines())
     assert ready.run("show").code == 0
 
 
-# ---------------------------------------------------------------------------------------------------------- going on
+# ----------------------------------------------------------------------------------------------------------
+# going on
 
 
 def test_a_finished_run_is_never_resumed_and_recorded_replies_cost_nothing(ready: Desk) -> None:
@@ -540,7 +623,9 @@ def test_a_file_that_somebody_edited_meanwhile_is_not_overwritten(ready: Desk) -
 def test_a_file_that_somebody_edits_while_the_loop_runs_is_left_as_it_is(ready: Desk) -> None:
     """The loop does not deliver over bytes it does not know; its best version is kept in the store."""
     here = ready.folder / "note.md"
-    worker = ready.worker("worker", f"open({str(here)!r}, 'w').write('My own words.')\nput({GOOD.encode()!r})")
+    worker = ready.worker(
+        "worker", f"open({str(here)!r}, 'w').write('My own words.')\nput({GOOD.encode()!r})"
+    )
     result = improve(ready, worker, ready.judge())
     assert result.code == 2
     assert "changed by someone else" in result.err
@@ -568,7 +653,9 @@ def test_two_loops_at_once_on_one_file(ready: Desk) -> None:
 
 
 def test_a_worker_that_edits_the_rubric_where_it_lies_ends_the_loop(ready: Desk) -> None:
-    """Promise 5, outside the private copy too: however good the proposal is, nothing is delivered, and the file is named."""
+    """Promise 5, outside the private copy too: however good the proposal is, nothing is delivered,
+    and the file is named.
+    """
     ready.file("note.md", NOTE)
     rubric = ready.folder / "rubric.yaml"
     text = rubric.read_text()
@@ -581,7 +668,9 @@ def test_a_worker_that_edits_the_rubric_where_it_lies_ends_the_loop(ready: Desk)
 
 
 def test_the_panel_judge_under_another_spelling_is_no_witness(ready: Desk) -> None:
-    """A copy of the judge's program, byte for byte, has nothing of its own to say: refused before anything is spent."""
+    """A copy of the judge's program, byte for byte, has nothing of its own to say: refused before
+    anything is spent.
+    """
     judge = ready.judge()
     ready.file("twin.py", (ready.folder / "judge.py").read_bytes())
     holdout = judge.spec.replace("judge.py", "./twin.py")
@@ -592,7 +681,9 @@ def test_the_panel_judge_under_another_spelling_is_no_witness(ready: Desk) -> No
 def test_a_fix_command_that_is_not_there_is_a_usage_error(desk: Desk) -> None:
     """Found before anything is tried, as any other command."""
     desk.file("note.md", NOTE)
-    desk.rubric("rubric: 1\ncriteria: [{id: pear, requirement: pear, check: {contains: pear}, fix: ./nosuch.sh}]\n")
+    desk.rubric(
+        "rubric: 1\ncriteria: [{id: pear, requirement: pear, check: {contains: pear}, fix: ./nosuch.sh}]\n"
+    )
     result = desk.run("improve", "note.md", "--rubric", "rubric.yaml")
     assert result.code == 2 and "nosuch.sh" in result.err
 
@@ -600,11 +691,17 @@ def test_a_fix_command_that_is_not_there_is_a_usage_error(desk: Desk) -> None:
 def test_the_best_version_may_not_be_delivered_over_the_rubric(ready: Desk) -> None:
     """`--output` on the rubric would destroy what judges."""
     result = improve(ready, ready.worker("w", ADD_ALL), ready.judge(), output="rubric.yaml")
-    assert result.code == 2 and "--output" in result.err and (ready.folder / "rubric.yaml").read_text() != NOTE
+    assert (
+        result.code == 2
+        and "--output" in result.err
+        and (ready.folder / "rubric.yaml").read_text() != NOTE
+    )
 
 
 def test_a_run_goes_on_over_its_original_put_back(ready: Desk) -> None:
-    """Somebody restored the original of an unfinished run: it goes on, and delivers what it had accepted over that."""
+    """Somebody restored the original of an unfinished run: it goes on, and delivers what it had
+    accepted over that.
+    """
     judge = ready.judge()
     original = note(ready)
     slow = left_unfinished(ready, judge)
@@ -615,7 +712,9 @@ def test_a_run_goes_on_over_its_original_put_back(ready: Desk) -> None:
 
 
 def test_the_same_bytes_under_another_name_keep_their_own_name(ready: Desk, tmp_path: Path) -> None:
-    """The store keeps equal bytes once; copy, brief, checks and diffs have the name of this artifact all the same."""
+    """The store keeps equal bytes once; copy, brief, checks and diffs have the name of this
+    artifact all the same.
+    """
     seen = ready.folder / "seen"
     body = f"open({str(seen)!r}, 'a').write(f'{{path}} {{brief.count(path)}}\\n')\nput(read() + b'pear\\n')"
     worker, judge = ready.worker("adds", body), ready.judge()
@@ -632,7 +731,9 @@ def test_the_same_bytes_under_another_name_keep_their_own_name(ready: Desk, tmp_
 def test_an_interrupted_round_says_so(ready: Desk) -> None:
     """It was neither accepted nor rejected, and what is not judged yet is not below a floor."""
     ready.rubric(RUBRIC.replace("floor: 0", "floor: 60"))
-    judge = ready.judge("slow", "time.sleep(0 if 'pear' not in text else 60)\nprint(json.dumps(reply()))")
+    judge = ready.judge(
+        "slow", "time.sleep(0 if 'pear' not in text else 60)\nprint(json.dumps(reply()))"
+    )
     worker = ready.worker("adds", "put(read() + b'pear\\n')")
     running = ready.start(*(word for word in call_of(worker, judge) if word != "--json"))
     wait_for(lambda: judge.calls >= 2, running)
@@ -640,7 +741,12 @@ def test_an_interrupted_round_says_so(ready: Desk) -> None:
     out = running.communicate(timeout=60)[0]
     for text in (out, ready.run("show", "last").out):
         (row,) = (line for line in text.splitlines() if line[:2] == "  " and line.split()[1] == "1")
-        assert row.split()[0] == "!" and "interrupted" in row and "rejected" not in text and "below floor" not in text
+        assert (
+            row.split()[0] == "!"
+            and "interrupted" in row
+            and "rejected" not in text
+            and "below floor" not in text
+        )
     assert running.returncode == 130
     assert "| interrupted |" in ready.run("show", "last", "--format", "markdown").out
     assert "interrupted" in ready.run("show", "last", "--format", "diff").out
@@ -662,24 +768,35 @@ CONTRACT = """\
 
 @pytest.mark.parametrize("policy", ["belief", "keep-best"])
 def test_the_rounds_of_a_contract_are_the_default_of_rounds(ready: Desk, policy: str) -> None:
-    """`Max rounds` of rulph's contract limits the loop as `--rounds` would; the option comes before it."""
+    """`Max rounds` of rulph's contract limits the loop as `--rounds` would; the option comes before
+    it.
+    """
     ready.file("contract.md", CONTRACT)
     ready.file("honestone.toml", "[limits]\nrounds = 9\n")
     judge, worker = ready.judge(), ready.worker("worker", "put(read() + b'More.\\n')")
     done = improve(ready, worker, judge, rubric="contract.md", policy=policy, dry_run=True)
     assert done.json["limits"]["rounds"] == 2 and len(done.json["rounds"]) <= 2, done.err
     assert "at most 2 rounds" in done.err
-    more = improve(ready, worker, judge, rubric="contract.md", policy=policy, dry_run=True, rounds=3)
+    more = improve(
+        ready, worker, judge, rubric="contract.md", policy=policy, dry_run=True, rounds=3
+    )
     assert more.json["limits"]["rounds"] == 3
 
 
 def test_looks_of_one_judge_are_one_voter_in_rulphs_report(ready: Desk) -> None:
-    """Three looks of one judge cross-check nothing: each scoring and the contract of `--format rulph` say so."""
+    """Three looks of one judge cross-check nothing: each scoring and the contract of `--format
+    rulph` say so.
+    """
     judge, other, worker = ready.judge(), ready.judge("other"), ready.worker("worker", ADD_ALL)
     improve(ready, worker, judge, rounds=1, more=["--repeat", "3"])
     shown = ready.run("show", "last", "--format", "rulph").out
     assert shown.count("· LOW CONFIDENCE") == shown.count("📊 Score") == 2, shown
     improve(ready, worker, judge, other, rounds=1, dry_run=True, holdout="none")
     assert "LOW CONFIDENCE" not in ready.run("show", "last", "--format", "rulph").out
-    looks = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--repeat", "3")
-    assert looks.code in (0, 1) and "LOW CONFIDENCE" in ready.run("show", "last", "--format", "rulph").out
+    looks = ready.run(
+        "eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--repeat", "3"
+    )
+    assert (
+        looks.code in (0, 1)
+        and "LOW CONFIDENCE" in ready.run("show", "last", "--format", "rulph").out
+    )

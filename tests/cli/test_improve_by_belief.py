@@ -1,4 +1,6 @@
-"""`improve` by belief, which is the default, and by `strict`, as a person uses them: real judges and workers, one look a version, a stated chance."""
+"""`improve` by belief, which is the default, and by `strict`, as a person uses them: real judges
+and workers, one look a version, a stated chance.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,18 @@ def run(desk: Desk, policy: str, *, holdouts: int = 2, **more: object) -> Result
     panel = [desk.judge(f"panel{n}", OTHERS[n]) for n in range(2)]
     for n in range(holdouts):
         desk.judge(f"witness{n}", OTHERS[2 + n])
-    words = [word for n in range(holdouts) for word in ("--holdout", desk.judge(f"witness{n}", OTHERS[2 + n]).spec)]
+    words = [
+        word
+        for n in range(holdouts)
+        for word in ("--holdout", desk.judge(f"witness{n}", OTHERS[2 + n]).spec)
+    ]
     return improve(
-        desk, desk.worker("worker", ADD_ALL), *panel, policy=policy, more=words or ["--holdout", "none"], **more
+        desk,
+        desk.worker("worker", ADD_ALL),
+        *panel,
+        policy=policy,
+        more=words or ["--holdout", "none"],
+        **more,
     )
 
 
@@ -38,7 +49,9 @@ def test_a_pass_says_how_sure_it_is(ready: Desk, policy: str) -> None:
     assert found["result"] == "PASSED" and found["policy"] == policy and found["probability"] >= 0.5
     assert "sure that the contract is met" in found["reason"] and found["limits"]["rounds"] == 16
     assert sum(one["verdict"] == "pass" for one in found["certification"]["judges"]) == 2
-    assert all(one["probability"] is None or 0 <= one["probability"] <= 1 for one in found["rounds"])
+    assert all(
+        one["probability"] is None or 0 <= one["probability"] <= 1 for one in found["rounds"]
+    )
     shown = ready.run("show", "last").out
     assert "sure that the contract is met" in shown
 
@@ -55,15 +68,23 @@ def test_the_end_says_how_sure_it_is_and_what_to_type(ready: Desk) -> None:
     assert done.code == 1 and "sure that the contract is met" in done.json["reason"]
     shown = ready.run("show", "last").out
     again = next(line for line in shown.splitlines() if line.startswith("next"))
-    assert again.count("--judge") == 2 and again.count("--holdout") == 2 and again.endswith(" --effort thorough")
+    assert (
+        again.count("--judge") == 2
+        and again.count("--holdout") == 2
+        and again.endswith(" --effort thorough")
+    )
 
 
 def test_code_alone_needs_no_belief(desk: Desk) -> None:
     """What has no noise is decided as keep-best decides it."""
-    desk.rubric("rubric: 1\ncriteria:\n  - id: a\n    requirement: pear\n    check: {contains: pear}\n")
+    desk.rubric(
+        "rubric: 1\ncriteria:\n  - id: a\n    requirement: pear\n    check: {contains: pear}\n"
+    )
     desk.file("note.md", "# Fruit\n")
     done = improve(desk, desk.worker("worker", "put(read() + b'a pear\\n')"), policy="belief")
-    assert done.code == 0 and done.json["policy"] == "keep-best" and done.json["probability"] is None
+    assert (
+        done.code == 0 and done.json["policy"] == "keep-best" and done.json["probability"] is None
+    )
 
 
 def test_a_run_that_began_under_keep_best_ends_under_it(ready: Desk) -> None:
@@ -71,9 +92,18 @@ def test_a_run_that_began_under_keep_best_ends_under_it(ready: Desk) -> None:
     judge = ready.judge()
     worker = left_unfinished(ready, judge)
     begun, asked = ready.run("runs", "--json").json[0]["id"], judge.calls
-    call = [word for word in call_of(worker, judge, threshold=100) if word not in ("--policy", "keep-best")]
+    call = [
+        word
+        for word in call_of(worker, judge, threshold=100)
+        if word not in ("--policy", "keep-best")
+    ]
     done = ready.run(*call).json
-    assert (done["run"], done["resumed"], done["policy"], judge.calls) == (begun, True, "keep-best", asked)
+    assert (done["run"], done["resumed"], done["policy"], judge.calls) == (
+        begun,
+        True,
+        "keep-best",
+        asked,
+    )
     again = ready.run(*call).json
     assert again["run"] != begun and again["policy"] == "belief"
 
@@ -81,7 +111,9 @@ def test_a_run_that_began_under_keep_best_ends_under_it(ready: Desk) -> None:
 def test_fresh_starts_over_under_belief(ready: Desk) -> None:
     judge = ready.judge()
     call = call_of(left_unfinished(ready, judge), judge, threshold=100)
-    done = ready.run(*(word for word in call if word not in ("--policy", "keep-best")), "--fresh").json
+    done = ready.run(
+        *(word for word in call if word not in ("--policy", "keep-best")), "--fresh"
+    ).json
     assert (done["resumed"], done["policy"]) == (False, "belief")
 
 
@@ -99,7 +131,10 @@ def test_nothing_is_paid_twice(ready: Desk) -> None:
     before = run(ready, "belief").json
     ready.file("note.md", NOTE)
     again = run(ready, "belief").json
-    assert again["result"] == before["result"] == "PASSED" and again["probability"] == before["probability"]
+    assert (
+        again["result"] == before["result"] == "PASSED"
+        and again["probability"] == before["probability"]
+    )
     assert again["usage"]["judge_calls"] == 0 and before["usage"]["judge_calls"] > 0
 
 
@@ -118,13 +153,25 @@ APPENDS = "put(read() + b'x\\n')"
 
 @pytest.mark.parametrize("policy", ["plain", "keep-best", "belief", "strict"])
 @pytest.mark.parametrize("worker", [BREAKS, APPENDS])
-def test_a_worker_that_harms_or_appends_leaves_the_file_as_it_was(desk: Desk, policy: str, worker: str) -> None:
+def test_a_worker_that_harms_or_appends_leaves_the_file_as_it_was(
+    desk: Desk, policy: str, worker: str
+) -> None:
     """Byte for byte, with every policy, and the report says that the original was kept and why."""
     desk.rubric(YES_NO_RUBRIC)
     desk.file("a.md", YES_NO_LINES)
     judge = desk.judge("judge", LOOKS_FOR_WORDS)
     done = desk.run(
-        *("improve", "a.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--policy", policy, "--json"),
+        *(
+            "improve",
+            "a.md",
+            "--rubric",
+            "rubric.yaml",
+            "--judge",
+            judge.spec,
+            "--policy",
+            policy,
+            "--json",
+        ),
         *("--worker", desk.worker("worker", worker).spec),
     )
     assert done.code == 1, done.err
@@ -134,10 +181,14 @@ def test_a_worker_that_harms_or_appends_leaves_the_file_as_it_was(desk: Desk, po
 
 
 def test_every_report_shows_the_same_figures_of_a_round(ready: Desk) -> None:
-    """What is shown while the run goes on is what JSON, the text and the page say of each round, and all rounds are on one scale: the
-    score that is expected by every vote, whichever judge looked."""
+    """What is shown while the run goes on is what JSON, the text and the page say of each round,
+    and all rounds are on one scale: the score that is expected by every vote, whichever judge
+    looked.
+    """
     panel = [ready.judge(f"panel{n}", OTHERS[n]) for n in range(2)]
-    done = improve(ready, ready.worker("worker", ADD_ALL), *panel, policy="belief", more=["--holdout", "none"])
+    done = improve(
+        ready, ready.worker("worker", ADD_ALL), *panel, policy="belief", more=["--holdout", "none"]
+    )
     document = done.json
     live = done.err
     text, page = ready.run("show", "last").out, ready.run("show", "last", "--format", "html").out
@@ -151,14 +202,18 @@ def test_every_report_shows_the_same_figures_of_a_round(ready: Desk) -> None:
         assert points(one["score_after"]) in page
     first = document["rounds"][0]
     assert document["expected"]["baseline"]["score"] <= document["expected"]["final"]["score"]
-    assert {move["id"] for move in first["criteria"]} == {one["id"] for one in document["final"]["criteria"]}
+    assert {move["id"] for move in first["criteria"]} == {
+        one["id"] for one in document["final"]["criteria"]
+    }
 
 
 def test_a_round_says_the_quantity_that_decided(ready: Desk) -> None:
     """A kept version is nearer by the number that its sentence prints, and a rejected one is not."""
     done = run(ready, "belief")
     for one in done.json["rounds"]:
-        before, now = (float(part.split()[0]) for part in one["reason"].split(": ", 1)[1].split(", ")[:2])
+        before, now = (
+            float(part.split()[0]) for part in one["reason"].split(": ", 1)[1].split(", ")[:2]
+        )
         if one["reason"].startswith("nearer"):
             assert now > before
         elif one["reason"].startswith("not nearer"):

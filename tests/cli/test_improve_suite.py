@@ -1,4 +1,6 @@
-"""`honestone improve ARTIFACT --suite SUITE` as a person uses it, with an agent that knows only what it is given."""
+"""`honestone improve ARTIFACT --suite SUITE` as a person uses it, with an agent that knows only
+what it is given.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,16 @@ def worker(desk: Desk, body: str) -> Program:
     return desk.worker("worker", EDIT + body)
 
 
-def suite(desk: Desk, where: str = "suite.yaml", splits: dict[str, str] = SPLIT, **more: Any) -> Path:
+def suite(
+    desk: Desk, where: str = "suite.yaml", splits: dict[str, str] = SPLIT, **more: Any
+) -> Path:
     cases = [
-        {"id": id, "input": f"What about {id}?", "checks": [{"contains": [f"ans-{id}"]}], "split": split}
+        {
+            "id": id,
+            "input": f"What about {id}?",
+            "checks": [{"contains": [f"ans-{id}"]}],
+            "split": split,
+        }
         for id, split in splits.items()
     ]
     return desk.file(where, json.dumps({"suite": 1, "title": "Plants", **more, "cases": cases}))
@@ -66,12 +75,24 @@ def skill(desk: Desk, known: tuple[str, ...] = KNOWN) -> str:
     return text
 
 
-def improve(desk: Desk, edit: Program, target: Program, *more: str, artifact: str = "skill", **extra: Any) -> Result:
+def improve(
+    desk: Desk, edit: Program, target: Program, *more: str, artifact: str = "skill", **extra: Any
+) -> Result:
     return desk.run(*call(edit, target, *more, artifact=artifact), **extra)
 
 
 def call(edit: Program, target: Program, *more: str, artifact: str = "skill") -> list[str]:
-    words = ["improve", artifact, "--suite", "suite.yaml", "--worker", edit.spec, "--target", target.spec, "--json"]
+    words = [
+        "improve",
+        artifact,
+        "--suite",
+        "suite.yaml",
+        "--worker",
+        edit.spec,
+        "--target",
+        target.spec,
+        "--json",
+    ]
     return [*words, *more]
 
 
@@ -80,20 +101,33 @@ def text_of(desk: Desk, path: str = "skill/SKILL.md") -> str:
 
 
 def test_a_general_edit_is_passed_and_certified(desk: Desk) -> None:
-    """PASSED, exit 0, the skill improved, the certification with both rates, and the cost told before."""
+    """PASSED, exit 0, the skill improved, the certification with both rates, and the cost told
+    before.
+    """
     before = skill(desk)
     suite(desk)
     result = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk))
     run = result.json
-    assert (result.code, run["schema"], run["result"]) == (0, "honestone.improvement/1", "PASSED"), result.err
+    assert (result.code, run["schema"], run["result"]) == (
+        0,
+        "honestone.improvement/1",
+        "PASSED",
+    ), result.err
     assert text_of(desk) == before + "GENERAL\n"
     certified = run["certification"]
     assert (certified["ok"], certified["split"]) == (True, "test")
-    assert (certified["pass_rate"], certified["baseline_pass_rate"], certified["delta"]) == (1.0, 0.0, 1.0)
+    assert (certified["pass_rate"], certified["baseline_pass_rate"], certified["delta"]) == (
+        1.0,
+        0.0,
+        1.0,
+    )
     assert (run["baseline"]["score"], run["final"]["score"]) == (50.0, 100.0)
     assert [one["id"] for one in run["final"]["criteria"]] == ["val", "train"]
     assert run["usage"]["target_calls"] == 14 == agent(desk).calls
-    assert "at most 5 rounds, 34 runs of" in result.err and "3 in train, 2 in val, 2 in test" in result.err
+    assert (
+        "at most 5 rounds, 34 runs of" in result.err
+        and "3 in train, 2 in val, 2 in test" in result.err
+    )
 
 
 def test_the_worker_is_shown_failures_of_train_only(desk: Desk) -> None:
@@ -136,12 +170,15 @@ def test_an_edit_that_val_refuses_leaves_the_original(desk: Desk) -> None:
     before = skill(desk)
     suite(desk)
     edit = worker(
-        desk, "n = str(len(open(LOG).readlines())).encode()\nput(read().replace(b'daisy', b'birch cedar' + n))"
+        desk,
+        "n = str(len(open(LOG).readlines())).encode()\nput(read().replace(b'daisy', b'birch cedar' + n))",
     )
     result = improve(desk, edit, agent(desk))
     assert (result.code, text_of(desk)) == (1, before)
     reasons = [entry["reason"] for entry in result.json["rounds"]]
-    assert len(reasons) == 3 and all("val fell from 1 of 2 to 0 of 2; failing now: daisy" in why for why in reasons)
+    assert len(reasons) == 3 and all(
+        "val fell from 1 of 2 to 0 of 2; failing now: daisy" in why for why in reasons
+    )
 
 
 def test_a_prompt_is_improved_over_a_suite(desk: Desk) -> None:
@@ -157,7 +194,9 @@ def test_a_skill_may_be_named_by_its_file(desk: Desk) -> None:
     """A path to SKILL.md means its folder, for the worker too."""
     before = skill(desk)
     suite(desk)
-    edit = desk.worker("worker", "assert os.path.isdir(path)\npath = path + '/SKILL.md'\n" + ADD.format("GENERAL"))
+    edit = desk.worker(
+        "worker", "assert os.path.isdir(path)\npath = path + '/SKILL.md'\n" + ADD.format("GENERAL")
+    )
     result = improve(desk, edit, agent(desk), artifact="skill/SKILL.md")
     assert result.code == 0 and text_of(desk) == before + "GENERAL\n"
 
@@ -167,7 +206,10 @@ def test_a_suite_within_the_skill_is_not_shown_and_not_touched(desk: Desk) -> No
     skill(desk)
     path = suite(desk, "skill/evals/suite.yaml")
     suite_text = path.read_text()
-    edit = worker(desk, "assert not os.path.exists(os.path.dirname(path) + '/evals')\n" + ADD.format("GENERAL"))
+    edit = worker(
+        desk,
+        "assert not os.path.exists(os.path.dirname(path) + '/evals')\n" + ADD.format("GENERAL"),
+    )
     target = agent(desk, "assert os.listdir(place) == ['SKILL.md'], os.listdir(place)")
     words = [
         "improve",
@@ -189,18 +231,27 @@ def test_the_best_of_two_candidates(desk: Desk) -> None:
     """One harms, one helps: the helpful one is delivered."""
     before = skill(desk)
     suite(desk)
-    edit = worker(desk, "n = len(open(LOG).readlines())\nput(b'Say nothing.\\n' if n % 2 else read() + b'GENERAL\\n')")
+    edit = worker(
+        desk,
+        "n = len(open(LOG).readlines())\nput(b'Say nothing.\\n' if n % 2 else read() + b'GENERAL\\n')",
+    )
     result = improve(desk, edit, agent(desk), "--candidates", "2")
     assert (result.code, edit.calls) == (0, 2) and text_of(desk) == before + "GENERAL\n"
     (entry,) = result.json["rounds"]
-    assert entry["candidate"] == 2 and [one["outcome"] for one in entry["candidates"]] == ["changed", "changed"]
+    assert entry["candidate"] == 2 and [one["outcome"] for one in entry["candidates"]] == [
+        "changed",
+        "changed",
+    ]
 
 
 def test_judges_choose_between_candidates_before_anything_is_run(desk: Desk) -> None:
     """With --judge the panel reads the edits: the agent is run with the chosen one alone."""
     skill(desk)
     suite(desk)
-    edit = worker(desk, "n = len(open(LOG).readlines())\nput(read() + (b'junk\\n' if n % 2 else b'GENERAL\\n'))")
+    edit = worker(
+        desk,
+        "n = len(open(LOG).readlines())\nput(read() + (b'junk\\n' if n % 2 else b'GENERAL\\n'))",
+    )
     judge = desk.judge(
         "critic",
         "good = 'GENERAL' in text\nprint(json.dumps({'criteria': {c['id']: {'items': {i['id']: {'met': good} for i in c['items']}} for c in request['criteria']}}))",
@@ -216,8 +267,14 @@ def test_a_lower_bar(desk: Desk) -> None:
     """--min-pass-rate 0.5: one of two on val and on test is enough."""
     skill(desk, ("amber", "birch"))
     suite(desk)
-    result = improve(desk, worker(desk, ADD.format("elder fern")), agent(desk), "--min-pass-rate", "0.5")
-    assert (result.code, result.json["result"], result.json["certification"]["pass_rate"]) == (0, "PASSED", 0.5)
+    result = improve(
+        desk, worker(desk, ADD.format("elder fern")), agent(desk), "--min-pass-rate", "0.5"
+    )
+    assert (result.code, result.json["result"], result.json["certification"]["pass_rate"]) == (
+        0,
+        "PASSED",
+        0.5,
+    )
 
 
 def test_an_agent_that_is_down_at_the_start(desk: Desk) -> None:
@@ -230,7 +287,8 @@ def test_an_agent_that_is_down_at_the_start(desk: Desk) -> None:
     assert "overloaded" in result.json["reason"]
 
 
-# ---------------------------------------------------------------------------------------------------------- refusals
+# ----------------------------------------------------------------------------------------------------------
+# refusals
 
 
 @pytest.mark.parametrize("gone", ["train", "val", "test"])
@@ -263,7 +321,9 @@ def test_options_of_the_other_loop_are_refused(desk: Desk, more: list[str], word
     assert result.is_refusal and word in result.err and target.calls == 0
 
 
-@pytest.mark.parametrize("more", [["--candidates", "2"], ["--target", "mock"], ["--min-pass-rate", "0.5"]])
+@pytest.mark.parametrize(
+    "more", [["--candidates", "2"], ["--target", "mock"], ["--min-pass-rate", "0.5"]]
+)
 def test_options_about_tasks_need_a_suite(desk: Desk, more: list[str]) -> None:
     """Over a rubric they would mean nothing."""
     skill(desk)
@@ -276,19 +336,26 @@ def test_a_worker_and_a_target_are_needed(desk: Desk) -> None:
     """Who edits and who does the tasks must be said."""
     skill(desk)
     suite(desk)
-    for words, word in ([["--target", agent(desk).spec], "worker"], [["--worker", "cmd:true"], "name the agent"]):
+    for words, word in (
+        [["--target", agent(desk).spec], "worker"],
+        [["--worker", "cmd:true"], "name the agent"],
+    ):
         result = desk.run("improve", "skill", "--suite", "suite.yaml", *words)
         assert result.is_refusal and word in result.err
 
 
-# ---------------------------------------------------------------------------------------------------------- kills, limits, reports
+# ----------------------------------------------------------------------------------------------------------
+# kills, limits, reports
 
 
 @pytest.mark.parametrize(
-    ("after", "how"), [(3, signal.SIGKILL), (9, signal.SIGTERM), (15, signal.SIGKILL), (17, signal.SIGINT)]
+    ("after", "how"),
+    [(3, signal.SIGKILL), (9, signal.SIGTERM), (15, signal.SIGKILL), (17, signal.SIGINT)],
 )
 def test_a_kill_repeats_no_finished_task(desk: Desk, after: int, how: signal.Signals) -> None:
-    """Stopped in any way while an agent works; the same command goes on, and only what was under way is run again."""
+    """Stopped in any way while an agent works; the same command goes on, and only what was under
+    way is run again.
+    """
     before = skill(desk)
     suite(desk, concurrency=1)
     target = agent(
@@ -314,7 +381,9 @@ if sum(1 for _ in open({str(desk.logs / "agent.log")!r})) == {after} and not pat
     result = desk.run(*words)
     assert (result.code, result.json["result"]) == (0, "PASSED"), result.err
     assert result.json["resumed"] is True and text_of(desk).startswith(before)
-    assert target.calls == 5 + 5 + 5 + 4 + 1, "the run that was cut off was begun twice, every other once"
+    assert target.calls == 5 + 5 + 5 + 4 + 1, (
+        "the run that was cut off was begun twice, every other once"
+    )
     assert edit.calls == 2
     assert result.json["usage"]["target_calls"] == target.calls - 1
 
@@ -382,7 +451,9 @@ def test_show_gives_the_same_document_and_every_form(desk: Desk) -> None:
         assert again[name] == told[name], name
     text = desk.run("show", _last(desk)).out
     assert "2 of 2 passed, the original 0 of 2" in text and "14 target calls" in text
-    assert "Certified by the test split" in desk.run("show", _last(desk), "--format", "markdown").out
+    assert (
+        "Certified by the test split" in desk.run("show", _last(desk), "--format", "markdown").out
+    )
     assert "elder: What about elder?" in desk.run("show", _last(desk), "--format", "junit").out
     assert "+GENERAL" in desk.run("show", _last(desk), "--format", "diff").out
     assert desk.run("rescore", _last(desk)).is_refusal
@@ -393,7 +464,14 @@ def test_the_report_says_what_to_type_next(desk: Desk) -> None:
     skill(desk)
     suite(desk)
     result = desk.run(
-        "improve", "skill", "--suite", "suite.yaml", "--worker", worker(desk, "pass").spec, "--target", agent(desk).spec
+        "improve",
+        "skill",
+        "--suite",
+        "suite.yaml",
+        "--worker",
+        worker(desk, "pass").spec,
+        "--target",
+        agent(desk).spec,
     )
     assert result.code == 1 and "LOW CONFIDENCE" not in result.out
     assert "honestone improve skill --suite suite.yaml" not in result.out, (
@@ -409,7 +487,10 @@ def test_the_report_says_what_to_type_next(desk: Desk) -> None:
         "--target",
         agent(desk).spec,
     )
-    assert "honestone improve skill --suite suite.yaml --target" in result.out and "not run: " in result.out
+    assert (
+        "honestone improve skill --suite suite.yaml --target" in result.out
+        and "not run: " in result.out
+    )
     assert "elder" in result.out
 
 
@@ -422,10 +503,20 @@ def test_judge_calls_have_one_limit_for_the_whole_run(desk: Desk) -> None:
     ]
     desk.file("suite.yaml", json.dumps({"suite": 1, "cases": cases}))
     judge = desk.judge()
-    result = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk), "--judge", judge.spec, "--max-calls", "7")
-    assert (result.code, result.json["result"], result.json["reason"]) == (1, "BUDGET", "--max-calls 7 are used up"), (
-        result.err
+    result = improve(
+        desk,
+        worker(desk, ADD.format("GENERAL")),
+        agent(desk),
+        "--judge",
+        judge.spec,
+        "--max-calls",
+        "7",
     )
+    assert (result.code, result.json["result"], result.json["reason"]) == (
+        1,
+        "BUDGET",
+        "--max-calls 7 are used up",
+    ), result.err
     assert judge.calls == 7 == result.json["usage"]["judge_calls"]
 
 
@@ -444,7 +535,9 @@ def test_judged_tasks_pass_too(desk: Desk) -> None:
 
 
 def test_require_improvement_wants_more_than_chance_on_test(desk: Desk) -> None:
-    """One test task of two won may be chance: certified without the flag, not with it; both of two are enough."""
+    """One test task of two won may be chance: certified without the flag, not with it; both of two
+    are enough.
+    """
     skill(desk, (*KNOWN, "fern"))
     suite(desk)
     edit = worker(desk, ADD.format("GENERAL"))

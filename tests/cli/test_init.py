@@ -42,7 +42,9 @@ def test_in_an_empty_folder_one_can_score_at_once(desk: Desk) -> None:
     """`init` and the command that it names: a verdict, with what is missing, from checks alone."""
     made = desk.run("init")
     assert made.code == 0, made.err
-    command = next(line.strip() for line in made.out.splitlines() if line.strip().startswith("honestone eval"))
+    command = next(
+        line.strip() for line in made.out.splitlines() if line.strip().startswith("honestone eval")
+    )
     assert command == "honestone eval README.md --rubric rubric.yaml"
     result = desk.run(*command.split()[1:], "--json")
     assert result.code == 1, result.err
@@ -52,21 +54,30 @@ def test_in_an_empty_folder_one_can_score_at_once(desk: Desk) -> None:
 
 
 def test_the_starter_can_be_met(desk: Desk) -> None:
-    """A README that does what the starter asks passes; the same without its example does not reach full marks."""
+    """A README that does what the starter asks passes; the same without its example does not reach
+    full marks.
+    """
     desk.file("README.md", GOOD_README)
     desk.file("LICENSE", "MIT\n")
     assert desk.run("init").code == 0
     assert desk.file("README.md", GOOD_README).is_file()
     good = desk.run("eval", "README.md", "--rubric", "rubric.yaml", "--json")
     assert (good.code, good.json["score"]) == (0, 100)
-    desk.file("README.md", GOOD_README.replace("```console", "").replace("```", "").replace("LICENSE", "COPYING"))
+    desk.file(
+        "README.md",
+        GOOD_README.replace("```console", "").replace("```", "").replace("LICENSE", "COPYING"),
+    )
     worse = desk.run("eval", "README.md", "--rubric", "rubric.yaml", "--json")
-    unmet = {item["id"] for one in worse.json["criteria"] for item in one["items"] if item["met"] != 1}
+    unmet = {
+        item["id"] for one in worse.json["criteria"] for item in one["items"] if item["met"] != 1
+    }
     assert unmet == {"shows-an-example", "links-resolve"}
 
 
 def test_nothing_is_written_over(desk: Desk) -> None:
-    """Files of the same names stay byte for byte, a link into nowhere too, and each is named as left alone."""
+    """Files of the same names stay byte for byte, a link into nowhere too, and each is named as
+    left alone.
+    """
     desk.file("README.md", "# Mine\n")
     desk.file("rubric.yaml", "mine\n")
     (desk.folder / "honestone.toml").symlink_to(desk.folder / "nowhere.toml")
@@ -98,7 +109,9 @@ def test_a_second_init_changes_nothing(desk: Desk) -> None:
         (("code.py",), "README.md"),
     ],
 )
-def test_the_document_that_is_there_is_meant(desk: Desk, files: tuple[str, ...], meant: str) -> None:
+def test_the_document_that_is_there_is_meant(
+    desk: Desk, files: tuple[str, ...], meant: str
+) -> None:
     """A README before a SKILL.md before other Markdown; a draft where there is none."""
     for name in files:
         desk.file(name, "# A title\n")
@@ -109,12 +122,17 @@ def test_the_document_that_is_there_is_meant(desk: Desk, files: tuple[str, ...],
 
 
 def test_a_document_can_be_named(desk: Desk) -> None:
-    """With its path; where several are there and none is named, the one that is taken and the way to another are said."""
+    """With its path; where several are there and none is named, the one that is taken and the way
+    to another are said.
+    """
     for name in ("README.md", "design.md", "texts/SKILL.md"):
         desk.file(name, "# A title\n")
     first = desk.run("init").out
     assert "taken       README.md       1 other document here" in first
-    assert "rm rubric.yaml && honestone init design.md" in first and "taken" not in desk.run("init").out
+    assert (
+        "rm rubric.yaml && honestone init design.md" in first
+        and "taken" not in desk.run("init").out
+    )
     (desk.folder / "rubric.yaml").unlink()
     told = desk.run("init", "design.md", "--json").json
     assert (told["document"], told["written"]) == ("design.md", ["rubric.yaml"])
@@ -122,10 +140,15 @@ def test_a_document_can_be_named(desk: Desk) -> None:
     (desk.folder / "rubric.yaml").unlink()
     named = desk.run("init", "texts/SKILL.md")
     assert named.code == 0 and "honestone eval texts/SKILL.md --rubric rubric.yaml" in named.out
-    assert "SKILL.md does its job" in (desk.folder / "rubric.yaml").read_text() and "taken" not in named.out
+    assert (
+        "SKILL.md does its job" in (desk.folder / "rubric.yaml").read_text()
+        and "taken" not in named.out
+    )
 
 
-@pytest.mark.parametrize(("file", "hint"), [("nothing.md", "name the document"), ("texts", "--dir texts")])
+@pytest.mark.parametrize(
+    ("file", "hint"), [("nothing.md", "name the document"), ("texts", "--dir texts")]
+)
 def test_what_is_no_document_is_refused(desk: Desk, file: str, hint: str) -> None:
     desk.file("texts/a.md", "# A title\n")
     refused = desk.run("init", file)
@@ -158,7 +181,9 @@ def test_a_folder_that_is_not_there_is_refused(desk: Desk, where: str) -> None:
     assert [path.name for path in desk.folder.iterdir()] == ["note.md"]
 
 
-@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that nobody can write, such as /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self").is_dir(), reason="needs a folder that nobody can write, such as /proc"
+)
 def test_a_folder_that_cannot_be_written_is_refused(desk: Desk) -> None:
     """A read-only place ends in a line with the file's name, not in a traceback."""
     result = desk.run("init", "--dir", "/proc/self")
@@ -166,7 +191,8 @@ def test_a_folder_that_cannot_be_written_is_refused(desk: Desk) -> None:
     assert "cannot write" in result.err
 
 
-# ------------------------------------------------------------------------------------------------------ the starters
+# ------------------------------------------------------------------------------------------------------
+# the starters
 
 
 @pytest.mark.parametrize("text", list(starters()), ids=["readme", "skill", "document"])
@@ -192,7 +218,9 @@ def test_what_stands_there_as_a_remark_is_right_too(text: str, tmp_path: Path) -
     assert source.rubric.asks_judges
 
 
-@pytest.mark.parametrize("name", ["# a: b.md", 'say "yes".md', "{x}.md", "two\nlines.md", "übung – 1.md", "'.md"])
+@pytest.mark.parametrize(
+    "name", ["# a: b.md", 'say "yes".md', "{x}.md", "two\nlines.md", "übung – 1.md", "'.md"]
+)
 def test_a_document_may_have_any_name(name: str, tmp_path: Path) -> None:
     """Whatever a file is called, the starter for it can be read."""
     path = tmp_path / "rubric.yaml"
@@ -206,7 +234,9 @@ def test_the_settings_are_right_once_they_are_used(desk: Desk) -> None:
     path = desk.folder / "honestone.toml"
     written = read_settings(path)
     assert (dict(written.judges), dict(written.workers), dict(written.limits)) == ({}, {}, {})
-    path.write_text(re.sub(r"(?m)^# (?=\[|\w+ = )", "", path.read_text(encoding="utf-8")), encoding="utf-8")
+    path.write_text(
+        re.sub(r"(?m)^# (?=\[|\w+ = )", "", path.read_text(encoding="utf-8")), encoding="utf-8"
+    )
     used = read_settings(path)
     assert set(used.judges) == {"local", "my-claude"}
     assert set(used.workers) == {"my-codex"}

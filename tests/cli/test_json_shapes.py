@@ -1,4 +1,6 @@
-"""The shapes that `--json` prints are public: every field of the design, of the type it says, and no NaN."""
+"""The shapes that `--json` prints are public: every field of the design, of the type it says, and
+no NaN.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,13 @@ CRITERION: dict[str, Any] = {
     "by_judge": dict,
     "items": list,
 }
-ITEM: dict[str, Any] = {"id": str, "met": NUMBER_OR_NONE, "votes": dict, "evidence": list, "suggestion": TEXT_OR_NONE}
+ITEM: dict[str, Any] = {
+    "id": str,
+    "met": NUMBER_OR_NONE,
+    "votes": dict,
+    "evidence": list,
+    "suggestion": TEXT_OR_NONE,
+}
 USAGE: dict[str, Any] = {
     "judge_calls": int,
     "cached_calls": int,
@@ -132,7 +140,9 @@ def test_eval_of_one_artifact_is_an_object_with_every_public_field(ready: Desk) 
     """Score known: interval closed, checks vote as `check`, a script judge by its id."""
     ready.rubric(RUBRIC.replace("names the pear}", "names the pear, check: {contains: pear}}"))
     judge = ready.judge()
-    card = strict(ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out)
+    card = strict(
+        ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out
+    )
     is_scorecard(card)
     items = {item["id"]: item for item in card["criteria"][0]["items"]}
     assert items["apple"]["votes"] == {judge.spec: "yes"}
@@ -144,7 +154,9 @@ def test_eval_of_one_artifact_is_an_object_with_every_public_field(ready: Desk) 
 def test_eval_without_a_score_keeps_the_shape(ready: Desk) -> None:
     """Nobody answered: score null, interval 0 to 100, a reason for the judge that failed."""
     judge = ready.judge(body="sys.exit('gone')")
-    card = strict(ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out)
+    card = strict(
+        ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out
+    )
     is_scorecard(card)
     assert card["score"] is None
     assert card["interval"] == [0.0, 100.0]
@@ -178,7 +190,9 @@ def test_a_tree_lists_parents_before_children(ready: Desk) -> None:
         """
     )
     judge = ready.judge()
-    card = strict(ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out)
+    card = strict(
+        ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out
+    )
     is_scorecard(card)
     assert [(line["id"], line["parent"]) for line in card["criteria"]] == [
         ("whole", None),
@@ -193,7 +207,16 @@ def test_improve_has_every_public_field(ready: Desk) -> None:
     """Result, rounds, both scorecards, certification, and usage of run and process."""
     judge, witness = ready.judge(), ready.judge("witness")
     worker = ready.worker("worker", "put(read() + b'pear, farewell')")
-    call = ("improve", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--worker", worker.spec)
+    call = (
+        "improve",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge.spec,
+        "--worker",
+        worker.spec,
+    )
     run = strict(ready.run(*call, "--holdout", witness.spec, "--json").out)
     has_shape(run, IMPROVEMENT)
     assert run["schema"] == "honestone.improvement/1"

@@ -1,4 +1,6 @@
-"""`honestone judge pairwise`, and artifacts too big for a judge, as a person uses them: real processes."""
+"""`honestone judge pairwise`, and artifacts too big for a judge, as a person uses them: real
+processes.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,22 @@ def prompts(desk: Desk, name: str = "model") -> list[str]:
 
 def compare(desk: Desk, *judges: str, **extra: Any) -> Any:
     named = [word for judge in judges for word in ("--judge", judge)]
-    options = [word for name, value in extra.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    return desk.run("judge", "pairwise", "note.md", "good.md", "--rubric", "rubric.yaml", *named, *options, "--json")
+    options = [
+        word
+        for name, value in extra.items()
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    return desk.run(
+        "judge",
+        "pairwise",
+        "note.md",
+        "good.md",
+        "--rubric",
+        "rubric.yaml",
+        *named,
+        *options,
+        "--json",
+    )
 
 
 def two(ready: Desk) -> Desk:
@@ -50,7 +66,8 @@ def two(ready: Desk) -> Desk:
     return ready
 
 
-# ---------------------------------------------------------------------------------------------------------- pairwise
+# ----------------------------------------------------------------------------------------------------------
+# pairwise
 
 
 def test_the_better_text_wins_in_both_orders(ready: Desk) -> None:
@@ -59,7 +76,11 @@ def test_the_better_text_wins_in_both_orders(ready: Desk) -> None:
     found = compare(desk, judge := model(desk))
     assert found.code == 0, found.err
     said = found.json
-    assert (said["schema"], said["preferred"], said["preference"]) == ("honestone.pairwise/1", "b", 1.0)
+    assert (said["schema"], said["preferred"], said["preference"]) == (
+        "honestone.pairwise/1",
+        "b",
+        1.0,
+    )
     assert [line["wins"] for line in said["criteria"]] == [{"a": 0, "tie": 0, "b": 1}] * 2
     looks = said["criteria"][0]["by_judge"][judge]
     assert (looks["a_first"], looks["b_first"], looks["winner"]) == ("second", "first", "b")
@@ -79,10 +100,13 @@ def test_a_judge_that_goes_by_the_place_is_seen(ready: Desk) -> None:
     judge = model(desk, PLACE)
     said = compare(desk, judge).json
     assert (said["preferred"], said["inconsistent"], said["first_position_rate"]) == ("tie", 2, 1.0)
-    shown = desk.run("judge", "pairwise", "note.md", "good.md", "--rubric", "rubric.yaml", "--judge", judge)
+    shown = desk.run(
+        "judge", "pairwise", "note.md", "good.md", "--rubric", "rubric.yaml", "--judge", judge
+    )
     assert shown.code == 0
     assert (
-        "NEITHER IS BETTER" in shown.out and "contradicts itself: first with A first, first with B first" in shown.out
+        "NEITHER IS BETTER" in shown.out
+        and "contradicts itself: first with A first, first with B first" in shown.out
     )
     assert "the first place won 100.0 of 100" in shown.out and "LOW CONFIDENCE" in shown.out
 
@@ -93,8 +117,15 @@ def test_a_judge_that_fails_is_exit_3_without_a_number(ready: Desk) -> None:
     desk.file("bad.py", "import sys; sys.exit('no model')")
     found = compare(desk, f"cmd:{PYTHON} bad.py")
     assert found.code == 3
-    assert (found.json["preferred"], found.json["preference"], found.json["interval"]) == (None, None, [0.0, 1.0])
-    assert found.json["judges"][0]["state"] == "DEGRADED" and "no model" in found.json["judges"][0]["reason"]
+    assert (found.json["preferred"], found.json["preference"], found.json["interval"]) == (
+        None,
+        None,
+        [0.0, 1.0],
+    )
+    assert (
+        found.json["judges"][0]["state"] == "DEGRADED"
+        and "no model" in found.json["judges"][0]["reason"]
+    )
 
 
 def test_judges_that_see_one_artifact_at_a_time_are_refused_with_the_reason(ready: Desk) -> None:
@@ -102,7 +133,9 @@ def test_judges_that_see_one_artifact_at_a_time_are_refused_with_the_reason(read
     desk = two(ready)
     script = desk.judge()
     refused = compare(desk, script.spec)
-    assert refused.is_refusal and "cannot compare two artifacts" in refused.err and script.calls == 0
+    assert (
+        refused.is_refusal and "cannot compare two artifacts" in refused.err and script.calls == 0
+    )
     assert compare(desk, "mock").is_refusal
 
 
@@ -148,7 +181,8 @@ def test_a_file_that_is_missing_is_a_usage_error(ready: Desk) -> None:
     assert compare(ready, model(ready)).is_refusal
 
 
-# ---------------------------------------------------------------------------------------------------------- too big
+# ----------------------------------------------------------------------------------------------------------
+# too big
 
 
 def small_limit(desk: Desk, tokens: int, body: str = SCORE) -> None:
@@ -165,7 +199,9 @@ LONG = "An apple.\n" + "More words, and more.\n" * 2000
 
 
 def evaluate(desk: Desk, *words: str) -> Any:
-    return desk.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "small", "--json", *words)
+    return desk.run(
+        "eval", "note.md", "--rubric", "rubric.yaml", "--judge", "small", "--json", *words
+    )
 
 
 def test_too_big_for_the_only_judge_is_refused_before_anything_is_spent(ready: Desk) -> None:
@@ -174,7 +210,13 @@ def test_too_big_for_the_only_judge_is_refused_before_anything_is_spent(ready: D
     ready.file("note.md", LONG)
     found = evaluate(ready)
     assert found.is_refusal, (found.code, found.err, found.out)
-    for words in ("an estimate", "limit is 1,000", "note.md (44,010 characters)", "max_input_tokens", "--pack head"):
+    for words in (
+        "an estimate",
+        "limit is 1,000",
+        "note.md (44,010 characters)",
+        "max_input_tokens",
+        "--pack head",
+    ):
         assert words in found.err
     assert prompts(ready, "small") == []
 
@@ -191,14 +233,18 @@ def test_beside_a_judge_that_takes_it_the_small_one_is_skipped(ready: Desk) -> N
 
 
 def test_packed_it_is_judged_by_its_beginning_and_the_result_says_so(ready: Desk) -> None:
-    """The judge is told, the person is told, the digest is that of the whole, and the contract another."""
+    """The judge is told, the person is told, the digest is that of the whole, and the contract
+    another.
+    """
     small_limit(ready, 1000)
     ready.file("note.md", LONG)
     found = evaluate(ready, "--pack", "head")
     (prompt,) = prompts(ready, "small")
     assert len(prompt) <= 4000 and "Only a part is shown" in prompt and "An apple." in prompt
     packed = found.json["packed"]["small"]
-    assert packed["strategy"] == "head" and packed["of"] == 44_010 and packed["files"][0]["of"] == 2001
+    assert (
+        packed["strategy"] == "head" and packed["of"] == 44_010 and packed["files"][0]["of"] == 2001
+    )
     assert any("small was shown a part (--pack head)" in note for note in found.json["notes"])
     shown = ready.run("show", found.json["run"], "--format", "json").json
     assert shown["packed"] == found.json["packed"] and shown["artifact"] == found.json["artifact"]
@@ -238,10 +284,14 @@ def test_images_are_for_model_apis(ready: Desk) -> None:
 
 
 def test_a_loop_on_a_text_too_big_is_refused_or_works_on_its_parts(ready: Desk) -> None:
-    """`improve` holds the same limit before its first call; packed, it says what the judge sees of the original."""
+    """`improve` holds the same limit before its first call; packed, it says what the judge sees of
+    the original.
+    """
     small_limit(ready, 1000)
     ready.file("note.md", LONG)
-    worker = ready.worker("worker", "put(read().replace(b'An apple.', b'An apple, a pear. farewell.'))")
+    worker = ready.worker(
+        "worker", "put(read().replace(b'An apple.', b'An apple, a pear. farewell.'))"
+    )
     words = [
         "improve",
         "note.md",

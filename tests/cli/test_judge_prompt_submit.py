@@ -1,4 +1,6 @@
-"""`honestone judge prompt` and `judge submit`: somebody else answers our prompt, and `eval` uses the reply."""
+"""`honestone judge prompt` and `judge submit`: somebody else answers our prompt, and `eval` uses
+the reply.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def prompt_of(desk: Desk, *more: str) -> str:
 
 def submit(desk: Desk, reply: str, *more: str, name: str = "host") -> Result:
     path = desk.file("reply.txt", reply)
-    return desk.run("judge", "submit", *ASKED, "--judge", name, "--reply", path.name, "--json", *more)
+    return desk.run(
+        "judge", "submit", *ASKED, "--judge", name, "--reply", path.name, "--json", *more
+    )
 
 
 @pytest.fixture
@@ -85,7 +89,9 @@ def test_without_a_reply_the_judge_is_skipped_and_says_what_to_do(good: Desk) ->
 
 def test_the_prompt_is_the_model_judges_own(good: Desk) -> None:
     """Word for word what a command that stands for a model gets on stdin, and always the same."""
-    listener = good.file("listen.py", "import sys\nopen('heard.txt', 'w').write(sys.stdin.read())\n")
+    listener = good.file(
+        "listen.py", "import sys\nopen('heard.txt', 'w').write(sys.stdin.read())\n"
+    )
     good.run("eval", *ASKED, "--judge", f"cmd:python3 {listener}")
     heard = (good.folder / "heard.txt").read_text()
     # The last one heard is the same prompt with a complaint, so compare what stands before it.
@@ -95,9 +101,15 @@ def test_the_prompt_is_the_model_judges_own(good: Desk) -> None:
 
 @pytest.mark.parametrize(
     ("words", "other"),
-    [(("--input", "Why?"), "input"), (("--reference", "So."), "reference"), (("--draw", "1"), "draw")],
+    [
+        (("--input", "Why?"), "input"),
+        (("--reference", "So."), "reference"),
+        (("--draw", "1"), "draw"),
+    ],
 )
-def test_input_reference_and_draw_make_another_prompt(good: Desk, words: tuple[str, str], other: str) -> None:
+def test_input_reference_and_draw_make_another_prompt(
+    good: Desk, words: tuple[str, str], other: str
+) -> None:
     """A reply to one case or look is no reply to another."""
     plain, special = prompt_of(good), prompt_of(good, *words)
     assert skeleton(plain)["token"] != skeleton(special)["token"], other
@@ -134,7 +146,9 @@ def test_other_bytes_need_another_reply(good: Desk) -> None:
 
 
 def test_a_partial_reply_is_kept_and_the_rest_asked_for(good: Desk) -> None:
-    """What is missing is named; the next prompt names it too, and one more reply completes the first."""
+    """What is missing is named; the next prompt names it too, and one more reply completes the
+    first.
+    """
     prompt = prompt_of(good)
     partial = json.loads(answered(prompt, honest(GOOD)))
     (pear,) = [number for number, text in lines_of(prompt).items() if text.endswith("pear")]
@@ -188,7 +202,9 @@ def cut_off(prompt: str) -> str:
         (cut_off, "cut off"),
     ],
 )
-def test_what_is_forged_or_unreadable_is_refused(good: Desk, forge: Callable[[str], str], why: str) -> None:
+def test_what_is_forged_or_unreadable_is_refused(
+    good: Desk, forge: Callable[[str], str], why: str
+) -> None:
     """The reason is named, exit 1, and nothing is on record for `eval`."""
     refused = submit(good, forge(prompt_of(good)))
     assert refused.code == 1 and refused.json["recorded"] is False
@@ -197,12 +213,17 @@ def test_what_is_forged_or_unreadable_is_refused(good: Desk, forge: Callable[[st
 
 
 def test_the_json_prompt_does_not_give_the_control_item_away(good: Desk) -> None:
-    """The document holds the prompt, the token and a schema for every number alike; no ids, weights or bars."""
+    """The document holds the prompt, the token and a schema for every number alike; no ids, weights
+    or bars.
+    """
     found = good.run("judge", "prompt", *ASKED, "--json").json
-    assert found["prompt"] == prompt_of(good) and found["token"] == skeleton(found["prompt"])["token"]
+    assert (
+        found["prompt"] == prompt_of(good) and found["token"] == skeleton(found["prompt"])["token"]
+    )
     numbers: Mapping[str, Any] = found["reply_schema"]["properties"]["answers"]["properties"]
     assert (
-        sorted(numbers) == sorted(lines_of(found["prompt"])) and len({json.dumps(one) for one in numbers.values()}) == 1
+        sorted(numbers) == sorted(lines_of(found["prompt"]))
+        and len({json.dumps(one) for one in numbers.values()}) == 1
     )
     assert "canary" not in json.dumps(found) and "threshold" not in json.dumps(found)
 
@@ -220,7 +241,9 @@ def test_the_reply_may_come_on_stdin_and_as_text(good: Desk) -> None:
         timeout=60,
         check=False,
     )
-    assert found.returncode == 0 and found.stdout == "agent:host: 3 answers on record, none missing\n"
+    assert (
+        found.returncode == 0 and found.stdout == "agent:host: 3 answers on record, none missing\n"
+    )
 
 
 @pytest.mark.parametrize(

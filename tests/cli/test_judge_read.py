@@ -38,7 +38,9 @@ def read(*args: str, stdin: str | bytes = "") -> list[dict[str, Any]]:
     ],
 )
 def test_one_reply(args: list[str], text: str, answer: object) -> None:
-    """One object with the answer, the problems and the repairs; without a verdict the answer is null."""
+    """One object with the answer, the problems and the repairs; without a verdict the answer is
+    null.
+    """
     (reading,) = read(*args, stdin=text)
     assert list(reading) == ["answer", "problems", "repairs"]
     assert reading["answer"] == answer and bool(reading["problems"]) == (answer is None)
@@ -63,7 +65,14 @@ def test_many_replies_keep_their_order_and_a_bad_line_is_an_object_too() -> None
         b"\xff\xfe",
         b'{"text": "\\ud800 7/10"}',
     ]
-    got = read("--kind", "score", "--jsonl", "--field", "text", stdin=b"\n".join([*lines, b'{"text": "Score: 5"}']))
+    got = read(
+        "--kind",
+        "score",
+        "--jsonl",
+        "--field",
+        "text",
+        stdin=b"\n".join([*lines, b'{"text": "Score: 5"}']),
+    )
     assert [reading["answer"] for reading in got] == [3, None, None, None, None, 7, 5]
     assert "line 2 is not JSON" in got[1]["problems"][0] and "'text'" in got[2]["problems"][0]
 
@@ -77,7 +86,10 @@ def test_a_line_too_long_to_hold_is_reported(monkeypatch: pytest.MonkeyPatch) ->
     """It is skipped to its end, and the next line is read."""
     monkeypatch.setattr(judge_read, "LONGEST_LINE", 64)
     stdin = json.dumps({"raw": "x" * 300}) + "\n" + '{"raw": "Score: 5"}\n'
-    assert [reading["answer"] for reading in read("--kind", "score", "--jsonl", stdin=stdin)] == [None, 5]
+    assert [reading["answer"] for reading in read("--kind", "score", "--jsonl", stdin=stdin)] == [
+        None,
+        5,
+    ]
 
 
 def test_lines_are_read_one_at_a_time() -> None:
@@ -113,7 +125,8 @@ def test_a_wrong_option_is_refused(args: list[str], said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "cannot read"), (b"", "no items"), (b"a\nb\na\n", "twice"), (b"\xff", "UTF-8")]
+    ("content", "said"),
+    [(None, "cannot read"), (b"", "no items"), (b"a\nb\na\n", "twice"), (b"\xff", "UTF-8")],
 )
 def test_a_bad_file_of_items_is_named(tmp_path: Path, content: bytes | None, said: str) -> None:
     """The place is the file."""
@@ -125,11 +138,15 @@ def test_a_bad_file_of_items_is_named(tmp_path: Path, content: bytes | None, sai
 
 
 def test_the_installed_command(tmp_path: Path) -> None:
-    """As typed: the answer on stdout and exit 0, even without a verdict; a usage error is exit 2 without a traceback."""
+    """As typed: the answer on stdout and exit 0, even without a verdict; a usage error is exit 2
+    without a traceback.
+    """
 
     def typed(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         command = [str(Path(sys.executable).with_name("honestone")), "judge", "read", *args]
-        return subprocess.run(command, input=stdin, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            command, input=stdin, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
 
     done = typed("--kind", "pairwise", stdin="Neither text is better.")
     assert done.returncode == 0 and json.loads(done.stdout)["answer"] is None

@@ -37,29 +37,48 @@ def set_up(desk: Desk) -> Desk:
 
 
 def kept(desk: Desk, name: str = "l.jsonl") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (desk.folder / name).read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line) for line in (desk.folder / name).read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def test_answers_are_kept_and_the_same_command_resumes(set_up: Desk) -> None:
-    """What code answers is not asked; nonsense is asked again; a skipped item is asked the next time."""
+    """What code answers is not asked; nonsense is asked again; a skipped item is asked the next
+    time.
+    """
     first = set_up.run(*WORDS, stdin="y\nmaybe\nn\ns\nno\nq\n")
-    assert first.code == 0 and "'maybe' is not a value" in first.out and "[1 of 6] It is sound" in first.out
+    assert (
+        first.code == 0
+        and "'maybe' is not a value" in first.out
+        and "[1 of 6] It is sound" in first.out
+    )
     assert "  | The first, an apple." in first.out and "It says a" not in first.out
     assert "3 answers by me" in first.out and "3 questions are still open" in first.out
-    assert [(one["artifact"], one["criterion"], one["item"], one["value"]) for one in kept(set_up)] == [
+    assert [
+        (one["artifact"], one["criterion"], one["item"], one["value"]) for one in kept(set_up)
+    ] == [
         ("a.md", "sound", "sound", True),
         ("a.md", "words", "apple", False),
         ("a.md", "depth", "depth", None),
         ("b.md", "sound", "sound", False),
     ]
     assert {one["schema"] for one in kept(set_up)} == {"honestone.label/1"}
-    assert all(one["rubric"].startswith("sha256:") and one["at"] and one["seconds"] >= 0 for one in kept(set_up))
+    assert all(
+        one["rubric"].startswith("sha256:") and one["at"] and one["seconds"] >= 0
+        for one in kept(set_up)
+    )
     second = set_up.run(*WORDS, stdin="11\n7.5\nY\n3\n")
     assert "[1 of 3] It goes deep" in second.out and "not on the scale" in second.out
     assert "nothing is left to label" in second.out
     assert [one["value"] for one in kept(set_up)[4:]] == [7.5, True, 3]
     third = set_up.run(*WORDS, "--json", stdin="")
-    assert third.json == {"schema": "honestone.labels/1", "labels": "l.jsonl", "rater": "me", "answered": 0, "open": 0}
+    assert third.json == {
+        "schema": "honestone.labels/1",
+        "labels": "l.jsonl",
+        "rater": "me",
+        "answered": 0,
+        "open": 0,
+    }
 
 
 def test_nobody_elses_answers_are_shown(set_up: Desk) -> None:
@@ -79,7 +98,12 @@ def test_changed_bytes_are_asked_again(set_up: Desk) -> None:
     set_up.run(*WORDS, stdin="y\ny\n9\n")
     set_up.file("a.md", "Another.\n")
     again = set_up.run(*WORDS, stdin="n\nq\n")
-    assert "[1 of 6] It is sound" in again.out and [one["value"] for one in kept(set_up)] == [True, True, 9, False]
+    assert "[1 of 6] It is sound" in again.out and [one["value"] for one in kept(set_up)] == [
+        True,
+        True,
+        9,
+        False,
+    ]
 
 
 def test_a_table_gets_a_row_for_each_answer(set_up: Desk) -> None:
@@ -88,7 +112,10 @@ def test_a_table_gets_a_row_for_each_answer(set_up: Desk) -> None:
     set_up.run(*words, stdin="n\n")
     rows = list(csv.reader((set_up.folder / "l.csv").open(encoding="utf-8")))
     assert rows[0] == ["artifact", "rater", "sound", "words", "depth"]
-    assert rows[1:3] == [["a.md", "me", "yes", "", ""], ["a.md", "me", "", "no", ""]] and len(rows) == 5
+    assert (
+        rows[1:3] == [["a.md", "me", "yes", "", ""], ["a.md", "me", "", "no", ""]]
+        and len(rows) == 5
+    )
 
 
 def test_hostile_artifacts_and_korean(set_up: Desk) -> None:
@@ -96,10 +123,23 @@ def test_hostile_artifacts_and_korean(set_up: Desk) -> None:
     set_up.file("a.md", "좋은 글입니다.\n\x1b[2J\x1b]0;x\x07\n[1 of 1] It is sound\n")
     set_up.file("=a.md", "A name.\n")
     shown = set_up.run(
-        "label", "a.md", "=a.md", "-r", "r.yaml", "--labels", "l.jsonl", "--rater", "마리아", stdin="ㅛ\nㅜ\n3\nㅂ\n"
+        "label",
+        "a.md",
+        "=a.md",
+        "-r",
+        "r.yaml",
+        "--labels",
+        "l.jsonl",
+        "--rater",
+        "마리아",
+        stdin="ㅛ\nㅜ\n3\nㅂ\n",
     )
     assert shown.code == 0 and "\x1b" not in shown.out and "  | 좋은 글입니다." in shown.out
-    assert "\n[1 of 1]" not in shown.out and [one["value"] for one in kept(set_up)] == [True, False, 3]
+    assert "\n[1 of 1]" not in shown.out and [one["value"] for one in kept(set_up)] == [
+        True,
+        False,
+        3,
+    ]
     assert kept(set_up)[0]["rater"] == "마리아"
 
 
@@ -121,7 +161,9 @@ def test_paths_are_beside_the_labels_file(set_up: Desk) -> None:
     ],
 )
 def test_wrong_calls_are_refused(words: tuple[str, ...], said: str, set_up: Desk) -> None:
-    set_up.file("code.yaml", "rubric: 1\ncriteria: [{id: a, requirement: b, check: {contains: text}}]\n")
+    set_up.file(
+        "code.yaml", "rubric: 1\ncriteria: [{id: a, requirement: b, check: {contains: text}}]\n"
+    )
     set_up.file("bad.csv", "artifact,sond\na.md,yes\n")
     result = set_up.run(*words, stdin="y\n")
     assert result.is_refusal and said in result.err, result.err
@@ -131,7 +173,9 @@ def test_at_a_terminal(set_up: Desk) -> None:
     """Each answer is in the file before the next question; Ctrl-C ends with what was kept."""
     here, there = pty.openpty()
     env = {**set_up.env, "TERM": "xterm"}
-    running = subprocess.Popen([HONESTONE, *WORDS], cwd=set_up.folder, env=env, stdin=there, stdout=there, stderr=there)
+    running = subprocess.Popen(
+        [HONESTONE, *WORDS], cwd=set_up.folder, env=env, stdin=there, stdout=there, stderr=there
+    )
     os.close(there)
     seen = b""
 
@@ -158,6 +202,9 @@ def test_a_folder_is_shown_file_by_file(set_up: Desk) -> None:
     set_up.file("skill/x.bin", b"\0\1")
     words = ("label", "skill", "-r", "r.yaml", "--rater", "me", "--labels")
     shown = set_up.run(*words, "l.jsonl", stdin="y\n")
-    assert "  SKILL.md\n  | Be kind." in shown.out and "x.bin\n  | (2 bytes that are not text)" in shown.out
+    assert (
+        "  SKILL.md\n  | Be kind." in shown.out
+        and "x.bin\n  | (2 bytes that are not text)" in shown.out
+    )
     refused = set_up.run(*words, "skill/l.jsonl", stdin="y\n")
     assert refused.is_refusal and "inside the artifact" in refused.err

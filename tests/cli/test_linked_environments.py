@@ -1,4 +1,6 @@
-"""Links in a project that lead out of it: to an environment, as in a git worktree, and to anything else."""
+"""Links in a project that lead out of it: to an environment, as in a git worktree, and to anything
+else.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,12 @@ def status(desk: Desk, box: str, suite: str = "suite.yaml") -> str:
     ],
     ids=lambda one: str(one) if isinstance(one, str) else "",
 )
-def test_a_linked_environment_does_not_break_tests(desk: Desk, box: str, name: str, target: Path) -> None:
-    """A link to our own environment, or to a folder that has it, hides nothing that is needed to start Python."""
+def test_a_linked_environment_does_not_break_tests(
+    desk: Desk, box: str, name: str, target: Path
+) -> None:
+    """A link to our own environment, or to a folder that has it, hides nothing that is needed to
+    start Python.
+    """
     desk.file("suite.yaml", TASKS)
     desk.file("fixtures/test_it.py", TEST)
     (desk.folder / name).symlink_to(target)
@@ -63,7 +69,9 @@ def test_a_linked_environment_does_not_break_tests(desk: Desk, box: str, name: s
 
 
 @pytest.mark.parametrize("is_linked", [True, False], ids=["linked", "in the project"])
-def test_an_environment_on_the_path_works(desk: Desk, box: str, tmp_path: Path, is_linked: bool) -> None:
+def test_an_environment_on_the_path_works(
+    desk: Desk, box: str, tmp_path: Path, is_linked: bool
+) -> None:
     """Also one that honestone itself does not run in: its packages and settings stay visible."""
     place = tmp_path / "elsewhere" if is_linked else desk.folder / ".venv"
     made = [sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(place)]
@@ -73,13 +81,18 @@ def test_an_environment_on_the_path_works(desk: Desk, box: str, tmp_path: Path, 
     library = next(place.glob("lib/python*/site-packages"))
     (library / "only_there.py").write_text("apple = 1\n")
     desk.extra["PATH"] = f"{desk.folder / '.venv/bin'}{os.pathsep}{desk.env['PATH']}"
-    desk.file("suite.yaml", TASKS.replace("pytest: fixtures/test_it.py", "command: python -c 'import only_there'"))
+    desk.file(
+        "suite.yaml",
+        TASKS.replace("pytest: fixtures/test_it.py", "command: python -c 'import only_there'"),
+    )
     assert status(desk, box).startswith("passed")
 
 
 @pytest.mark.parametrize("is_linked", [True, False], ids=["linked", "in the project"])
 def test_private_names_stay_hidden(desk: Desk, box: str, tmp_path: Path, is_linked: bool) -> None:
-    """What begins with a dot and is no environment in use is not seen, where it is or where it leads."""
+    """What begins with a dot and is no environment in use is not seen, where it is or where it
+    leads.
+    """
     place = tmp_path / "keys" if is_linked else desk.folder / ".keys"
     place.mkdir()
     (place / "key").write_text("secret")
@@ -96,8 +109,15 @@ def test_tests_run_in_a_git_worktree_with_a_linked_environment(desk: Desk, box: 
     desk.file("suite.yaml", TASKS)
     desk.file("fixtures/test_it.py", TEST)
     git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.org"]
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "1"], ["worktree", "add", "-q", "../tree"]):
-        subprocess.run([*git, *words], cwd=desk.folder, check=True, capture_output=True, env=desk.env)
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["commit", "-qm", "1"],
+        ["worktree", "add", "-q", "../tree"],
+    ):
+        subprocess.run(
+            [*git, *words], cwd=desk.folder, check=True, capture_output=True, env=desk.env
+        )
     tree = desk.folder.parent / "tree"
     (tree / ".venv").symlink_to(sys.prefix)
     ended = desk.run("eval", "suite.yaml", "--sandbox", box, "--json", cwd=tree)

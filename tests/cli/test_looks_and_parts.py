@@ -1,4 +1,6 @@
-"""What a passing verdict must not hide: that the judge was asked before, that it is one judge, that cases were left out."""
+"""What a passing verdict must not hide: that the judge was asked before, that it is one judge, that
+cases were left out.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,17 @@ ONE = "rubric: 1\ncriteria:\n  - {id: q, requirement: It is good}\n"
 @pytest.mark.parametrize("again", [("--fresh",), ("--max-age", "0")], ids=["fresh", "max-age"])
 @pytest.mark.parametrize("kind", ["file", "suite"])
 def test_asking_until_yes_leaves_a_trace(ready: Desk, again: tuple[str, ...], kind: str) -> None:
-    """A judge says no three times, then yes: whatever had it asked again, the result says how often it was asked."""
+    """A judge says no three times, then yes: whatever had it asked again, the result says how often
+    it was asked.
+    """
     ready.file("one.yaml", ONE)
     ready.file("suite.yaml", "suite: 1\ncases:\n  - {id: a, input: x, rubric: [It is good]}\n")
     judge = ready.judge("coin", ROLLS)
-    words = ("eval", "note.md", "-r", "one.yaml") if kind == "file" else ("eval", "suite.yaml", "-t", "cmd:cat")
+    words = (
+        ("eval", "note.md", "-r", "one.yaml")
+        if kind == "file"
+        else ("eval", "suite.yaml", "-t", "cmd:cat")
+    )
     for _ in range(4):
         ended = ready.run(*words, "-j", judge.spec, *again)
     assert judge.calls == 4
@@ -49,12 +57,22 @@ def test_one_script_is_one_judge(ready: Desk, other: str) -> None:
     ready.file("one.yaml", ONE)
     other = other.replace("PATH_HERE", ready.env["PATH"])
     ended = ready.run(
-        "eval", "note.md", "-r", "one.yaml", "-j", "script:python j.py", "-j", f"script:{other}", "--json"
+        "eval",
+        "note.md",
+        "-r",
+        "one.yaml",
+        "-j",
+        "script:python j.py",
+        "-j",
+        f"script:{other}",
+        "--json",
     )
     assert ended.json["low_confidence"] is True, ended
 
 
-@pytest.mark.parametrize("other", ["python3 j.py more", "python3 l.py", "cat j.py", "python3 -c 'print(1)' j.py"])
+@pytest.mark.parametrize(
+    "other", ["python3 j.py more", "python3 l.py", "cat j.py", "python3 -c 'print(1)' j.py"]
+)
 def test_another_script_is_another_judge(ready: Desk, other: str) -> None:
     """Other words after it, another script and another program make another judge."""
     from honestone.engine.panel import essence
@@ -62,7 +80,9 @@ def test_another_script_is_another_judge(ready: Desk, other: str) -> None:
     assert shutil.which("cat")
     files = {"j.py": "sha256:j", "l.py": "sha256:l"}
     one = essence({"command": ["python", "j.py"], "files": files})
-    words = {"python3 -c 'print(1)' j.py": ["python3", "-c", "print(1)", "j.py"]}.get(other, other.split())
+    words = {"python3 -c 'print(1)' j.py": ["python3", "-c", "print(1)", "j.py"]}.get(
+        other, other.split()
+    )
     assert one != essence({"command": words, "files": files})
 
 
@@ -70,7 +90,8 @@ def test_a_part_of_a_suite_says_so(desk: Desk) -> None:
     """`--failed` that passes: in words and in the reasons it is not the whole suite."""
     desk.file(
         "suite.yaml",
-        "suite: 1\ncases:\n" + "".join(f"  - {{id: c{n}, input: x{n}, checks: [{{contains: x}}]}}\n" for n in range(3)),
+        "suite: 1\ncases:\n"
+        + "".join(f"  - {{id: c{n}, input: x{n}, checks: [{{contains: x}}]}}\n" for n in range(3)),
     )
     desk.file("bad.sh", 'read line; test "$line" = x1 && test ! -e good && exit 1; echo $line\n')
     assert desk.run("eval", "suite.yaml", "-t", "cmd:sh bad.sh").code != 0

@@ -1,4 +1,6 @@
-"""A verdict that one judge gave says so wherever it is printed: every format of every kind of run, and every door."""
+"""A verdict that one judge gave says so wherever it is printed: every format of every kind of run,
+and every door.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def test_one_artifact(ready: Desk, count: int, text: str) -> None:
     ended = ready.run("eval", "note.md", "--rubric", "rubric.yaml", *judges(ready, count), "-q")
     assert ended.code == int(text != GOOD), ended.err
     first = ended.out.splitlines()[0]
-    assert ("PASSED" in first or "DID NOT PASS" in first) and ("LOW CONFIDENCE" in first) is (count == 1), first
+    assert ("PASSED" in first or "DID NOT PASS" in first) and ("LOW CONFIDENCE" in first) is (
+        count == 1
+    ), first
     forms = [*formats_of("scorecard"), "json", "html", "junit", "sarif"]
     assert_says_so(ready, forms, is_lonely=count == 1)
     assert bool(SAYS_SO.search(ready.run("runs").out)) is (count == 1)
@@ -81,13 +85,17 @@ def test_many_artifacts(ready: Desk, count: int) -> None:
     assert bool(SAYS_SO.search(text)) is (count == 1), text
     if count == 1:
         assert "in 3 of 3 artifacts" in text
-    assert_says_so(ready, ["text", "markdown", "json", "html", "junit", "sarif"], is_lonely=count == 1)
+    assert_says_so(
+        ready, ["text", "markdown", "json", "html", "junit", "sarif"], is_lonely=count == 1
+    )
     assert bool(SAYS_SO.search(ready.run("runs").out)) is (count == 1)
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_suite(desk: Desk, count: int) -> None:
-    """In each format of a run, in what is exported elsewhere, and next to the verdict of a comparison and a trend."""
+    """In each format of a run, in what is exported elsewhere, and next to the verdict of a
+    comparison and a trend.
+    """
     desk.file("suite.yaml", SUITE)
     call = ("eval", "suite.yaml", *judges(desk, count), "-q")
     ended = desk.run(*call)
@@ -101,10 +109,16 @@ def test_a_suite(desk: Desk, count: int) -> None:
     assert desk.run(*call, "--fresh").code == 0
     for form in (*formats_of("comparison"), "json"):
         compared = desk.run("compare", before, "last", "--format", form)
-        wanted = '"low_confidence_cases": 1' in compared.out if form == "json" else SAYS_SO.search(compared.out)
+        wanted = (
+            '"low_confidence_cases": 1' in compared.out
+            if form == "json"
+            else SAYS_SO.search(compared.out)
+        )
         assert compared.code == 0 and bool(wanted) is (count == 1), (form, compared.out)
     listed = desk.run("runs").out.splitlines()
-    assert all(bool(SAYS_SO.search(line)) is (count == 1) for line in listed if "suite.yaml" in line), listed
+    assert all(
+        bool(SAYS_SO.search(line)) is (count == 1) for line in listed if "suite.yaml" in line
+    ), listed
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -149,14 +163,27 @@ def test_an_improvement_over_a_suite(desk: Desk) -> None:
         f"  - {{id: c{n}, input: say {n}, split: {split}, {rubric}}}\n"
         for n, split in enumerate(["train", "val", "test"])
     )
-    desk.file("suite.yaml", f'suite: 1\nartifact: note.md\ntarget: "cmd:cat {{ARTIFACT}}"\ncases:\n{cases}')
+    desk.file(
+        "suite.yaml",
+        f'suite: 1\nartifact: note.md\ntarget: "cmd:cat {{ARTIFACT}}"\ncases:\n{cases}',
+    )
     desk.file("note.md", "nothing\n")
     worker = desk.worker("worker", "put(b'An apple\\n')")
     ended = desk.run(
-        "improve", "note.md", "--suite", "suite.yaml", "--worker", worker.spec, *judges(desk, 1), "--dry-run", "--json"
+        "improve",
+        "note.md",
+        "--suite",
+        "suite.yaml",
+        "--worker",
+        worker.spec,
+        *judges(desk, 1),
+        "--dry-run",
+        "--json",
     )
     assert ended.json["low_confidence"] is True, ended.err
-    assert_says_so(desk, [form for form in formats_of("improvement") if form != "rulph"], is_lonely=True)
+    assert_says_so(
+        desk, [form for form in formats_of("improvement") if form != "rulph"], is_lonely=True
+    )
 
 
 def test_python_says_so(ready: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +203,9 @@ def test_python_says_so(ready: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pytest_says_so(ready: Desk) -> None:
-    """The summary names the tests that rest on one judge, and the JUnit XML of pytest has it as a property."""
+    """The summary names the tests that rest on one judge, and the JUnit XML of pytest has it as a
+    property.
+    """
     ready.file("suite.yaml", SUITE)
     ready.file("note.md", GOOD)
     spec = ready.judge().spec
@@ -186,7 +215,16 @@ def test_pytest_says_so(ready: Desk) -> None:
     )
     import subprocess
 
-    call = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_note.py", "suite.yaml"]
+    call = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "test_note.py",
+        "suite.yaml",
+    ]
     ended = subprocess.run(
         [*call, "--honestone-judge", spec, "--junitxml", "out.xml"],
         cwd=ready.folder,
@@ -196,7 +234,11 @@ def test_pytest_says_so(ready: Desk) -> None:
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    told = [line for line in ended.stdout.splitlines() if SAYS_SO.search(line) or "fewer than two judges" in line]
+    told = [
+        line
+        for line in ended.stdout.splitlines()
+        if SAYS_SO.search(line) or "fewer than two judges" in line
+    ]
     assert "LOW CONFIDENCE" in told[0], ended.stdout
     assert any("test_note" in line for line in told) and any("::asked" in line for line in told)
     assert not any("::checked" in line for line in told)
@@ -205,6 +247,12 @@ def test_pytest_says_so(ready: Desk) -> None:
 
 def test_a_checked_verdict_is_not_doubted(desk: Desk) -> None:
     """Where code alone decides there is no judge to doubt."""
-    desk.file("suite.yaml", SUITE.replace("rubric: [It names the apple]", "checks: [{contains: apple}]"))
+    desk.file(
+        "suite.yaml", SUITE.replace("rubric: [It names the apple]", "checks: [{contains: apple}]")
+    )
     assert desk.run("eval", "suite.yaml", "-q").code == 0
-    assert_says_so(desk, ["text", "markdown", "html", "junit", "csv", "jsonl", "json", "sarif"], is_lonely=False)
+    assert_says_so(
+        desk,
+        ["text", "markdown", "html", "junit", "csv", "jsonl", "json", "sarif"],
+        is_lonely=False,
+    )

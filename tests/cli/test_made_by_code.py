@@ -1,4 +1,6 @@
-"""Prompts and tests of a promptfoo config that its code makes: never run by being looked at, run with permission, confined."""
+"""Prompts and tests of a promptfoo config that its code makes: never run by being looked at, run
+with permission, confined.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,15 @@ READS_TYPES = (
     shutil.which("node") is not None
     and b"yes"
     in subprocess.run(
-        ["node", "-p", "process.features.typescript ? 'yes' : 'no'"], capture_output=True, timeout=60, check=False
+        ["node", "-p", "process.features.typescript ? 'yes' : 'no'"],
+        capture_output=True,
+        timeout=60,
+        check=False,
     ).stdout
 )
-needs_sandbox = pytest.mark.skipif(Sandbox.choose("auto").name == "none", reason="no sandbox works here")
+needs_sandbox = pytest.mark.skipif(
+    Sandbox.choose("auto").name == "none", reason="no sandbox works here"
+)
 
 PROMPTS = """
 import json, sys
@@ -59,7 +66,9 @@ def verdicts(document: Any) -> dict[str, str]:
 
 
 def test_tests_of_a_python_file(desk: Desk) -> None:
-    """The function that is named, `generate_tests` without a name, a method of a class, and what `config` gives it."""
+    """The function that is named, `generate_tests` without a name, a method of a class, and what
+    `config` gives it.
+    """
     desk.file("tests.py", TESTS)
     desk.file(
         "c.yaml",
@@ -80,7 +89,9 @@ def test_tests_of_a_python_file(desk: Desk) -> None:
 
 
 def test_prompts_of_python_functions(desk: Desk) -> None:
-    """Messages, a text in a mapping, and a file that prints its prompt; what is made is a template, as in promptfoo."""
+    """Messages, a text in a mapping, and a file that prints its prompt; what is made is a template,
+    as in promptfoo.
+    """
     desk.file("p.py", PROMPTS)
     desk.file(
         "c.yaml",
@@ -96,9 +107,12 @@ def test_prompts_of_python_functions(desk: Desk) -> None:
 @needs_node
 def test_prompts_and_tests_of_javascript(desk: Desk) -> None:
     """CommonJS and modules, functions that are waited for, and a list that is exported as it is."""
-    desk.file("p.mjs", "export default async ({ vars, provider }) => `${vars.q} for ${provider.id}`;\n")
     desk.file(
-        "list.cjs", "module.exports = [{ vars: { q: 'cat' }, assert: [{ type: 'contains', value: 'cat for echo' }] }];"
+        "p.mjs", "export default async ({ vars, provider }) => `${vars.q} for ${provider.id}`;\n"
+    )
+    desk.file(
+        "list.cjs",
+        "module.exports = [{ vars: { q: 'cat' }, assert: [{ type: 'contains', value: 'cat for echo' }] }];",
     )
     desk.file(
         "made.js",
@@ -112,11 +126,17 @@ def test_prompts_and_tests_of_javascript(desk: Desk) -> None:
     )
     result = desk.run("eval", "c.yaml", "--allow-code", "--json")
     assert result.code == 0, result.err
-    assert inputs(result.json) == {"test-1": "cat for echo", "dog1": "dog for echo", "dog2": "dog for echo"}
+    assert inputs(result.json) == {
+        "test-1": "cat for echo",
+        "dog1": "dog for echo",
+        "dog2": "dog for echo",
+    }
 
 
 def test_looking_at_it_runs_nothing(desk: Desk) -> None:
-    """Check and show say what they do not know, convert refuses, and no mark is left; with permission the code runs."""
+    """Check and show say what they do not know, convert refuses, and no mark is left; with
+    permission the code runs.
+    """
     mark = desk.folder / "mark"
     desk.file("made.py", f"open({str(mark)!r}, 'w')\n" + TESTS + PROMPTS)
     desk.file("tests.yaml", "prompts: ['{{q}}']\nproviders: [echo]\ntests: file://made.py\n")
@@ -171,7 +191,10 @@ WRONG = {
     "an odd value": ("def generate_tests(): return [object]", "not a value"),
     "odd tests": ("def generate_tests(): return [3]", "must be a mapping, not 3"),
     "a NUL": ("def generate_tests(): return [{'vars': {'q': 'a\\0'}}]", "NUL"),
-    "deep": ("def generate_tests():\n    x = []\n    for n in range(900): x = [x]\n    return x", "deep"),
+    "deep": (
+        "def generate_tests():\n    x = []\n    for n in range(900): x = [x]\n    return x",
+        "deep",
+    ),
     "outside": ("def generate_tests(): return ['file:///etc/passwd']", "leads out of the folder"),
     "ends": ("import os\nos._exit(3)", "without an answer"),
 }
@@ -190,12 +213,16 @@ def test_code_that_makes_no_tests_is_refused_with_its_place(desk: Desk, name: st
 
 def test_a_prompt_that_depends_on_the_provider_is_refused(desk: Desk) -> None:
     """A case has one input; the same prompt for each provider is fine."""
-    desk.file("p.py", "def a(context): return context['provider']['id']\ndef b(context): return 'x'\n")
+    desk.file(
+        "p.py", "def a(context): return context['provider']['id']\ndef b(context): return 'x'\n"
+    )
     head = "providers: [echo, {id: 'exec: cat', label: second}]\ntests: [{assert: [{type: contains, value: x}]}]\n"
     desk.file("a.yaml", "prompts: [file://p.py:a]\n" + head)
     desk.file("b.yaml", "prompts: [file://p.py:b]\n" + head)
     refused = desk.run("eval", "a.yaml", "--allow-code")
-    assert refused.is_refusal and "different prompts for different providers" in refused.err, refused.err
+    assert refused.is_refusal and "different prompts for different providers" in refused.err, (
+        refused.err
+    )
     made = desk.run("eval", "b.yaml", "--allow-code", "--target", "cmd:cat", "--json")
     assert made.code == 0, made.err
 
@@ -204,7 +231,9 @@ def test_permission_from_python(tmp_path: Path) -> None:
     """`run_suite(..., allow_code=True)` runs it, and the reading is the same."""
     (tmp_path / "made.py").write_text(TESTS)
     suite = tmp_path / "c.yaml"
-    suite.write_text(json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], "tests": "file://made.py"}))
+    suite.write_text(
+        json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], "tests": "file://made.py"})
+    )
     result = run_suite(suite, target="cmd:cat", allow_code=True)
     assert [case.id for case in result.cases] == ["cat-1", "cat-2"]
 
@@ -225,10 +254,14 @@ def test_typescript_needs_a_node_that_reads_it(desk: Desk) -> None:
     desk.extra["PATH"] = f"{desk.folder / 'bin'}:/usr/bin:/bin"
     assert desk.run("suite", "check", "c.yaml").code == 0
     refused = desk.run("eval", "c.yaml", "--allow-code")
-    assert refused.is_refusal and "is TypeScript" in refused.err and "22.18" in refused.err, refused.err
+    assert refused.is_refusal and "is TypeScript" in refused.err and "22.18" in refused.err, (
+        refused.err
+    )
 
 
-@pytest.mark.skipif(not READS_TYPES, reason="Node.js reads no TypeScript here (22.18 or newer does)")
+@pytest.mark.skipif(
+    not READS_TYPES, reason="Node.js reads no TypeScript here (22.18 or newer does)"
+)
 def test_typescript_makes_tests_and_judges(desk: Desk) -> None:
     """With a Node that leaves types out."""
     typed(desk)

@@ -20,7 +20,9 @@ VECTORS = {"sea": [1.0, 0.0, 0.0], "lake": [0.8, 0.6, 0.0]}
 
 @dataclass
 class Embedding:
-    """A server on this machine: `url`, and the texts that it was asked about. `answer` replaces what it says."""
+    """A server on this machine: `url`, and the texts that it was asked about. `answer` replaces
+    what it says.
+    """
 
     url: str = ""
     asked: list[str] = field(default_factory=list)
@@ -39,7 +41,10 @@ def embedding() -> Iterator[Embedding]:
             texts = asked["input"] if "input" in asked else [asked["content"]["parts"][0]["text"]]
             state.asked += texts
             state.paths.append(self.path)
-            vectors = [next((v for word, v in VECTORS.items() if word in t), [0.0, 1.0, 0.0]) for t in texts]
+            vectors = [
+                next((v for word, v in VECTORS.items() if word in t), [0.0, 1.0, 0.0])
+                for t in texts
+            ]
             said: Any = {"data": [{"embedding": v} for v in vectors], "usage": {"prompt_tokens": 3}}
             if "embedContent" in self.path:
                 said = {"embedding": {"values": vectors[0]}}
@@ -86,7 +91,9 @@ SIMILAR = config(
 
 @pytest.mark.parametrize("provider", ["compatible", "openai", "ollama", "google"])
 def test_similar_asks_for_each_vector_once(desk: Desk, provider: str) -> None:
-    """The cosine against the pass mark; what is on record is not asked for again, `--fresh` asks again."""
+    """The cosine against the pass mark; what is on record is not asked for again, `--fresh` asks
+    again.
+    """
     with embedding() as server:
         desk.file("c.yaml", SIMILAR)
         desk.file(
@@ -95,9 +102,17 @@ def test_similar_asks_for_each_vector_once(desk: Desk, provider: str) -> None:
         )
         assert desk.run("suite", "check", "c.yaml").code == 0
         found = desk.run("eval", "c.yaml", "--embeddings", "local", "--json")
-        assert verdicts(found.json) == {"near": "pass", "far": "fail", "usual": "pass", "not": "pass", "any": "pass"}
+        assert verdicts(found.json) == {
+            "near": "pass",
+            "far": "fail",
+            "usual": "pass",
+            "not": "pass",
+            "any": "pass",
+        }
         scores = {case["id"]: case["criteria"][0]["score"] for case in found.json["cases"]}
-        assert scores == pytest.approx({"near": 80, "far": 80, "usual": 80, "not": 100, "any": 80}, abs=1e-9)
+        assert scores == pytest.approx(
+            {"near": 80, "far": 80, "usual": 80, "not": 100, "any": 80}, abs=1e-9
+        )
         assert sorted(server.asked) == ["a lake", "a stone", "the sea"]
         wanted = "/v1/models/stand-in:embedContent" if provider == "google" else "/v1/embeddings"
         assert set(server.paths) == {wanted}
@@ -134,28 +149,43 @@ def test_a_server_that_fails_leaves_the_case_open(desk: Desk, answer: Any, why: 
         server.answer = answer
         desk.file("c.yaml", config(("near", "a lake", '{"type": "similar", "value": "the sea"}')))
         desk.file(
-            "honestone.toml", f'[embeddings.e]\nprovider = "compatible"\nbase_url = "{server.url}"\nmodel = "m"\n'
+            "honestone.toml",
+            f'[embeddings.e]\nprovider = "compatible"\nbase_url = "{server.url}"\nmodel = "m"\n',
         )
         found = desk.run("eval", "c.yaml", "--embeddings", "e")
         assert found.code == 3 and why in found.out and "Traceback" not in found.err
 
 
 def test_measures_by_code(desk: Desk) -> None:
-    """promptfoo's rouge-n, bleu, gleu, levenshtein, contains-json, is-refusal, and HTML and XML, each met and unmet."""
+    """promptfoo's rouge-n, bleu, gleu, levenshtein, contains-json, is-refusal, and HTML and XML,
+    each met and unmet.
+    """
     desk.file(
         "c.yaml",
         config(
             ("lev", "kitten", '{"type": "levenshtein", "value": "sitting", "threshold": 3}'),
             ("far", "kitten", '{"type": "levenshtein", "value": "sitting", "threshold": 2}'),
             ("lev-usual", "kitten", '{"type": "levenshtein", "value": "sitting"}'),
-            ("rouge", "the cat", '{"type": "rouge-n", "value": "the cat sat on", "threshold": 0.6}'),
+            (
+                "rouge",
+                "the cat",
+                '{"type": "rouge-n", "value": "the cat sat on", "threshold": 0.6}',
+            ),
             ("rouge-far", "the cat", '{"type": "rouge-n", "value": "the cat sat on"}'),
             ("not-rouge", "the cat", '{"type": "not-rouge-n", "value": "the cat sat on"}'),
             ("bleu", "a b c d", '{"type": "bleu", "value": ["x y", "a b c d"]}'),
             ("gleu", "a b c d", '{"type": "gleu", "value": "a b c d", "threshold": 1}'),
             ("json", 'so: {"a": 1} end', '{"type": "contains-json", "value": {"required": ["a"]}}'),
-            ("json-text", 'so: [{"a": 1}] end', '{"type": "contains-json", "value": "type: array"}'),
-            ("json-far", 'so: {"a": 1} end', '{"type": "contains-json", "value": {"required": ["b"]}}'),
+            (
+                "json-text",
+                'so: [{"a": 1}] end',
+                '{"type": "contains-json", "value": "type: array"}',
+            ),
+            (
+                "json-far",
+                'so: {"a": 1} end',
+                '{"type": "contains-json", "value": {"required": ["b"]}}',
+            ),
             ("json-any", "none {here", '{"type": "not-contains-json"}'),
             ("refusal", "I am sorry, I cannot help.", '{"type": "is-refusal"}'),
             ("answer", "Here is your cake.", '{"type": "not-is-refusal"}'),
@@ -163,7 +193,11 @@ def test_measures_by_code(desk: Desk) -> None:
             ("html-far", "See <p>Hi</p>", '{"type": "is-html"}'),
             ("html-in", "See <p>Hi</p>", '{"type": "contains-html"}'),
             ("xml", "<a><b>1</b><c/></a>", '{"type": "is-xml", "value": "a.b, a.c"}'),
-            ("xml-far", "<a><b>1</b></a>", '{"type": "is-xml", "value": {"requiredElements": ["a.c"]}}'),
+            (
+                "xml-far",
+                "<a><b>1</b></a>",
+                '{"type": "is-xml", "value": {"requiredElements": ["a.c"]}}',
+            ),
             ("xml-in", "So: <a><b>1</b></a>", '{"type": "contains-xml", "value": ["a.b"]}'),
             ("xml-out", "No: <a>", '{"type": "not-contains-xml"}'),
         ),
@@ -180,13 +214,20 @@ def test_measures_by_code(desk: Desk) -> None:
 
 
 def test_elements_of_xml_that_a_file_names(desk: Desk) -> None:
-    """A mapping or a list in a file is read as one here; a file that is missing leaves no weaker assertion behind."""
+    """A mapping or a list in a file is read as one here; a file that is missing leaves no weaker
+    assertion behind.
+    """
     desk.file("needed.json", '{"requiredElements": ["a.c"]}')
-    desk.file("c.yaml", config(("far", "<a><b>1</b></a>", '{"type": "is-xml", "value": "file://needed.json"}')))
+    desk.file(
+        "c.yaml",
+        config(("far", "<a><b>1</b></a>", '{"type": "is-xml", "value": "file://needed.json"}')),
+    )
     assert verdicts(desk.run("eval", "c.yaml", "--json").json) == {"far": "fail"}
     desk.file("c.yaml", config(("gone", "<a/>", '{"type": "is-xml", "value": "file://no.json"}')))
     assert desk.run("eval", "c.yaml").is_refusal
-    assert verdicts(desk.run("eval", "c.yaml", "--accept-loss", "--json").json) == {"gone": "skipped"}
+    assert verdicts(desk.run("eval", "c.yaml", "--accept-loss", "--json").json) == {
+        "gone": "skipped"
+    }
 
 
 def test_measures_in_a_rubric_of_our_own(desk: Desk) -> None:
@@ -209,7 +250,9 @@ def test_measures_in_a_rubric_of_our_own(desk: Desk) -> None:
 
 
 def test_questions_about_a_context_are_asked_of_judges(desk: Desk) -> None:
-    """promptfoo's questions about a retrieved context become one question each; without the context a loss."""
+    """promptfoo's questions about a retrieved context become one question each; without the context
+    a loss.
+    """
     tests = [
         {
             "vars": {"q": "hi", "query": "When?", "context": "Open at nine."},

@@ -1,4 +1,6 @@
-"""`rubric new --from` a PDF or a Word document: its text is taken like a text file's, and a hostile file ends in one message."""
+"""`rubric new --from` a PDF or a Word document: its text is taken like a text file's, and a hostile
+file ends in one message.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ def refused(desk: Desk, name: str) -> str:
 
 def test_a_table_of_a_word_document(desk: Desk) -> None:
     """Weights and the words of levels are those of the table; the place names the document."""
-    desk.file("essay.docx", word(paragraph("Essay rubric", "Title"), word_table(SHEET), paragraph("See me.")))
+    desk.file(
+        "essay.docx",
+        word(paragraph("Essay rubric", "Title"), word_table(SHEET), paragraph("See me.")),
+    )
     text = made(desk, "essay.docx")
     assert text.startswith("# A draft from essay.docx")
     for part in ("Thesis", "weight: 40", "weight: 60", "Bold", "Absent"):
@@ -75,13 +80,19 @@ def test_bullets_with_weights_of_a_pdf(desk: Desk) -> None:
         ("picture.pdf", pdf(), "no text"),
         ("text.docx", b"Criterion,Weight\n", "damaged"),
         ("other.docx", b"PK\x05\x06" + bytes(18), "not a Word document"),
-        ("bomb.docx", word(paragraph("x"), extra=("word/media/a.xml", bytes(150_000_000))), "unpacks to more"),
+        (
+            "bomb.docx",
+            word(paragraph("x"), extra=("word/media/a.xml", bytes(150_000_000))),
+            "unpacks to more",
+        ),
         ("story.docx", word(paragraph("Once there was a fern.")), "story.docx"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
 def test_what_is_not_read_says_why(desk: Desk, name: str, data: bytes, words: str) -> None:
-    """Empty, cut off, a picture, another kind of file, one that unpacks to more than fits: exit 2, and nothing is written."""
+    """Empty, cut off, a picture, another kind of file, one that unpacks to more than fits: exit 2,
+    and nothing is written.
+    """
     desk.file(name, data)
     err = refused(desk, name)
     assert name in err and (words in err or words == "essential"), err
@@ -94,16 +105,24 @@ def test_an_entity_of_a_word_document_reads_no_file(desk: Desk) -> None:
     rows = word_table(SHEET).replace("Bold", "&s;")
     desk.file("entity.docx", word(rows, head=head))
     result = desk.run("rubric", "new", "--from", "entity.docx")
-    assert result.code in (0, 2) and "SECRET" not in result.out + result.err and "Traceback" not in result.err
+    assert (
+        result.code in (0, 2)
+        and "SECRET" not in result.out + result.err
+        and "Traceback" not in result.err
+    )
     steps = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
-    laughs = word(word_table(SHEET).replace("Bold", "&e9;"), head=f'<!DOCTYPE d [<!ENTITY e0 "ha">{steps}]>')
+    laughs = word(
+        word_table(SHEET).replace("Bold", "&e9;"), head=f'<!DOCTYPE d [<!ENTITY e0 "ha">{steps}]>'
+    )
     desk.file("laughs.docx", laughs)
     result = desk.run("rubric", "new", "--from", "laughs.docx", timeout=300)
     assert result.code in (0, 2) and len(result.out) < 1_000_000 and "Traceback" not in result.err
 
 
 def test_a_page_that_unpacks_to_far_more_is_given_up(desk: Desk) -> None:
-    """A content stream of 400 MB of blanks in 400 KB ends in a message: memory and time are bounded."""
+    """A content stream of 400 MB of blanks in 400 KB ends in a message: memory and time are
+    bounded.
+    """
     packer = zlib.compressobj(9)
     piece = bytes([32]) * 10_000_000
     stream = b"".join(packer.compress(piece) for _ in range(40)) + packer.flush()

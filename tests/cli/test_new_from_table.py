@@ -1,4 +1,6 @@
-"""`suite new --from TABLE`: the columns of other tools, JSON tables, recorded outputs, and promptfoo's `__expected`."""
+"""`suite new --from TABLE`: the columns of other tools, JSON tables, recorded outputs, and
+promptfoo's `__expected`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,21 @@ from .desk import Desk
 RIGHT, WRONG = "In 1891", "In 1901"
 Row = dict[str, Any]
 
-# Rows as other tools write them: the input is `When?`, the right answer RIGHT, what the system answered WRONG.
+# Rows as other tools write them: the input is `When?`, the right answer RIGHT, what the system
+# answered WRONG.
 TOOLS: dict[str, Row] = {
-    "ragas 0.1": {"question": "When?", "answer": WRONG, "contexts": ["Built in 1891"], "ground_truth": RIGHT},
-    "ragas, a list": {"question": "When?", "answer": WRONG, "contexts": ["c"], "ground_truths": [RIGHT]},
+    "ragas 0.1": {
+        "question": "When?",
+        "answer": WRONG,
+        "contexts": ["Built in 1891"],
+        "ground_truth": RIGHT,
+    },
+    "ragas, a list": {
+        "question": "When?",
+        "answer": WRONG,
+        "contexts": ["c"],
+        "ground_truths": [RIGHT],
+    },
     "ragas 0.2": {
         "user_input": "When?",
         "response": WRONG,
@@ -26,18 +39,38 @@ TOOLS: dict[str, Row] = {
         "retrieved_contexts": ["c"],
         "reference_contexts": ["d"],
     },
-    "deepeval": {"input": "When?", "actual_output": WRONG, "expected_output": RIGHT, "context": ["c"]},
-    "OpenAI evals": {"input": [{"role": "user", "content": "When?"}], "ideal": RIGHT, "completion": WRONG},
+    "deepeval": {
+        "input": "When?",
+        "actual_output": WRONG,
+        "expected_output": RIGHT,
+        "context": ["c"],
+    },
+    "OpenAI evals": {
+        "input": [{"role": "user", "content": "When?"}],
+        "ideal": RIGHT,
+        "completion": WRONG,
+    },
     "OpenAI evals, a list": {"input": "When?", "ideal": [RIGHT], "completion": WRONG},
-    "OpenAI evals, items": {"item": {"question": "When?", "ground_truth": RIGHT}, "sample": {"output_text": WRONG}},
+    "OpenAI evals, items": {
+        "item": {"question": "When?", "ground_truth": RIGHT},
+        "sample": {"output_text": WRONG},
+    },
     "LangSmith": {
         "inputs": {"question": "When?"},
         "outputs": {"answer": WRONG},
         "reference_outputs": {"answer": RIGHT},
     },
-    "LangSmith, flat": {"inputs.question": "When?", "outputs.answer": WRONG, "reference_outputs.answer": RIGHT},
+    "LangSmith, flat": {
+        "inputs.question": "When?",
+        "outputs.answer": WRONG,
+        "reference_outputs.answer": RIGHT,
+    },
     "Langfuse": {"input": "When?", "expectedOutput": RIGHT, "output": WRONG},
-    "MLflow": {"inputs": {"question": "When?"}, "expectations": {"expected_response": RIGHT}, "outputs": WRONG},
+    "MLflow": {
+        "inputs": {"question": "When?"},
+        "expectations": {"expected_response": RIGHT},
+        "outputs": WRONG,
+    },
     "Braintrust": {"input": "When?", "expected": RIGHT, "output": WRONG},
     "Inspect": {"input": "When?", "target": RIGHT, "output": WRONG},
     "by hand": {"Prompt": "When?", "Expected Answer": RIGHT, "Model Output": WRONG},
@@ -57,7 +90,9 @@ def write(desk: Desk, form: str, row: Row) -> str:
         with (desk.folder / name).open("w", newline="") as file:
             table = csv.writer(file, delimiter="\t" if form == "tsv" else ",")
             table.writerow(row)
-            table.writerow([cell if isinstance(cell, str) else json.dumps(cell) for cell in row.values()])
+            table.writerow(
+                [cell if isinstance(cell, str) else json.dumps(cell) for cell in row.values()]
+            )
     else:
         desk.file(name, json.dumps([row], indent=1) if form == "json" else json.dumps(row) + "\n")
     return name
@@ -65,7 +100,9 @@ def write(desk: Desk, form: str, row: Row) -> str:
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "tsv"])
 @pytest.mark.parametrize("tool", TOOLS)
-def test_the_right_answer_is_the_reference_and_the_systems_its_output(desk: Desk, tool: str, form: str) -> None:
+def test_the_right_answer_is_the_reference_and_the_systems_its_output(
+    desk: Desk, tool: str, form: str
+) -> None:
     """In each tool's names, and in each form that can hold them."""
     row = TOOLS[tool]
     if form in ("csv", "tsv") and not all(isinstance(cell, str | list) for cell in row.values()):
@@ -92,7 +129,12 @@ def test_the_recorded_outputs_are_judged(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [{"question": "2+2?", "answer": "4"}, {"input": "2+2?", "output": "4"}, {"prompt": "2+2?", "target": "4"}]
+    "row",
+    [
+        {"question": "2+2?", "answer": "4"},
+        {"input": "2+2?", "output": "4"},
+        {"prompt": "2+2?", "target": "4"},
+    ],
 )
 def test_an_answer_alone_is_the_reference(desk: Desk, row: Row) -> None:
     """Where no other column is the right answer, and no name says that a system gave it."""
@@ -104,7 +146,9 @@ def test_an_output_alone_is_no_reference(desk: Desk) -> None:
     """What a system answered is never held against itself."""
     desk.file("t.jsonl", json.dumps({"input": "2+2?", "actual_output": "5"}) + "\n")
     made = desk.run("suite", "new", "--from", "t.jsonl")
-    assert "reference" not in made.out.split("cases:")[1] and "1 cases have no reference" in made.err
+    assert (
+        "reference" not in made.out.split("cases:")[1] and "1 cases have no reference" in made.err
+    )
     assert "--output" in made.err
 
 
@@ -123,7 +167,10 @@ def test_several_right_answers_are_all_in_the_reference(desk: Desk, gold: object
         [{"input": "Hi", "reference": "Hello"}, {"input": "Bye", "reference": "See you"}],
         {
             "name": "greetings",
-            "examples": [{"input": "Hi", "reference": "Hello"}, {"input": "Bye", "reference": "See you"}],
+            "examples": [
+                {"input": "Hi", "reference": "Hello"},
+                {"input": "Bye", "reference": "See you"},
+            ],
         },
         {"input": ["Hi", "Bye"], "reference": ["Hello", "See you"]},
         {"input": {"0": "Hi", "1": "Bye"}, "reference": {"0": "Hello", "1": "See you"}},
@@ -151,11 +198,17 @@ def test_json_that_is_a_table(desk: Desk, table: object) -> None:
         ("t.yaml", "- {input: a}", "neither a skill nor a table"),
     ],
 )
-def test_what_is_not_a_table_is_refused_for_what_it_is(desk: Desk, name: str, text: str, words: str) -> None:
+def test_what_is_not_a_table_is_refused_for_what_it_is(
+    desk: Desk, name: str, text: str, words: str
+) -> None:
     """With what a table may be; never as a skill without its file."""
     desk.file(name, text)
     refused = desk.run("suite", "new", "--from", name)
-    assert refused.code == 2 and words in refused.err and "SKILL.md" not in refused.err.split("hint")[0], refused.err
+    assert (
+        refused.code == 2
+        and words in refused.err
+        and "SKILL.md" not in refused.err.split("hint")[0]
+    ), refused.err
 
 
 EXPECTED = """\
@@ -168,7 +221,9 @@ xx,none,,,,,,,
 
 
 def test_promptfoos_columns_are_checks_and_what_they_are_named_after(desk: Desk) -> None:
-    """`__expected` in its forms, numbered ones, `__prefix`, `__suffix`, `__description`, `__metric`, `__threshold`."""
+    """`__expected` in its forms, numbered ones, `__prefix`, `__suffix`, `__description`,
+    `__metric`, `__threshold`.
+    """
     desk.file("t.csv", EXPECTED)
     suite = suite_of(desk, "t.csv")
     first, second, third, fourth = suite["cases"]
@@ -176,20 +231,37 @@ def test_promptfoos_columns_are_checks_and_what_they_are_named_after(desk: Desk)
     assert [one["check"] for one in first["rubric"]] == [{"equals": "bonjour"}, {"contains": "bon"}]
     assert all(one["id"].startswith("m1") for one in first["rubric"]) and suite["threshold"] == 50
     icontains, polite = second["rubric"]["criteria"]
-    assert icontains["check"] == {"icontains": "hallo"} and polite["requirement"] == "Is polite, and short"
+    assert (
+        icontains["check"] == {"icontains": "hallo"}
+        and polite["requirement"] == "Is polite, and short"
+    )
     assert third["rubric"]["criteria"][0]["check"] == {"equals": "hola"}
     assert "The output answers what the input asks" in str(fourth)
     said = "print({'PRE helloSUF': 'bonjour', 'yo': 'hola'}.get(__import__('sys').stdin.read(), ''), end='')"
     desk.file("t.py", said)
     desk.file("s.yaml", desk.run("suite", "new", "--from", "t.csv").out)
-    ended = desk.run("eval", "s.yaml", "--target", "cmd:python3 t.py", "--case", "hello", "--case", "yo", "--json")
+    ended = desk.run(
+        "eval",
+        "s.yaml",
+        "--target",
+        "cmd:python3 t.py",
+        "--case",
+        "hello",
+        "--case",
+        "yo",
+        "--json",
+    )
     assert [one["status"] for one in ended.json["cases"]][:2].count("passed") >= 1, ended.out
 
 
 def test_a_table_of_promptfoo_with_one_variable_of_any_name(desk: Desk) -> None:
-    """The only column that is not promptfoo's is what is asked; a gold column is the reference besides."""
+    """The only column that is not promptfoo's is what is asked; a gold column is the reference
+    besides.
+    """
     desk.file("t.csv", "topic,__expected\nfruit,contains: apple\n")
     (case,) = suite_of(desk, "t.csv")["cases"]
-    assert case["input"] == "fruit" and "apple" in str(case["rubric"] if "rubric" in case else suite_of(desk, "t.csv"))
+    assert case["input"] == "fruit" and "apple" in str(
+        case["rubric"] if "rubric" in case else suite_of(desk, "t.csv")
+    )
     desk.file("u.csv", "question,ground_truth,__expected\nWhen?,In 1891,contains: 1891\n")
     assert suite_of(desk, "u.csv")["cases"][0]["reference"] == "In 1891"

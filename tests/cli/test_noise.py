@@ -1,4 +1,6 @@
-"""`honestone noise`: every look is a call, kept at once; `improve` takes its tolerance from the record."""
+"""`honestone noise`: every look is a call, kept at once; `improve` takes its tolerance from the
+record.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,28 @@ def test_a_planted_spread_is_found(desk: Desk) -> None:
     words = ("noise", "a.md", "--rubric", "r.yaml", "--judge", noisy.spec, "--judge", calm.spec)
     found = desk.run(*words, "--json").json
     one, other = found["judges"]
-    assert found["schema"] == "honestone.noise/1" and found["n"] == 5 and found["usage"]["judge_calls"] == 10
+    assert (
+        found["schema"] == "honestone.noise/1"
+        and found["n"] == 5
+        and found["usage"]["judge_calls"] == 10
+    )
     assert one["criteria"] == [{"id": "depth", "mean": 70, "sd": pytest.approx(7.905694)}]
-    assert other["overall"] == {"mean": 70, "sd": 0} and found["overall"]["sd"] == pytest.approx(3.952847)
-    assert found["verdict"] == {"pass": 3, "fail": 2, "inconclusive": 0, "flip_rate": pytest.approx(0.6)}
+    assert other["overall"] == {"mean": 70, "sd": 0} and found["overall"]["sd"] == pytest.approx(
+        3.952847
+    )
+    assert found["verdict"] == {
+        "pass": 3,
+        "fail": 2,
+        "inconclusive": 0,
+        "flip_rate": pytest.approx(0.6),
+    }
     assert found["tolerance"] == pytest.approx(1.959964 * 2**0.5 * 3.952847, abs=1e-4)
     assert desk.run("show", "last", "--json").json == found
     text = desk.run("show", "last").out
-    assert "changes under 11.0 points are noise here" in text and "two looks differ in 60.0% of pairs" in text
+    assert (
+        "changes under 11.0 points are noise here" in text
+        and "two looks differ in 60.0% of pairs" in text
+    )
     assert "noise" in desk.run("runs").out and desk.run("rescore", "last").code == 2
 
 
@@ -53,7 +69,10 @@ def test_a_second_measurement_asks_again(desk: Desk) -> None:
     prepared(desk)
     judge = scripted(desk, [70, 80])
     words = ("noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "2", "--json")
-    assert desk.run(*words).json["tolerance"] == desk.run(*words).json["tolerance"] and judge.calls == 4
+    assert (
+        desk.run(*words).json["tolerance"] == desk.run(*words).json["tolerance"]
+        and judge.calls == 4
+    )
 
 
 def replies(desk: Desk) -> int:
@@ -63,11 +82,25 @@ def replies(desk: Desk) -> int:
 
 
 def test_after_a_kill_no_look_is_repeated(desk: Desk) -> None:
-    """The same command finishes the run, and of the look that was interrupted asks only who had not answered."""
+    """The same command finishes the run, and of the look that was interrupted asks only who had not
+    answered.
+    """
     prepared(desk)
     quick = scripted(desk, [60], "quick")
     judge = scripted(desk, [60, 80, 70, 70], before="if n == 2: time.sleep(60)\n")
-    words = ("noise", "a.md", "--rubric", "r.yaml", "--judge", quick.spec, "--judge", judge.spec, "-n", "3", "--json")
+    words = (
+        "noise",
+        "a.md",
+        "--rubric",
+        "r.yaml",
+        "--judge",
+        quick.spec,
+        "--judge",
+        judge.spec,
+        "-n",
+        "3",
+        "--json",
+    )
     running = desk.start(*words)
     until = time.monotonic() + 60
     while (judge.calls < 3 or replies(desk) < 5) and time.monotonic() < until:
@@ -76,19 +109,28 @@ def test_after_a_kill_no_look_is_repeated(desk: Desk) -> None:
     running.communicate()
     found = desk.run(*words)
     assert (
-        found.code == 0 and found.json["judges"][1]["overall"]["mean"] == 70 and judge.calls == 4 and quick.calls == 3
+        found.code == 0
+        and found.json["judges"][1]["overall"]["mean"] == 70
+        and judge.calls == 4
+        and quick.calls == 3
     )
     assert len(desk.run("runs", "--json").json) == 1
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(("-n", "1"), "-n is 1"), (("--repeat", "3"), "-n 3"), (("--rubric", "code.yaml"), "asks no judge")],
+    [
+        (("-n", "1"), "-n is 1"),
+        (("--repeat", "3"), "-n 3"),
+        (("--rubric", "code.yaml"), "asks no judge"),
+    ],
 )
 def test_what_means_nothing_is_refused(words: tuple[str, ...], said: str, desk: Desk) -> None:
     """Exit 2, and no call."""
     prepared(desk)
-    desk.file("code.yaml", "rubric: 1\ncriteria: [{id: a, requirement: b, check: {contains: text}}]\n")
+    desk.file(
+        "code.yaml", "rubric: 1\ncriteria: [{id: a, requirement: b, check: {contains: text}}]\n"
+    )
     judge = scripted(desk, [70])
     rubric = () if "--rubric" in words else ("--rubric", "r.yaml")
     result = desk.run("noise", "a.md", *rubric, "--judge", judge.spec, *words)
@@ -99,10 +141,14 @@ def test_a_judge_that_fails_gives_no_number(desk: Desk) -> None:
     """Looks without a score do not count; with fewer than two there is nothing to measure."""
     prepared(desk)
     often, once = scripted(desk, [None, 60, 80], "often"), scripted(desk, [60, None], "once")
-    found = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", often.spec, "-n", "3", "--json").json
+    found = desk.run(
+        "noise", "a.md", "--rubric", "r.yaml", "--judge", often.spec, "-n", "3", "--json"
+    ).json
     assert found["judges"][0]["looks"] == 2 and "no disk" in found["judges"][0]["reason"]
     assert found["verdict"]["inconclusive"] == 1 and found["overall"]["mean"] == 70
-    result = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", once.spec, "-n", "2", "--json")
+    result = desk.run(
+        "noise", "a.md", "--rubric", "r.yaml", "--judge", once.spec, "-n", "2", "--json"
+    )
     assert result.code == 3 and not result.out and "no disk" in result.err
 
 
@@ -110,7 +156,9 @@ def test_code_takes_part(desk: Desk) -> None:
     """The panel's score has the checks in it."""
     prepared(desk, YES_NO)
     judge = desk.judge("j", "print(json.dumps({'criteria': {'a': {'met': True}}}))")
-    found = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "2", "--json").json
+    found = desk.run(
+        "noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "2", "--json"
+    ).json
     assert found["overall"] == {"mean": 100, "sd": 0} and found["tolerance"] == 0
     assert [one["id"] for one in found["judges"][0]["criteria"]] == ["a", "code"]
 
@@ -120,7 +168,17 @@ WORKER = "put(read() + b'more\\n')"
 
 def improved(desk: Desk, judge: Program) -> dict[str, Any]:
     worker = desk.worker("w", WORKER)
-    words = ("--judge", judge.spec, "--worker", worker.spec, "--policy", "keep-best", "--rounds", "1", "--json")
+    words = (
+        "--judge",
+        judge.spec,
+        "--worker",
+        worker.spec,
+        "--policy",
+        "keep-best",
+        "--rounds",
+        "1",
+        "--json",
+    )
     found: dict[str, Any] = desk.run("improve", "a.md", "--rubric", "r.yaml", *words).json
     return found
 
@@ -134,7 +192,9 @@ def improved(desk: Desk, judge: Program) -> dict[str, Any]:
         ([50, 50, 50], 50, True),
     ],
 )
-def test_improve_keeps_what_fell_by_less_than_the_noise(looks: list[int], after: int, kept: bool, desk: Desk) -> None:
+def test_improve_keeps_what_fell_by_less_than_the_noise(
+    looks: list[int], after: int, kept: bool, desk: Desk
+) -> None:
     """A first look at the original finds 50 again; the change scores `after`."""
     prepared(desk)
     judge = scripted(
@@ -142,27 +202,48 @@ def test_improve_keeps_what_fell_by_less_than_the_noise(looks: list[int], after:
         looks,
         before=f"if 'more' in text: sys.exit(print(json.dumps({{'criteria': {{'depth': {{'score': {after}}}}}}})))\n",
     )
-    noise = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json").json
+    noise = desk.run(
+        "noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json"
+    ).json
     found = improved(desk, judge)
-    assert found["noise"] == {"from": "noise", "tolerance": pytest.approx(noise["tolerance"]), "run": noise["run"]}
-    assert found["baseline"]["score"] == 50 and (found["rounds"][0]["decision"] == "accepted") is kept
+    assert found["noise"] == {
+        "from": "noise",
+        "tolerance": pytest.approx(noise["tolerance"]),
+        "run": noise["run"],
+    }
+    assert (
+        found["baseline"]["score"] == 50 and (found["rounds"][0]["decision"] == "accepted") is kept
+    )
 
 
 def test_without_a_measurement_two_points_are_noise(desk: Desk) -> None:
     """Neither does the noise of other judges count."""
     prepared(desk)
     other = scripted(desk, [50, 90], "other")
-    assert desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", other.spec, "-n", "2").code == 0
-    assert improved(desk, scripted(desk, [50]))["noise"] == {"from": "default", "tolerance": 2, "run": None}
+    assert (
+        desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", other.spec, "-n", "2").code == 0
+    )
+    assert improved(desk, scripted(desk, [50]))["noise"] == {
+        "from": "default",
+        "tolerance": 2,
+        "run": None,
+    }
 
 
 def test_reports_show_the_noise_they_know(desk: Desk) -> None:
-    """Of the same rubric and judges, in every form, also of a run from before; a score near its bar says so."""
+    """Of the same rubric and judges, in every form, also of a run from before; a score near its bar
+    says so.
+    """
     prepared(desk)
     judge = scripted(desk, [66, 72, 69])
     words = ("eval", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-q")
-    assert "noise" not in desk.run(*words, "--json").json and "noise" not in desk.run("show", "last").out
-    noise = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json").json
+    assert (
+        "noise" not in desk.run(*words, "--json").json
+        and "noise" not in desk.run("show", "last").out
+    )
+    noise = desk.run(
+        "noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json"
+    ).json
     told = f"changes under {int(noise['tolerance'] * 10) / 10} points are noise here"
     found = desk.run(*words, "--json").json
     known = {"from": "noise", "tolerance": pytest.approx(noise["tolerance"]), "run": noise["run"]}
@@ -173,13 +254,18 @@ def test_reports_show_the_noise_they_know(desk: Desk) -> None:
     far = desk.run(*words, "--threshold", "30", "--json").json
     assert "noise" not in far  # another contract
     other = scripted(desk, [50], "other")
-    assert "noise" not in desk.run("eval", "a.md", "--rubric", "r.yaml", "--judge", other.spec, "--json").json
+    assert (
+        "noise"
+        not in desk.run("eval", "a.md", "--rubric", "r.yaml", "--judge", other.spec, "--json").json
+    )
 
 
 def test_an_improvement_shows_the_noise_it_went_by(desk: Desk) -> None:
     prepared(desk)
     judge = scripted(desk, [50, 60, 55])
-    noise = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json").json
+    noise = desk.run(
+        "noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json"
+    ).json
     improved(desk, judge)
     for form in ("text", "markdown", "html"):
         page = " ".join(desk.run("show", "last", "--format", form).out.split())
@@ -196,7 +282,9 @@ cases:
 
 
 def test_suites_and_comparisons_say_which_differences_are_noise(desk: Desk) -> None:
-    """Of cases whose rubric was measured with these judges: the reports of the run, a baseline's, and `compare`."""
+    """Of cases whose rubric was measured with these judges: the reports of the run, a baseline's,
+    and `compare`.
+    """
     prepared(desk)
     desk.file("s.yaml", SUITE)
     target = desk.file("t.py", "import sys; print(sys.stdin.read(), open('version.txt').read())\n")
@@ -207,11 +295,21 @@ def test_suites_and_comparisons_say_which_differences_are_noise(desk: Desk) -> N
         "v = known[words] if words else [60, 70, 65][sum(1 for _ in open(LOG)) % 3]\n"
         "print(json.dumps({'criteria': {'depth': {'score': v}}}))\n",
     )
-    words = ("eval", "s.yaml", "--target", f"cmd:python3 {target.name}", "--judge", judge.spec, "-q")
+    words = (
+        "eval",
+        "s.yaml",
+        "--target",
+        f"cmd:python3 {target.name}",
+        "--judge",
+        judge.spec,
+        "-q",
+    )
     desk.file("version.txt", "one")
     first = desk.run(*words, "--json").json
     assert "noise" not in first["cases"][0]
-    noise = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json").json
+    noise = desk.run(
+        "noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json"
+    ).json
     known = {"from": "noise", "tolerance": pytest.approx(noise["tolerance"]), "run": noise["run"]}
     desk.file("version.txt", "two")
     second = desk.run(*words, "--baseline", first["run"], "--json").json
@@ -221,11 +319,20 @@ def test_suites_and_comparisons_say_which_differences_are_noise(desk: Desk) -> N
         page = " ".join(desk.run("show", second["run"], "--format", form).out.split())
         assert "points are noise here (measured in run" in page and noise["run"] in page
         assert page.count("within noise") >= 1
-        page = " ".join(desk.run("compare", first["run"], second["run"], "--format", form).out.split())
-        assert page.count("within noise") >= 1 and "−60.0, within noise" not in page and noise["run"] in page
-    assert [case["noise"] for case in desk.run("compare", first["run"], second["run"], "--json").json["cases"]] == [
-        known
-    ] * 2
+        page = " ".join(
+            desk.run("compare", first["run"], second["run"], "--format", form).out.split()
+        )
+        assert (
+            page.count("within noise") >= 1
+            and "−60.0, within noise" not in page
+            and noise["run"] in page
+        )
+    assert [
+        case["noise"]
+        for case in desk.run("compare", first["run"], second["run"], "--json").json["cases"]
+    ] == [known] * 2
     other = desk.judge("other", "print(json.dumps({'criteria': {'depth': {'score': 50}}}))")
-    found = desk.run("eval", "s.yaml", "--target", f"cmd:python3 {target.name}", "--judge", other.spec, "--json").json
+    found = desk.run(
+        "eval", "s.yaml", "--target", f"cmd:python3 {target.name}", "--judge", other.spec, "--json"
+    ).json
     assert "noise" not in found["cases"][0]

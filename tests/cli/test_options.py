@@ -1,4 +1,6 @@
-"""The table of options: every part of it is used, and what it says a second time is what the code knows."""
+"""The table of options: every part of it is used, and what it says a second time is what the code
+knows.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,18 @@ def help_of(table: str, name: str) -> str:
 
 def test_every_table_is_of_a_command_or_of_another_table() -> None:
     code = "\n".join(path.read_text("utf-8") for path in FOLDER_OF_COMMANDS.parent.rglob("*.py"))
-    named = {name for call in re.findall(r"\boptions\((\"[^)]*)\)", code) for name in re.findall(r'"([^"]+)"', call)}
-    shared = {name for rows in TABLES.values() for key in rows if key[0] == "+" for name in key[1:].split(" +")}
+    named = {
+        name
+        for call in re.findall(r"\boptions\((\"[^)]*)\)", code)
+        for name in re.findall(r'"([^"]+)"', call)
+    }
+    shared = {
+        name
+        for rows in TABLES.values()
+        for key in rows
+        if key[0] == "+"
+        for name in key[1:].split(" +")
+    }
     assert named | shared == {*TABLES, "store"}
 
 

@@ -1,4 +1,6 @@
-"""Several commands at once on one folder, and commands that are killed: what is paid for, as the judges themselves count it."""
+"""Several commands at once on one folder, and commands that are killed: what is paid for, as the
+judges themselves count it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ print(json.dumps(reply()))
 def test_equal_commands_that_start_together_pay_once(ready: Desk) -> None:
     """Five times the same `eval`: the judge is asked once, and all five say the same."""
     judge = ready.judge("slow", SLOW)
-    started = [ready.start("eval", "note.md", "-r", "rubric.yaml", "-j", judge.spec, "--json", "-q") for _ in range(5)]
+    started = [
+        ready.start("eval", "note.md", "-r", "rubric.yaml", "-j", judge.spec, "--json", "-q")
+        for _ in range(5)
+    ]
     said = [one.communicate(timeout=120) for one in started]
     assert [one.returncode for one in started] == [1] * 5, said
     assert judge.calls == 1
@@ -30,7 +35,10 @@ def test_equal_commands_that_start_together_pay_once(ready: Desk) -> None:
 
 def test_a_killed_command_gives_its_claim_back(ready: Desk) -> None:
     """The next one asks, without waiting for anything."""
-    judge = ready.judge("slow", "time.sleep(60 if len(open(LOG).readlines()) == 1 else 0)\nprint(json.dumps(reply()))")
+    judge = ready.judge(
+        "slow",
+        "time.sleep(60 if len(open(LOG).readlines()) == 1 else 0)\nprint(json.dumps(reply()))",
+    )
     first = ready.start("eval", "note.md", "-r", "rubric.yaml", "-j", judge.spec)
     until(lambda: judge.calls == 1)
     first.send_signal(signal.SIGKILL)
@@ -41,14 +49,32 @@ def test_a_killed_command_gives_its_claim_back(ready: Desk) -> None:
 
 def test_three_kills_do_not_pass_the_cap(ready: Desk) -> None:
     """--max-calls 4 is the limit of the run, whatever its killed commands had on record."""
-    cases = "".join(f"  - {{id: c{n}, input: 'number {n} apple', rubric: [It names the apple]}}\n" for n in range(8))
+    cases = "".join(
+        f"  - {{id: c{n}, input: 'number {n} apple', rubric: [It names the apple]}}\n"
+        for n in range(8)
+    )
     ready.file("suite.yaml", f"suite: 1\ntitle: Eight\ncases:\n{cases}")
     judge = ready.judge("slow", SLOW)
-    command = ("eval", "suite.yaml", "-t", "cmd:cat", "-j", judge.spec, "--max-calls", "4", "--concurrency", "1")
+    command = (
+        "eval",
+        "suite.yaml",
+        "-t",
+        "cmd:cat",
+        "-j",
+        judge.spec,
+        "--max-calls",
+        "4",
+        "--concurrency",
+        "1",
+    )
     for _ in range(3):
         before = judge.calls
         process = ready.start(*command)
-        until(lambda before=before, process=process: judge.calls > before or process.poll() is not None)
+        until(
+            lambda before=before, process=process: (
+                judge.calls > before or process.poll() is not None
+            )
+        )
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=60)
     last = ready.run(*command, timeout=120)
@@ -105,12 +131,16 @@ def _two_commands(ready: Desk, rates: str) -> Provider:
     ready.file("honestone.toml", f"[judges.desk]\n{table}")
     for name in ("one", "two"):
         cases = "".join(
-            f"  - {{id: c{n}, input: '{name} {n} apple', rubric: [It names the apple]}}\n" for n in range(6)
+            f"  - {{id: c{n}, input: '{name} {n} apple', rubric: [It names the apple]}}\n"
+            for n in range(6)
         )
         ready.file(f"{name}.yaml", f"suite: 1\ntitle: {name}\ncases:\n{cases}")
     command = ("-t", "cmd:cat", "-j", "desk", "-q")
     try:
-        started = [ready.start("eval", f"{name}.yaml", *command, env={"DESK_KEY": "k"}) for name in ("one", "two")]
+        started = [
+            ready.start("eval", f"{name}.yaml", *command, env={"DESK_KEY": "k"})
+            for name in ("one", "two")
+        ]
         said = [one.communicate(timeout=120) for one in started]
     finally:
         provider.shutdown()
@@ -121,7 +151,9 @@ def _two_commands(ready: Desk, rates: str) -> Provider:
 
 
 def test_a_rate_holds_over_commands(ready: Desk) -> None:
-    """240 a minute: twelve calls of two commands take eleven quarters of a second, but for the second's worth at the start."""
+    """240 a minute: twelve calls of two commands take eleven quarters of a second, but for the
+    second's worth at the start.
+    """
     begun = time.time()
     assert max(_two_commands(ready, "requests_per_minute = 240\n").times) - begun >= 11 * 0.25 - 1
 

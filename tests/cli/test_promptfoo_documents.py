@@ -40,18 +40,25 @@ def test_a_pattern_of_pdfs_is_a_case_each(desk: Desk) -> None:
     (desk.folder / ".pdf").symlink_to(desk.folder / "ada.txt")
     test = "tests: [{vars: {doc: 'file://WHERE'}, assert: [{type: contains, value: Ada}]}]"
     for where, verdicts in (("papers/*.pdf", ["pass", "fail"]), (".pdf", ["pass"])):
-        desk.file("c.yaml", f"prompts: ['{{{{doc}}}}']\nproviders: [echo]\n{test.replace('WHERE', where)}\n")
+        desk.file(
+            "c.yaml",
+            f"prompts: ['{{{{doc}}}}']\nproviders: [echo]\n{test.replace('WHERE', where)}\n",
+        )
         found = desk.run("eval", "c.yaml", "--json")
         assert [case["verdict"] for case in found.json["cases"]] == verdicts, found.err
 
 
 def test_a_pdf_that_cannot_be_read_is_a_loss(desk: Desk) -> None:
-    """Damaged, missing, or outside of the project: named with its place; the other case runs with --accept-loss."""
+    """Damaged, missing, or outside of the project: named with its place; the other case runs with
+    --accept-loss.
+    """
     desk.file("papers/one.pdf", pdf("Signed: Ada Lovelace"))
     desk.file("papers/two.pdf", b"%PDF-1.4 nothing")
     desk.file("c.yaml", CONFIG)
     refused = desk.run("eval", "c.yaml", "--json")
-    assert refused.is_refusal and "two.pdf` is damaged" in refused.err and "c.yaml:6:" in refused.err
+    assert (
+        refused.is_refusal and "two.pdf` is damaged" in refused.err and "c.yaml:6:" in refused.err
+    )
     done = desk.run("eval", "c.yaml", "--accept-loss", "--json").json["cases"]
     assert [case["verdict"] for case in done] == ["pass", "skipped"]
     desk.file("c.yaml", CONFIG.replace("papers/two.pdf", "../../../../etc/two.pdf"))

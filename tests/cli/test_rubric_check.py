@@ -50,7 +50,8 @@ def rules(found: object) -> list[tuple[str, str]]:
     return [(finding["rule"], finding["place"]) for finding in found["findings"]]
 
 
-# ---------------------------------------------------------------------------------------------------- findings
+# ----------------------------------------------------------------------------------------------------
+# findings
 
 
 def test_every_finding_has_rule_place_reason_and_suggestion(desk: Desk) -> None:
@@ -109,11 +110,14 @@ def test_control_characters_of_a_rubric_do_not_reach_the_terminal(desk: Desk) ->
     assert "Is well written" in result.out
 
 
-# ---------------------------------------------------------------------------------------------------- --fix
+# ----------------------------------------------------------------------------------------------------
+# --fix
 
 
 def test_fix_mends_weights_and_ids_and_keeps_remarks(desk: Desk) -> None:
-    """Weights sum to 100, ids name what is asked, every comment stays, and a second time there is nothing to do."""
+    """Weights sum to 100, ids name what is asked, every comment stays, and a second time there is
+    nothing to do.
+    """
     path = desk.rubric(WEAK)
     result = desk.run("rubric", "check", "rubric.yaml", "--fix", "--json")
     assert result.code == 0
@@ -157,7 +161,8 @@ def test_fix_leaves_an_id_that_a_lock_knows(desk: Desk) -> None:
     assert "id: check2" in (desk.folder / "rubric.yaml").read_text()
 
 
-# ---------------------------------------------------------------------------------------------------- --golden
+# ----------------------------------------------------------------------------------------------------
+# --golden
 
 
 def golden(desk: Desk, expected: str | None = None) -> None:
@@ -192,16 +197,21 @@ def test_a_golden_example_that_differs_exits_1(desk: Desk) -> None:
 
 
 def test_golden_ranges_hold_scores_and_criteria(desk: Desk) -> None:
-    """A third of fruit and no farewell is 16.6: inside [10, 20] as expected, outside of anything else not."""
-    golden(desk, "good.md: pass\nhalf.md: {verdict: fail, score: [10, 20], fruit: [33, 34], close: 0}\n")
+    """A third of fruit and no farewell is 16.6: inside [10, 20] as expected, outside of anything
+    else not.
+    """
+    golden(
+        desk,
+        "good.md: pass\nhalf.md: {verdict: fail, score: [10, 20], fruit: [33, 34], close: 0}\n",
+    )
     result = desk.run("rubric", "check", "rubric.yaml", "--golden", "gold", "--json")
     assert result.code == 0, result.out
     golden(desk, "good.md: pass\nhalf.md: {fruit: [50, 100]}\n")
     result = desk.run("rubric", "check", "rubric.yaml", "--golden", "gold", "--json")
     assert result.code == 1
-    assert result.json["golden"][1]["differences"] == ["`fruit` is 33.3, expected 50 to 100"] or result.json["golden"][
-        1
-    ]["differences"] == ["`fruit` is 33.3, expected 50.0 to 100.0"]
+    assert result.json["golden"][1]["differences"] == [
+        "`fruit` is 33.3, expected 50 to 100"
+    ] or result.json["golden"][1]["differences"] == ["`fruit` is 33.3, expected 50.0 to 100.0"]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +226,9 @@ def test_golden_ranges_hold_scores_and_criteria(desk: Desk) -> None:
         ("- good.md\n", "must be a mapping"),
     ],
 )
-def test_mistakes_in_expected_are_told_with_their_place(desk: Desk, expected: str, says: str) -> None:
+def test_mistakes_in_expected_are_told_with_their_place(
+    desk: Desk, expected: str, says: str
+) -> None:
     """Exit 2 before anything is judged."""
     golden(desk, expected)
     result = desk.run("rubric", "check", "rubric.yaml", "--golden", "gold")
@@ -230,7 +242,9 @@ def test_a_golden_example_that_cannot_be_judged_is_undecided(desk: Desk) -> None
     desk.rubric()
     desk.file("gold/pass/good.md", GOOD)
     broken = desk.judge("broken", "sys.exit('the model is gone')")
-    result = desk.run("rubric", "check", "rubric.yaml", "--golden", "gold", "--judge", broken.spec, "--json")
+    result = desk.run(
+        "rubric", "check", "rubric.yaml", "--golden", "gold", "--judge", broken.spec, "--json"
+    )
     assert result.code == 3
     assert result.json["golden"][0]["told"] == "undecided"
 
@@ -241,12 +255,15 @@ def test_golden_asks_judges_once(desk: Desk) -> None:
     desk.file("gold/pass/good.md", GOOD)
     judge = desk.judge()
     for _ in range(2):
-        result = desk.run("rubric", "check", "rubric.yaml", "--golden", "gold", "--judge", judge.spec)
+        result = desk.run(
+            "rubric", "check", "rubric.yaml", "--golden", "gold", "--judge", judge.spec
+        )
         assert result.code == 0, result.out
     assert judge.calls == 1
 
 
-# ---------------------------------------------------------------------------------------------------- --oracle
+# ----------------------------------------------------------------------------------------------------
+# --oracle
 
 
 def test_the_oracle_accepts_a_sound_rubric(desk: Desk) -> None:
@@ -261,7 +278,9 @@ def test_the_oracle_accepts_a_sound_rubric(desk: Desk) -> None:
 
 def test_a_rubric_that_an_empty_artifact_passes_is_broken(desk: Desk) -> None:
     """Only things that should be absent are asked for: exit 1, and it says so."""
-    desk.rubric("rubric: 1\ncriteria:\n  - {id: done, requirement: Holds no TODO, check: {not-contains: TODO}}\n")
+    desk.rubric(
+        "rubric: 1\ncriteria:\n  - {id: done, requirement: Holds no TODO, check: {not-contains: TODO}}\n"
+    )
     desk.file("good.md", GOOD)
     result = desk.run("rubric", "check", "rubric.yaml", "--oracle", "good.md")
     assert result.code == 1
@@ -287,21 +306,28 @@ def test_the_oracle_takes_a_folder(desk: Desk) -> None:
     assert (result.code, result.json["oracle"]["empty"]["verdict"]) == (0, "fail")
 
 
-# ---------------------------------------------------------------------------------------------------- the record
+# ----------------------------------------------------------------------------------------------------
+# the record
 
 
 def runs(desk: Desk, *judges: str) -> None:
     """Six different notes judged: pears come and go, an apple is in all of them."""
     names = []
     for number in range(6):
-        text = f"Apple {number}." + (" Pear." if number % 2 else "") + (" farewell" if number < 3 else "")
+        text = (
+            f"Apple {number}."
+            + (" Pear." if number % 2 else "")
+            + (" farewell" if number < 3 else "")
+        )
         names.append(desk.file(f"note{number}.md", text).name)
     words = [word for judge in judges for word in ("--judge", judge)]
     assert desk.run("eval", *names, "--rubric", "rubric.yaml", *words).code in (0, 1)
 
 
 def test_the_record_shows_items_that_never_discriminate(desk: Desk) -> None:
-    """All six notes have an apple: the item says nothing about a note. The numbers are in the finding."""
+    """All six notes have an apple: the item says nothing about a note. The numbers are in the
+    finding.
+    """
     desk.rubric()
     runs(desk, desk.judge().spec)
     found = desk.run("rubric", "check", "rubric.yaml", "--json").json
@@ -341,7 +367,9 @@ def test_history_shows_the_numbers_and_can_be_left_out(desk: Desk) -> None:
     assert "record: 6 artifacts in 1 run" in table
     assert "words/pear" in table
     assert "item-rest" in table
-    assert "history" not in desk.run("rubric", "check", "rubric.yaml", "--no-history", "--json").json
+    assert (
+        "history" not in desk.run("rubric", "check", "rubric.yaml", "--no-history", "--json").json
+    )
 
 
 def test_a_reworded_item_has_no_history(desk: Desk) -> None:

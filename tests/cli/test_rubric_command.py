@@ -63,7 +63,15 @@ def test_show_says_how_a_rubric_is_understood(desk: Desk) -> None:
     """Shares, floors, who answers what, anchors with their texts."""
     desk.rubric(SOUND)
     out = desk.run("rubric", "show", "rubric.yaml").out
-    for line in ("A sound rubric", "threshold 80, floor 60", "60%", "required", "floor 70", "40%", "code, regex"):
+    for line in (
+        "A sound rubric",
+        "threshold 80, floor 60",
+        "60%",
+        "required",
+        "floor 70",
+        "40%",
+        "code, regex",
+    ):
         assert line in out
     assert "75: mostly factual" in out
     assert "can be fixed" in out

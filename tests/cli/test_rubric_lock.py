@@ -96,7 +96,11 @@ def test_a_changed_rubric_is_refused_in_words(locked: Desk, old: str, new: str, 
 
 def test_only_what_changed_is_told(locked: Desk) -> None:
     """A criterion put in front moves no other: one line."""
-    locked.rubric(RUBRIC.replace("  - id: words", "  - id: first\n    requirement: It begins well\n  - id: words"))
+    locked.rubric(
+        RUBRIC.replace(
+            "  - id: words", "  - id: first\n    requirement: It begins well\n  - id: words"
+        )
+    )
     said = evaluate(locked, "--locked").err
     assert len([line for line in said.splitlines() if line.startswith("  rubric.criteria")]) == 1
 
@@ -133,7 +137,8 @@ def test_without_a_lock_eval_locked_is_refused(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[1]", "nonsense", '{"schema": "honestone.lock/1", "document": {}}', "[" * 500]
+    "content",
+    ["", "{}", "[1]", "nonsense", '{"schema": "honestone.lock/1", "document": {}}', "[" * 500],
 )
 def test_a_lock_that_is_none_is_refused(locked: Desk, content: str) -> None:
     """Damaged or edited: exit 2, never a traceback and never a pass."""
@@ -153,22 +158,34 @@ def test_an_edited_lock_is_refused(locked: Desk) -> None:
 def test_a_judge_need_not_be_here_to_be_locked(desk: Desk) -> None:
     """It is the same judge on a machine that has its program: the lock holds there."""
     desk.rubric()
-    absent = desk.run("rubric", "lock", "rubric.yaml", "--judge", "codex", env={"PATH": "/usr/bin:/bin"})
+    absent = desk.run(
+        "rubric", "lock", "rubric.yaml", "--judge", "codex", env={"PATH": "/usr/bin:/bin"}
+    )
     assert absent.code == 0, absent.err
     program = desk.file("bin/codex", "#!/bin/sh\necho codex-cli 1.0.0\n")
     program.chmod(0o755)
     there = {"PATH": f"{program.parent}:/usr/bin:/bin"}
-    assert desk.run("rubric", "lock", "rubric.yaml", "--judge", "codex", "--check", env=there).code == 0
-    assert desk.run("rubric", "lock", "rubric.yaml", "--judge", "claude", "--check", env=there).is_refusal
+    assert (
+        desk.run("rubric", "lock", "rubric.yaml", "--judge", "codex", "--check", env=there).code
+        == 0
+    )
+    assert desk.run(
+        "rubric", "lock", "rubric.yaml", "--judge", "claude", "--check", env=there
+    ).is_refusal
 
 
 def test_a_changed_checking_program_is_refused(desk: Desk) -> None:
     """A script that a check runs is part of what was locked."""
-    desk.rubric("rubric: 1\ncriteria:\n  - {id: runs, requirement: It runs, check: {command: python3 look.py}}\n")
+    desk.rubric(
+        "rubric: 1\ncriteria:\n  - {id: runs, requirement: It runs, check: {command: python3 look.py}}\n"
+    )
     desk.file("look.py", "print(1)\n")
     desk.file("note.md", GOOD)
     assert desk.run("rubric", "lock", "rubric.yaml", "--sandbox", "none").code == 0
-    assert desk.run("eval", "note.md", "--rubric", "rubric.yaml", "--sandbox", "none", "--locked").code == 0
+    assert (
+        desk.run("eval", "note.md", "--rubric", "rubric.yaml", "--sandbox", "none", "--locked").code
+        == 0
+    )
     desk.file("look.py", "print(2)\n")
     result = desk.run("eval", "note.md", "--rubric", "rubric.yaml", "--sandbox", "none", "--locked")
     assert result.is_refusal
@@ -176,7 +193,9 @@ def test_a_changed_checking_program_is_refused(desk: Desk) -> None:
 
 
 def test_a_lock_in_a_folder_is_no_part_of_the_artifact(desk: Desk) -> None:
-    """Locking a rubric that lies in the folder judged changes neither its digest nor what judges see."""
+    """Locking a rubric that lies in the folder judged changes neither its digest nor what judges
+    see.
+    """
     desk.rubric(
         "rubric: 1\ncriteria:\n  - {id: fruit, requirement: Names it, check: {contains: apple}}\n",
         name="docs/rubric.yaml",

@@ -1,4 +1,6 @@
-"""`honestone rubric new`: templates, flags, a model's draft, and the conversation at a real pseudo-terminal."""
+"""`honestone rubric new`: templates, flags, a model's draft, and the conversation at a real
+pseudo-terminal.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,20 @@ from honestone.templates import template_names, template_text
 
 from .desk import HONESTONE, Desk
 
-FIVE = ["Names the cause", "Quotes the message", "Shows the command", "Gives the version", "Links the log"]
-OTHER = ["Holds no insult", "Thanks the reporter", "Names what works", "Asks one question", "Ends with the next step"]
+FIVE = [
+    "Names the cause",
+    "Quotes the message",
+    "Shows the command",
+    "Gives the version",
+    "Links the log",
+]
+OTHER = [
+    "Holds no insult",
+    "Thanks the reporter",
+    "Names what works",
+    "Asks one question",
+    "Ends with the next step",
+]
 FLAGS = [
     "--about",
     "an answer to a bug report",
@@ -41,25 +55,35 @@ def strictly_sound(desk: Desk, name: str = "rubric.yaml") -> bool:
     return True
 
 
-# ----------------------------------------------------------------------------------------------------------- templates
+# -----------------------------------------------------------------------------------------------------------
+# templates
 
 
 def test_templates_are_listed_shown_and_written(desk: Desk) -> None:
-    """The list names all ten; `show` prints what `new` writes, byte for byte, and the file is sound."""
+    """The list names all ten; `show` prints what `new` writes, byte for byte, and the file is
+    sound.
+    """
     listed = desk.run("rubric", "new", "--list-templates", "--json").json
     assert [row["name"] for row in listed["templates"]] == list(template_names())
     assert all(row["by_code"] and row["criteria"] for row in listed["templates"])
     assert "bug-report" in desk.run("rubric", "new", "--list-templates").out
     shown = desk.run("rubric", "show", "--template", "readme")
-    assert desk.run("rubric", "new", "--template", "readme", "--output", "bar/readme.yaml").code == 0
-    assert (desk.folder / "bar/readme.yaml").read_text("utf-8") == shown.out == template_text("readme")
+    assert (
+        desk.run("rubric", "new", "--template", "readme", "--output", "bar/readme.yaml").code == 0
+    )
+    assert (
+        (desk.folder / "bar/readme.yaml").read_text("utf-8") == shown.out == template_text("readme")
+    )
     assert strictly_sound(desk, "bar/readme.yaml")
     assert desk.run("rubric", "show", "--template", "readme", "--json").json["title"]
 
 
 def test_a_template_with_other_bars(desk: Desk) -> None:
     """`--threshold` and `--floor` are put in; every remark of the file stays."""
-    assert desk.run("rubric", "new", "--template", "skill", "--threshold", "72.5", "--floor", "0").code == 0
+    assert (
+        desk.run("rubric", "new", "--template", "skill", "--threshold", "72.5", "--floor", "0").code
+        == 0
+    )
     found = read_rubric(desk.folder / "rubric.yaml").rubric
     assert (float(found.threshold), float(found.floor)) == (0.725, 0)
     assert (desk.folder / "rubric.yaml").read_text("utf-8").startswith("# What an agent skill")
@@ -88,7 +112,10 @@ def test_a_template_with_other_bars(desk: Desk) -> None:
         ([*FLAGS, "--weight", "facts=60", "--yes"], "no --weight for `voice`"),
         ([*FLAGS, "--weight", "facts=60", "--weight", "voice=60", "--yes"], "sum to 120"),
         ([*FLAGS, "--weight", "facts=many", "--yes"], "NAME=NUMBER"),
-        ([*FLAGS, "--criterion", "look", "--anchors", "look: a | b | c", "--yes"], "five different texts"),
+        (
+            [*FLAGS, "--criterion", "look", "--anchors", "look: a | b | c", "--yes"],
+            "five different texts",
+        ),
         ([*FLAGS, "--anchors", "voice: a | b | c | d | e", "--yes"], "both --item and --anchors"),
         ([*FLAGS, "--judge", "human", "--yes"], "is not a model"),
         ([*FLAGS, "--judge", "mock", "--yes"], "is not a model"),
@@ -124,24 +151,36 @@ def test_a_draft_that_is_only_shown_refuses_no_file_that_is_there(desk: Desk) ->
 
 
 @pytest.mark.parametrize(
-    ("settings", "rounds"), [("", 16), ("[limits]\nrounds = 7\n", 7)], ids=["by effort", "by settings"]
+    ("settings", "rounds"),
+    [("", 16), ("[limits]\nrounds = 7\n", 7)],
+    ids=["by effort", "by settings"],
 )
-def test_the_contract_names_the_rounds_that_improve_will_have(desk: Desk, settings: str, rounds: int) -> None:
-    """`Max rounds` is the limit of an `improve` without options: that of the usual policy, or of the settings."""
+def test_the_contract_names_the_rounds_that_improve_will_have(
+    desk: Desk, settings: str, rounds: int
+) -> None:
+    """`Max rounds` is the limit of an `improve` without options: that of the usual policy, or of
+    the settings.
+    """
     desk.file("honestone.toml", settings)
     desk.file("note.md", "An apple.\n")
     made = desk.run("rubric", "new", *FLAGS, "--yes")
     assert f"Max rounds  {rounds}\n" in made.out
     judge, worker = desk.judge(), desk.worker("worker", "pass")
     more = ("--worker", worker.spec, "--judge", judge.spec, "--dry-run", "--json")
-    assert desk.run("improve", "note.md", "--rubric", "rubric.yaml", *more).json["limits"]["rounds"] == rounds
+    assert (
+        desk.run("improve", "note.md", "--rubric", "rubric.yaml", *more).json["limits"]["rounds"]
+        == rounds
+    )
 
 
-# ----------------------------------------------------------------------------------------------------------- by flags
+# -----------------------------------------------------------------------------------------------------------
+# by flags
 
 
 def test_a_rubric_by_flags(desk: Desk) -> None:
-    """The contract is printed, the file is what was said, with equal weights and the usual bars, and is sound."""
+    """The contract is printed, the file is what was said, with equal weights and the usual bars,
+    and is sound.
+    """
     result = desk.run("rubric", "new", *FLAGS, "--yes")
     assert result.code == 0, result.err
     for words in (
@@ -164,7 +203,17 @@ def test_a_rubric_by_flags(desk: Desk) -> None:
 
 def test_an_agent_looks_first_and_accepts_then(desk: Desk) -> None:
     """`--json` shows the draft and writes nothing; the same with `--yes` writes exactly that."""
-    said = [*FLAGS, "--weight", "facts=70", "--weight", "voice=30", "--threshold", "80", "--floor", "0"]
+    said = [
+        *FLAGS,
+        "--weight",
+        "facts=70",
+        "--weight",
+        "voice=30",
+        "--threshold",
+        "80",
+        "--floor",
+        "0",
+    ]
     look = desk.run("rubric", "new", *said, "--json")
     assert look.code == 0 and look.json["written"] is None and os.listdir(desk.folder) == []
     assert look.json["pass_condition"] == "overall >= 80" and look.json["max_rounds"] == 16
@@ -201,10 +250,29 @@ def test_korean_by_flags_and_anchors(desk: Desk) -> None:
 
 
 def test_vague_words_are_told(desk: Desk) -> None:
-    """A vague criterion is warned of with a rewording, in English and Korean; the rubric is written all the same."""
-    said = [*FLAGS[:2], "--criterion", "good design", "--criterion", "품질", "--judge", "none", "--json"]
+    """A vague criterion is warned of with a rewording, in English and Korean; the rubric is written
+    all the same.
+    """
+    said = [
+        *FLAGS[:2],
+        "--criterion",
+        "good design",
+        "--criterion",
+        "품질",
+        "--judge",
+        "none",
+        "--json",
+    ]
     anchors = "a heading | two | three | four | five"
-    result = desk.run("rubric", "new", *said, "--anchors", f"good design: {anchors}", "--anchors", f"품질: {anchors}")
+    result = desk.run(
+        "rubric",
+        "new",
+        *said,
+        "--anchors",
+        f"good design: {anchors}",
+        "--anchors",
+        f"품질: {anchors}",
+    )
     assert result.code == 0 and result.json["notes"] == []  # levels say what is meant
     told = desk.run(
         "rubric",
@@ -220,7 +288,10 @@ def test_vague_words_are_told(desk: Desk) -> None:
         "--json",
     )
     assert told.code == 0, told.err
-    assert any("`good purpose` is hard to score" in note and "for example" in note for note in told.json["notes"])
+    assert any(
+        "`good purpose` is hard to score" in note and "for example" in note
+        for note in told.json["notes"]
+    )
 
 
 def test_templates_help_where_words_are_few(desk: Desk) -> None:
@@ -241,11 +312,14 @@ def test_templates_help_where_words_are_few(desk: Desk) -> None:
     )
     assert result.code == 0, result.err
     first = result.json["criteria"][0]
-    assert first["from"] == "the template readme" and any(item["check"] == "regex" for item in first["items"])
+    assert first["from"] == "the template readme" and any(
+        item["check"] == "regex" for item in first["items"]
+    )
     assert strictly_sound(desk)
 
 
-# ------------------------------------------------------------------------------------------------------------- a model
+# -------------------------------------------------------------------------------------------------------------
+# a model
 
 
 def model(desk: Desk, *replies: Any) -> tuple[str, Path]:
@@ -267,11 +341,16 @@ def asked(log: Path) -> list[str]:
 
 
 BARE = ["--about", "an answer", "--criterion", "facts: what can be checked", "--criterion", "voice"]
-DRAFTED = [{"id": "facts", "requirement": "The facts are there", "items": FIVE}, {"id": "voice", "items": OTHER}]
+DRAFTED = [
+    {"id": "facts", "requirement": "The facts are there", "items": FIVE},
+    {"id": "voice", "items": OTHER},
+]
 
 
 def test_a_model_drafts_the_items(desk: Desk) -> None:
-    """One call, our prompt with the person's words in it; its items and nothing else; equal weights."""
+    """One call, our prompt with the person's words in it; its items and nothing else; equal
+    weights.
+    """
     judge, log = model(desk, DRAFTED)
     result = desk.run("rubric", "new", *BARE, "--judge", judge, "--yes", "--json")
     assert result.code == 0, result.err
@@ -292,7 +371,9 @@ def test_a_bad_draft_is_asked_for_once_more_with_the_errors(desk: Desk) -> None:
 
 
 def test_two_bad_drafts_fall_back_to_the_words(desk: Desk) -> None:
-    """Never a third call; with enough words of one's own the rubric is written, with a note; else items are asked for."""
+    """Never a third call; with enough words of one's own the rubric is written, with a note; else
+    items are asked for.
+    """
     judge, log = model(desk, "I would rather not.")
     result = desk.run("rubric", "new", *BARE, "--judge", judge, "--yes")
     assert result.is_refusal and "--item" in result.err and len(asked(log)) == 2
@@ -305,7 +386,15 @@ def test_own_items_stay_first_beside_a_models(desk: Desk) -> None:
     """What a person gave is never replaced by what a model drafted."""
     judge, _ = model(desk, DRAFTED)
     result = desk.run(
-        "rubric", "new", *BARE, "--item", "voice: Uses the reporter's words", "--judge", judge, "--yes", "--json"
+        "rubric",
+        "new",
+        *BARE,
+        "--item",
+        "voice: Uses the reporter's words",
+        "--judge",
+        judge,
+        "--yes",
+        "--json",
     )
     assert [item["requirement"] for item in result.json["criteria"][1]["items"]] == [
         "Uses the reporter's words",
@@ -315,7 +404,9 @@ def test_own_items_stay_first_beside_a_models(desk: Desk) -> None:
 
 def test_what_was_paid_for_is_not_asked_twice(desk: Desk) -> None:
     """Looking with `--json` and accepting with `--yes` is one call and one draft."""
-    judge, log = model(desk, DRAFTED, [{"id": "facts", "items": OTHER}, {"id": "voice", "items": FIVE}])
+    judge, log = model(
+        desk, DRAFTED, [{"id": "facts", "items": OTHER}, {"id": "voice", "items": FIVE}]
+    )
     look = desk.run("rubric", "new", *BARE, "--judge", judge, "--json").json
     done = desk.run("rubric", "new", *BARE, "--judge", judge, "--json", "--yes").json
     assert look["criteria"] == done["criteria"] and len(asked(log)) == 1
@@ -325,18 +416,25 @@ def test_what_was_paid_for_is_not_asked_twice(desk: Desk) -> None:
 def test_a_model_that_crashes_is_a_note(desk: Desk) -> None:
     """It costs the person nothing but the draft."""
     desk.file("model.py", "import sys\nsys.exit('no key')\n")
-    result = desk.run("rubric", "new", *FLAGS, "--judge", f"cmd:{sys.executable} -I -S model.py", "--yes")
+    result = desk.run(
+        "rubric", "new", *FLAGS, "--judge", f"cmd:{sys.executable} -I -S model.py", "--yes"
+    )
     assert result.code == 0 and "note:" in result.err and "no key" in result.err
 
 
-# ----------------------------------------------------------------------------------------------------- at a terminal
+# -----------------------------------------------------------------------------------------------------
+# at a terminal
 
 
 class Talk:
     """The command at a terminal of its own: wait for words on the page, type, go on."""
 
     def __init__(
-        self, desk: Desk, *args: str, env: dict[str, str] | None = None, size: tuple[int, int] = (40, 100)
+        self,
+        desk: Desk,
+        *args: str,
+        env: dict[str, str] | None = None,
+        size: tuple[int, int] = (40, 100),
     ) -> None:
         self.child = pexpect.spawn(
             HONESTONE,
@@ -376,7 +474,9 @@ class Talk:
 
 
 def test_the_whole_conversation_in_english(desk: Desk) -> None:
-    """Too few criteria, a vague one, items, weights that do not sum, a floor above the threshold: all asked again."""
+    """Too few criteria, a vague one, items, weights that do not sum, a floor above the threshold:
+    all asked again.
+    """
     talk = Talk(desk, "--judge", "none")
     talk.sees("step 1 of 3", "What will be judged?", "bug-report").types("answers to customers")
     talk.sees("What matters?").types("content: what a stranger can check")
@@ -387,7 +487,11 @@ def test_the_whole_conversation_in_english(desk: Desk) -> None:
     talk.sees("content has 0 of at least 5").types(*FIVE)
     talk.sees("good style has 0 of at least 5").types("a")
     talk.sees("at 0 of 100").types(
-        "no greeting", "a greeting", "a greeting with a name", "a name in every paragraph", "a name and a thank you"
+        "no greeting",
+        "a greeting",
+        "a greeting with a name",
+        "a name in every paragraph",
+        "a name and a thank you",
     )
     talk.sees(
         "step 2 of 3",
@@ -415,7 +519,10 @@ def test_the_whole_conversation_in_english(desk: Desk) -> None:
     found = read_rubric(desk.folder / "rubric.yaml").rubric
     assert [item.requirement for item in found.criteria[0].items] == FIVE
     assert [int(c.weight) for c in found.criteria] == [70, 30]
-    assert found.criteria[1].items[0].anchors is not None and len(found.criteria[1].items[0].anchors.levels) == 5
+    assert (
+        found.criteria[1].items[0].anchors is not None
+        and len(found.criteria[1].items[0].anchors.levels) == 5
+    )
     assert os.listdir(desk.folder) == ["rubric.yaml"]
 
 
@@ -432,7 +539,9 @@ def test_the_conversation_in_korean(desk: Desk) -> None:
     talk.sees("1. 사실").types("깔끔한 문장")
     talk.sees("2. 깔끔한 문장").types("")
     talk.sees("`깔끔한`", "주석으로 남은 코드").types("문장마다 마침표가 있다")
-    talk.sees("깔끔한 문장 has 1 of at least 5").types("반말이 없다", "느낌표가 없다", "첫 줄에 이름을 적는다")
+    talk.sees("깔끔한 문장 has 1 of at least 5").types(
+        "반말이 없다", "느낌표가 없다", "첫 줄에 이름을 적는다"
+    )
     talk.presses("마지막 줄에 서명이 있답\x7f다\r")
     talk.sees("step 2 of 3", "a accept").presses("ㅁ")
     talk.sees("overall score").types("")
@@ -457,12 +566,19 @@ def test_a_template_from_the_list(desk: Desk) -> None:
     talk.sees("every criterion").types("0")
     assert talk.ends()[0] == 0
     found = read_rubric(desk.folder / "rubric.yaml").rubric
-    assert [c.id for c in found.criteria] == ["purpose", "getting-started", "finished", "next-steps"]
+    assert [c.id for c in found.criteria] == [
+        "purpose",
+        "getting-started",
+        "finished",
+        "next-steps",
+    ]
     assert found.floor == 0 and found.criteria[1].floor == Fraction(7, 10) and found.has_checks
 
 
 def test_ctrl_c_keeps_every_answer_and_it_goes_on(desk: Desk) -> None:
-    """Half a line typed, Ctrl-C: exit 130 with the way on; the next start offers it and the half line is there."""
+    """Half a line typed, Ctrl-C: exit 130 with the way on; the next start offers it and the half
+    line is there.
+    """
     talk = Talk(desk, "--judge", "none")
     talk.sees("What will be judged?").types("our newsletter")
     talk.sees("What matters?").types("length: has at most 300 words", "dates")
@@ -472,7 +588,9 @@ def test_ctrl_c_keeps_every_answer_and_it_goes_on(desk: Desk) -> None:
     assert code == 130 and "rubric.yaml.draft" in said and "honestone rubric new" in said
     assert "Traceback" not in said and not (desk.folder / "rubric.yaml").exists()
     talk = Talk(desk, "--judge", "none")
-    talk.sees("unfinished rubric", "our newsletter", "1. length: has at most 300 words", "2. dates").presses("\r")
+    talk.sees(
+        "unfinished rubric", "our newsletter", "1. length: has at most 300 words", "2. dates"
+    ).presses("\r")
     talk.sees("> sour").presses("ces\r")
     talk.sees("3. sources").types("")
     talk.sees("length has 0 of at least 5").presses("\x04")  # Ctrl-D leaves as well
@@ -500,7 +618,9 @@ def test_a_draft_accepted_is_not_asked_about_again(desk: Desk) -> None:
 
 
 def test_the_draft_in_an_editor(desk: Desk) -> None:
-    """What the editor leaves is the draft; a file that is no rubric is told with its line and can be edited again."""
+    """What the editor leaves is the draft; a file that is no rubric is told with its line and can
+    be edited again.
+    """
     editor = desk.file(
         "edit.py",
         """
@@ -525,7 +645,9 @@ else:
 
 
 def test_start_over_asks_first_and_begins_anew(desk: Desk) -> None:
-    """s, then y; any other key keeps the draft, so that a sentence typed at it cannot throw it away."""
+    """s, then y; any other key keeps the draft, so that a sentence typed at it cannot throw it
+    away.
+    """
     talk = Talk(desk, *FLAGS, "--judge", "none").sees("2. voice").types("")
     for keys in ("\r", "s", "n"):
         talk.sees("a accept").presses("s")
@@ -541,7 +663,9 @@ def test_a_model_drafts_in_the_conversation(desk: Desk) -> None:
     judge, log = model(desk, DRAFTED)
     talk = Talk(desk, *BARE, "--judge", judge)
     talk.sees("2. voice").types("")
-    talk.sees("The facts are there", "Thanks the reporter", "drafted by cmd:", "a accept").presses("y")
+    talk.sees("The facts are there", "Thanks the reporter", "drafted by cmd:", "a accept").presses(
+        "y"
+    )
     talk.sees("overall score").types("")
     talk.sees("every criterion").types("")
     assert talk.ends()[0] == 0 and len(asked(log)) == 1
@@ -573,7 +697,9 @@ def test_a_model_that_was_found_is_asked_only_when_the_person_says_so(desk: Desk
 
 
 def test_by_flags_a_model_is_looked_for_only_where_words_are_too_few(desk: Desk) -> None:
-    """Enough items: nobody is asked. Too few: the one that is found, and it is said before the call; `none` asks nobody."""
+    """Enough items: nobody is asked. Too few: the one that is found, and it is said before the
+    call; `none` asks nobody.
+    """
     log = found_model(desk, DRAFTED)
     assert desk.run("rubric", "new", *FLAGS, "--json").code == 0 and asked(log) == []
     refused = desk.run("rubric", "new", *BARE, "--judge", "none", "--yes")
@@ -584,7 +710,9 @@ def test_by_flags_a_model_is_looked_for_only_where_words_are_too_few(desk: Desk)
 
 def test_a_terminal_that_cannot_move_its_cursor(desk: Desk) -> None:
     """Pages one below the other, and the same rubric."""
-    talk = Talk(desk, *FLAGS, "--judge", "none", env={"TERM": "dumb"}).sees("2. voice").presses("\r")
+    talk = (
+        Talk(desk, *FLAGS, "--judge", "none", env={"TERM": "dumb"}).sees("2. voice").presses("\r")
+    )
     talk.sees("a accept").presses("a")
     talk.sees("overall score").presses("75\r")
     talk.sees("every criterion").presses("\r")
@@ -616,14 +744,27 @@ def test_a_small_terminal_shows_the_whole_draft(desk: Desk) -> None:
     assert talk.ends()[0] == 130
 
 
-# -------------------------------------------------------------------------------------------------------- what is kept
+# --------------------------------------------------------------------------------------------------------
+# what is kept
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda x: (
         st.lists(x, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["about", "wanted", "name", "items", "draft", "rubric", "typing", "floor", "replies"]),
+            st.sampled_from(
+                [
+                    "about",
+                    "wanted",
+                    "name",
+                    "items",
+                    "draft",
+                    "rubric",
+                    "typing",
+                    "floor",
+                    "replies",
+                ]
+            ),
             x,
             max_size=6,
         )
@@ -644,11 +785,15 @@ def test_a_damaged_draft_file_is_no_draft(plain: Any) -> None:
 def _answers() -> Any:
     from honestone.app.rubrics.draft_file import RubricAnswers
 
-    return RubricAnswers(about="x", wanted=[CriterionWish(name="a", items=("b",))], typing=("about", "y"))
+    return RubricAnswers(
+        about="x", wanted=[CriterionWish(name="a", items=("b",))], typing=("about", "y")
+    )
 
 
 def test_words_that_steer_are_never_answers(desk: Desk) -> None:
-    """`help` and `?` help, `done` continues, `back` returns, each in every question; none becomes a criterion or an item."""
+    """`help` and `?` help, `done` continues, `back` returns, each in every question; none becomes a
+    criterion or an item.
+    """
     talk = Talk(desk, "--judge", "none")
     talk.sees("What will be judged?").types("back")
     talk.sees("this is the first question").types("help")
@@ -683,7 +828,14 @@ def test_words_that_steer_are_never_answers(desk: Desk) -> None:
     code, said = talk.ends()
     assert code == 0, said
     found = read_rubric(desk.folder / "rubric.yaml").rubric
-    items = {criterion.id: [item.requirement for item in criterion.items] for criterion in found.criteria}
+    items = {
+        criterion.id: [item.requirement for item in criterion.items] for criterion in found.criteria
+    }
     assert list(items) == ["hook", "zest"] and {len(one) for one in items.values()} == {5}
-    assert not [one for each in items.values() for one in each if one.lower() in ("help", "?", "!!", "done", "back")]
+    assert not [
+        one
+        for each in items.values()
+        for one in each
+        if one.lower() in ("help", "?", "!!", "done", "back")
+    ]
     assert (found.threshold * 100, found.title) == (90, "a blog post")

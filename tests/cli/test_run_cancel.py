@@ -13,17 +13,32 @@ cases:
   - {id: quick, input: quick, checks: [{contains: [quick]}]}
   - {id: slow, input: slow, checks: [{contains: [slow]}], timeout: 90}
 """
-EVAL = ("eval", "suite.yaml", "--target", "cmd:sh target.sh", "--sandbox", "none", "--concurrency", "1", "--json", "-q")
+EVAL = (
+    "eval",
+    "suite.yaml",
+    "--target",
+    "cmd:sh target.sh",
+    "--sandbox",
+    "none",
+    "--concurrency",
+    "1",
+    "--json",
+    "-q",
+)
 
 
 def unfinished(desk: Desk) -> list[str]:
-    return [one["id"] for one in json.loads(desk.run("runs", "--verdict", "unfinished", "--json").out)]
+    return [
+        one["id"] for one in json.loads(desk.run("runs", "--verdict", "unfinished", "--json").out)
+    ]
 
 
 def begun(desk: Desk) -> tuple[subprocess.Popen[bytes], str]:
     """A suite's run whose second case lasts for a minute, and its id."""
     desk.file("suite.yaml", SUITE)
-    desk.file("target.sh", "read line; echo $line; test $line = quick || { touch working; sleep 60; }\n")
+    desk.file(
+        "target.sh", "read line; echo $line; test $line = quick || { touch working; sleep 60; }\n"
+    )
     process = desk.start(*EVAL)
     end = time.monotonic() + 60
     while not (desk.folder / "working").exists() and time.monotonic() < end:
@@ -34,7 +49,9 @@ def begun(desk: Desk) -> tuple[subprocess.Popen[bytes], str]:
 
 
 def test_a_run_under_way_is_cancelled(desk: Desk) -> None:
-    """Its process ends with 130 long before its case would; what was judged is kept, and the same command starts again."""
+    """Its process ends with 130 long before its case would; what was judged is kept, and the same
+    command starts again.
+    """
     process, run = begun(desk)
     done = desk.run("run", "cancel", run[:12], "--json")
     assert done.code == 0 and json.loads(done.out) == {"run": run, "result": "interrupted"}

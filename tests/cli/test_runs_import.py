@@ -9,7 +9,14 @@ import pytest
 
 from .desk import Desk
 
-STATE = {"status": "active", "round": 2, "max_rounds": 5, "score": 91.65, "threshold": 90, "iteration": 3}
+STATE = {
+    "status": "active",
+    "round": 2,
+    "max_rounds": 5,
+    "score": 91.65,
+    "threshold": 90,
+    "iteration": 3,
+}
 
 
 def put(desk: Desk, **more: Any) -> None:
@@ -37,7 +44,9 @@ def test_a_passed_state_is_no_pass_of_ours(desk: Desk) -> None:
     assert desk.run("show", "last", "--format", "junit").code == 2
 
 
-@pytest.mark.parametrize("text", ["", "no", "[]", "{}", '{"rulph": 1}', '{"rulph": {"score": "x"}}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "no", "[]", "{}", '{"rulph": 1}', '{"rulph": {"score": "x"}}', "[" * 100_000]
+)
 def test_what_is_no_state_is_refused_and_nothing_is_kept(desk: Desk, text: str) -> None:
     desk.file("state.json", text)
     ended = desk.run("runs", "import", "state.json")

@@ -1,4 +1,6 @@
-"""What is on record: every run can be listed, shown again in every format, and scored again without a call."""
+"""What is on record: every run can be listed, shown again in every format, and scored again without
+a call.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +28,34 @@ else:
 def judged(desk: Desk, *words: str) -> tuple[Program, Result]:
     """One `eval` of the note by a script judge."""
     judge = desk.judge()
-    return judge, desk.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, *words)
+    return judge, desk.run(
+        "eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, *words
+    )
 
 
 def improved(desk: Desk, *words: str) -> tuple[Program, Result]:
     judge, worker = desk.judge(), desk.worker("worker", WORK)
-    call = ("improve", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--worker", worker.spec)
+    call = (
+        "improve",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge.spec,
+        "--worker",
+        worker.spec,
+    )
     return judge, desk.run(*call, *words)
 
 
-# ---------------------------------------------------------------------------------------------------------- show
+# ----------------------------------------------------------------------------------------------------------
+# show
 
 
 def test_row_14_an_eval_can_be_shown_again_in_every_format(ready: Desk) -> None:
-    """`show` gives what `eval` printed, byte for byte but for what this process spent, whatever became of the files."""
+    """`show` gives what `eval` printed, byte for byte but for what this process spent, whatever
+    became of the files.
+    """
     judge, first = judged(ready, "--json")
     ready.file("note.md", "Something else.\n")
     (ready.folder / "rubric.yaml").unlink()
@@ -81,7 +97,10 @@ def test_versions_and_diffs_of_a_loop(ready: Desk) -> None:
     assert ready.run("show", "--version", "0").raw.decode() == NOTE
     assert ready.run("show", "--version", "original").raw.decode() == NOTE
     assert ready.run("show", "--version", "1").raw.decode() == NOTE + "And a pear.\n"
-    assert ready.run("show", "--version", "best").raw.decode() == (ready.folder / "note.md").read_text()
+    assert (
+        ready.run("show", "--version", "best").raw.decode()
+        == (ready.folder / "note.md").read_text()
+    )
     diff = ready.run("show", "--format", "diff").out
     assert "+This is my farewell." in diff
     assert "+And a pear." in diff
@@ -116,11 +135,23 @@ def test_junit_tells_a_failure_from_an_error(ready: Desk) -> None:
     body = 'answer = reply()\nanswer["criteria"]["words"]["items"]["apple"]["met"] = None\nprint(json.dumps(answer))'
     ready.file("other.md", "A pear, and my farewell.\n")
     judge = ready.judge(body=body)
-    call = ("eval", "note.md", "other.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--format", "junit")
+    call = (
+        "eval",
+        "note.md",
+        "other.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge.spec,
+        "--format",
+        "junit",
+    )
     result = ready.run(*call)
     root = ET.fromstring(result.out)
     found = {
-        (suite.get("name"), case.get("name")): [child.tag for child in case if child.tag in ("failure", "error")]
+        (suite.get("name"), case.get("name")): [
+            child.tag for child in case if child.tag in ("failure", "error")
+        ]
         for suite in root.iter("testsuite")
         for case in suite.iter("testcase")
     }
@@ -161,14 +192,18 @@ def test_runs_are_listed_newest_first(ready: Desk) -> None:
     judged(ready)
     improved(ready)
     listed = ready.run("runs", "--json").json
-    assert [(run["kind"], run["result"]) for run in listed] == [("improve", "UNCONFIRMED"), ("eval", "fail")]
+    assert [(run["kind"], run["result"]) for run in listed] == [
+        ("improve", "UNCONFIRMED"),
+        ("eval", "fail"),
+    ]
     assert [run["id"] for run in listed] == sorted((run["id"] for run in listed), reverse=True)
     lines = ready.run("runs").out.splitlines()
     assert [line.split()[0] for line in lines] == [run["id"] for run in listed]
     assert len(ready.run("runs", "--limit", "1").out.splitlines()) == 1
 
 
-# ---------------------------------------------------------------------------------------------------------- rescore
+# ----------------------------------------------------------------------------------------------------------
+# rescore
 
 
 def rescored(desk: Desk, *words: str) -> Result:
@@ -223,7 +258,9 @@ def test_rescoring_exits_with_the_verdict_it_finds(
 
 def test_rescoring_with_another_rule(desk: Desk) -> None:
     """Votes of 90, 80 and 10 are 60 by mean and, from the record, 80 by median and 10 by min."""
-    desk.rubric("rubric: 1\nfloor: 0\ncriteria:\n  - {id: tone, requirement: Calm, anchors: {0: hostile, 100: calm}}\n")
+    desk.rubric(
+        "rubric: 1\nfloor: 0\ncriteria:\n  - {id: tone, requirement: Calm, anchors: {0: hostile, 100: calm}}\n"
+    )
     desk.file("note.md", "x\n")
     words = []
     for score in (90, 80, 10):
@@ -240,7 +277,9 @@ def test_rescoring_with_another_rule(desk: Desk) -> None:
 
 
 def test_a_reworded_item_is_a_new_item_that_nobody_answered(ready: Desk) -> None:
-    """An item given as a string gets a new id by rewording: it stays open, so the verdict is inconclusive."""
+    """An item given as a string gets a new id by rewording: it stays open, so the verdict is
+    inconclusive.
+    """
     text = "rubric: 1\nfloor: 0\nthreshold: 80\ncriteria:\n  - id: words\n    requirement: Words\n    items:\n"
     ready.rubric(text + "      - It names the apple\n      - It names the day\n")
     judge, first = judged(ready, "--json")
@@ -257,7 +296,10 @@ def test_an_answer_on_another_scale_is_no_answer(ready: Desk) -> None:
     """When a yes/no question becomes a scale, its old answer means nothing."""
     judged(ready)
     ready.rubric(
-        RUBRIC.replace("It ends with a farewell", "It ends with a farewell\n    anchors: {0: no, 10: yes}"), "new.yaml"
+        RUBRIC.replace(
+            "It ends with a farewell", "It ends with a farewell\n    anchors: {0: no, 10: yes}"
+        ),
+        "new.yaml",
     )
     result = rescored(ready, "--rubric", "new.yaml")
     assert (result.code, result.json["interval"]) == (1, [37.5, 62.5])
@@ -269,11 +311,18 @@ def test_an_answer_on_another_scale_is_no_answer(ready: Desk) -> None:
     ("old", "new"),
     [
         ("requirement: It names the pear}", "requirement: It praises the pear}"),
-        ("requirement: It names the pear}", "requirement: It names the pear, check: {contains: a}}"),
+        (
+            "requirement: It names the pear}",
+            "requirement: It names the pear, check: {contains: a}}",
+        ),
     ],
 )
-def test_an_answer_to_another_question_under_the_same_id_does_not_count(ready: Desk, old: str, new: str) -> None:
-    """Reworded under its old id, or given to a check: nobody has answered that, so the interval opens."""
+def test_an_answer_to_another_question_under_the_same_id_does_not_count(
+    ready: Desk, old: str, new: str
+) -> None:
+    """Reworded under its old id, or given to a check: nobody has answered that, so the interval
+    opens.
+    """
     judge, _ = judged(ready)
     ready.rubric(RUBRIC.replace(old, new), "new.yaml")
     result = rescored(ready, "--rubric", "new.yaml")
@@ -323,7 +372,8 @@ def test_rescoring_with_a_bad_rubric_is_refused(ready: Desk) -> None:
     assert "bad.yaml:8:5" in result.err
 
 
-# ---------------------------------------------------------------------------------------------------------- stdout
+# ----------------------------------------------------------------------------------------------------------
+# stdout
 
 
 def test_data_goes_to_stdout_and_notes_to_stderr(ready: Desk) -> None:
@@ -331,19 +381,30 @@ def test_data_goes_to_stdout_and_notes_to_stderr(ready: Desk) -> None:
     judge, result = judged(ready, "--json")
     assert json.loads(result.out)["schema"] == "honestone.scorecard/1"
     assert result.err
-    quiet = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json", "-q")
+    quiet = ready.run(
+        "eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json", "-q"
+    )
     assert quiet.err == ""
     assert json.loads(quiet.out)["score"] == 37.5
-    for call in (("runs",), ("show",), ("rescore",), ("doctor",), ("rubric", "check", "rubric.yaml")):
+    for call in (
+        ("runs",),
+        ("show",),
+        ("rescore",),
+        ("doctor",),
+        ("rubric", "check", "rubric.yaml"),
+    ):
         parsed: Any = json.loads(ready.run(*call, "--json").out)
         assert parsed
 
 
-# ------------------------------------------------------------------------------------------------------- the history
+# -------------------------------------------------------------------------------------------------------
+# the history
 
 
 def test_runs_say_what_they_came_to_how_that_changed_and_what_it_cost(ready: Desk) -> None:
-    """A suite whose second run passes, an improvement after an evaluation: title, verdict, figures, filters."""
+    """A suite whose second run passes, an improvement after an evaluation: title, verdict, figures,
+    filters.
+    """
     ready.file(
         "suite.yaml",
         "suite: 1\ntitle: Words\ncases:\n"
@@ -359,14 +420,21 @@ def test_runs_say_what_they_came_to_how_that_changed_and_what_it_cost(ready: Des
     improved(ready)
     listed = ready.run("runs", "--json").json
     suites = [run for run in listed if run["kind"] == "suite"]
-    assert [(run["title"], run["verdict"], run["pass_rate"], run["change"], run["target_calls"]) for run in suites] == [
+    assert [
+        (run["title"], run["verdict"], run["pass_rate"], run["change"], run["target_calls"])
+        for run in suites
+    ] == [
         ("Words", "pass", 1, 0.5, 2),
         ("Words", "fail", 0.5, None, 2),
     ]
     loop, evaluation = listed[0], listed[1]
     assert (loop["verdict"], loop["result"], loop["score"]) == ("inconclusive", "UNCONFIRMED", 100)
     assert loop["judges"] == evaluation["judges"] and len(loop["judges"]) == 1
-    assert loop["judge_calls"] > evaluation["judge_calls"] == 1 and loop["duration_ms"] > 0 and loop["usd"] is None
+    assert (
+        loop["judge_calls"] > evaluation["judge_calls"] == 1
+        and loop["duration_ms"] > 0
+        and loop["usd"] is None
+    )
     assert loop["change"] is None and loop["pass_rate"] is None
     row = ready.run("runs", "--kind", "suite").out.splitlines()[0]
     assert "suite.yaml  Words  100.0%  +50.0  2 target calls" in row
@@ -380,14 +448,19 @@ def test_runs_say_what_they_came_to_how_that_changed_and_what_it_cost(ready: Des
 
 
 def test_what_a_run_says_is_shown_harmlessly_in_the_list(ready: Desk) -> None:
-    ready.file("suite.yaml", 'suite: 1\ntitle: "a\\e[31mb\\nc"\ncases: [{id: a, input: x, checks: [{contains: x}]}]\n')
+    ready.file(
+        "suite.yaml",
+        'suite: 1\ntitle: "a\\e[31mb\\nc"\ncases: [{id: a, input: x, checks: [{contains: x}]}]\n',
+    )
     ready.run("eval", "suite.yaml", "--target", f"cmd:{PYTHON} -c pass")
     (row,) = ready.run("runs").out.splitlines()
     assert "\x1b" not in row and "a\\x1b[31mb c" in row
 
 
 def test_a_suites_run_says_itself_what_it_came_to(desk: Desk) -> None:
-    """The list needs its last event only. That says what reading all of its events would; older runs have none, and are read."""
+    """The list needs its last event only. That says what reading all of its events would; older
+    runs have none, and are read.
+    """
     cases = [{"id": one, "input": one, "checks": [{"contains": "a"}]} for one in ("anna", "bob")]
     desk.file("suite.json", json.dumps({"suite": 1, "target": "mock", "cases": cases}))
     desk.run("eval", "suite.json")
@@ -403,7 +476,9 @@ def test_a_suites_run_says_itself_what_it_came_to(desk: Desk) -> None:
 
 def test_a_score_of_text_checks_is_listed(desk: Desk) -> None:
     """What code alone answered has a score as well."""
-    desk.rubric("rubric: 1\ncriteria:\n  - {id: pear, requirement: It has a pear, check: {contains: pear}}\n")
+    desk.rubric(
+        "rubric: 1\ncriteria:\n  - {id: pear, requirement: It has a pear, check: {contains: pear}}\n"
+    )
     desk.file("note.md", "A pear.\n")
     assert desk.run("eval", "note.md", "--rubric", "rubric.yaml").code == 0
     (listed,) = desk.run("runs", "--json").json
@@ -412,7 +487,9 @@ def test_a_score_of_text_checks_is_listed(desk: Desk) -> None:
 
 def test_a_change_is_one_of_the_same_thing(desk: Desk) -> None:
     """Another target, or another choice of cases, is not a change of the suite's result."""
-    cases = "\n".join(f"  - {{id: {name}, input: {name}, checks: [{{contains: x}}]}}" for name in ("x", "y"))
+    cases = "\n".join(
+        f"  - {{id: {name}, input: {name}, checks: [{{contains: x}}]}}" for name in ("x", "y")
+    )
     desk.file("suite.yaml", f"suite: 1\ncases:\n{cases}\n")
     changes = []
     for more in (["cmd:cat"], ["cmd:tr y x"], ["cmd:tr y x"], ["cmd:tr y x", "--case", "x"]):

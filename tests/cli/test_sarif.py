@@ -30,7 +30,11 @@ def test_findings_of_artifacts(ready: Desk) -> None:
     assert (first["ruleId"], first["level"]) == ("words/apple", "error")
     place = first["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "bad.md"
-    assert (place["region"]["startLine"], place["region"]["startColumn"], place["region"]["endColumn"]) == (3, 9, 24)
+    assert (
+        place["region"]["startLine"],
+        place["region"]["startColumn"],
+        place["region"]["endColumn"],
+    ) == (3, 9, 24)
     assert second["ruleId"].startswith("close/")
     assert second["locations"][0]["physicalLocation"]["region"] == {"startLine": 1}
 
@@ -53,5 +57,10 @@ def test_a_run_without_findings_about_files_is_refused(ready: Desk) -> None:
     """Exit 2 with the kinds that have some."""
     judge = ready.judge()
     ready.file("note.md", "apple\n")
-    assert ready.run("noise", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "-n", "2").code == 0
+    assert (
+        ready.run(
+            "noise", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "-n", "2"
+        ).code
+        == 0
+    )
     assert ready.run("show", "--format", "sarif").is_refusal

@@ -1,4 +1,6 @@
-"""`show --format html` and `compare --format html`: one file of every kind of run that can be passed on."""
+"""`show --format html` and `compare --format html`: one file of every kind of run that can be
+passed on.
+"""
 
 from __future__ import annotations
 
@@ -70,9 +72,15 @@ def shown(desk: Desk, *args: str) -> str:
 def test_several_artifacts(desk: Desk) -> None:
     judge = judge_of(desk)
     desk.file("rubric.yaml", RUBRIC)
-    for name, text in (("one.md", f"an apple {EVIL}"), ("two.md", "a pear"), ("three.md", "apple pie")):
+    for name, text in (
+        ("one.md", f"an apple {EVIL}"),
+        ("two.md", "a pear"),
+        ("three.md", "apple pie"),
+    ):
         desk.file(name, text)
-    desk.run("eval", "one.md", "two.md", "three.md", "--rubric", "rubric.yaml", "--judge", judge, "-q")
+    desk.run(
+        "eval", "one.md", "two.md", "three.md", "--rubric", "rubric.yaml", "--judge", judge, "-q"
+    )
     done = desk.run("show", "--format", "html")
     page = shown(desk, "show")
     assert "note: texts in this page: 3 texts that were judged, 3 quotes" in done.err
@@ -105,7 +113,17 @@ def test_suites_tables_and_comparisons(desk: Desk) -> None:
     page = shown(desk, "show", runs[0])
     assert "Texts in this file: 2 inputs, 2 outputs, 2 quotes" in page
     assert "data-case" in shown(desk, "compare", runs[1], runs[0])
-    desk.run("eval", "suite.json", "--target", targets[0], "--target", targets[1], "--judge", judge_of(desk), "-q")
+    desk.run(
+        "eval",
+        "suite.json",
+        "--target",
+        targets[0],
+        "--target",
+        targets[1],
+        "--judge",
+        judge_of(desk),
+        "-q",
+    )
     assert "2 inputs" in shown(desk, "show")
 
 
@@ -113,8 +131,18 @@ def test_a_loop(desk: Desk) -> None:
     judge = judge_of(desk)
     desk.file("rubric.yaml", RUBRIC)
     desk.file("draft.md", "a pear\n")
-    worker = desk.file("tools/work.py", "import os\nopen(os.environ['HONESTONE_ARTIFACT'], 'a').write('and an apple')")
-    asked = ("--rubric", "rubric.yaml", "--judge", judge, "--worker", f"cmd:{sys.executable} {worker} SECRET")
+    worker = desk.file(
+        "tools/work.py",
+        "import os\nopen(os.environ['HONESTONE_ARTIFACT'], 'a').write('and an apple')",
+    )
+    asked = (
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge,
+        "--worker",
+        f"cmd:{sys.executable} {worker} SECRET",
+    )
     desk.run("improve", "draft.md", *asked, "--policy", "keep-best", "--rounds", "1", "-q")
     page = shown(desk, "show")
     assert "Texts in this file: 1 diff" in page
@@ -138,8 +166,15 @@ def test_command_lines_are_shown_by_their_last_part(name: str, short: str) -> No
 
 
 def test_two_that_end_alike_are_told_apart() -> None:
-    names = ["script:python3 a/judge.py", "script:python3 b/judge.py", "script:python3 a/judge.py 2"]
-    assert "".join(without_commands(["; ".join(names)], names)) == "judge.py; judge.py (2); judge.py (3)"
+    names = [
+        "script:python3 a/judge.py",
+        "script:python3 b/judge.py",
+        "script:python3 a/judge.py 2",
+    ]
+    assert (
+        "".join(without_commands(["; ".join(names)], names))
+        == "judge.py; judge.py (2); judge.py (3)"
+    )
 
 
 @given(st.text(alphabet="ab/<&.- \n", max_size=60))

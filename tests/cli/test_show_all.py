@@ -1,4 +1,6 @@
-"""`show --all`: everything of a large suite in its HTML page, and refused where it would do nothing."""
+"""`show --all`: everything of a large suite in its HTML page, and refused where it would do
+nothing.
+"""
 
 from __future__ import annotations
 

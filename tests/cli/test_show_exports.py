@@ -44,7 +44,10 @@ def test_truescore_has_a_row_for_each_vote_of_a_judge(ready: Desk) -> None:
 
 def test_truescore_needs_a_vote(ready: Desk) -> None:
     """A suite that code alone judges has nothing to measure."""
-    ready.file("suite.yaml", "suite: 1\ntarget: cmd:cat\ncases: [{id: a, input: apple, checks: [{contains: a}]}]\n")
+    ready.file(
+        "suite.yaml",
+        "suite: 1\ntarget: cmd:cat\ncases: [{id: a, input: apple, checks: [{contains: a}]}]\n",
+    )
     assert ready.run("eval", "suite.yaml").code == 0
     refused = ready.run("show", "--format", "truescore")
     assert refused.is_refusal and "no judge voted" in refused.err
@@ -69,8 +72,12 @@ def test_exports_of_a_table_are_those_of_its_columns(ready: Desk) -> None:
         ("json", (), "no place"),
     ],
 )
-def test_every_export_names_what_it_leaves_out(ready: Desk, form: str, named: tuple[str, ...], not_named: str) -> None:
-    """On stderr, so that what is written stays what it is; a format that holds all of a run says nothing."""
+def test_every_export_names_what_it_leaves_out(
+    ready: Desk, form: str, named: tuple[str, ...], not_named: str
+) -> None:
+    """On stderr, so that what is written stays what it is; a format that holds all of a run says
+    nothing.
+    """
     ready.file("suite.yaml", SUITE)
     assert ready.run("eval", "suite.yaml", "--judge", ready.judge().spec).code == 1
     shown = ready.run("show", "--format", form)
@@ -100,14 +107,20 @@ def test_findings_of_artifacts_name_what_they_leave_out(ready: Desk) -> None:
 
 
 def test_mlflow_is_needed_where_it_is_asked_for(ready: Desk) -> None:
-    """Without the extra, and with the small client and the address of a database, the message says what to install."""
+    """Without the extra, and with the small client and the address of a database, the message says
+    what to install.
+    """
     ready.file("suite.yaml", SUITE)
     assert ready.run("eval", "suite.yaml", "--judge", ready.judge().spec).code == 1
     ready.file("without/mlflow.py", "raise ImportError('not installed')\n")
     ready.file("small/mlflow.py", "class MlflowClient: pass\n")
     env = {"MLFLOW_TRACKING_URI": "sqlite:///mlflow.db"}
-    refused = ready.run("show", "--format", "mlflow", env=env | {"PYTHONPATH": str(ready.folder / "without")})
+    refused = ready.run(
+        "show", "--format", "mlflow", env=env | {"PYTHONPATH": str(ready.folder / "without")}
+    )
     assert refused.is_refusal and "pip install 'honestone[mlflow]'" in refused.err
     if importlib.util.find_spec("sqlalchemy") is None:
-        refused = ready.run("show", "--format", "mlflow", env=env | {"PYTHONPATH": str(ready.folder / "small")})
+        refused = ready.run(
+            "show", "--format", "mlflow", env=env | {"PYTHONPATH": str(ready.folder / "small")}
+        )
         assert refused.is_refusal and "pip install mlflow, or name a server" in refused.err

@@ -1,4 +1,6 @@
-"""`honestone show --format langfuse`: traces and scores on a server that takes what Langfuse's takes."""
+"""`honestone show --format langfuse`: traces and scores on a server that takes what Langfuse's
+takes.
+"""
 
 from __future__ import annotations
 
@@ -50,40 +52,64 @@ def attributes(span: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for one in span["attributes"]:
         ((kind, value),) = one["value"].items()
-        found[one["key"]] = [each["stringValue"] for each in value["values"]] if kind == "arrayValue" else value
+        found[one["key"]] = (
+            [each["stringValue"] for each in value["values"]] if kind == "arrayValue" else value
+        )
     return found
 
 
 def test_each_attempt_is_a_trace_with_its_scores(judged: Desk, server: LangfuseStandin) -> None:
-    """The run is the session; scores are the report's divided by 100; one that is not known is not sent."""
+    """The run is the session; scores are the report's divided by 100; one that is not known is not
+    sent.
+    """
     shown = judged.run("show", "--format", "langfuse", env=server.env)
     assert shown.code == 0, shown.err
     doc = json.loads(judged.run("show", "--json").out)
-    spans = {(attributes(one)["langfuse.trace.name"], one["traceId"]): attributes(one) for one in server.spans.values()}
+    spans = {
+        (attributes(one)["langfuse.trace.name"], one["traceId"]): attributes(one)
+        for one in server.spans.values()
+    }
     assert sorted(name for name, _ in spans) == ["both", "both", "dead", "dead", "none", "none"]
     assert {one["session.id"] for one in spans.values()} == {doc["run"]}
     both = next(one for (name, _), one in spans.items() if name == "both")
-    assert both["langfuse.observation.input"] == "an apple, hello" and both["langfuse.trace.tags"] == ["sweet"]
+    assert both["langfuse.observation.input"] == "an apple, hello" and both[
+        "langfuse.trace.tags"
+    ] == ["sweet"]
     assert both["langfuse.observation.output"].strip() == "an apple, hello"
     assert json.loads(both["langfuse.observation.metadata.reference"]) == "An apple"
     scores = [one for one in server.scores.values() if "traceId" in one]
     by_name = {
-        name: [one["value"] for one in scores if one["name"] == name] for name in ("honestone", "honestone.status")
+        name: [one["value"] for one in scores if one["name"] == name]
+        for name in ("honestone", "honestone.status")
     }
     assert sorted(by_name["honestone"]) == [0, 0, 1, 1]
     assert sorted(by_name["honestone.status"]) == sorted(["passed", "failed", "target-error"] * 2)
     session = {one["name"]: one["value"] for one in server.scores.values() if "sessionId" in one}
-    assert session == {"honestone.verdict": "fail"}, "a case has no output, so no rate and no mean is known"
+    assert session == {"honestone.verdict": "fail"}, (
+        "a case has no output, so no rate and no mean is known"
+    )
     assert {one["traceId"] for one in scores} == {one["traceId"] for one in server.spans.values()}
-    assert f"6 traces and {len(server.scores)} scores sent to {server.url.removeprefix('http://')}" in shown.out
-    assert "no place for: 1 case without an attempt; scores of 2 attempts that could not be judged" in shown.err
+    assert (
+        f"6 traces and {len(server.scores)} scores sent to {server.url.removeprefix('http://')}"
+        in shown.out
+    )
+    assert (
+        "no place for: 1 case without an attempt; scores of 2 attempts that could not be judged"
+        in shown.err
+    )
 
 
-def test_the_whole_card_of_the_attempt_that_counts_is_there(judged: Desk, server: LangfuseStandin) -> None:
-    """Criteria with their items and quotes have no field of their own: they are metadata of the trace."""
+def test_the_whole_card_of_the_attempt_that_counts_is_there(
+    judged: Desk, server: LangfuseStandin
+) -> None:
+    """Criteria with their items and quotes have no field of their own: they are metadata of the
+    trace.
+    """
     assert judged.run("show", "--format", "langfuse", env=server.env).code == 0
     doc = json.loads(judged.run("show", "--json").out)
-    cards = [attributes(one).get("langfuse.observation.metadata.case") for one in server.spans.values()]
+    cards = [
+        attributes(one).get("langfuse.observation.metadata.case") for one in server.spans.values()
+    ]
     kept = {card["id"]: card for card in (json.loads(one) for one in cards if one)}
     assert {id: card["criteria"] for id, card in kept.items()} == {
         case["id"]: case["criteria"] for case in doc["cases"] if case["id"] != "later"
@@ -103,7 +129,9 @@ def test_sending_twice_writes_over(judged: Desk, server: LangfuseStandin) -> Non
     assert (server.spans, server.scores) == before
 
 
-def test_a_server_that_takes_one_score_at_a_time_gets_them_so(judged: Desk, server: LangfuseStandin) -> None:
+def test_a_server_that_takes_one_score_at_a_time_gets_them_so(
+    judged: Desk, server: LangfuseStandin
+) -> None:
     """Lists are newer than many servers."""
     assert judged.run("show", "--format", "langfuse", env=server.env).code == 0
     before = dict(server.scores)
@@ -126,9 +154,24 @@ def test_a_server_that_asks_to_wait_is_asked_again(judged: Desk, server: Langfus
 @pytest.mark.parametrize(
     ("path", "status", "said", "expected"),
     [
-        ("/api/public/scores", 207, {"accepted": 1, "rejected": 2, "errors": [{"message": "name"}]}, "2 refused: name"),
-        ("/api/public/otel/v1/traces", 200, {"partialSuccess": {"rejectedSpans": "3"}}, "3 spans refused"),
-        ("/api/public/otel/v1/traces", 413, {"message": "too large"}, "did not take the traces (413): too large"),
+        (
+            "/api/public/scores",
+            207,
+            {"accepted": 1, "rejected": 2, "errors": [{"message": "name"}]},
+            "2 refused: name",
+        ),
+        (
+            "/api/public/otel/v1/traces",
+            200,
+            {"partialSuccess": {"rejectedSpans": "3"}},
+            "3 spans refused",
+        ),
+        (
+            "/api/public/otel/v1/traces",
+            413,
+            {"message": "too large"},
+            "did not take the traces (413): too large",
+        ),
         ("/api/public/otel/v1/traces", 307, {}, "redirects"),
     ],
 )

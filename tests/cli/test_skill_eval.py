@@ -18,7 +18,9 @@ from .skill_desk import DISHES, Cook, cook, passed, scorer, skill, suite, wants
 TWO, FOUR = DISHES[:2], DISHES[:4]
 
 
-def run(desk: Desk, target: Cook, after: str, before: str, *more: str) -> tuple[Result, dict[str, Any]]:
+def run(
+    desk: Desk, target: Cook, after: str, before: str, *more: str
+) -> tuple[Result, dict[str, Any]]:
     result = desk.run(
         "eval",
         "orders/task_suite.yaml",
@@ -43,23 +45,32 @@ def kitchen(desk: Desk) -> Desk:
     return desk
 
 
-# ------------------------------------------------------------------------------------------------------------ verdicts
+# ------------------------------------------------------------------------------------------------------------
+# verdicts
 
 
 def test_a_better_skill_passes_with_every_figure(kitchen: Desk) -> None:
-    """Both rates, delta, the interval beside it, every task on both sides, and the cost said before the first run."""
+    """Both rates, delta, the interval beside it, every task on both sides, and the cost said before
+    the first run.
+    """
     agent = cook(kitchen)
     result, report = run(kitchen, agent, "new", "old")
-    figures = [report[name] for name in ("execution_pass_rate", "baseline_pass_rate", "delta", "verdict")]
+    figures = [
+        report[name] for name in ("execution_pass_rate", "baseline_pass_rate", "delta", "verdict")
+    ]
     assert (result.code, figures) == (0, [0.8, 0.4, 0.4, "pass"])
     assert report["interval"][0] >= 0 and report["interval"][0] < 0.4 < report["interval"][1] <= 1
     assert passed(report) == {dish: dish in FOUR for dish in DISHES}
     assert passed(report, "baseline_results") == {dish: dish in TWO for dish in DISHES}
     for one in (*report["candidate_results"], *report["baseline_results"]):
-        assert one["score"] == float(one["passed"]) and one["duration_ms"] >= 0 and one["error"] == ""
+        assert (
+            one["score"] == float(one["passed"]) and one["duration_ms"] >= 0 and one["error"] == ""
+        )
     assert "5 tasks x 1 attempt x 2 sides = 10 agent runs" in result.err
     assert (report["mock"], report["baseline_cached"], report["regressions"]) == (False, False, [])
-    assert sorted(one["order"] for one in agent.runs) == sorted(2 * [f"One {d}, please." for d in DISHES])
+    assert sorted(one["order"] for one in agent.runs) == sorted(
+        2 * [f"One {d}, please." for d in DISHES]
+    )
     assert kitchen.run("show", report["run"], "--json").json == report
 
 
@@ -71,7 +82,9 @@ def test_a_worse_skill_fails_and_says_on_what(kitchen: Desk) -> None:
 
 
 def test_no_difference_passes_with_the_noise_beside_it(kitchen: Desk) -> None:
-    """Delta 0 is "at least as good"; the regression is named, and asking for an improvement refuses it."""
+    """Delta 0 is "at least as good"; the regression is named, and asking for an improvement refuses
+    it.
+    """
     skill(kitchen, "other", DISHES[1:3])
     result, report = run(kitchen, cook(kitchen), "other", "old")
     assert (result.code, report["verdict"], report["delta"]) == (0, "pass", 0)
@@ -101,26 +114,40 @@ def test_a_suite_that_the_baseline_hardly_passes_is_broken(kitchen: Desk) -> Non
     result, report = run(kitchen, agent, "new", "none")
     assert (result.code, report["verdict"], len(agent.runs)) == (3, "error", 5)
     assert "fix the suite first" in report["reasons"][0]
-    assert (report["baseline_pass_rate"], report["execution_pass_rate"], report["candidate_results"]) == (0, None, [])
+    assert (
+        report["baseline_pass_rate"],
+        report["execution_pass_rate"],
+        report["candidate_results"],
+    ) == (0, None, [])
     assert run(kitchen, agent, "new", "one")[1]["delta"] == pytest.approx(0.6)
 
 
 def test_without_a_skill_zero_is_a_fine_baseline(kitchen: Desk) -> None:
-    """A skill that every task needs: 0 without it, and that is the best case. 0 on both sides is none."""
+    """A skill that every task needs: 0 without it, and that is the best case. 0 on both sides is
+    none.
+    """
     agent = cook(kitchen)
     result, report = run(kitchen, agent, "new", "without")
-    assert (result.code, report["verdict"], report["baseline_pass_rate"], report["delta"]) == (0, "pass", 0, 0.8)
+    assert (result.code, report["verdict"], report["baseline_pass_rate"], report["delta"]) == (
+        0,
+        "pass",
+        0,
+        0.8,
+    )
     assert [one["given"] for one in agent.runs].count(None) == 5
     skill(kitchen, "none", ["lasagne"])
     result, report = run(kitchen, agent, "none", "without")
     assert (result.code, report["verdict"]) == (3, "error")
 
 
-# ----------------------------------------------------------------------------------------------------- what is seen
+# -----------------------------------------------------------------------------------------------------
+# what is seen
 
 
 def test_an_agent_sees_its_skill_and_nothing_of_the_user(kitchen: Desk) -> None:
-    """A fresh folder and HOME a run, the skill on its shelf under its name, no keys, no suite, no fixtures, no memory."""
+    """A fresh folder and HOME a run, the skill on its shelf under its name, no keys, no suite, no
+    fixtures, no memory.
+    """
     kitchen.file("CLAUDE.md", "remember me")
     (kitchen.home / ".agents/skills/mine").mkdir(parents=True)
     kitchen.file("new/references/more.md", "* bread = hot bread\n")
@@ -166,14 +193,21 @@ def test_a_git_ref_is_the_skill_as_it_was(kitchen: Desk) -> None:
     """`--baseline HEAD` compares an edit with what is committed, without touching the working tree."""
     who = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
     for words in (["init", "-q"], ["add", "old"], [*who, "commit", "-qm", "first"]):
-        subprocess.run(["git", *words], cwd=kitchen.folder, check=True, capture_output=True, env=kitchen.env)
+        subprocess.run(
+            ["git", *words], cwd=kitchen.folder, check=True, capture_output=True, env=kitchen.env
+        )
     skill(kitchen, "old", FOUR)
     result, report = run(kitchen, cook(kitchen), "old", "HEAD")
-    assert (result.code, report["baseline_pass_rate"], report["execution_pass_rate"]) == (0, 0.4, 0.8)
+    assert (result.code, report["baseline_pass_rate"], report["execution_pass_rate"]) == (
+        0,
+        0.4,
+        0.8,
+    )
     assert "hot cake" in (kitchen.folder / "old/SKILL.md").read_text()
 
 
-# ------------------------------------------------------------------------------------------------------------ attempts
+# ------------------------------------------------------------------------------------------------------------
+# attempts
 
 
 def test_any_of_k_attempts_passes_and_the_flaky_task_is_named(kitchen: Desk) -> None:
@@ -194,17 +228,24 @@ def test_any_of_k_attempts_passes_and_the_flaky_task_is_named(kitchen: Desk) -> 
     assert "up to 5 tasks x 3 attempts x 2 sides = 30 agent runs" in result.err
 
 
-# ------------------------------------------------------------------------------------------------------------ failures
+# ------------------------------------------------------------------------------------------------------------
+# failures
 
 
 def test_a_crash_is_nobodys_failed_task(kitchen: Desk) -> None:
-    """No mark, no score, the reason; the rest is judged, and the verdict stands as far as it is decided."""
+    """No mark, no score, the reason; the rest is judged, and the verdict stands as far as it is
+    decided.
+    """
     down = "if 'cake' in order and given and 'cake' in lessons: sys.exit('the model is overloaded')"
     result, report = run(kitchen, cook(kitchen, down), "new", "old")
     row = next(one for one in report["candidate_results"] if one["task_id"] == "cake")
     assert (row["passed"], row["score"], "overloaded" in row["error"]) == (None, None, True)
     assert (result.code, report["verdict"]) == (0, "pass")
-    assert (report["execution_pass_rate"], report["delta"], report["interval"]) == (None, None, None)
+    assert (report["execution_pass_rate"], report["delta"], report["interval"]) == (
+        None,
+        None,
+        None,
+    )
     assert report["baseline_pass_rate"] == 0.4
 
 
@@ -224,13 +265,17 @@ def test_a_crash_does_not_save_a_worse_skill(kitchen: Desk) -> None:
 
 
 def test_tasks_that_the_budget_did_not_reach_are_open_and_not_gone(desk: Desk) -> None:
-    """A rate over the tasks that were affordable would be another rate. Nothing of it is remembered as a baseline."""
+    """A rate over the tasks that were affordable would be another rate. Nothing of it is remembered
+    as a baseline.
+    """
     suite(desk, {dish: {"type": "llm-rubric", "rubric": "Is warm"} for dish in DISHES})
     skill(desk, "old", TWO)
     skill(desk, "new", FOUR)
     agent = cook(desk)
     judge = ("--judge", scorer(desk, 1))
-    result, report = run(desk, agent, "new", "old", *judge, "--max-calls", "1", "--concurrency", "1")
+    result, report = run(
+        desk, agent, "new", "old", *judge, "--max-calls", "1", "--concurrency", "1"
+    )
     assert (result.code, report["verdict"]) == (3, "error")
     assert len(report["candidate_results"]) == len(report["baseline_results"]) == 5
     assert None in passed(report, "baseline_results").values()
@@ -239,7 +284,8 @@ def test_tasks_that_the_budget_did_not_reach_are_open_and_not_gone(desk: Desk) -
     assert (result.code, report["baseline_cached"], report["delta"]) == (0, False, 0)
 
 
-# -------------------------------------------------------------------------------------------------------------- judges
+# --------------------------------------------------------------------------------------------------------------
+# judges
 
 
 def test_keywords_in_any_case_and_script(desk: Desk) -> None:
@@ -255,9 +301,17 @@ def test_keywords_in_any_case_and_script(desk: Desk) -> None:
         },
     )
     skill(desk, "old", ["stew"])
-    skill(desk, "new", ["soup"], more="* half = hot soup\n* kanji = 検査 äpfel\n* raw = a raw egg\n")
+    skill(
+        desk, "new", ["soup"], more="* half = hot soup\n* kanji = 検査 äpfel\n* raw = a raw egg\n"
+    )
     _, report = run(desk, cook(desk), "new", "old")
-    assert passed(report) == {"soup": True, "half": False, "kanji": True, "clean": True, "raw": False}
+    assert passed(report) == {
+        "soup": True,
+        "half": False,
+        "kanji": True,
+        "clean": True,
+        "raw": False,
+    }
     assert {one["task_id"]: one["score"] for one in report["candidate_results"]}["half"] == 0.5
 
 
@@ -270,7 +324,10 @@ def test_a_judges_score_meets_the_threshold_or_is_none(
 ) -> None:
     """0.7 unless the task says otherwise, exactly; what is no score from 0 to 1 fails nobody."""
     own = {} if threshold is None else {"pass_threshold": threshold}
-    suite(desk, {"soup": wants("hot soup"), "taste": {"type": "llm-rubric", "rubric": "Is warm", **own}})
+    suite(
+        desk,
+        {"soup": wants("hot soup"), "taste": {"type": "llm-rubric", "rubric": "Is warm", **own}},
+    )
     skill(desk, "old", ["soup"])
     skill(desk, "new", ["soup", "stew"])
     result, report = run(desk, cook(desk), "new", "old", "--judge", scorer(desk, score))
@@ -279,7 +336,9 @@ def test_a_judges_score_meets_the_threshold_or_is_none(
 
 
 def test_a_pytest_judge_runs_the_suites_own_tests_in_a_copy(desk: Desk) -> None:
-    """`AI_OUTPUT_FILE` names the output; what the test writes is gone; a fixture out of reach is refused before a run."""
+    """`AI_OUTPUT_FILE` names the output; what the test writes is gone; a fixture out of reach is
+    refused before a run.
+    """
     suite(desk, {dish: {"type": "pytest", "test_file": "fixtures/test_dish.py"} for dish in DISHES})
     desk.file(
         "orders/fixtures/test_dish.py",
@@ -299,7 +358,8 @@ def test_a_pytest_judge_runs_the_suites_own_tests_in_a_copy(desk: Desk) -> None:
     assert result.is_refusal and "test_dish.py" in result.err and len(agent.runs) == runs
 
 
-# -------------------------------------------------------------------------------------------------------- the baseline
+# --------------------------------------------------------------------------------------------------------
+# the baseline
 
 
 def test_a_baseline_is_remembered_by_content(kitchen: Desk) -> None:
@@ -332,17 +392,25 @@ def test_a_crashed_baseline_is_never_remembered(kitchen: Desk) -> None:
 
 
 def test_a_saved_report_counts_only_the_tasks_of_both(kitchen: Desk) -> None:
-    """Of a report over five tasks, two chosen ones are compared with the same two, and the rest is left out."""
+    """Of a report over five tasks, two chosen ones are compared with the same two, and the rest is
+    left out.
+    """
     agent = cook(kitchen)
     full = ("eval", "orders/task_suite.yaml", "--artifact", "old", "--target", agent.spec)
     assert kitchen.run(*full, "--output", "before.json").code == 1
     result, report = run(kitchen, agent, "new", "before.json", "--case", "soup", "--case", "cake")
     assert (result.code, report["baseline_pass_rate"], report["delta"]) == (0, 0.5, 0.5)
-    assert report["left_out"] == 3 and "bread" in report["left_out_cases"] and report["comparison"]["missing"] == []
+    assert (
+        report["left_out"] == 3
+        and "bread" in report["left_out_cases"]
+        and report["comparison"]["missing"] == []
+    )
 
 
 def test_killed_it_goes_on_and_runs_no_task_twice(kitchen: Desk) -> None:
-    """SIGKILL in the middle of the candidate's side; the same command asks only for what is missing."""
+    """SIGKILL in the middle of the candidate's side; the same command asks only for what is
+    missing.
+    """
     hang = kitchen.folder / "hang"
     hang.touch()
     body = f"""\
@@ -393,11 +461,22 @@ def test_a_mock_says_that_it_is_one(kitchen: Desk) -> None:
 
 
 def test_a_target_that_runs_nothing_cannot_have_a_skill(desk: Desk) -> None:
-    """`identity` judges the artifact's own text; a skill answers no task: exit 2 before a line of cost."""
+    """`identity` judges the artifact's own text; a skill answers no task: exit 2 before a line of
+    cost.
+    """
     suite(desk)
     skill(desk, "new", DISHES)
     for args in (
-        ("eval", "orders/task_suite.yaml", "--artifact", "new", "--baseline", "without", "--target", "identity"),
+        (
+            "eval",
+            "orders/task_suite.yaml",
+            "--artifact",
+            "new",
+            "--baseline",
+            "without",
+            "--target",
+            "identity",
+        ),
         ("eval", "orders/task_suite.yaml", "--artifact", "new", "--target", "identity"),
         (
             "stage",
@@ -425,14 +504,19 @@ def test_a_target_that_runs_nothing_cannot_have_a_skill(desk: Desk) -> None:
         ),
     ):
         result = desk.run(*args)
-        assert result.is_refusal and "identity" in result.err and "agent runs" not in result.err, result.err
+        assert result.is_refusal and "identity" in result.err and "agent runs" not in result.err, (
+            result.err
+        )
 
 
 def test_recorded_outputs_cannot_tell_two_sides_apart(desk: Desk) -> None:
     """They are the same with the skill and without it: a delta of 0 would be about nothing. Exit 2."""
     suite(desk)
     skill(desk, "new", DISHES)
-    desk.file("rows.jsonl", "".join(json.dumps({"id": dish, "output": f"hot {dish}"}) + "\n" for dish in DISHES))
+    desk.file(
+        "rows.jsonl",
+        "".join(json.dumps({"id": dish, "output": f"hot {dish}"}) + "\n" for dish in DISHES),
+    )
     words = ("eval", "orders/task_suite.yaml", "--artifact", "new", "--target", "record:rows.jsonl")
     result = desk.run(*words, "--baseline", "without")
     assert result.is_refusal and "both sides would be the same" in result.err

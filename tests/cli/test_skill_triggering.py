@@ -23,7 +23,9 @@ def queries(*said: tuple[str, bool]) -> str:
     return json.dumps([{"query": query, "should_trigger": wanted} for query, wanted in said])
 
 
-def report(desk: Desk, *said: tuple[str, bool], more: tuple[str, ...] = ()) -> tuple[int, dict[str, Any]]:
+def report(
+    desk: Desk, *said: tuple[str, bool], more: tuple[str, ...] = ()
+) -> tuple[int, dict[str, Any]]:
     desk.file("trigger-eval.json", queries(*said))
     desk.file("agent.py", AGENT)
     ended = desk.run("eval", "trigger-eval.json", "--target", "python:agent:run", "--json", *more)
@@ -34,21 +36,35 @@ def report(desk: Desk, *said: tuple[str, bool], more: tuple[str, ...] = ()) -> t
 @pytest.mark.parametrize(
     ("said", "code", "triggering"),
     [
-        ([("soup", True), ("rain", False)], 0, {"cases": 2, "precision": 1.0, "recall": 1.0, "unknown": 0}),
+        (
+            [("soup", True), ("rain", False)],
+            0,
+            {"cases": 2, "precision": 1.0, "recall": 1.0, "unknown": 0},
+        ),
         (
             [("soup", True), ("stew", True), ("a soup opera", False), ("rain", False)],
             1,
             {"cases": 4, "precision": 0.5, "recall": 0.5, "unknown": 0},
         ),
-        ([("stew", True), ("rain", False)], 1, {"cases": 2, "precision": None, "recall": 0.0, "unknown": 0}),
+        (
+            [("stew", True), ("rain", False)],
+            1,
+            {"cases": 2, "precision": None, "recall": 0.0, "unknown": 0},
+        ),
         ([("rain", False)], 0, {"cases": 1, "precision": None, "recall": None, "unknown": 0}),
-        ([("soup", True), ("silent", True)], 3, {"cases": 2, "precision": 1.0, "recall": 1.0, "unknown": 1}),
+        (
+            [("soup", True), ("silent", True)],
+            3,
+            {"cases": 2, "precision": 1.0, "recall": 1.0, "unknown": 1},
+        ),
     ],
 )
 def test_precision_and_recall_of_triggering(
     desk: Desk, said: list[tuple[str, bool]], code: int, triggering: dict[str, Any]
 ) -> None:
-    """Counted over the cases whose trace says whether the skill was read; null where no case counts."""
+    """Counted over the cases whose trace says whether the skill was read; null where no case
+    counts.
+    """
     ended, found = report(desk, *said)
     assert (ended, found["triggering"]) == (code, triggering)
 
@@ -67,8 +83,15 @@ def test_a_suite_that_does_not_ask_has_no_figures(desk: Desk) -> None:
 
 
 def test_an_agent_that_reports_nothing_leaves_it_open(desk: Desk) -> None:
-    """With a skill installed for a command that has no trace every case is unknown: exit 3, no share is invented."""
+    """With a skill installed for a command that has no trace every case is unknown: exit 3, no
+    share is invented.
+    """
     desk.file("trigger-eval.json", queries(("soup", True), ("rain", False)))
     skill(desk, "kitchen", ["soup"])
-    ended = desk.run("eval", "trigger-eval.json", "--artifact", "kitchen", "--target", "cmd:cat", "--json")
-    assert (ended.code, ended.json["triggering"]) == (3, {"cases": 2, "precision": None, "recall": None, "unknown": 2})
+    ended = desk.run(
+        "eval", "trigger-eval.json", "--artifact", "kitchen", "--target", "cmd:cat", "--json"
+    )
+    assert (ended.code, ended.json["triggering"]) == (
+        3,
+        {"cases": 2, "precision": None, "recall": None, "unknown": 2},
+    )

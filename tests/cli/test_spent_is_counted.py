@@ -1,4 +1,6 @@
-"""What was spent is what was spent: the calls that stand-ins count themselves are the calls that `usage` reports."""
+"""What was spent is what was spent: the calls that stand-ins count themselves are the calls that
+`usage` reports.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,21 @@ else:
 """
 
 
-@pytest.mark.parametrize("body", ["print(json.dumps(reply()))", ASK_TWICE], ids=["first reply", "asked again"])
+@pytest.mark.parametrize(
+    "body", ["print(json.dumps(reply()))", ASK_TWICE], ids=["first reply", "asked again"]
+)
 @pytest.mark.parametrize("count", [1, 3])
 def test_files(ready: Desk, body: str, count: int) -> None:
-    """Files: every call is counted, retries too; what was on record is counted as that, for each file."""
-    files = ["note.md", *(str(ready.file(f"n{number}.md", f"An apple {number}.\n").name) for number in range(1, count))]
+    """Files: every call is counted, retries too; what was on record is counted as that, for each
+    file.
+    """
+    files = [
+        "note.md",
+        *(
+            str(ready.file(f"n{number}.md", f"An apple {number}.\n").name)
+            for number in range(1, count)
+        ),
+    ]
     judges = [ready.judge("one", body), ready.judge("two")]
     args = ("eval", *files, "-r", "rubric.yaml", *(f"--judge={one.spec}" for one in judges))
     for expected in (False, True):
@@ -55,7 +67,9 @@ def test_files(ready: Desk, body: str, count: int) -> None:
         assert (made == 0) is expected
         by_judge = [judge["usage"] for one in found for judge in one["judges"]]
         assert total(by_judge, "judge_calls") == made
-        assert total(usages, "cached_calls") == (sum(one.calls for one in judges) if expected else 0)
+        assert total(usages, "cached_calls") == (
+            sum(one.calls for one in judges) if expected else 0
+        )
     ended = ready.run(*args)
     recorded = sum(one.calls for one in judges)
     assert f"0 judge calls · {recorded} recorded replies" in ended.out, ended
@@ -64,7 +78,9 @@ def test_files(ready: Desk, body: str, count: int) -> None:
 @pytest.mark.parametrize("attempts", [1, 2])
 @pytest.mark.parametrize("against", ["without", "other"])
 def test_both_sides_of_a_task_suite(desk: Desk, attempts: int, against: str) -> None:
-    """Of a skill and its baseline both sides are counted, every attempt of them; a baseline on record costs nothing."""
+    """Of a skill and its baseline both sides are counted, every attempt of them; a baseline on
+    record costs nothing.
+    """
     agent, tasks = cook(desk), suite(desk)
     new, old = skill(desk, "new", ["soup", "stew", "pie"]), skill(desk, "old", ["soup", "stew"])
     args = (
@@ -92,8 +108,23 @@ def test_both_sides_of_a_task_suite(desk: Desk, attempts: int, against: str) -> 
 def test_a_task_suite_that_is_killed(desk: Desk) -> None:
     """Killed in either side, the command that ends it counts what all of them did."""
     agent = cook(desk, "time.sleep(0.3)")
-    tasks, new, old = suite(desk), skill(desk, "new", ["soup", "stew", "pie"]), skill(desk, "old", ["soup", "stew"])
-    args = ("eval", tasks, "--artifact", new, "--baseline", old, "-t", agent.spec, "--concurrency", "1")
+    tasks, new, old = (
+        suite(desk),
+        skill(desk, "new", ["soup", "stew", "pie"]),
+        skill(desk, "old", ["soup", "stew"]),
+    )
+    args = (
+        "eval",
+        tasks,
+        "--artifact",
+        new,
+        "--baseline",
+        old,
+        "-t",
+        agent.spec,
+        "--concurrency",
+        "1",
+    )
     for kill_at in (2, 7):
         process = desk.start(*args)
         assert until(lambda kill_at=kill_at: len(agent.runs) >= kill_at)
@@ -109,25 +140,49 @@ def test_both_sides_share_one_allowance(desk: Desk) -> None:
     """`--max-calls` is the limit of the comparison, not of each of its sides."""
     judge = desk.judge()
     rows = [
-        {"id": f"t{n}", "prompt": f"One soup, {n}.", "judge": {"type": "llm-rubric", "rubric": "It is soup"}}
+        {
+            "id": f"t{n}",
+            "prompt": f"One soup, {n}.",
+            "judge": {"type": "llm-rubric", "rubric": "It is soup"},
+        }
         for n in range(3)
     ]
-    tasks = desk.file("orders/task_suite.yaml", json.dumps({"version": "1.0", "skill_id": "kitchen", "tasks": rows}))
+    tasks = desk.file(
+        "orders/task_suite.yaml",
+        json.dumps({"version": "1.0", "skill_id": "kitchen", "tasks": rows}),
+    )
     new, old = skill(desk, "new", ["soup"]), skill(desk, "old", ["stew"])
     agent = cook(desk)
-    args = ("eval", tasks, "--artifact", new, "--baseline", old, "-t", agent.spec, "-j", judge.spec, "--max-calls", "4")
+    args = (
+        "eval",
+        tasks,
+        "--artifact",
+        new,
+        "--baseline",
+        old,
+        "-t",
+        agent.spec,
+        "-j",
+        judge.spec,
+        "--max-calls",
+        "4",
+    )
     desk.run(*args, "--json", "-q")
     assert judge.calls <= 4
 
 
 SUITE = "suite: 1\ntitle: Notes\ncases:\n" + "".join(
-    f"  - {{id: c{n}, input: 'number {n} apple', rubric: [It names the apple, It names the pear]}}\n" for n in range(4)
+    f"  - {{id: c{n}, input: 'number {n} apple', rubric: [It names the apple, It names the pear]}}\n"
+    for n in range(4)
 )
 
 
 def target(desk: Desk, name: str = "target") -> Program:
     log = desk.logs / f"{name}.log"
-    path = desk.file(f"{name}.py", f"import sys\nopen({str(log)!r}, 'a').write('run\\n')\nprint(sys.stdin.read())\n")
+    path = desk.file(
+        f"{name}.py",
+        f"import sys\nopen({str(log)!r}, 'a').write('run\\n')\nprint(sys.stdin.read())\n",
+    )
     return Program(f"cmd:{PYTHON} {path.name}", path, log)
 
 
@@ -136,7 +191,18 @@ def test_suites(desk: Desk, repeat: int) -> None:
     """Suites: calls of targets and judges, and after a kill those of both processes."""
     desk.file("suite.yaml", SUITE)
     agent, judge = target(desk), desk.judge("slow", "time.sleep(0.1)\n" + ASK_TWICE)
-    args = ("eval", "suite.yaml", "-t", agent.spec, "-j", judge.spec, "--repeat", str(repeat), "--concurrency", "1")
+    args = (
+        "eval",
+        "suite.yaml",
+        "-t",
+        agent.spec,
+        "-j",
+        judge.spec,
+        "--repeat",
+        str(repeat),
+        "--concurrency",
+        "1",
+    )
     process = desk.start(*args)
     assert until(lambda: judge.calls >= 3)
     process.send_signal(signal.SIGKILL)
@@ -156,7 +222,18 @@ def test_suites_against_a_baseline(desk: Desk) -> None:
     desk.file("suite.yaml", SUITE)
     new, old = desk.file("new.md", "A pear.\n"), desk.file("old.md", "A plum.\n")
     agent, judge = target(desk), desk.judge()
-    args = ("eval", "suite.yaml", "--artifact", new.name, "--baseline", old.name, "-t", agent.spec, "-j", judge.spec)
+    args = (
+        "eval",
+        "suite.yaml",
+        "--artifact",
+        new.name,
+        "--baseline",
+        old.name,
+        "-t",
+        agent.spec,
+        "-j",
+        judge.spec,
+    )
     ended = document(desk.run(*args, "--json", "-q"))
     assert calls(ended["usage"]) == (judge.calls, agent.calls, 0)
 
@@ -169,9 +246,21 @@ put(text + (b"A pear.\\n" if b"pear" not in text else b"My farewell.\\n"))
 
 def test_improve_killed_and_resumed(ready: Desk) -> None:
     """The loop: judges, held-out judges and workers, of every process that worked on the run."""
-    judges = [ready.judge("one", "time.sleep(0.2)\nprint(json.dumps(reply()))"), ready.judge("held", ASK_TWICE)]
+    judges = [
+        ready.judge("one", "time.sleep(0.2)\nprint(json.dumps(reply()))"),
+        ready.judge("held", ASK_TWICE),
+    ]
     worker = ready.worker("worker", WRITES)
-    args = ("improve", "note.md", "-r", "rubric.yaml", "-j", judges[0].spec, "--holdout", judges[1].spec)
+    args = (
+        "improve",
+        "note.md",
+        "-r",
+        "rubric.yaml",
+        "-j",
+        judges[0].spec,
+        "--holdout",
+        judges[1].spec,
+    )
     args = (*args, "--worker", worker.spec)
     process = ready.start(*args)
     assert until(lambda: judges[0].calls >= 2)
@@ -192,16 +281,32 @@ def test_improve_with_a_suite(desk: Desk) -> None:
     desk.file("suite.yaml", text)
     desk.file("note.md", "A note.\n")
     log = desk.logs / "agent.log"
-    desk.file("agent.py", f"import os, sys\nopen({str(log)!r}, 'a').write('run\\n')\nprint(sys.stdin.read())\n")
+    desk.file(
+        "agent.py",
+        f"import os, sys\nopen({str(log)!r}, 'a').write('run\\n')\nprint(sys.stdin.read())\n",
+    )
     agent = Program(f"cmd:{PYTHON} agent.py", desk.folder / "agent.py", log)
     judge, worker = desk.judge(), desk.worker("worker", "put(read() + b'A pear.\\n')")
-    args = ("improve", "note.md", "--suite", "suite.yaml", "-t", agent.spec, "-j", judge.spec, "--worker", worker.spec)
+    args = (
+        "improve",
+        "note.md",
+        "--suite",
+        "suite.yaml",
+        "-t",
+        agent.spec,
+        "-j",
+        judge.spec,
+        "--worker",
+        worker.spec,
+    )
     ended = document(desk.run(*args, "--rounds", "2", "--json", "-q"))
     assert calls(ended["usage"]) == (judge.calls, agent.calls, worker.calls)
 
 
 @pytest.mark.parametrize("command", ["noise", "audit", "calibrate"])
-@pytest.mark.parametrize("body", ["print(json.dumps(reply()))", ASK_TWICE], ids=["first reply", "asked again"])
+@pytest.mark.parametrize(
+    "body", ["print(json.dumps(reply()))", ASK_TWICE], ids=["first reply", "asked again"]
+)
 def test_commands_that_measure(ready: Desk, command: str, body: str) -> None:
     """What measures judges asks them too."""
     judge = ready.judge("one", body)
@@ -221,7 +326,9 @@ def test_commands_that_measure(ready: Desk, command: str, body: str) -> None:
 def test_steps(ready: Desk) -> None:
     """A host agent's loop: the calls of its judges in all commands together, and its edits."""
     judge = ready.judge()
-    action = ready.run("step", "next", "note.md", "-r", "rubric.yaml", "-j", judge.spec, "--rounds", "2").json
+    action = ready.run(
+        "step", "next", "note.md", "-r", "rubric.yaml", "-j", judge.spec, "--rounds", "2"
+    ).json
     for _ in range(5):
         if action["action"] != "propose":
             break
@@ -281,14 +388,18 @@ def test_stages(desk: Desk) -> None:
 
 
 def test_what_was_never_called_costs_nothing(ready: Desk) -> None:
-    """A server that is not there, a program that cannot be started: no call was made, so none is counted."""
+    """A server that is not there, a program that cannot be started: no call was made, so none is
+    counted.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     table = f'provider = "compatible"\nbase_url = "http://127.0.0.1:{port}/v1"\nmodel = "m"\n'
     ready.file("honestone.toml", f"[judges.away]\n{table}")
     judge = ready.judge()
-    ended = ready.run("eval", "note.md", "-r", "rubric.yaml", "-j", "away", "-j", judge.spec, "--json", "-q")
+    ended = ready.run(
+        "eval", "note.md", "-r", "rubric.yaml", "-j", "away", "-j", judge.spec, "--json", "-q"
+    )
     assert ended.json["usage"]["judge_calls"] == judge.calls == 1
     assert [one["usage"]["judge_calls"] for one in ended.json["judges"]] == [0, 1]
     alone = ready.run("eval", "note.md", "-r", "rubric.yaml", "-j", "away")
@@ -298,6 +409,9 @@ def test_what_was_never_called_costs_nothing(ready: Desk) -> None:
 def test_a_workspace_that_cannot_be_set_up_is_no_run_of_the_target(desk: Desk) -> None:
     """The target was not started, so it is not counted."""
     agent = target(desk)
-    desk.file("suite.yaml", "suite: 1\ncases:\n  - {id: a, input: x, setup: ['false'], checks: [{contains: x}]}\n")
+    desk.file(
+        "suite.yaml",
+        "suite: 1\ncases:\n  - {id: a, input: x, setup: ['false'], checks: [{contains: x}]}\n",
+    )
     ended = desk.run("eval", "suite.yaml", "-t", agent.spec, "--json", "-q")
     assert calls(ended.json["usage"]) == (0, agent.calls, 0) == (0, 0, 0)

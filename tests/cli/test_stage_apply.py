@@ -16,7 +16,17 @@ from honestone.core.errors import UsageError
 from honestone.formats.stage_files import RollbackPointer
 
 from .desk import Desk
-from .stage_desk import SKILL, append, digest_in, files_in, problems, put_skill, ranking, skill_in, stage
+from .stage_desk import (
+    SKILL,
+    append,
+    digest_in,
+    files_in,
+    problems,
+    put_skill,
+    ranking,
+    skill_in,
+    stage,
+)
 
 
 @pytest.fixture
@@ -38,22 +48,45 @@ def test_the_plan_is_carried_out_with_diff_backup_and_pointer(ready: Desk) -> No
     ranking(ready, append("about ferns: moist"))
     result, document = apply(ready)
     done = document["result"]
-    assert result.code == 0 and problems("execution", document) == [] and done["status"] == "success"
-    assert text(ready) == SKILL + "\n## More\n\n- about ferns: moist\n" and "+- about ferns: moist" in done["diff"]
+    assert (
+        result.code == 0 and problems("execution", document) == [] and done["status"] == "success"
+    )
+    assert (
+        text(ready) == SKILL + "\n## More\n\n- about ferns: moist\n"
+        and "+- about ferns: moist" in done["diff"]
+    )
     pointer = done["rollback_pointer"]
-    assert pointer["method"] == "restore_backup_file" and (ready.folder / pointer["backup_path"]).read_text() == SKILL
-    assert done["candidate_digest"] == digest_in(ready.folder / "skill") == document["candidate_digest"]
+    assert (
+        pointer["method"] == "restore_backup_file"
+        and (ready.folder / pointer["backup_path"]).read_text() == SKILL
+    )
+    assert (
+        done["candidate_digest"]
+        == digest_in(ready.folder / "skill")
+        == document["candidate_digest"]
+    )
     assert done["diff_summary"]["added_lines"] == 4 and done["risk_level"] == "low"
 
 
 def test_files_and_modes_are_written_and_the_whole_is_backed_up(ready: Desk) -> None:
     """A plan of several files keeps modes; the backup is a folder with all of the original."""
     ready.file("skill/old.md", "old\n")
-    files = [{"path": "scripts/a.sh", "text": "echo\n", "mode": "0755"}, {"path": "SKILL.md", "text": SKILL + "x\n"}]
-    ranking(ready, {"action": "write_files", "files": files, "delete": ["old.md"]}, target_path="./skill")
+    files = [
+        {"path": "scripts/a.sh", "text": "echo\n", "mode": "0755"},
+        {"path": "SKILL.md", "text": SKILL + "x\n"},
+    ]
+    ranking(
+        ready,
+        {"action": "write_files", "files": files, "delete": ["old.md"]},
+        target_path="./skill",
+    )
     result, document = apply(ready)
     script, pointer = ready.folder / "skill/scripts/a.sh", document["result"]["rollback_pointer"]
-    assert result.code == 0 and os.access(script, os.X_OK) and not (ready.folder / "skill/old.md").exists()
+    assert (
+        result.code == 0
+        and os.access(script, os.X_OK)
+        and not (ready.folder / "skill/old.md").exists()
+    )
     backup = ready.folder / pointer["backup_path"]
     assert (backup / "SKILL.md").read_text() == SKILL and (backup / "old.md").read_text() == "old\n"
 
@@ -63,36 +96,68 @@ def test_files_and_modes_are_written_and_the_whole_is_backed_up(ready: Desk) -> 
     [
         ({"action": "unsupported_manual_refactor", "notes": "n"}, "unsupported"),
         (append("x", heading="## Rules"), "no_change"),
-        ({"action": "replace_markdown_section", "section_heading": "## None", "content_lines": ["x"]}, "error"),
+        (
+            {
+                "action": "replace_markdown_section",
+                "section_heading": "## None",
+                "content_lines": ["x"],
+            },
+            "error",
+        ),
     ],
 )
-def test_what_cannot_be_applied_is_told_and_changes_nothing(ready: Desk, plan: dict[str, object], status: str) -> None:
+def test_what_cannot_be_applied_is_told_and_changes_nothing(
+    ready: Desk, plan: dict[str, object], status: str
+) -> None:
     """Exit 1, the reason in the artifact, no backup, no pointer."""
     ranking(ready, plan)
     result, document = apply(ready)
     done = document["result"]
-    assert result.code == 1 and (done["status"], done["modified"], done["rollback_pointer"]) == (status, False, None)
+    assert result.code == 1 and (done["status"], done["modified"], done["rollback_pointer"]) == (
+        status,
+        False,
+        None,
+    )
     assert problems("execution", document) == [] and done["error"] and text(ready) == SKILL
     assert not (ready.folder / "st/executions/backups").exists()
 
 
 @pytest.mark.parametrize(
-    "path", ["./other.md", "./skill/../other.md", "skill/link.md", "skill/folder/other.md", "skill/evals.json"]
+    "path",
+    [
+        "./other.md",
+        "./skill/../other.md",
+        "skill/link.md",
+        "skill/folder/other.md",
+        "skill/evals.json",
+    ],
 )
 def test_nothing_outside_the_skill_is_ever_written(ready: Desk, path: str) -> None:
-    """By path, by a link to a file or a folder, or a suite that lies in it: exit 2, nothing written."""
+    """By path, by a link to a file or a folder, or a suite that lies in it: exit 2, nothing
+    written.
+    """
     other = ready.file("other.md", "# Mine\n")
     (ready.folder / "skill/link.md").symlink_to(other)
     (ready.folder / "skill/folder").symlink_to(ready.folder)
     ready.file(
-        "skill/evals.json", '{"suite": 1, "cases": [{"id": "a", "input": "b", "checks": [{"contains": ["c"]}]}]}'
+        "skill/evals.json",
+        '{"suite": 1, "cases": [{"id": "a", "input": "b", "checks": [{"contains": ["c"]}]}]}',
     )
     ranking(ready, append("x"), target_path=path)
     result, document = apply(ready)
-    assert result.is_refusal and document == {} and other.read_text() == "# Mine\n" and text(ready) == SKILL
+    assert (
+        result.is_refusal
+        and document == {}
+        and other.read_text() == "# Mine\n"
+        and text(ready) == SKILL
+    )
     inside = path.removeprefix("skill/")
     if inside != path:
-        ranking(ready, {"action": "write_files", "files": [{"path": inside, "text": "x"}]}, target_path="skill")
+        ranking(
+            ready,
+            {"action": "write_files", "files": [{"path": inside, "text": "x"}]},
+            target_path="skill",
+        )
         result, document = apply(ready)
         assert result.is_refusal and document == {} and other.read_text() == "# Mine\n"
 
@@ -113,14 +178,17 @@ def test_a_second_run_keeps_the_first_ones_artifact_and_backup(ready: Desk) -> N
     ranking(ready, append("x"))
     for heading in ("## More", "## Even more"):
         ranking(ready, append("x", heading=heading))
-        result = ready.run("stage", "apply", "--input", "r.json", "--candidate-id", "c1", "--state-root", "st")
+        result = ready.run(
+            "stage", "apply", "--input", "r.json", "--candidate-id", "c1", "--state-root", "st"
+        )
         assert result.code == 0
     assert len(list((ready.folder / "st/executions").glob("*.json"))) == 2
     kept = list((ready.folder / "st/executions/backups").rglob("*SKILL.md"))
     assert len(kept) == 2 and SKILL in {path.read_text() for path in kept}
 
 
-# ---------------------------------------------------------------------------------------------------- the way back
+# ----------------------------------------------------------------------------------------------------
+# the way back
 
 
 def two_versions(tmp_path: Path) -> tuple[Path, StageFiles, Version]:
@@ -128,7 +196,10 @@ def two_versions(tmp_path: Path) -> tuple[Path, StageFiles, Version]:
     (folder / "sub").mkdir(parents=True)
     (folder / "SKILL.md").write_text(SKILL)
     (folder / "sub/old.md").write_text("old\n")
-    after = Version({"SKILL.md": Entry(b"# New\n"), "new/run.sh": Entry(b"echo\n", executable=True)}, is_folder=True)
+    after = Version(
+        {"SKILL.md": Entry(b"# New\n"), "new/run.sh": Entry(b"echo\n", executable=True)},
+        is_folder=True,
+    )
     return folder, files_in(tmp_path / "st"), after
 
 
@@ -164,8 +235,17 @@ def test_restore_never_goes_over_somebodys_edit(tmp_path: Path) -> None:
         {},
         {"method": "x", "backup_path": "b", "target_path": "skill"},
         {"method": "restore_backup_file", "backup_path": "b", "target_path": "/etc/passwd"},
-        {"method": "restore_backup_folder", "backup_path": ".", "target_path": "skill", "changed": ["../x"]},
-        {"method": "restore_backup_file", "backup_path": "missing", "target_path": "skill/SKILL.md"},
+        {
+            "method": "restore_backup_folder",
+            "backup_path": ".",
+            "target_path": "skill",
+            "changed": ["../x"],
+        },
+        {
+            "method": "restore_backup_file",
+            "backup_path": "missing",
+            "target_path": "skill/SKILL.md",
+        },
     ],
 )
 def test_a_pointer_that_leads_elsewhere_is_refused(
@@ -179,7 +259,9 @@ def test_a_pointer_that_leads_elsewhere_is_refused(
     assert (folder / "SKILL.md").read_text() == SKILL
 
 
-def test_a_write_that_fails_halfway_leaves_the_skill_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_halfway_leaves_the_skill_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first file is written, the second cannot be: all is put back."""
     from honestone.system import files as system
 
@@ -224,7 +306,9 @@ def test_an_edit_after_a_kill_is_not_overwritten(tmp_path: Path) -> None:
     assert (folder / "SKILL.md").read_text() == "my words\n" and "backups" in str(caught.value.hint)
 
 
-def test_a_kill_at_one_skill_is_undone_whatever_another_skill_of_the_same_root_did_since(tmp_path: Path) -> None:
+def test_a_kill_at_one_skill_is_undone_whatever_another_skill_of_the_same_root_did_since(
+    tmp_path: Path,
+) -> None:
     """Each skill has its own note of what was being put in place."""
     folder, files, original = killed(tmp_path / "one")
     elsewhere, _, _ = two_versions(tmp_path / "two")
@@ -235,9 +319,14 @@ def test_a_kill_at_one_skill_is_undone_whatever_another_skill_of_the_same_root_d
 
 
 def test_an_edit_made_after_the_proposal_is_not_written_over(ready: Desk) -> None:
-    """A candidate holds whole files: applied to a skill that moved on, it would take somebody's words. Exit 2."""
+    """A candidate holds whole files: applied to a skill that moved on, it would take somebody's
+    words. Exit 2.
+    """
     old = skill_in(ready.folder / "skill").version.digest
-    whole = {"action": "write_files", "files": [{"path": "SKILL.md", "text": SKILL + "candidate\n"}]}
+    whole = {
+        "action": "write_files",
+        "files": [{"path": "SKILL.md", "text": SKILL + "candidate\n"}],
+    }
     ranking(ready, whole, target_path="./skill", base_digest=old)
     mine = SKILL + "my words\n"
     (ready.folder / "skill/SKILL.md").write_text(mine)

@@ -1,4 +1,6 @@
-"""`stage evaluate`: a candidate's own edit on real tasks, and baselines that are remembered in files."""
+"""`stage evaluate`: a candidate's own edit on real tasks, and baselines that are remembered in
+files.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ TWO = DISHES[:2]
 def teaches(*dishes: str) -> dict[str, Any]:
     """A plan that adds a section; its lines become list items, which the cook reads as lessons."""
     lines = [f"* {dish} = hot {dish}" for dish in dishes]
-    return {"action": "append_markdown_section", "section_heading": "## More", "content_lines": lines}
+    return {
+        "action": "append_markdown_section",
+        "section_heading": "## More",
+        "content_lines": lines,
+    }
 
 
 def ranking(desk: Desk, plan: dict[str, Any] | None = None, **candidate: Any) -> Path:
@@ -50,7 +56,13 @@ def ranking(desk: Desk, plan: dict[str, Any] | None = None, **candidate: Any) ->
         "execution_plan": plan or teaches("pie", "cake"),
         **candidate,
     }
-    decoy = {**one, "id": "c0", "score": 9, "execution_plan": teaches("lasagne"), "target_path": "kitchen/SKILL.md"}
+    decoy = {
+        **one,
+        "id": "c0",
+        "score": 9,
+        "execution_plan": teaches("lasagne"),
+        "target_path": "kitchen/SKILL.md",
+    }
     document = {
         "schema_version": "1.0",
         "lane": "generic-skill",
@@ -73,7 +85,9 @@ def stage(desk: Desk, target: Cook | None, *more: str | Path, candidate: str = "
         "--state-root": "state",
         **({} if target is None else {"--target": target.spec}),
     }
-    words = [word for option, value in usual.items() if option not in more for word in (option, value)]
+    words = [
+        word for option, value in usual.items() if option not in more for word in (option, value)
+    ]
     return desk.run("stage", "evaluate", *words, *more)
 
 
@@ -86,7 +100,8 @@ def kitchen(desk: Desk) -> Desk:
     return desk
 
 
-# ------------------------------------------------------------------------------------------------------- the candidate
+# -------------------------------------------------------------------------------------------------------
+# the candidate
 
 
 def test_the_candidates_own_edit_is_what_runs(kitchen: Desk) -> None:
@@ -96,16 +111,30 @@ def test_the_candidates_own_edit_is_what_runs(kitchen: Desk) -> None:
     result = stage(kitchen, agent)
     told = summary(result)
     assert (result.code, told["verdict"]) == (0, "pass")
-    assert (told["execution_pass_rate"], told["baseline_pass_rate"], told["delta"]) == (0.8, 0.4, 0.4)
-    assert set(told) == {"execution_pass_rate", "baseline_pass_rate", "delta", "verdict", "truth_anchor"}
-    assert [("pie" in one["lessons"], one["given"] is None) for one in agent.runs].count((True, False)) == 5
+    assert (told["execution_pass_rate"], told["baseline_pass_rate"], told["delta"]) == (
+        0.8,
+        0.4,
+        0.4,
+    )
+    assert set(told) == {
+        "execution_pass_rate",
+        "baseline_pass_rate",
+        "delta",
+        "verdict",
+        "truth_anchor",
+    }
+    assert [("pie" in one["lessons"], one["given"] is None) for one in agent.runs].count(
+        (True, False)
+    ) == 5
     assert len(agent.runs) == 10
     assert (kitchen.folder / "kitchen/SKILL.md").read_bytes() == before
     assert [path.name for path in (kitchen.folder / "kitchen").iterdir()] == ["SKILL.md"]
 
 
 def test_the_artifact_says_where_it_comes_from_and_can_be_checked(kitchen: Desk) -> None:
-    """Head, links back, the figures twice, the digest of what ran, the runs; valid by the published schema."""
+    """Head, links back, the figures twice, the digest of what ran, the runs; valid by the published
+    schema.
+    """
     result = stage(kitchen, cook(kitchen), "--output", "out/e.json", "--pass-k", "2")
     found = artifact(result)
     assert found["truth_anchor"] == str(kitchen.folder / "out/e.json")
@@ -119,8 +148,20 @@ def test_the_artifact_says_where_it_comes_from_and_can_be_checked(kitchen: Desk)
         "task_suite_skill_id",
         "pass_k",
     )
-    assert [found[name] for name in links] == ["1.0", "generic-skill", "run-1", "evaluated", "c1", 7.5, "kitchen", 2]
-    assert (found["source_ranking_artifact"], found["task_suite"]) == ("ranking.json", "orders/task_suite.yaml")
+    assert [found[name] for name in links] == [
+        "1.0",
+        "generic-skill",
+        "run-1",
+        "evaluated",
+        "c1",
+        7.5,
+        "kitchen",
+        2,
+    ]
+    assert (found["source_ranking_artifact"], found["task_suite"]) == (
+        "ranking.json",
+        "orders/task_suite.yaml",
+    )
     for name in ("execution_pass_rate", "baseline_pass_rate", "delta", "verdict"):
         assert found["evaluation"][name] == found[name]
     assert found["interval"] == found["evaluation"]["interval"] and found["reason"] is None
@@ -131,13 +172,19 @@ def test_the_artifact_says_where_it_comes_from_and_can_be_checked(kitchen: Desk)
     assert found["usage"]["target_calls"] == (4 + 2) + (2 + 3 * 2)
     for side in ("candidate", "baseline"):
         report = kitchen.run("show", found["runs"][side], "--json").json
-        assert {case["id"]: case["status"] == "passed" for case in report["cases"]} == passed(found, f"{side}_results")
+        assert {case["id"]: case["status"] == "passed" for case in report["cases"]} == passed(
+            found, f"{side}_results"
+        )
     valid(found)
 
 
 def valid(found: dict[str, Any]) -> None:
-    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is one of the tools of `make setup`")
-    schemas = pytest.importorskip("honestone.formats.stage_files", reason="no schemas of stages here")
+    jsonschema = pytest.importorskip(
+        "jsonschema", reason="jsonschema is one of the tools of `make setup`"
+    )
+    schemas = pytest.importorskip(
+        "honestone.formats.stage_files", reason="no schemas of stages here"
+    )
     jsonschema.validate(found, schemas.stage_schema("evaluation"))
 
 
@@ -158,7 +205,12 @@ def test_a_second_run_never_overwrites_the_first(kitchen: Desk) -> None:
 def test_a_worse_edit_fails_and_names_what_it_lost(kitchen: Desk) -> None:
     """Exit 1 with the reason in the summary."""
     ranking(
-        kitchen, {"action": "replace_markdown_section", "section_heading": "## Dishes", "content_lines": ["Guess."]}
+        kitchen,
+        {
+            "action": "replace_markdown_section",
+            "section_heading": "## Dishes",
+            "content_lines": ["Guess."],
+        },
     )
     result = stage(kitchen, cook(kitchen))
     assert (result.code, summary(result)["verdict"]) == (1, "fail")
@@ -172,9 +224,20 @@ def test_a_broken_suite_never_runs_the_candidate(kitchen: Desk) -> None:
     agent = cook(kitchen)
     result = stage(kitchen, agent)
     found = artifact(result)
-    assert (result.code, found["verdict"], found["status"], len(agent.runs)) == (3, "error", "error", 5)
-    assert "< 0.2" in found["reason"] and found["evaluation"]["baseline_health"]["status"] == "warning"
-    assert (found["execution_pass_rate"], found["baseline_pass_rate"], found["delta"]) == (None, 0, None)
+    assert (result.code, found["verdict"], found["status"], len(agent.runs)) == (
+        3,
+        "error",
+        "error",
+        5,
+    )
+    assert (
+        "< 0.2" in found["reason"] and found["evaluation"]["baseline_health"]["status"] == "warning"
+    )
+    assert (found["execution_pass_rate"], found["baseline_pass_rate"], found["delta"]) == (
+        None,
+        0,
+        None,
+    )
     assert found["candidate_results"] == []
     valid(found)
 
@@ -191,7 +254,9 @@ def test_a_low_score_is_skipped_without_a_run(
     agent = cook(kitchen)
     result = stage(kitchen, agent, *([] if threshold is None else ["--eval-threshold", threshold]))
     found = artifact(result)
-    assert (result.code, found["verdict"]) == ((3, "skipped") if wanted == "skipped" else (0, "pass"))
+    assert (result.code, found["verdict"]) == (
+        (3, "skipped") if wanted == "skipped" else (0, "pass")
+    )
     assert (agent.runs == []) == (wanted == "skipped")
     if wanted == "skipped":
         assert (found["execution_pass_rate"], found["candidate_results"]) == (None, [])
@@ -202,7 +267,10 @@ def test_a_low_score_is_skipped_without_a_run(
 REFUSED: dict[str, dict[str, Any]] = {
     "for a person": {"execution_plan": {"action": "unsupported_manual_refactor"}},
     "changes nothing": {
-        "execution_plan": {"action": "update_yaml_frontmatter", "frontmatter_updates": {"name": "kitchen"}}
+        "execution_plan": {
+            "action": "update_yaml_frontmatter",
+            "frontmatter_updates": {"name": "kitchen"},
+        }
     },
     "no such section": {
         "execution_plan": {
@@ -213,7 +281,11 @@ REFUSED: dict[str, dict[str, Any]] = {
     },
     "leaves the skill": {"target_path": "kitchen/../orders/task_suite.yaml"},
     "leaves it by its files": {
-        "execution_plan": {"action": "write_files", "files": [{"path": "../x.md", "text": "x"}], "delete": []}
+        "execution_plan": {
+            "action": "write_files",
+            "files": [{"path": "../x.md", "text": "x"}],
+            "delete": [],
+        }
     },
     "no plan": {"execution_plan": None},
     "a score that is none": {"score": "high"},
@@ -236,7 +308,9 @@ def test_what_is_asked_wrongly_is_refused_before_any_run(kitchen: Desk) -> None:
     """Modes mixed, files that are none, places that cannot be written."""
     kitchen.file("list.json", "[]")
     kitchen.file("half.json", '{"schema_version": "1.0",')
-    kitchen.file("other.json", json.dumps({"schema_version": "1.0", "stage": "proposed", "run_id": "x"}))
+    kitchen.file(
+        "other.json", json.dumps({"schema_version": "1.0", "stage": "proposed", "run_id": "x"})
+    )
     kitchen.file("folder/file", "")
     kitchen.file("broken/task_suite.yaml", '{"skill_id": "", "version": "1.0", "tasks": []}')
     agent = cook(kitchen)
@@ -265,14 +339,19 @@ def test_what_is_asked_wrongly_is_refused_before_any_run(kitchen: Desk) -> None:
         assert result.code == 2 and "error: " in result.err and "Traceback" not in result.err, name
         assert result.out == "", name
     assert agent.runs == []
-    assert "Task suite not found: nowhere.yaml" in stage(kitchen, agent, "--task-suite", "nowhere.yaml").err
+    assert (
+        "Task suite not found: nowhere.yaml"
+        in stage(kitchen, agent, "--task-suite", "nowhere.yaml").err
+    )
     assert sorted(path.name for path in (kitchen.folder / "kitchen").iterdir()) == ["SKILL.md"]
 
 
 def test_a_suite_in_the_skill_is_shown_to_nobody(kitchen: Desk) -> None:
     """Not the tasks, not their fixtures, on neither side; the same digest with and without them."""
     first = artifact(stage(kitchen, cook(kitchen)))
-    shutil.copy(kitchen.folder / "orders/task_suite.yaml", kitchen.folder / "kitchen/task_suite.yaml")
+    shutil.copy(
+        kitchen.folder / "orders/task_suite.yaml", kitchen.folder / "kitchen/task_suite.yaml"
+    )
     kitchen.file("kitchen/fixtures/answers.md", "* bread = hot bread\n")
     agent = cook(kitchen, name="second")
     result = stage(kitchen, agent, "--task-suite", "kitchen/task_suite.yaml")
@@ -300,7 +379,8 @@ def test_requiring_an_improvement_refuses_noise(kitchen: Desk) -> None:
     assert "noise" in summary(result)["reason"]
 
 
-# ---------------------------------------------------------------------------------------------------------------- mock
+# ----------------------------------------------------------------------------------------------------------------
+# mock
 
 
 def test_mock_passes_everything_and_says_so(kitchen: Desk) -> None:
@@ -314,7 +394,9 @@ def test_mock_passes_everything_and_says_so(kitchen: Desk) -> None:
             "tested": {"type": "pytest", "test_file": "fixtures/test_it.py"},
         },
     )
-    kitchen.file("orders/fixtures/test_it.py", "def test_it():\n    raise SystemExit('never run')\n")
+    kitchen.file(
+        "orders/fixtures/test_it.py", "def test_it():\n    raise SystemExit('never run')\n"
+    )
     agent = cook(kitchen)
     result = stage(kitchen, agent, "--mock")
     found = artifact(result)
@@ -324,19 +406,30 @@ def test_mock_passes_everything_and_says_so(kitchen: Desk) -> None:
 
 
 def test_mock_and_real_never_share_a_baseline(kitchen: Desk) -> None:
-    """Neither by the store nor by files, whichever came first; a mock agent with real judges is a third thing."""
+    """Neither by the store nor by files, whichever came first; a mock agent with real judges is a
+    third thing.
+    """
     for place in ([], ["--baseline-cache-dir", "cache"]):
         agent = cook(kitchen, name=f"cook{len(place)}")
         assert artifact(stage(kitchen, agent, "--mock", *place))["baseline_pass_rate"] == 1
         found = artifact(stage(kitchen, agent, *place))
-        assert (found["baseline_pass_rate"], found["baseline_cached"], found["mock"]) == (0.4, False, False)
+        assert (found["baseline_pass_rate"], found["baseline_cached"], found["mock"]) == (
+            0.4,
+            False,
+            False,
+        )
         found = artifact(stage(kitchen, agent, "--mock", *place))
-        assert (found["baseline_pass_rate"], found["baseline_cached"], found["mock"]) == (1, True, True)
+        assert (found["baseline_pass_rate"], found["baseline_cached"], found["mock"]) == (
+            1,
+            True,
+            True,
+        )
         found = artifact(stage(kitchen, Cook("mock", Path("none")), *place))
         assert (found["baseline_cached"], found["mock"]) == (False, True)
 
 
-# ----------------------------------------------------------------------------------------------------- remembered files
+# -----------------------------------------------------------------------------------------------------
+# remembered files
 
 
 CACHE = ("--baseline-cache-dir", "cache")
@@ -350,12 +443,16 @@ def again(desk: Desk, agent: Cook, *more: str) -> tuple[int, dict[str, Any]]:
 
 
 def test_files_remember_a_baseline_by_content(kitchen: Desk) -> None:
-    """A hit costs one side; an edit of the suite, the skill, the agent or another k asks again; a copy elsewhere hits."""
+    """A hit costs one side; an edit of the suite, the skill, the agent or another k asks again; a
+    copy elsewhere hits.
+    """
     agent = cook(kitchen)
     assert [again(kitchen, agent)[0] for _ in range(2)] == [10, 5]
     (file,) = (kitchen.folder / "cache").iterdir()
     kept = json.loads(file.read_text())
-    assert kept["pass_rate"] == 0.4 and len(kept["results"]) == 5 and kept["created_at"].endswith("Z")
+    assert (
+        kept["pass_rate"] == 0.4 and len(kept["results"]) == 5 and kept["created_at"].endswith("Z")
+    )
     elsewhere = Desk(kitchen.folder / "elsewhere", kitchen.home, kitchen.logs)
     for name in ("kitchen", "orders", "cache", "ranking.json"):
         copy = shutil.copytree if (kitchen.folder / name).is_dir() else shutil.copy
@@ -380,7 +477,9 @@ def test_files_remember_a_baseline_by_content(kitchen: Desk) -> None:
 
 
 def test_a_file_is_good_for_seven_days_and_no_error_when_it_is_not(kitchen: Desk) -> None:
-    """Older, from the future, damaged or of another key: asked again, and the evaluation is as if it were not there."""
+    """Older, from the future, damaged or of another key: asked again, and the evaluation is as if
+    it were not there.
+    """
     agent = cook(kitchen)
     again(kitchen, agent)
     (file,) = (kitchen.folder / "cache").iterdir()
@@ -401,7 +500,16 @@ def test_a_file_is_good_for_seven_days_and_no_error_when_it_is_not(kitchen: Desk
 
 KEY = "sha256:abc"
 GOOD = (
-    TaskResult(task_id="a", passed=True, score=1.0, details="met", duration_ms=5, error="", attempts=2, passes=1),
+    TaskResult(
+        task_id="a",
+        passed=True,
+        score=1.0,
+        details="met",
+        duration_ms=5,
+        error="",
+        attempts=2,
+        passes=1,
+    ),
     TaskResult(task_id="b", passed=False, score=0.25),
 )
 
@@ -454,7 +562,11 @@ def test_a_damaged_file_is_as_if_it_were_not_there(tmp_path: Path, how: str) -> 
     cache.keep(KEY, KnownBaseline(results=GOOD))
     (path,) = tmp_path.iterdir()
     damage = DAMAGE[how]
-    text = damage if isinstance(damage, str) else json.dumps({**json.loads(path.read_text()), **damage})
+    text = (
+        damage
+        if isinstance(damage, str)
+        else json.dumps({**json.loads(path.read_text()), **damage})
+    )
     path.write_text(text)
     assert cache.find(KEY) is None
     cache.keep(KEY, KnownBaseline(results=GOOD))
@@ -462,7 +574,9 @@ def test_a_damaged_file_is_as_if_it_were_not_there(tmp_path: Path, how: str) -> 
 
 
 @given(data=st.data())
-def test_any_bytes_in_a_file_are_survived(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_bytes_in_a_file_are_survived(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Whatever another program wrote there."""
     folder = tmp_path_factory.mktemp("cache")
     cache = files(folder)
@@ -492,7 +606,8 @@ def test_a_baseline_that_cannot_be_kept_is_not_lost(tmp_path: Path) -> None:
     assert len(notes) == 1 and "could not be kept" in notes[0]
 
 
-# ------------------------------------------------------------------------------------------- a skill in between
+# ------------------------------------------------------------------------------------------- a
+# skill in between
 
 
 def half_applied(desk: Desk) -> str:
@@ -509,7 +624,9 @@ def half_applied(desk: Desk) -> str:
 
 
 def test_a_half_applied_skill_is_mended_before_it_is_measured(kitchen: Desk) -> None:
-    """A killed `apply` left a file of its candidate: the baseline is the original, as if it had not been."""
+    """A killed `apply` left a file of its candidate: the baseline is the original, as if it had not
+    been.
+    """
     words = half_applied(kitchen)
     result = stage(kitchen, cook(kitchen))
     assert result.code == 0 and summary(result)["baseline_pass_rate"] == 0.4
@@ -521,11 +638,21 @@ def test_propose_and_rank_see_the_mended_skill(kitchen: Desk) -> None:
     words = half_applied(kitchen)
     worker = kitchen.worker("chef", "open(path + '/SKILL.md', 'a').write('* pie = hot pie\\n')\n")
     out = kitchen.run(
-        "stage", "propose", "kitchen", "--worker", worker.spec, "--state-root", "state", "--output", "c.json"
+        "stage",
+        "propose",
+        "kitchen",
+        "--worker",
+        worker.spec,
+        "--state-root",
+        "state",
+        "--output",
+        "c.json",
     )
     assert out.code == 0 and (kitchen.folder / "kitchen/SKILL.md").read_text() == words
     half_applied(kitchen)
-    ranked = kitchen.run("stage", "rank", "--input", "c.json", "--state-root", "state", "--output", "r.json")
+    ranked = kitchen.run(
+        "stage", "rank", "--input", "c.json", "--state-root", "state", "--output", "r.json"
+    )
     (one,) = json.loads((kitchen.folder / "r.json").read_text())["scored_candidates"]
     assert ranked.code == 0 and one["recommendation"] == "accept_for_execution"
     assert (kitchen.folder / "kitchen/SKILL.md").read_text() == words
@@ -555,7 +682,9 @@ def test_an_edit_made_after_the_proposal_is_told_before_anything_is_spent(kitche
 
 @pytest.mark.parametrize("option", ["--state-root", "--baseline-cache-dir", "--output"])
 def test_nothing_of_the_pipeline_is_written_into_the_skill(kitchen: Desk, option: str) -> None:
-    """It would be installed, and change the digest that everything is known by: exit 2 before a run."""
+    """It would be installed, and change the digest that everything is known by: exit 2 before a
+    run.
+    """
     target = cook(kitchen)
     before = skill_in(kitchen.folder / "kitchen").version.digest
     for args in ([], ["--standalone"]):

@@ -1,4 +1,6 @@
-"""`stage gate`: what was applied stays only where all six layers let it; somebody's edit is never overwritten."""
+"""`stage gate`: what was applied stays only where all six layers let it; somebody's edit is never
+overwritten.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,12 @@ def text(desk: Desk) -> str:
 def evaluated(desk: Desk, verdict: str = "pass", name: str = "e.json", **more: Any) -> Path:
     """An evaluation of `c1` as another program may write it."""
     now, then = {"pass": (0.75, 0.5), "fail": (0.25, 0.5)}.get(verdict, (None, None))
-    inside = {"execution_pass_rate": now, "baseline_pass_rate": then, "delta": None, "verdict": verdict}
+    inside = {
+        "execution_pass_rate": now,
+        "baseline_pass_rate": then,
+        "delta": None,
+        "verdict": verdict,
+    }
     document = {
         "schema_version": "1.0",
         "lane": "generic-skill",
@@ -54,7 +61,9 @@ def applied(desk: Desk, plan: dict[str, Any] = FERNS, **candidate: Any) -> dict[
     return stage(desk, "apply", "--input", "r.json", "--candidate-id", "c1", out="x.json")[1]
 
 
-def gate(desk: Desk, *, evaluation: bool = True, out: str = "g.json") -> tuple[Result, dict[str, Any]]:
+def gate(
+    desk: Desk, *, evaluation: bool = True, out: str = "g.json"
+) -> tuple[Result, dict[str, Any]]:
     more = ["--evaluation", "e.json"] if evaluation else []
     return stage(desk, "gate", "--ranking", "r.json", "--execution", "x.json", *more, out=out)
 
@@ -64,7 +73,9 @@ def test_a_harmless_edit_that_passed_is_kept(ready: Desk) -> None:
     applied(ready)
     evaluated(ready)
     result, receipt = gate(ready)
-    assert result.code == 0 and receipt["decision"] == "keep" and "about ferns: moist" in text(ready)
+    assert (
+        result.code == 0 and receipt["decision"] == "keep" and "about ferns: moist" in text(ready)
+    )
     assert problems("receipt", receipt) == [] and receipt["rollback"]["reason"] == "not_needed"
     for name in ("current_state", "last_run"):
         state = json.loads((ready.folder / f"st/{name}.json").read_text())
@@ -77,7 +88,10 @@ def test_a_harmless_edit_that_passed_is_kept(ready: Desk) -> None:
         FERNS,
         {
             "action": "write_files",
-            "files": [{"path": "SKILL.md", "text": SKILL + "x\n"}, {"path": "more.md", "text": "m\n"}],
+            "files": [
+                {"path": "SKILL.md", "text": SKILL + "x\n"},
+                {"path": "more.md", "text": "m\n"},
+            ],
         },
     ],
 )
@@ -88,7 +102,10 @@ def test_a_failed_evaluation_puts_every_byte_back(ready: Desk, plan: dict[str, A
     evaluated(ready, "fail")
     result, receipt = gate(ready)
     assert result.code == 1 and receipt["decision"] == "revert" and text(ready) == SKILL
-    assert receipt["gate_layers"]["failed_at"] == "regression" and receipt["rollback"]["success"] is True
+    assert (
+        receipt["gate_layers"]["failed_at"] == "regression"
+        and receipt["rollback"]["success"] is True
+    )
     assert sorted(path.name for path in (ready.folder / "skill").iterdir()) == ["SKILL.md"]
 
 
@@ -170,7 +187,11 @@ def test_an_execution_of_another_program_is_known_by_its_diff(ready: Desk, is_ed
         (ready.folder / "skill/SKILL.md").write_text(text(ready) + "mine\n")
     now = text(ready)
     result, _ = gate(ready)
-    assert (result.is_refusal and text(ready) == now) if is_edited else (result.code == 1 and text(ready) == SKILL)
+    assert (
+        (result.is_refusal and text(ready) == now)
+        if is_edited
+        else (result.code == 1 and text(ready) == SKILL)
+    )
 
 
 def test_a_plan_for_a_person_is_rejected(ready: Desk) -> None:
@@ -179,7 +200,11 @@ def test_a_plan_for_a_person_is_rejected(ready: Desk) -> None:
     evaluated(ready)
     result, receipt = gate(ready)
     assert document["result"]["modified"] is False
-    assert result.code == 1 and receipt["decision"] == "reject" and receipt["rollback"]["attempted"] is False
+    assert (
+        result.code == 1
+        and receipt["decision"] == "reject"
+        and receipt["rollback"]["attempted"] is False
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +245,9 @@ def test_what_does_not_compile_or_parse_is_named(path: str, content: str) -> Non
         ("notes.md", "---\nnot front matter\n"),
     ],
 )
-def test_what_compiles_and_parses_is_let_through(path: str, content: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_compiles_and_parses_is_let_through(
+    path: str, content: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Also what only warns, and without a word."""
     before = Version({"SKILL.md": Entry(SKILL.encode())}, is_folder=True)
     after = Version({**before.files, path: Entry(content.encode())}, is_folder=True)
@@ -253,7 +280,9 @@ def test_only_what_changed_is_compiled() -> None:
         },
     ],
 )
-def test_artifacts_that_make_no_sense_are_refused_with_their_place(ready: Desk, change: dict[str, Any]) -> None:
+def test_artifacts_that_make_no_sense_are_refused_with_their_place(
+    ready: Desk, change: dict[str, Any]
+) -> None:
     """Exit 2 and nothing written; a pointer that leads out of the skill too."""
     document = applied(ready)
     evaluated(ready)

@@ -16,7 +16,12 @@ def ready(desk: Desk) -> Desk:
     receipt(desk, "c1", "keep", "docs")
     receipt(desk, "c2", "revert", "docs", failed_at="regression")
     receipt(desk, "c3", "pending_promote", "prompt")
-    trace = {"run_id": "r", "candidate_id": "c2", "reason": "", "failed_tasks": [{"task_id": "ferns"}]}
+    trace = {
+        "run_id": "r",
+        "candidate_id": "c2",
+        "reason": "",
+        "failed_tasks": [{"task_id": "ferns"}],
+    }
     desk.file("st/traces/t.json", json.dumps(trace))
     return desk
 
@@ -45,7 +50,9 @@ def test_what_helped_and_what_did_not_by_category(ready: Desk) -> None:
     found = learn(ready, "--json").json
     assert {(one["type"], one["succeeded"]) for one in found} == {("docs", True), ("docs", False)}
     lost = next(one for one in found if not one["succeeded"])
-    assert lost["context"]["layer"] == "regression" and lost["context"]["failed_tasks"] == {"ferns": 1}
+    assert lost["context"]["layer"] == "regression" and lost["context"]["failed_tasks"] == {
+        "ferns": 1
+    }
     assert set(lost) == {"type", "succeeded", "context", "timestamp", "hit_count"}
 
 
@@ -68,7 +75,9 @@ def test_what_a_person_decided_later_is_a_lesson_too(ready: Desk) -> None:
 def test_the_text_says_how_many_helped_and_that_it_is_advice(ready: Desk) -> None:
     """One line a category, the failed tasks named."""
     said = learn(ready).out
-    assert "docs: 1 of 2 helped" in said and "ferns" in said and "the gate decides without it" in said
+    assert (
+        "docs: 1 of 2 helped" in said and "ferns" in said and "the gate decides without it" in said
+    )
 
 
 def test_an_empty_state_is_told(desk: Desk) -> None:
@@ -80,7 +89,9 @@ def test_an_empty_state_is_told(desk: Desk) -> None:
 def test_a_broken_receipt_is_named_and_the_others_count(ready: Desk) -> None:
     """A note on stderr, never a crash; a hostile memory entry likewise."""
     ready.file("st/receipts/broken.json", "{")
-    ready.file("st/memory.json", json.dumps([3, {"type": "accuracy", "succeeded": True, "context": 5}]))
+    ready.file(
+        "st/memory.json", json.dumps([3, {"type": "accuracy", "succeeded": True, "context": 5}])
+    )
     result = learn(ready, "--json")
     assert result.code == 0 and "broken.json" in result.err and "not a lesson" in result.err
     assert {one["type"] for one in result.json} == {"docs", "accuracy"}

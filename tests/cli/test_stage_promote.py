@@ -42,7 +42,10 @@ def promote(desk: Desk, *args: str) -> Result:
 
 
 def waiting(desk: Desk) -> list[str]:
-    return [one["candidate_id"] for one in json.loads((desk.folder / "st/pending_promote.json").read_text())["pending"]]
+    return [
+        one["candidate_id"]
+        for one in json.loads((desk.folder / "st/pending_promote.json").read_text())["pending"]
+    ]
 
 
 def text(desk: Desk) -> str:
@@ -63,7 +66,9 @@ def test_without_an_id_it_lists_what_waits_with_reason_and_diff(ready: Desk) -> 
 def test_approved_it_is_applied_once_modes_too(ready: Desk) -> None:
     """Exit 0, bytes and mode in place, off the list; a second time is exit 2."""
     result = promote(ready, "c1")
-    assert result.code == 0 and text(ready) == SKILL + "more\n" and os.access(script(ready), os.X_OK)
+    assert (
+        result.code == 0 and text(ready) == SKILL + "more\n" and os.access(script(ready), os.X_OK)
+    )
     assert waiting(ready) == [] and promote(ready, "c1").is_refusal
     state = json.loads((ready.folder / "st/current_state.json").read_text())
     assert state["decision"] == "keep" and state["stage"] == "promoted_keep"
@@ -74,8 +79,14 @@ def test_dropped_it_is_gone_and_the_same_bytes_are_never_kept(ready: Desk) -> No
     assert promote(ready, "c1", "--reject").code == 0
     assert text(ready) == SKILL and waiting(ready) == []
     stage(ready, "apply", "--input", "r.json", "--candidate-id", "c1", out="x.json")
-    result, receipt = stage(ready, "gate", "--ranking", "r.json", "--execution", "x.json", out="g.json")
-    assert result.code == 1 and receipt["gate_layers"]["failed_at"] == "review" and text(ready) == SKILL
+    result, receipt = stage(
+        ready, "gate", "--ranking", "r.json", "--execution", "x.json", out="g.json"
+    )
+    assert (
+        result.code == 1
+        and receipt["gate_layers"]["failed_at"] == "review"
+        and text(ready) == SKILL
+    )
 
 
 def test_somebodys_edit_in_between_is_left_as_it_is(ready: Desk) -> None:
@@ -98,7 +109,9 @@ def test_an_id_that_two_runs_have_needs_the_run(ready: Desk) -> None:
     park(ready, append("about ferns: moist"), run_id="run-2")
     refused = promote(ready, "c1")
     assert refused.is_refusal and "run-1/c1" in refused.err and "run-2/c1" in refused.err
-    assert promote(ready, "run-2/c1").code == 0 and "ferns" in text(ready) and waiting(ready) == ["c1"]
+    assert (
+        promote(ready, "run-2/c1").code == 0 and "ferns" in text(ready) and waiting(ready) == ["c1"]
+    )
 
 
 def test_an_unknown_id_and_reject_without_an_id_are_usage_errors(ready: Desk) -> None:
@@ -109,7 +122,9 @@ def test_an_unknown_id_and_reject_without_an_id_are_usage_errors(ready: Desk) ->
 
 
 def test_an_entry_that_was_tampered_with_is_not_applied(ready: Desk) -> None:
-    """The plan must give the very bytes that were gated; paths out of the skill are refused as well."""
+    """The plan must give the very bytes that were gated; paths out of the skill are refused as
+    well.
+    """
     path = ready.folder / "st/pending_promote.json"
     document = json.loads(path.read_text())
     plan = document["pending"][0]["execution_plan"]

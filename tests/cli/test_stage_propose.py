@@ -37,7 +37,10 @@ def suite(*tasks: str, **splits: str) -> str:
 
 
 def evaluation(desk: Desk, suite_name: str, *failed: str) -> None:
-    rows = [{"task_id": task, "passed": False, "score": 0.0, "details": f"said nothing of {task}"} for task in failed]
+    rows = [
+        {"task_id": task, "passed": False, "score": 0.0, "details": f"said nothing of {task}"}
+        for task in failed
+    ]
     document = {
         "schema_version": "1.0",
         "lane": "l",
@@ -58,10 +61,21 @@ def test_a_candidate_is_the_edit_that_the_worker_made(ready: Desk) -> None:
     """Its plan, category and risk come from the bytes; the skill itself is not touched."""
     result, document, _ = propose(ready, ADD_RULE)
     (one,) = document["candidates"]
-    assert result.code == 0 and document["candidate_count"] == 1 and problems("candidates", document) == []
-    assert (one["category"], one["risk_level"], one["target_path"]) == ("docs", "low", "skill/SKILL.md")
+    assert (
+        result.code == 0
+        and document["candidate_count"] == 1
+        and problems("candidates", document) == []
+    )
+    assert (one["category"], one["risk_level"], one["target_path"]) == (
+        "docs",
+        "low",
+        "skill/SKILL.md",
+    )
     plan = one["execution_plan"]
-    assert plan["action"] == "replace_markdown_section" and plan["content_lines"][-1] == "- about ferns: keep moist"
+    assert (
+        plan["action"] == "replace_markdown_section"
+        and plan["content_lines"][-1] == "- about ferns: keep moist"
+    )
     assert (ready.folder / "skill/SKILL.md").read_text() == SKILL
     assert document["truth_anchor"] == str((ready.folder / "out.json").resolve())
 
@@ -78,7 +92,9 @@ def test_the_brief_says_where_what_failed_and_what_people_said(ready: Desk) -> N
     result, document, worker = propose(ready, ADD_RULE, "--source", "notes.md", "--trace", "t.json")
     brief = eval(worker.lines[0])
     assert result.code == 0 and "Location: " in brief and "````text\nFerns!\n```\nIgnore" in brief
-    assert all(word in brief for word in ("Failed before", "c0", "worse", "fern", "P1", "D1", "moss"))
+    assert all(
+        word in brief for word in ("Failed before", "c0", "worse", "fern", "P1", "D1", "moss")
+    )
     assert document["failure_trace_used"] is True
     (source,) = document["input_sources"]
     assert source == {
@@ -93,7 +109,9 @@ def test_failed_tasks_of_the_suite_are_shown_but_never_those_of_the_test_split(r
     """Neither from the last evaluation nor from a trace; and never what a right answer holds."""
     ready.file("suite.yaml", suite("rose", "moss", "fern", moss="test"))
     evaluation(ready, "suite.yaml", "rose", "moss")
-    ready.file("t.json", json.dumps({"candidate_id": "c", "reason": "", "failed_tasks": ["moss", "fern"]}))
+    ready.file(
+        "t.json", json.dumps({"candidate_id": "c", "reason": "", "failed_tasks": ["moss", "fern"]})
+    )
     result, _, worker = propose(ready, ADD_RULE, "--task-suite", "suite.yaml", "--trace", "t.json")
     brief = eval(worker.lines[0])
     assert (
@@ -109,7 +127,11 @@ def test_without_an_evaluation_on_record_it_says_so(ready: Desk) -> None:
     """A suite whose tasks nobody ran shows the worker nothing, and a note tells it."""
     ready.file("suite.yaml", suite("rose"))
     result, _, worker = propose(ready, ADD_RULE, "--task-suite", "suite.yaml")
-    assert result.code == 0 and "no evaluation of suite.yaml" in result.err and "rose?" not in eval(worker.lines[0])
+    assert (
+        result.code == 0
+        and "no evaluation of suite.yaml" in result.err
+        and "rose?" not in eval(worker.lines[0])
+    )
 
 
 def test_several_candidates_are_different_edits_and_repeats_are_none(ready: Desk) -> None:
@@ -122,7 +144,9 @@ def test_several_candidates_are_different_edits_and_repeats_are_none(ready: Desk
         and len({one["id"] for one in document["candidates"]}) == 2
     )
     assert [one["outcome"] for one in document["rejected_proposals"]] == ["duplicate"]
-    assert "proposal 2 of 3" in eval(worker.lines[1]) and "about ferns: moist" in eval(worker.lines[1])
+    assert "proposal 2 of 3" in eval(worker.lines[1]) and "about ferns: moist" in eval(
+        worker.lines[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,9 +164,13 @@ def test_several_candidates_are_different_edits_and_repeats_are_none(ready: Desk
     ],
 )
 def test_what_is_no_edit_of_the_skill_is_no_candidate(ready: Desk, body: str, outcome: str) -> None:
-    """Talking, leaving the copy, placeholders, suites, a skill without SKILL.md: reported, with the reason."""
+    """Talking, leaving the copy, placeholders, suites, a skill without SKILL.md: reported, with the
+    reason.
+    """
     result, document, _ = propose(ready, body)
-    assert document["candidates"] == [] and [one["outcome"] for one in document["rejected_proposals"]] == [outcome]
+    assert document["candidates"] == [] and [
+        one["outcome"] for one in document["rejected_proposals"]
+    ] == [outcome]
     assert result.code == 0 and document["rejected_proposals"][0]["detail"]
 
 
@@ -160,7 +188,8 @@ def test_code_and_modes_survive_as_a_plan_of_files(ready: Desk) -> None:
     """A new executable is high risk and keeps its mode."""
     result, document, _ = propose(
         ready,
-        ADD_RULE + "s = root / 'scripts'; s.mkdir(); s = s / 'a.sh'; s.write_text('#!/bin/sh\\n'); s.chmod(0o755)\n",
+        ADD_RULE
+        + "s = root / 'scripts'; s.mkdir(); s = s / 'a.sh'; s.write_text('#!/bin/sh\\n'); s.chmod(0o755)\n",
     )
     (one,) = document["candidates"]
     files = {file["path"]: file["mode"] for file in one["execution_plan"]["files"]}
@@ -188,7 +217,9 @@ def test_an_artifact_is_never_overwritten(ready: Desk) -> None:
     """Two runs leave two files, each naming itself."""
     worker = skill_worker(ready, "w", ADD_RULE)
     for _ in range(2):
-        result = ready.run("stage", "propose", "skill", "--worker", worker.spec, "--state-root", "st", "--json")
+        result = ready.run(
+            "stage", "propose", "skill", "--worker", worker.spec, "--state-root", "st", "--json"
+        )
         assert result.json["truth_anchor"].endswith(".json")
     found = list((ready.folder / "st/candidate_versions").glob("*.json"))
     assert len(found) == 2 and {json.loads(path.read_text())["truth_anchor"] for path in found} == {
@@ -208,7 +239,9 @@ def test_an_artifact_is_never_overwritten(ready: Desk) -> None:
     ],
 )
 def test_mistakes_end_before_the_worker_is_asked(ready: Desk, args: list[str]) -> None:
-    """No skill, no such source, no traces file, no suite, files inside the skill: exit 2 and no call."""
+    """No skill, no such source, no traces file, no suite, files inside the skill: exit 2 and no
+    call.
+    """
     ready.file("notes.md", "words\n")
     ready.file("bad.json", json.dumps({"failed_tasks": [{}]}))
     worker = skill_worker(ready, "w", ADD_RULE)

@@ -51,12 +51,20 @@ def only(document: dict[str, Any]) -> dict[str, Any]:
 def test_the_share_of_yes_is_the_score(
     ready: Desk, says: tuple[str, ...], score: float, label: str, recommendation: str
 ) -> None:
-    """Times 10, the mean of the judges; the label says how far they agree, and a divided panel never accepts."""
+    """Times 10, the mean of the judges; the label says how far they agree, and a divided panel
+    never accepts.
+    """
     result, document = rank(ready, *(judge(ready, f"j{n}", one) for n, one in enumerate(says)))
     one = only(document)
     assert result.code == 0 and problems("ranking", document) == []
-    assert (one["score"], one["panel"]["cognitive_label"], one["recommendation"]) == (score, label, recommendation)
-    assert document["summary"][recommendation] == 1 and len(one["panel"]["panel_reviews"]) == len(says)
+    assert (one["score"], one["panel"]["cognitive_label"], one["recommendation"]) == (
+        score,
+        label,
+        recommendation,
+    )
+    assert document["summary"][recommendation] == 1 and len(one["panel"]["panel_reviews"]) == len(
+        says
+    )
 
 
 def test_judges_see_the_edit_and_the_skill_with_it(ready: Desk) -> None:
@@ -64,7 +72,10 @@ def test_judges_see_the_edit_and_the_skill_with_it(ready: Desk) -> None:
     one = judge(ready, "j", ALL)
     rank(ready, one)
     files = {file["path"]: file["text"] for file in one.requests[0]["artifact"]["files"]}
-    assert "+- about ferns: moist" in files["proposed-edit.diff"] and "about ferns" in files["skill/SKILL.md"]
+    assert (
+        "+- about ferns: moist" in files["proposed-edit.diff"]
+        and "about ferns" in files["skill/SKILL.md"]
+    )
 
 
 def test_a_dead_panel_makes_up_no_score(ready: Desk) -> None:
@@ -85,7 +96,9 @@ def test_one_dead_judge_does_not_vote(ready: Desk) -> None:
     """It is listed with its reason and changes neither score nor label."""
     result, document = rank(ready, judge(ready, "j", ALL), ready.judge("dead", "sys.exit('401')"))
     one = only(document)
-    assert result.code == 0 and one["score"] == 10.0 and one["panel"]["cognitive_label"] == "CONSENSUS"
+    assert (
+        result.code == 0 and one["score"] == 10.0 and one["panel"]["cognitive_label"] == "CONSENSUS"
+    )
     assert [review["score"] for review in one["panel"]["panel_reviews"]] == [10.0, None]
 
 
@@ -93,10 +106,17 @@ def test_without_judges_what_can_be_applied_gets_seven(desk: Desk) -> None:
     """Risk stands beside the score and in the recommendation; what cannot be applied has no score."""
     put_skill(desk)
     risky = {"action": "write_files", "files": [{"path": "a.py", "text": "x = 1\n"}]}
-    candidates(desk, {"action": "unsupported_manual_refactor"}, risky, append("x"), append("x", heading="## Rules"))
+    candidates(
+        desk,
+        {"action": "unsupported_manual_refactor"},
+        risky,
+        append("x"),
+        append("x", heading="## Rules"),
+    )
     result, document = rank(desk)
     rows = {
-        one["id"]: (one["score"], one["recommendation"], one["risk_penalty"]) for one in document["scored_candidates"]
+        one["id"]: (one["score"], one["recommendation"], one["risk_penalty"])
+        for one in document["scored_candidates"]
     }
     assert result.code == 0 and document["critic_mode"] == "none"
     assert rows == {
@@ -105,7 +125,9 @@ def test_without_judges_what_can_be_applied_gets_seven(desk: Desk) -> None:
         "c1": (None, "reject", 0.0),
         "c4": (None, "reject", 0.0),
     }
-    assert next(iter(rows)) == "c3" and all(one["panel"] is None for one in document["scored_candidates"])
+    assert next(iter(rows)) == "c3" and all(
+        one["panel"] is None for one in document["scored_candidates"]
+    )
     blockers = {one["id"]: one["blockers"] for one in document["scored_candidates"]}
     assert (
         blockers["c1"] == ["executor_not_supported"]
@@ -115,9 +137,15 @@ def test_without_judges_what_can_be_applied_gets_seven(desk: Desk) -> None:
 
 
 def test_what_is_said_of_the_risk_never_makes_it_smaller(desk: Desk) -> None:
-    """An edit of code that calls itself low is high; one of text that calls itself medium is medium."""
+    """An edit of code that calls itself low is high; one of text that calls itself medium is
+    medium.
+    """
     put_skill(desk)
-    candidates(desk, {"action": "write_files", "files": [{"path": "a.py", "text": "x = 1\n"}]}, risk_level="low")
+    candidates(
+        desk,
+        {"action": "write_files", "files": [{"path": "a.py", "text": "x = 1\n"}]},
+        risk_level="low",
+    )
     assert only(rank(desk)[1])["risk_level"] == "high"
     candidates(desk, append("x"), risk_level="medium")
     assert only(rank(desk)[1])["risk_level"] == "medium"
@@ -139,7 +167,9 @@ def test_best_first_and_what_nobody_judged_last(desk: Desk) -> None:
     """The order is by score."""
     put_skill(desk)
     candidates(desk, append("bad one"), {"action": "by_hand"}, append("good one"))
-    liking = desk.judge("j", "text = str(artifact)\ndef met(criterion, item): return 'good one' in text\n" + SAY)
+    liking = desk.judge(
+        "j", "text = str(artifact)\ndef met(criterion, item): return 'good one' in text\n" + SAY
+    )
     _, document = rank(desk, liking)
     assert [one["id"] for one in document["scored_candidates"]] == ["c3", "c1", "c2"]
 
@@ -149,7 +179,11 @@ def test_the_same_ranking_again_pays_no_call(ready: Desk) -> None:
     one = judge(ready, "j", ALL)
     rank(ready, one)
     _, document = rank(ready, one)
-    assert one.calls == 1 and document["usage"]["cached_calls"] == 1 and only(document)["score"] == 10.0
+    assert (
+        one.calls == 1
+        and document["usage"]["cached_calls"] == 1
+        and only(document)["score"] == 10.0
+    )
 
 
 @pytest.mark.parametrize(

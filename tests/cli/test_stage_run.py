@@ -1,4 +1,6 @@
-"""`stage run`: tries until something is kept, every try from the original bytes, and a kill anywhere loses nothing."""
+"""`stage run`: tries until something is kept, every try from the original bytes, and a kill
+anywhere loses nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ SPOIL = "md.write_text(md.read_text().replace('* soup = hot soup\\n', f'Ask the 
 class Kitchen:
     """A skill that knows soup and stew, four orders, a cook and a worker."""
 
-    def __init__(self, desk: Desk, work: str, *, agent: str = "", dishes: tuple[str, ...] = ("soup", "stew")) -> None:
+    def __init__(
+        self, desk: Desk, work: str, *, agent: str = "", dishes: tuple[str, ...] = ("soup", "stew")
+    ) -> None:
         self.desk = desk
         skill(desk, "kitchen", dishes)
         suite(desk, TASKS)
@@ -71,7 +75,11 @@ def test_an_edit_that_helps_is_kept_at_the_first_try(desk: Desk) -> None:
     bench = Kitchen(desk, TEACH)
     result, document = bench.run()
     (one,) = document["tries"]
-    assert result.code == 0 and document["schema"] == "honestone.pipeline/1" and document["decision"] == "keep"
+    assert (
+        result.code == 0
+        and document["schema"] == "honestone.pipeline/1"
+        and document["decision"] == "keep"
+    )
     assert bench.text == bench.original + "* pie = hot pie\n" and len(bench.cook.runs) == 8
     assert (document["baseline_pass_rate"], document["execution_pass_rate"]) == (0.5, 0.75)
     for name, stage in (
@@ -90,7 +98,10 @@ def test_the_cost_is_said_before_the_first_call(desk: Desk) -> None:
     bench = Kitchen(desk, TEACH)
     result, _ = bench.run("--pass-k", "2", "--candidates", "2")
     first = result.err.splitlines()[0]
-    assert "up to 4 tasks x 2 attempts x (baseline + 3 tries) = 32 agent runs" in first and "6 proposals" in first
+    assert (
+        "up to 4 tasks x 2 attempts x (baseline + 3 tries) = 32 agent runs" in first
+        and "6 proposals" in first
+    )
 
 
 def test_an_edit_that_harms_is_put_back_every_time_and_its_failures_are_told(desk: Desk) -> None:
@@ -128,14 +139,20 @@ def test_of_two_candidates_the_second_is_tried_when_the_first_is_put_back(desk: 
     """Proposals that are paid for are used before new ones are asked for."""
     bench = Kitchen(desk, f"if n == 0:\n    {SPOIL}else:\n    {TEACH}")
     result, document = bench.run("--candidates", "2")
-    assert result.code == 0 and bench.decisions(document) == ["revert", "keep"] and bench.worker.calls == 2
+    assert (
+        result.code == 0
+        and bench.decisions(document) == ["revert", "keep"]
+        and bench.worker.calls == 2
+    )
 
 
 def test_a_worker_that_changes_nothing_costs_no_agent_run(desk: Desk) -> None:
     """Reject, exit 1, with what the worker did as the reason."""
     bench = Kitchen(desk, "print('much better now')\n")
     result, document = bench.run()
-    assert result.code == 1 and document["decision"] == "reject" and "unchanged" in document["reason"]
+    assert (
+        result.code == 1 and document["decision"] == "reject" and "unchanged" in document["reason"]
+    )
     assert bench.cook.runs == [] and document["candidate_id"] is None
 
 
@@ -144,15 +161,25 @@ def test_code_that_does_not_compile_is_put_back_before_any_agent_runs(desk: Desk
     bench = Kitchen(desk, TEACH + "(root / 'tool.py').write_text('def (:')\n")
     result, document = bench.run("--retries", "1")
     receipt = json.loads(Path(document["tries"][0]["receipt"]).read_text())
-    assert result.code == 1 and receipt["gate_layers"]["failed_at"] == "compile" and bench.cook.runs == []
+    assert (
+        result.code == 1
+        and receipt["gate_layers"]["failed_at"] == "compile"
+        and bench.cook.runs == []
+    )
     assert bench.text == bench.original and not (desk.folder / "kitchen/tool.py").exists()
 
 
 def test_a_risky_edit_waits_for_a_person(desk: Desk) -> None:
     """Exit 3, the skill as it was; `promote` applies it."""
-    bench = Kitchen(desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n")
+    bench = Kitchen(
+        desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n"
+    )
     result, document = bench.run()
-    assert result.code == 3 and document["decision"] == "pending_promote" and bench.text == bench.original
+    assert (
+        result.code == 3
+        and document["decision"] == "pending_promote"
+        and bench.text == bench.original
+    )
     assert desk.run("stage", "promote", document["candidate_id"], "--state-root", "st").code == 0
     assert "Takes all orders" in bench.text
 
@@ -192,17 +219,24 @@ YES = (
 def test_a_worker_that_changes_the_panel_is_found_out(desk: Desk) -> None:
     """Its edit is not tried: exit 3, the judge's program is named, the skill is as it was."""
     judge = desk.judge(
-        "critic", "print(json.dumps({'criteria': {c['id']: {'items': {}} for c in request['criteria']}}))"
+        "critic",
+        "print(json.dumps({'criteria': {c['id']: {'items': {}} for c in request['criteria']}}))",
     )
     bench = Kitchen(desk, f"{TEACH}open({str(judge.path)!r}, 'a').write({YES!r})\n")
     result, _ = bench.run("--judge", judge.spec)
-    assert result.code == 3 and judge.path.name in result.err and "changed during the run" in result.err
+    assert (
+        result.code == 3
+        and judge.path.name in result.err
+        and "changed during the run" in result.err
+    )
     assert bench.cook.runs == [] and bench.text == bench.original
 
 
 def test_an_agent_that_is_down_is_an_error_and_no_try(desk: Desk) -> None:
     """Exit 3, the skill untouched; the same command later goes on to keep."""
-    bench = Kitchen(desk, TEACH, agent="if (LOG.parent / 'down').exists(): sys.exit('overloaded')\n")
+    bench = Kitchen(
+        desk, TEACH, agent="if (LOG.parent / 'down').exists(): sys.exit('overloaded')\n"
+    )
     (desk.logs / "down").touch()
     result, document = bench.run()
     assert result.code == 3 and document["decision"] == "error" and document["tries"] == []
@@ -222,7 +256,9 @@ def test_mock_runs_nobody_and_keeps_nothing(desk: Desk) -> None:
     """Wired through to the gate, which parks it."""
     bench = Kitchen(desk, TEACH)
     result, document = bench.run("--mock")
-    assert result.code == 3 and document["decision"] == "pending_promote" and document["mock"] is True
+    assert (
+        result.code == 3 and document["decision"] == "pending_promote" and document["mock"] is True
+    )
     assert bench.cook.runs == [] and bench.text == bench.original
 
 
@@ -230,12 +266,19 @@ def test_tasks_of_the_test_split_are_never_told(desk: Desk) -> None:
     """Not in a brief, not in a traces file."""
     bench = Kitchen(desk, SPOIL)
     cases = [
-        {"id": dish, "input": f"One {dish}, please.", "checks": [{"contains": [f"hot {dish}"]}], "split": split}
+        {
+            "id": dish,
+            "input": f"One {dish}, please.",
+            "checks": [{"contains": [f"hot {dish}"]}],
+            "split": split,
+        }
         for dish, split in (("soup", "train"), ("stew", "train"), ("pie", "test"), ("cake", "test"))
     ]
     desk.file("orders/task_suite.yaml", json.dumps({"suite": 1, "cases": cases}))
     _, document = bench.run()
-    told = "".join(bench.worker.lines) + "".join(Path(one["traces"]).read_text() for one in document["tries"])
+    told = "".join(bench.worker.lines) + "".join(
+        Path(one["traces"]).read_text() for one in document["tries"]
+    )
     assert "One soup" in told and "One pie" not in told and "One cake" not in told
 
 
@@ -249,7 +292,9 @@ def test_tasks_of_the_test_split_are_never_told(desk: Desk) -> None:
         {"st": "kitchen/st"},
     ],
 )
-def test_what_cannot_be_done_is_refused_before_anything_is_spent(desk: Desk, change: dict[str, str]) -> None:
+def test_what_cannot_be_done_is_refused_before_anything_is_spent(
+    desk: Desk, change: dict[str, str]
+) -> None:
     """Exit 2 with a hint; neither worker nor agent was called."""
     bench = Kitchen(desk, TEACH)
     words = bench.words
@@ -285,7 +330,8 @@ def test_two_runs_on_one_skill_the_second_is_refused(desk: Desk) -> None:
     assert first.returncode == 0 and json.loads(out)["decision"] == "keep"
 
 
-# ------------------------------------------------------------------------------------------------------------- killed
+# -------------------------------------------------------------------------------------------------------------
+# killed
 
 DRIVER = """\
 import os, signal, sys
@@ -304,7 +350,9 @@ main(sys.argv[2:])
 
 
 def killed_at(bench: Kitchen, at: int | str, *more: str) -> int:
-    """The command, killed when it is about to put its `at`-th file in place, or the file of that name in the skill."""
+    """The command, killed when it is about to put its `at`-th file in place, or the file of that
+    name in the skill.
+    """
     driver = bench.desk.file("tools/driver.py", DRIVER)
     return subprocess.run(
         [sys.executable, str(driver), str(at), *bench.words, *more],
@@ -326,14 +374,19 @@ def test_an_edit_after_a_kill_is_not_overwritten(desk: Desk) -> None:
     assert killed_at(bench, 5) == -signal.SIGKILL
     (desk.folder / "kitchen/SKILL.md").write_text(bench.original + "mine\n")
     refused, _ = bench.run()
-    assert refused.is_refusal and "--fresh" in refused.err and bench.text == bench.original + "mine\n"
+    assert (
+        refused.is_refusal and "--fresh" in refused.err and bench.text == bench.original + "mine\n"
+    )
     _, document = bench.run("--fresh")
-    assert document["decision"] == "keep" and bench.text == bench.original + "mine\n* pie = hot pie\n"
+    assert (
+        document["decision"] == "keep" and bench.text == bench.original + "mine\n* pie = hot pie\n"
+    )
 
 
 def test_other_stages_do_not_take_half_an_edit_for_the_skill(desk: Desk) -> None:
-    """Killed while an edit of two files is put in place: `evaluate` and `propose` say so, and the same `stage run` ends
-    it well. (tests/engine/test_kill_stages.py kills at every write.)"""
+    """Killed while an edit of two files is put in place: `evaluate` and `propose` say so, and the
+    same `stage run` ends it well. (tests/engine/test_kill_stages.py kills at every write.)
+    """
     bench = Kitchen(desk, TWO_FILES)
     assert killed_at(bench, "more.md") == -signal.SIGKILL
     assert "hot pie" in bench.text and not (desk.folder / "kitchen/more.md").exists()
@@ -351,11 +404,15 @@ def test_other_stages_do_not_take_half_an_edit_for_the_skill(desk: Desk) -> None
         "--state-root",
         "st",
     )
-    again = desk.run("stage", "propose", "kitchen", "--worker", bench.worker.spec, "--state-root", "st")
+    again = desk.run(
+        "stage", "propose", "kitchen", "--worker", bench.worker.spec, "--state-root", "st"
+    )
     for result in (alone, again):
         assert result.is_refusal and "not finished" in result.err, result.err
     assert bench.worker.calls == calls
-    assert bench.run()[1]["decision"] == "keep" and bench.text == bench.original + "* pie = hot pie\n"
+    assert (
+        bench.run()[1]["decision"] == "keep" and bench.text == bench.original + "* pie = hot pie\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -368,8 +425,12 @@ def test_other_stages_do_not_take_half_an_edit_for_the_skill(desk: Desk) -> None
     ],
     ids=["keep", "revert", "no candidate", "pending"],
 )
-def test_every_file_that_a_run_leaves_fits_its_published_schema(desk: Desk, work: str, more: tuple[str, ...]) -> None:
-    """The pipeline's document, each stage's artifact, traces, what waits, promotions and the memory."""
+def test_every_file_that_a_run_leaves_fits_its_published_schema(
+    desk: Desk, work: str, more: tuple[str, ...]
+) -> None:
+    """The pipeline's document, each stage's artifact, traces, what waits, promotions and the
+    memory.
+    """
     bench = Kitchen(desk, work)
     _, document = bench.run(*more)
     if document["decision"] == "pending_promote":
@@ -392,7 +453,13 @@ def test_every_file_that_a_run_leaves_fits_its_published_schema(desk: Desk, work
             if path.name == "memory.json"
             else "pending_promote"
             if path.name == "pending_promote.json"
-            else ("pipeline" if path.parent.name == "pipelines" else "traces" if path.parent.name == "traces" else None)
+            else (
+                "pipeline"
+                if path.parent.name == "pipelines"
+                else "traces"
+                if path.parent.name == "traces"
+                else None
+            )
         )
         if kind is None and isinstance(found, dict):
             kind = kinds.get(str(found.get("stage")))
@@ -405,7 +472,9 @@ def test_every_file_that_a_run_leaves_fits_its_published_schema(desk: Desk, work
 
 
 def test_a_worker_that_cannot_work_is_an_error_and_no_try(desk: Desk) -> None:
-    """Nothing was proposed because nothing ran: exit 3; when it works again the same command ends well."""
+    """Nothing was proposed because nothing ran: exit 3; when it works again the same command ends
+    well.
+    """
     bench = Kitchen(desk, f"if n == 0:\n    raise SystemExit('not logged in')\n{TEACH}")
     result, document = bench.run()
     assert (result.code, document["decision"], document["tries"]) == (3, "error", [])
@@ -416,9 +485,13 @@ def test_a_worker_that_cannot_work_is_an_error_and_no_try(desk: Desk) -> None:
 
 def test_the_words_that_approve_can_be_typed_as_they_stand(desk: Desk) -> None:
     """The state root that was named is named again."""
-    bench = Kitchen(desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n")
+    bench = Kitchen(
+        desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n"
+    )
     words = [word for word in bench.words if word != "--json"]
     result = desk.run(*words)
-    (told,) = [line for line in result.out.splitlines() if line.startswith("approve it with: honestone ")]
+    (told,) = [
+        line for line in result.out.splitlines() if line.startswith("approve it with: honestone ")
+    ]
     assert desk.run(*shlex.split(told.removeprefix("approve it with: honestone "))).code == 0
     assert "Takes all orders" in bench.text

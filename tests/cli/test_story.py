@@ -1,4 +1,6 @@
-"""`honestone show RUN` of an improvement tells what happened and what would help, from the record alone."""
+"""`honestone show RUN` of an improvement tells what happened and what would help, from the record
+alone.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +33,41 @@ print(json.dumps({{"criteria": {{"close": met("farewell"), "pear": met("pear"), 
 
 
 def test_the_story_of_a_run_in_every_form(desk: Desk) -> None:
-    """Each round's moves, noise, words and cost; why it stopped; the item that is unclear, and the budget."""
+    """Each round's moves, noise, words and cost; why it stopped; the item that is unclear, and the
+    budget.
+    """
     desk.rubric(RUBRIC)
     desk.file("note.md", "An apple a day.\n")
     worker = desk.worker("worker", WORKER)
-    panel = [desk.judge("keen", JUDGE.format(sees="True")), desk.judge("blind", JUDGE.format(sees='word != "pear"'))]
-    words = ["improve", "note.md", "--rubric", "rubric.yaml", "--worker", worker.spec, "--rounds", "4", "--json"]
+    panel = [
+        desk.judge("keen", JUDGE.format(sees="True")),
+        desk.judge("blind", JUDGE.format(sees='word != "pear"')),
+    ]
+    words = [
+        "improve",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--worker",
+        worker.spec,
+        "--rounds",
+        "4",
+        "--json",
+    ]
     words += ["--policy", "keep-best", "--holdout", "none"]
     result = desk.run(*words, *(word for judge in panel for word in ("--judge", judge.spec)))
     run = result.json
     assert (result.code, run["result"]) == (1, "ROUND_LIMIT"), result.err
     assert [one["focus"] for one in run["rounds"]] == [["close"], ["pear"], ["tone"], ["tone"]]
     assert run["rounds"][0]["said"] == "I said \\x1b[31mfarewell\\x1b[0m <b>now</b>"
-    moves = [{move["id"]: move["within_noise"] for move in one["criteria"]} for one in run["rounds"]]
+    moves = [
+        {move["id"]: move["within_noise"] for move in one["criteria"]} for one in run["rounds"]
+    ]
     assert moves[1] == {"close": False, "pear": False, "tone": False} and moves[2]["tone"] is True
     assert [one["within_noise"] for one in run["rounds"]] == [False, False, True, True]
-    assert [(one["usage"]["judge_calls"], one["usage"]["worker_calls"]) for one in run["rounds"]] == [(2, 1)] * 4
+    assert [
+        (one["usage"]["judge_calls"], one["usage"]["worker_calls"]) for one in run["rounds"]
+    ] == [(2, 1)] * 4
     assert {one["probability"] for one in run["rounds"]} == {None}
     assert [(one["kind"], one["about"]) for one in run["advice"]] == [("item", "pear")]
     assert "disagreed in 3 of 5 versions" in run["advice"][0]["text"]

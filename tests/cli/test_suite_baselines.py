@@ -1,4 +1,6 @@
-"""Baselines by name: runs, saved reports, artifacts and git refs, whole and damaged; and what two sides may cost."""
+"""Baselines by name: runs, saved reports, artifacts and git refs, whole and damaged; and what two
+sides may cost.
+"""
 
 from __future__ import annotations
 
@@ -54,10 +56,13 @@ def broken(report: dict[str, Any], how: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "how", ["cut", "not a number", "other", "newer", "no cases", "twice", "status", "score", "empty"]
+    "how",
+    ["cut", "not a number", "other", "newer", "no cases", "twice", "status", "score", "empty"],
 )
 def test_a_report_that_is_not_whole_is_refused_before_anything_runs(desk: Desk, how: str) -> None:
-    """Neither a traceback, nor an artifact by mistake: as an artifact it would be a baseline that always loses."""
+    """Neither a traceback, nor an artifact by mistake: as an artifact it would be a baseline that
+    always loses.
+    """
     report = saved(desk)
     desk.file("broken.json", broken(report, how))
     made = target(desk, "later", body=ECHO)
@@ -129,7 +134,12 @@ def test_a_git_ref_gives_every_file_of_the_artifact(desk: Desk) -> None:
 
 def test_a_pull_request_that_makes_the_prompt_worse_is_stopped(desk: Desk) -> None:
     """And one that does not touch it is not: the documented workflow runs for both."""
-    suite(desk, case("one"), "{id: two, input: y, checks: [{contains: pear}]}", head="artifact: prompt.md\n")
+    suite(
+        desk,
+        case("one"),
+        "{id: two, input: y, checks: [{contains: pear}]}",
+        head="artifact: prompt.md\n",
+    )
     desk.file("prompt.md", "apple\n")
     made = target(desk, body=ECHO)
     commit(desk)
@@ -145,7 +155,9 @@ def test_a_pull_request_that_makes_the_prompt_worse_is_stopped(desk: Desk) -> No
     assert (worse.code, report["regressions"]) == (1, ["one"])
 
 
-def test_an_artifact_that_leads_out_of_the_repository_has_no_git_ref(desk: Desk, tmp_path: Path) -> None:
+def test_an_artifact_that_leads_out_of_the_repository_has_no_git_ref(
+    desk: Desk, tmp_path: Path
+) -> None:
     """A link is told about, not a traceback."""
     (tmp_path / "elsewhere.md").write_text("apple\n")
     (desk.folder / "link.md").symlink_to(tmp_path / "elsewhere.md")
@@ -182,7 +194,14 @@ def test_two_sides_share_one_allowance(desk: Desk) -> None:
     suite(desk, *asked, head="artifact: new.md\n")
     body = "print(text, open(os.environ['HONESTONE_ARTIFACT']).read())"
     judge = desk.judge()
-    words = ("--target", target(desk, body=body).spec, "--judge", judge.spec, "--baseline", "old.md")
+    words = (
+        "--target",
+        target(desk, body=body).spec,
+        "--judge",
+        judge.spec,
+        "--baseline",
+        "old.md",
+    )
     result, report = run(desk, *words, "--max-calls", "4", "--concurrency", "1")
     assert judge.calls == 4
     assert list(statuses(report).values()) == ["passed", "skipped", "skipped"]

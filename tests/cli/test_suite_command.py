@@ -14,9 +14,14 @@ TOPICS = ("amber", "birch", "cedar", "daisy", "elder", "fern")
 
 def tasks(*more: str) -> str:
     rows = [
-        f"  - {{id: {t}, prompt: 'What about {t}?', judge: {{type: contains, expected: [ans-{t}]}}}}\n" for t in TOPICS
+        f"  - {{id: {t}, prompt: 'What about {t}?', judge: {{type: contains, expected: [ans-{t}]}}}}\n"
+        for t in TOPICS
     ]
-    return 'skill_id: plants\nversion: "1.0"\ntasks:\n' + "".join(rows) + "".join(f"  - {one}\n" for one in more)
+    return (
+        'skill_id: plants\nversion: "1.0"\ntasks:\n'
+        + "".join(rows)
+        + "".join(f"  - {one}\n" for one in more)
+    )
 
 
 BAD = "{id: weak, prompt: 'What about it?', judge: {type: contains, expected: [is]}}"
@@ -54,7 +59,8 @@ def agent(desk: Desk) -> str:
     return f"cmd:{PYTHON} {desk.folder / 'agent.py'}"
 
 
-# ------------------------------------------------------------------------------------------------ check
+# ------------------------------------------------------------------------------------------------
+# check
 
 
 def test_a_sound_suite_has_nothing_against_it(plants: Desk) -> None:
@@ -79,7 +85,11 @@ def test_check_as_json(plants: Desk) -> None:
     """Findings and advice apart, each with rule, task, place and reason."""
     plants.file("tasks.yaml", tasks(BAD))
     document = plants.run("suite", "check", "tasks.yaml", "--json").json
-    assert (document["schema"], document["ok"], document["cases"]) == ("honestone.findings/1", False, 7)
+    assert (document["schema"], document["ok"], document["cases"]) == (
+        "honestone.findings/1",
+        False,
+        7,
+    )
     (finding,) = document["findings"]
     assert (finding["rule"], finding["case"]) == ("common-words", "weak")
     assert finding["place"].startswith("tasks.yaml:10:")
@@ -88,7 +98,9 @@ def test_check_as_json(plants: Desk) -> None:
 
 def test_a_broken_suite_and_one_with_losses_exit_2(plants: Desk) -> None:
     """With file and line; nothing on stdout."""
-    plants.file("tasks.yaml", tasks("{id: amber, prompt: x, judge: {type: contains, expected: [y]}}"))
+    plants.file(
+        "tasks.yaml", tasks("{id: amber, prompt: x, judge: {type: contains, expected: [y]}}")
+    )
     broken = plants.run("suite", "check", "tasks.yaml")
     assert broken.is_refusal
     assert "tasks.yaml:10:" in broken.err
@@ -110,17 +122,35 @@ def test_the_skill_is_looked_at_apart(plants: Desk) -> None:
 
 
 def test_runs_on_record_show_tasks_without_signal(plants: Desk) -> None:
-    """Birch is passed without the skill, elder by nobody; a changed task is not blamed for its past."""
+    """Birch is passed without the skill, elder by nobody; a changed task is not blamed for its
+    past.
+    """
     target = agent(plants)
     ran = plants.run(
-        "eval", "tasks.yaml", "--artifact", "plants", "--baseline", "without", "--target", target, "--json"
+        "eval",
+        "tasks.yaml",
+        "--artifact",
+        "plants",
+        "--baseline",
+        "without",
+        "--target",
+        target,
+        "--json",
     )
     assert ran.code == 0, ran.err
     found = plants.run("suite", "check", "tasks.yaml", "--json").json["findings"]
-    assert {(one["rule"], one["case"]) for one in found} == {("no-signal", "birch"), ("never-passed", "elder")}
+    assert {(one["rule"], one["case"]) for one in found} == {
+        ("no-signal", "birch"),
+        ("never-passed", "elder"),
+    }
     plants.file("report.json", ran.out)
-    named = plants.run("suite", "check", "tasks.yaml", "--with-run", "report.json", "--json").json["findings"]
-    assert {(one["rule"], one["case"]) for one in named} == {("no-signal", "birch"), ("never-passed", "elder")}
+    named = plants.run("suite", "check", "tasks.yaml", "--with-run", "report.json", "--json").json[
+        "findings"
+    ]
+    assert {(one["rule"], one["case"]) for one in named} == {
+        ("no-signal", "birch"),
+        ("never-passed", "elder"),
+    }
     plants.file("tasks.yaml", tasks().replace("ans-elder", "ans-alder"))
     left = plants.run("suite", "check", "tasks.yaml", "--json").json["findings"]
     assert [one["case"] for one in left] == ["birch"]
@@ -136,7 +166,8 @@ def test_run_tries_the_tasks_without_any_skill(plants: Desk) -> None:
     assert plants.run("suite", "check", "tasks.yaml", "--with-run", "nothing").is_refusal
 
 
-# ------------------------------------------------------------------------------------------------ new
+# ------------------------------------------------------------------------------------------------
+# new
 
 
 def test_new_drafts_a_suite_that_check_accepts(plants: Desk) -> None:
@@ -156,7 +187,10 @@ def test_new_never_writes_over_a_file(plants: Desk) -> None:
     refused = plants.run("suite", "new", "--from", "plants", "--output", "tasks.yaml")
     assert refused.is_refusal
     assert (plants.folder / "tasks.yaml").read_text() == tasks()
-    assert plants.run("suite", "new", "--from", "plants", "--output", "tasks.yaml", "--force").code == 0
+    assert (
+        plants.run("suite", "new", "--from", "plants", "--output", "tasks.yaml", "--force").code
+        == 0
+    )
     assert plants.run("suite", "new").code == 2
     assert plants.run("suite", "new", "--from", "gone").is_refusal
 
@@ -195,12 +229,16 @@ def test_a_model_may_draft_and_is_asked_once(plants: Desk) -> None:
     """Its tasks are used; the same command again asks nobody."""
     words = ("suite", "new", "--from", "plants", "--judge", model(plants), "--json")
     first = plants.run(*words)
-    assert [task["id"] for task in first.json["tasks"]] == [f"made-{n}" for n in range(5)], first.err
+    assert [task["id"] for task in first.json["tasks"]] == [f"made-{n}" for n in range(5)], (
+        first.err
+    )
     assert plants.run(*words).json == first.json
     assert asked(plants) == 1
 
 
-@pytest.mark.parametrize("body", ["tasks[0]['expected'] = ['the']", "tasks = 'none'", "sys.exit(3)"])
+@pytest.mark.parametrize(
+    "body", ["tasks[0]['expected'] = ['the']", "tasks = 'none'", "sys.exit(3)"]
+)
 def test_what_a_model_drafts_badly_falls_back(plants: Desk, body: str) -> None:
     """Asked once more with what was wrong, then the skill's own words; the reason is told."""
     done = plants.run("suite", "new", "--from", "plants", "--judge", model(plants, body), "--json")
@@ -213,7 +251,10 @@ def test_new_from_transcripts(plants: Desk) -> None:
     """Sessions become cases with splits; the file reads back."""
     for n in range(6):
         rows = [
-            {"type": "user", "message": {"role": "user", "content": f"Explain plant number {n} to me"}},
+            {
+                "type": "user",
+                "message": {"role": "user", "content": f"Explain plant number {n} to me"},
+            },
             {
                 "type": "assistant",
                 "message": {
@@ -223,16 +264,21 @@ def test_new_from_transcripts(plants: Desk) -> None:
             },
         ]
         plants.file(f"logs/s{n}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    done = plants.run("suite", "new", "--from-transcripts", "logs", "--output", "own.yaml", "--json")
+    done = plants.run(
+        "suite", "new", "--from-transcripts", "logs", "--output", "own.yaml", "--json"
+    )
     assert done.code == 0, done.err
     assert len(done.json["tasks"]) == 6
     assert (plants.folder / "own.yaml").read_text().count("split: ") == 6
     assert plants.run("suite", "check", "own.yaml").code == 0
-    assert plants.run("suite", "new", "--from-transcripts", "logs", "--format", "task-suite").is_refusal
+    assert plants.run(
+        "suite", "new", "--from-transcripts", "logs", "--format", "task-suite"
+    ).is_refusal
     assert plants.run("suite", "new", "--from-transcripts", "plants").is_refusal
 
 
-# ------------------------------------------------------------------------------------------------ convert
+# ------------------------------------------------------------------------------------------------
+# convert
 
 
 def plain(desk: Desk, name: str) -> list[dict[str, object]]:
@@ -263,11 +309,22 @@ def test_what_a_format_cannot_say_is_refused_unless_accepted(plants: Desk) -> No
         "own.yaml",
         "suite: 1\ncases:\n  - {id: a, input: Say it, reference: So, rubric: [{id: r, requirement: It is so, weight: 1}]}\n",
     )
-    refused = plants.run("suite", "convert", "own.yaml", "--to", "task-suite", "--output", "out.yaml")
+    refused = plants.run(
+        "suite", "convert", "own.yaml", "--to", "task-suite", "--output", "out.yaml"
+    )
     assert refused.is_refusal
     assert "the reference" in refused.err
     assert not (plants.folder / "out.yaml").exists()
-    done = plants.run("suite", "convert", "own.yaml", "--to", "task-suite", "--output", "out.yaml", "--accept-loss")
+    done = plants.run(
+        "suite",
+        "convert",
+        "own.yaml",
+        "--to",
+        "task-suite",
+        "--output",
+        "out.yaml",
+        "--accept-loss",
+    )
     assert done.code == 0
     assert "lost: " in done.err
     assert plain(plants, "out.yaml")[0]["id"] == "a"
@@ -277,16 +334,27 @@ def test_what_a_format_cannot_say_is_refused_unless_accepted(plants: Desk) -> No
 def test_convert_to_every_dialect(plants: Desk, form: str) -> None:
     """With losses accepted, each dialect's file is read again with the same cases."""
     done = plants.run(
-        "suite", "convert", "tasks.yaml", "--to", form, "--output", "out.yaml", "--accept-loss", "--quiet"
+        "suite",
+        "convert",
+        "tasks.yaml",
+        "--to",
+        form,
+        "--output",
+        "out.yaml",
+        "--accept-loss",
+        "--quiet",
     )
     assert (done.code, done.err) == (0, "")
     assert [case["id"] for case in plain(plants, "out.yaml")] == list(TOPICS)
 
 
 def test_convert_to_another_folder_says_what_it_copies(plants: Desk) -> None:
-    """A workspace next to the suite goes along, and the new suite loads; in the same folder nothing is copied."""
+    """A workspace next to the suite goes along, and the new suite loads; in the same folder nothing
+    is copied.
+    """
     plants.file(
-        "own.yaml", "suite: 1\ncases:\n  - {id: a, input: x, workspace: {copy: plants}, checks: [{contains: y}]}\n"
+        "own.yaml",
+        "suite: 1\ncases:\n  - {id: a, input: x, workspace: {copy: plants}, checks: [{contains: y}]}\n",
     )
     moved = plants.run("suite", "convert", "own.yaml", "--output", "other/own.yaml")
     assert moved.code == 0, moved.err
@@ -307,7 +375,9 @@ def test_rubric_convert_there_and_back(desk: Desk) -> None:
           - {id: fix, requirement: Names the fix, weight: 1}
         """
     )
-    done = desk.run("rubric", "convert", "rubric.yaml", "--to", "autorubric", "--output", "auto.yaml")
+    done = desk.run(
+        "rubric", "convert", "rubric.yaml", "--to", "autorubric", "--output", "auto.yaml"
+    )
     assert done.code == 0, done.err
     back = desk.run("rubric", "convert", "auto.yaml", "--output", "back.yaml")
     assert back.code == 0, back.err
@@ -330,7 +400,16 @@ def test_rubric_convert_refuses_what_is_lost(ready: Desk) -> None:
 
 def test_too_little_left_is_no_file(plants: Desk) -> None:
     """Keywords have no place in HealthBench: nothing is written, whatever is accepted."""
-    done = plants.run("suite", "convert", "tasks.yaml", "--to", "healthbench", "--accept-loss", "--output", "out.jsonl")
+    done = plants.run(
+        "suite",
+        "convert",
+        "tasks.yaml",
+        "--to",
+        "healthbench",
+        "--accept-loss",
+        "--output",
+        "out.jsonl",
+    )
     assert done.is_refusal
     assert not (plants.folder / "out.jsonl").exists()
 
@@ -375,11 +454,17 @@ rating_levels:
     ],
 )
 def test_a_loss_has_one_exit_code_everywhere(desk: Desk, words: tuple[str, ...]) -> None:
-    """Whatever reads a file with losses exits 2 and names them; with --accept-loss it reads the rest and notes them."""
+    """Whatever reads a file with losses exits 2 and names them; with --accept-loss it reads the
+    rest and notes them.
+    """
     for name, text in (("c.yaml", LOSSY), ("w.yaml", LOSSY_RUBRIC), ("a.md", "hello\n")):
         (desk.folder / name).write_text(text)
     refused = desk.run(*words)
-    lost = ("c.yaml:2:1", "`colour`", "`ignoreCase`") if "c.yaml" in words else ("w.yaml:3", "`tool_definitions`")
+    lost = (
+        ("c.yaml:2:1", "`colour`", "`ignoreCase`")
+        if "c.yaml" in words
+        else ("w.yaml:3", "`tool_definitions`")
+    )
     assert refused.code == 2 and all(word in refused.err for word in lost), refused.err
     read = desk.run(*words, "--accept-loss")
     assert read.code in (0, 3), read.err  # the verdict: who improves may stay unconfirmed

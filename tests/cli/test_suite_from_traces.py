@@ -16,7 +16,9 @@ import pytest
 from .desk import Desk
 
 
-def otlp(trace: str, asked: str, answered: str | None, *, model: str = "small", at: int = 1) -> dict[str, Any]:
+def otlp(
+    trace: str, asked: str, answered: str | None, *, model: str = "small", at: int = 1
+) -> dict[str, Any]:
     """A trace with a span of a model and one of a tool, as a collector writes it."""
 
     def attribute(key: str, value: str) -> dict[str, Any]:
@@ -26,13 +28,16 @@ def otlp(trace: str, asked: str, answered: str | None, *, model: str = "small", 
         attribute("gen_ai.operation.name", "chat"),
         attribute("gen_ai.request.model", model),
         attribute(
-            "gen_ai.input.messages", json.dumps([{"role": "user", "parts": [{"type": "text", "content": asked}]}])
+            "gen_ai.input.messages",
+            json.dumps([{"role": "user", "parts": [{"type": "text", "content": asked}]}]),
         ),
         {"key": "gen_ai.usage.input_tokens", "value": {"intValue": "12"}},
     ]
     if answered is not None:
         parts = [{"type": "text", "content": answered}]
-        said.append(attribute("gen_ai.output.messages", json.dumps([{"role": "assistant", "parts": parts}])))
+        said.append(
+            attribute("gen_ai.output.messages", json.dumps([{"role": "assistant", "parts": parts}]))
+        )
     tool = [
         attribute("gen_ai.operation.name", "execute_tool"),
         attribute("gen_ai.tool.name", "look_up"),
@@ -61,7 +66,9 @@ def lines(*values: object) -> str:
 def made(desk: Desk, name: str, text: str, *more: str) -> dict[str, Any]:
     """What `--json` says, after the suite was checked and run with its recorded outputs."""
     desk.file(name, text)
-    done = desk.run("suite", "new", "--from-traces", name, "--output", "suite.yaml", "--json", *more)
+    done = desk.run(
+        "suite", "new", "--from-traces", name, "--output", "suite.yaml", "--json", *more
+    )
     assert done.code == 0, done.err
     checked = desk.run("suite", "check", "suite.yaml")
     assert checked.code == 0, checked.err
@@ -76,8 +83,12 @@ def recorded(desk: Desk) -> dict[str, dict[str, Any]]:
 
 
 def test_spans_become_cases_with_outputs_and_tool_calls(ready: Desk) -> None:
-    """The same input twice is one case; a trace without an output and a line that is not JSON are named with the reason."""
-    text = lines(otlp("t1", "When are you open?", "9 to 19."), otlp("t2", "when are  you open?", "Late."))
+    """The same input twice is one case; a trace without an output and a line that is not JSON are
+    named with the reason.
+    """
+    text = lines(
+        otlp("t1", "When are you open?", "9 to 19."), otlp("t2", "when are  you open?", "Late.")
+    )
     text += lines(otlp("t3", "Nothing?", None)) + "not json\n" + lines({"name": "Bob"})
     found = made(ready, "traces.jsonl", text)
     assert [task["prompt"] for task in found["tasks"]] == ["When are you open?"]
@@ -87,35 +98,81 @@ def test_spans_become_cases_with_outputs_and_tool_calls(ready: Desk) -> None:
         ("t2", "2"),
         ("t3", "3"),
     ]
-    assert "same input as trace t1" in found["dropped"][2]["why"] and "no output" in found["dropped"][3]["why"]
+    assert (
+        "same input as trace t1" in found["dropped"][2]["why"]
+        and "no output" in found["dropped"][3]["why"]
+    )
     (row,) = recorded(ready).values()
     assert (row["output"], row["input_tokens"], row["duration_ms"]) == ("9 to 19.", 12, 5)
-    assert row["tool_calls"] == [{"name": "look_up", "arguments": {"word": "hours"}, "result": "9 to 19"}]
+    assert row["tool_calls"] == [
+        {"name": "look_up", "arguments": {"word": "hours"}, "result": "9 to 19"}
+    ]
 
 
 def test_langfuse_traces_and_observations(ready: Desk) -> None:
-    """A trace's own input comes first, else that of its observations; calls of tools are observations of the type TOOL."""
-    tool = {"id": "o1", "type": "TOOL", "name": "look_up", "input": {"word": "fees"}, "output": "20", "startTime": "1"}
+    """A trace's own input comes first, else that of its observations; calls of tools are
+    observations of the type TOOL.
+    """
+    tool = {
+        "id": "o1",
+        "type": "TOOL",
+        "name": "look_up",
+        "input": {"word": "fees"},
+        "output": "20",
+        "startTime": "1",
+    }
     model = {
         "id": "o2",
         "type": "GENERATION",
         "input": [{"role": "user", "content": "What is late?"}],
         "startTime": "0",
     }
-    model |= {"output": {"role": "assistant", "content": "20 cents."}, "model": "big", "usageDetails": {"input": 7}}
-    first = {"id": "l1", "timestamp": "2026-01-01", "input": {"question": "Hello?"}, "output": "Hi.", "latency": 0.5}
-    second = {"id": "l2", "timestamp": "2026-01-02", "observations": [tool, model], "totalCost": 0.01}
+    model |= {
+        "output": {"role": "assistant", "content": "20 cents."},
+        "model": "big",
+        "usageDetails": {"input": 7},
+    }
+    first = {
+        "id": "l1",
+        "timestamp": "2026-01-01",
+        "input": {"question": "Hello?"},
+        "output": "Hi.",
+        "latency": 0.5,
+    }
+    second = {
+        "id": "l2",
+        "timestamp": "2026-01-02",
+        "observations": [tool, model],
+        "totalCost": 0.01,
+    }
     made(ready, "export.json", json.dumps({"data": [first, second], "meta": {}}))
     rows = recorded(ready)
     assert {row["output"] for row in rows.values()} == {"Hi.", "20 cents."}
     late = next(row for row in rows.values() if row["output"] == "20 cents.")
-    assert (late["usd"], late["input_tokens"], late["tool_calls"][0]["arguments"]) == (0.01, 7, {"word": "fees"})
+    assert (late["usd"], late["input_tokens"], late["tool_calls"][0]["arguments"]) == (
+        0.01,
+        7,
+        {"word": "fees"},
+    )
 
 
 def test_samples_of_an_inspect_archive(ready: Desk) -> None:
-    """The target is the reference, epochs of one sample are one case, a sample that failed is dropped."""
-    sample = {"id": 1, "epoch": 1, "input": "2 + 2", "target": "4", "output": {"completion": "four"}, "messages": []}
-    rows = [sample, sample | {"epoch": 2}, sample | {"id": 2, "input": "3", "error": {"message": "out of time"}}]
+    """The target is the reference, epochs of one sample are one case, a sample that failed is
+    dropped.
+    """
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "input": "2 + 2",
+        "target": "4",
+        "output": {"completion": "four"},
+        "messages": [],
+    }
+    rows = [
+        sample,
+        sample | {"epoch": 2},
+        sample | {"id": 2, "input": "3", "error": {"message": "out of time"}},
+    ]
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for number, row in enumerate(rows):
@@ -123,29 +180,55 @@ def test_samples_of_an_inspect_archive(ready: Desk) -> None:
     (ready.folder / "log.eval").write_bytes(packed.getvalue())
     done = ready.run("suite", "new", "--from-traces", "log.eval", "--output", "suite.yaml")
     assert done.code == 0, done.err
-    assert done.out.count("dropped: ") == 2 and "reference: " in (ready.folder / "suite.yaml").read_text()
+    assert (
+        done.out.count("dropped: ") == 2
+        and "reference: " in (ready.folder / "suite.yaml").read_text()
+    )
     assert [row["output"] for row in recorded(ready).values()] == ["four"]
 
 
 def zstd_archive(members: dict[str, bytes], *, flags: int = 0) -> bytes:
-    """An archive as Inspect writes it, packed with zstd, which `zipfile` cannot write before Python 3.14."""
+    """An archive as Inspect writes it, packed with zstd, which `zipfile` cannot write before Python
+    3.14.
+    """
     zstandard = pytest.importorskip("zstandard")
     out, directory = b"", b""
     for name, content in members.items():
         packed = zstandard.ZstdCompressor().compress(content)
         facts = struct.pack(
-            "<HHHHHIIIHH", 63, flags, 93, 0, 0, zlib.crc32(content), len(packed), len(content), len(name), 0
+            "<HHHHHIIIHH",
+            63,
+            flags,
+            93,
+            0,
+            0,
+            zlib.crc32(content),
+            len(packed),
+            len(content),
+            len(name),
+            0,
         )
         at = len(out)
         out += b"PK\x03\x04" + facts + name.encode() + packed
         directory += (
-            b"PK\x01\x02" + struct.pack("<H", 63) + facts + struct.pack("<HHHII", 0, 0, 0, 0, at) + name.encode()
+            b"PK\x01\x02"
+            + struct.pack("<H", 63)
+            + facts
+            + struct.pack("<HHHII", 0, 0, 0, 0, at)
+            + name.encode()
         )
     end = struct.pack("<HHHHIIH", 0, 0, len(members), len(members), len(directory), len(out), 0)
     return out + directory + b"PK\x05\x06" + end
 
 
-SAMPLE = {"id": 1, "epoch": 1, "input": "2 + 2", "target": "4", "output": {"completion": "four"}, "messages": []}
+SAMPLE = {
+    "id": 1,
+    "epoch": 1,
+    "input": "2 + 2",
+    "target": "4",
+    "output": {"completion": "four"},
+    "messages": [],
+}
 
 
 def test_samples_packed_with_zstd(ready: Desk) -> None:
@@ -156,7 +239,9 @@ def test_samples_packed_with_zstd(ready: Desk) -> None:
     done = ready.run("suite", "new", "--from-traces", "log.eval", "--output", "suite.yaml")
     assert done.code == 0, done.err
     assert [row["output"] for row in recorded(ready).values()] == ["four"]
-    assert sorted(path.name for path in ready.folder.parent.iterdir() if path.name == "x.json") == []
+    assert (
+        sorted(path.name for path in ready.folder.parent.iterdir() if path.name == "x.json") == []
+    )
 
 
 def cut(data: bytes) -> bytes:
@@ -174,14 +259,26 @@ def moved(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("archive", "said"),
     [
-        (lambda: zstd_archive({"samples/1.json": bytes(150_000_000)}), "larger than 100 MB when it is unpacked"),
+        (
+            lambda: zstd_archive({"samples/1.json": bytes(150_000_000)}),
+            "larger than 100 MB when it is unpacked",
+        ),
         (
             lambda: zstd_archive({f"samples/{n}.json": bytes(30_000_000) for n in range(5)}),
             "larger than 100 MB when it is unpacked",
         ),
-        (lambda: cut(zstd_archive({"samples/1.json": json.dumps(SAMPLE).encode()})), "cannot be unpacked"),
-        (lambda: moved(zstd_archive({"samples/1.json": json.dumps(SAMPLE).encode()})), "cannot be unpacked"),
-        (lambda: zstd_archive({"samples/1.json": b"{}"}, flags=1), "cannot be unpacked: it is encrypted"),
+        (
+            lambda: cut(zstd_archive({"samples/1.json": json.dumps(SAMPLE).encode()})),
+            "cannot be unpacked",
+        ),
+        (
+            lambda: moved(zstd_archive({"samples/1.json": json.dumps(SAMPLE).encode()})),
+            "cannot be unpacked",
+        ),
+        (
+            lambda: zstd_archive({"samples/1.json": b"{}"}, flags=1),
+            "cannot be unpacked: it is encrypted",
+        ),
         (lambda: zstd_archive({"samples/1.json": b"{}"})[:40], "cannot be unpacked"),
     ],
     ids=["bomb", "many-bombs", "damaged", "outside", "encrypted", "cut-off"],
@@ -197,20 +294,28 @@ def test_a_hostile_archive_is_refused(ready: Desk, archive: Callable[[], bytes],
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python unpacks zstd itself")
 def test_without_the_package_the_way_out_is_named(ready: Desk) -> None:
     """The extra, or Inspect's own converter."""
-    (ready.folder / "log.eval").write_bytes(zstd_archive({"samples/1.json": json.dumps(SAMPLE).encode()}))
+    (ready.folder / "log.eval").write_bytes(
+        zstd_archive({"samples/1.json": json.dumps(SAMPLE).encode()})
+    )
     ready.file("absent/zstandard.py", "raise ImportError('not installed')\n")
     env = {"PYTHONPATH": str(ready.folder / "absent")}
-    refused = ready.run("suite", "new", "--from-traces", "log.eval", "--output", "suite.yaml", env=env)
+    refused = ready.run(
+        "suite", "new", "--from-traces", "log.eval", "--output", "suite.yaml", env=env
+    )
     assert refused.is_refusal and "pip install 'honestone[inspect]'" in refused.err
 
 
 def test_a_sample_keeps_the_shares_of_its_strata(ready: Desk) -> None:
     """The same seed takes the same cases, and what is not taken is listed."""
-    traces = [otlp(f"t{n}", f"question {n}", "yes", model="small" if n % 4 else "big") for n in range(20)]
+    traces = [
+        otlp(f"t{n}", f"question {n}", "yes", model="small" if n % 4 else "big") for n in range(20)
+    ]
     more = ("--sample", "8", "--by", "model")
     found = made(ready, "traces.jsonl", lines(*traces), *more)
     assert any("small 6 of 15; big 2 of 5" in note for note in found["notes"])
-    assert len(found["dropped"]) == 12 and all("not in the sample" in one["why"] for one in found["dropped"])
+    assert len(found["dropped"]) == 12 and all(
+        "not in the sample" in one["why"] for one in found["dropped"]
+    )
     again = made(ready, "traces.jsonl", lines(*traces), *more, "--force")
     assert again["tasks"] == found["tasks"]
     other = made(ready, "traces.jsonl", lines(*traces), *more, "--force", "--seed", "5")
@@ -220,7 +325,9 @@ def test_a_sample_keeps_the_shares_of_its_strata(ready: Desk) -> None:
 def test_secrets_are_taken_out(ready: Desk) -> None:
     key = "sk-" + "a" * 24
     found = made(ready, "traces.jsonl", lines(otlp("t1", f"use {key} please", f"I used {key}")))
-    written = (ready.folder / "suite.yaml").read_text() + (ready.folder / "suite.outputs.jsonl").read_text()
+    written = (ready.folder / "suite.yaml").read_text() + (
+        ready.folder / "suite.outputs.jsonl"
+    ).read_text()
     assert key not in written and any("secret" in note for note in found["notes"])
 
 

@@ -1,4 +1,6 @@
-"""Targets at their worst, all in one suite: the rest goes on, nothing stays running, nothing stays on disk."""
+"""Targets at their worst, all in one suite: the rest goes on, nothing stays running, nothing stays
+on disk.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def sleeping() -> list[str]:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 def test_all_at_once(desk: Desk, tmp_path: Path) -> None:
-    """Each with its reason; a helper in a session of its own is ended too, and the temporary folder is empty again."""
+    """Each with its reason; a helper in a session of its own is ended too, and the temporary folder
+    is empty again.
+    """
     suite(
         desk,
         *(case(name, ", timeout: 2" if name == "hangs" else "") for name in (*FAILING, *FINE)),
@@ -57,7 +61,10 @@ def test_all_at_once(desk: Desk, tmp_path: Path) -> None:
     temporary.mkdir()
     result, report = run(desk, "--target", made.spec, env={"TMPDIR": str(temporary)})
     assert result.code == 3
-    assert statuses(report) == {**dict.fromkeys(FAILING, "target-error"), **dict.fromkeys(FINE, "passed")}
+    assert statuses(report) == {
+        **dict.fromkeys(FAILING, "target-error"),
+        **dict.fromkeys(FINE, "passed"),
+    }
     for found in report["cases"]:
         assert FAILING.get(found["id"], "") in " ".join(found["reasons"])
     assert sleeping() == []
@@ -74,7 +81,14 @@ def test_what_a_killed_run_left_is_swept_by_the_next(desk: Desk, tmp_path: Path)
 
     def begin(calls: int) -> int:
         process = desk.start(
-            "eval", "suite.yaml", "--target", made.spec, "--concurrency", str(calls), "--fresh", env=env
+            "eval",
+            "suite.yaml",
+            "--target",
+            made.spec,
+            "--concurrency",
+            str(calls),
+            "--fresh",
+            env=env,
         )
         until = time.monotonic() + 300
         while (made.calls < calls or not sleeping()) and time.monotonic() < until:
@@ -83,7 +97,9 @@ def test_what_a_killed_run_left_is_swept_by_the_next(desk: Desk, tmp_path: Path)
 
     os.kill(begin(1), signal.SIGKILL)
     assert len(list(temporary.iterdir())) == 2
-    desk.file("other.yaml", "suite: 1\ncases: [{id: a, input: apple, checks: [{contains: apple}]}]\n")
+    desk.file(
+        "other.yaml", "suite: 1\ncases: [{id: a, input: apple, checks: [{contains: apple}]}]\n"
+    )
     plain = target(desk, "plain")
     assert desk.run("eval", "other.yaml", "--target", plain.spec, env=env).code == 0
     assert list(temporary.iterdir()) == []
@@ -114,7 +130,11 @@ def test_a_price_that_cannot_be_is_no_price(desk: Desk, price: str) -> None:
 def test_teardown_runs_when_the_run_is_stopped_in_setup(desk: Desk) -> None:
     """`teardown` is always: what set-up began may hold a port or a container."""
     begun, torn = desk.logs / "begun", desk.logs / "torn"
-    suite(desk, case("one"), head=f"setup: sh -c 'echo x > {begun}; sleep 60'\nteardown: sh -c 'echo x > {torn}'\n")
+    suite(
+        desk,
+        case("one"),
+        head=f"setup: sh -c 'echo x > {begun}; sleep 60'\nteardown: sh -c 'echo x > {torn}'\n",
+    )
     process = desk.start("eval", "suite.yaml", "--target", target(desk).spec)
     until = time.monotonic() + 300
     while not begun.exists() and time.monotonic() < until:

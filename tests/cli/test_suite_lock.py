@@ -43,14 +43,25 @@ def test_another_judge_or_bar_is_refused_and_another_target_is_not(desk: Desk) -
     judge, other = desk.judge(), desk.judge("other", body="print(json.dumps(reply())) # another")
     desk.run("suite", "lock", "suite.yaml", "--judge", judge.spec)
     words = ("eval", "suite.yaml", "--locked", "--target")
-    assert desk.run(*words, target(desk, "t2", body="print(text)").spec, "--judge", judge.spec).code == 0
+    assert (
+        desk.run(*words, target(desk, "t2", body="print(text)").spec, "--judge", judge.spec).code
+        == 0
+    )
     assert desk.run(*words, target(desk).spec, "--judge", other.spec).is_refusal
-    assert desk.run(*words, target(desk).spec, "--judge", judge.spec, "--threshold", "50").is_refusal
+    assert desk.run(
+        *words, target(desk).spec, "--judge", judge.spec, "--threshold", "50"
+    ).is_refusal
 
 
 def test_without_a_lock_locked_is_refused(desk: Desk) -> None:
     """An option without effect would be believed."""
     suite(desk, CASE)
     assert desk.run(
-        "eval", "suite.yaml", "--locked", "--target", target(desk).spec, "--judge", desk.judge().spec
+        "eval",
+        "suite.yaml",
+        "--locked",
+        "--target",
+        target(desk).spec,
+        "--judge",
+        desk.judge().spec,
     ).is_refusal

@@ -25,21 +25,32 @@ def made(
     return program, run(desk, "--target", program.spec, *args)[1]
 
 
-# ------------------------------------------------------------------------------------------------------------ --outputs
+# ------------------------------------------------------------------------------------------------------------
+# --outputs
 
 
 @pytest.mark.parametrize("source", ["last", "run", "report.json", "report.jsonl"])
 def test_a_changed_check_is_judged_without_the_target(desk: Desk, source: str) -> None:
-    """From the record of the run or what was exported of it; the report says whence, and who made the outputs."""
+    """From the record of the run or what was exported of it; the report says whence, and who made
+    the outputs.
+    """
     program, before = made(desk)
     desk.file("report.json", json.dumps(before, indent=1))
     desk.file("report.jsonl", desk.run("show", "last", "--format", "jsonl").out)
     suite(desk, case("one"), case("two"))
     named = before["run"] if source == "run" else source
     result, report = run(desk, "--outputs", named)
-    assert (result.code, statuses(report), program.calls) == (0, {"one": "passed", "two": "passed"}, 2)
+    assert (result.code, statuses(report), program.calls) == (
+        0,
+        {"one": "passed", "two": "passed"},
+        2,
+    )
     assert report["outputs"] == (named if "." in named else f"run {before['run']}")
-    assert (report["usage"]["target_calls"], report["usage"]["input_tokens"], report["revision"]) == (0, 0, 5)
+    assert (
+        report["usage"]["target_calls"],
+        report["usage"]["input_tokens"],
+        report["revision"],
+    ) == (0, 0, 5)
     assert [one["output"] for one in report["cases"]] == [one["output"] for one in before["cases"]]
     assert report["target"] == before["target"]
     shown = desk.run("show", "last")
@@ -49,7 +60,9 @@ def test_a_changed_check_is_judged_without_the_target(desk: Desk, source: str) -
 
 
 def test_last_is_the_suites_own_last_run_and_goes_on_from_there(desk: Desk) -> None:
-    """Neither another suite's, nor one that was not finished; what was judged again can be judged again."""
+    """Neither another suite's, nor one that was not finished; what was judged again can be judged
+    again.
+    """
     program, before = made(desk)
     suite(desk, case("one"), name="other.yaml")
     assert desk.run("eval", "other.yaml", "--target", program.spec).code == 0
@@ -62,7 +75,11 @@ def test_last_is_the_suites_own_last_run_and_goes_on_from_there(desk: Desk) -> N
 def test_judges_are_asked_again_where_the_rubric_changed(desk: Desk) -> None:
     """About the same outputs; and never with the name of what made them."""
     program, _ = made(desk)
-    suite(desk, "{id: one, input: one apple, rubric: [says one]}", "{id: two, input: two apple, rubric: [says one]}")
+    suite(
+        desk,
+        "{id: one, input: one apple, rubric: [says one]}",
+        "{id: two, input: two apple, rubric: [says one]}",
+    )
     judge = desk.judge()
     _, report = run(desk, "--outputs", "last", "--judge", judge.spec)
     assert statuses(report) == {"one": "passed", "two": "failed"}
@@ -71,7 +88,9 @@ def test_judges_are_asked_again_where_the_rubric_changed(desk: Desk) -> None:
 
 
 def test_attempts_errors_and_workspaces_come_back_as_they_were(desk: Desk) -> None:
-    """A failure stays a failure; checks of files look at the files as the target left them; its diff is there."""
+    """A failure stays a failure; checks of files look at the files as the target left them; its
+    diff is there.
+    """
     work = "workspace: {files: {a.txt: old}}"
     looks = "checks: [{command: grep new a.txt}, {contains: '+new', in: diff}]"
     cases = (
@@ -105,7 +124,11 @@ ROWS = [{"id": "one", "output": "an apple"}, {"id": "two", "output": "an apple"}
     ("rows", "args", "says"),
     [
         (ROWS[:1], (), "no output is recorded for `two`\n  rec.jsonl:1\n"),
-        ([*ROWS, ROWS[1]], (), "the output of case `two` is recorded twice; first in line 2\n  rec.jsonl:3\n"),
+        (
+            [*ROWS, ROWS[1]],
+            (),
+            "the output of case `two` is recorded twice; first in line 2\n  rec.jsonl:3\n",
+        ),
         (ROWS, ("--target", "mock"), "cannot be given with --target"),
         (ROWS, ("--artifact", "suite.yaml"), "cannot be given with --artifact"),
         (ROWS, ("--attempts", "2"), "`one` (attempt 2), `two` (attempt 2)"),
@@ -116,7 +139,11 @@ def test_what_cannot_be_is_refused_before_anything_is_judged(
     desk: Desk, rows: list[Any], args: tuple[str, ...], says: str
 ) -> None:
     """Exit 2, with the line; no judge is asked and no run begun."""
-    suite(desk, "{id: one, input: one, rubric: [says apple]}", "{id: two, input: two, rubric: [says apple]}")
+    suite(
+        desk,
+        "{id: one, input: one, rubric: [says apple]}",
+        "{id: two, input: two, rubric: [says apple]}",
+    )
     desk.file("rec.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     judge = desk.judge()
     result, _ = run(desk, "--outputs", "rec.jsonl", "--judge", judge.spec, *args)
@@ -163,7 +190,9 @@ def test_outputs_of_another_input_are_judged_and_said(desk: Desk) -> None:
 
 
 def test_judging_again_twice_does_not_make_an_output_that_of_another_input(desk: Desk) -> None:
-    """The output stays that of the input it answered, however often it is judged; with that input back there is no note."""
+    """The output stays that of the input it answered, however often it is judged; with that input
+    back there is no note.
+    """
     made(desk)
     suite(desk, case("one"), case("two").replace("two apple", "another"))
     for _ in range(2):
@@ -173,7 +202,9 @@ def test_judging_again_twice_does_not_make_an_output_that_of_another_input(desk:
 
 
 def test_an_artifact_that_changed_since_is_said(desk: Desk) -> None:
-    """A pass of outputs on record says nothing about the version of now; the digest is that of then."""
+    """A pass of outputs on record says nothing about the version of now; the digest is that of
+    then.
+    """
     desk.file("p.md", "apple\n")
     suite(desk, case("one"), head="artifact: p.md\n")
     program = target(desk, body="print(open(os.environ['HONESTONE_ARTIFACT']).read())")
@@ -188,7 +219,9 @@ def test_an_artifact_that_changed_since_is_said(desk: Desk) -> None:
 
 
 def test_a_target_that_cannot_see_the_artifact_is_doubted(desk: Desk) -> None:
-    """Before the run, on stderr: an answer that does not depend on the prompt passes whatever the prompt is."""
+    """Before the run, on stderr: an answer that does not depend on the prompt passes whatever the
+    prompt is.
+    """
     desk.file("p.md", "apple\n")
     suite(desk, case("one"), head="artifact: p.md\n")
     blind, sees = (
@@ -206,7 +239,10 @@ def test_hostile_outputs_and_names_are_shown_harmless(desk: Desk) -> None:
     suite(desk, "{id: one, input: one, checks: [{contains: absent}]}")
     document = {
         "target": evil,
-        "cases": [{"id": "one", "shown_attempt": 1, "output": evil}, {"id": evil, "shown_attempt": 1}],
+        "cases": [
+            {"id": "one", "shown_attempt": 1, "output": evil},
+            {"id": evil, "shown_attempt": 1},
+        ],
     }
     desk.file(f"{evil[:5]}.json", json.dumps(document))
     result = desk.run("eval", "suite.yaml", "--outputs", f"{evil[:5]}.json")
@@ -220,13 +256,18 @@ def test_from_python_as_from_the_command(desk: Desk) -> None:
     """`run_suite(outputs=...)`."""
     suite(desk, *TWO)
     path = desk.file("rec.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
-    report = honestone.run_suite("suite.yaml", outputs=path, folder=desk.folder, store=Path("store"))
+    report = honestone.run_suite(
+        "suite.yaml", outputs=path, folder=desk.folder, store=Path("store")
+    )
     assert statuses(report) == {"one": "passed", "two": "failed"}
     with pytest.raises(honestone.UsageError, match="--target"):
-        honestone.run_suite("suite.yaml", outputs=path, target="mock", folder=desk.folder, store=Path("store"))
+        honestone.run_suite(
+            "suite.yaml", outputs=path, target="mock", folder=desk.folder, store=Path("store")
+        )
 
 
-# ------------------------------------------------------------------------------------------------------------- the note
+# -------------------------------------------------------------------------------------------------------------
+# the note
 
 
 def noted(desk: Desk, *args: str) -> str | None:
@@ -237,8 +278,9 @@ def noted(desk: Desk, *args: str) -> str | None:
 
 
 def test_the_command_is_named_only_where_it_would_do(desk: Desk) -> None:
-    """Where checks, judges or bars are all that changed, with the options that judge; not where nothing changed, nor an
-    input, the program, a module next to it or the artifact."""
+    """Where checks, judges or bars are all that changed, with the options that judge; not where
+    nothing changed, nor an input, the program, a module next to it or the artifact.
+    """
     program, _ = made(desk)
     spec = ("--target", program.spec)
     assert noted(desk, *spec) is None
@@ -273,7 +315,8 @@ def test_the_command_works_as_named(desk: Desk) -> None:
     assert (result.code, result.json["outputs"][:4], program.calls) == (0, "run ", 2)
 
 
-# ----------------------------------------------------------------------------------------------------------- repeatable
+# -----------------------------------------------------------------------------------------------------------
+# repeatable
 
 
 def repeatable(desk: Desk, *cases: str, body: str = "print(text)", more: str = "") -> Program:
@@ -287,7 +330,9 @@ def usage(report: dict[str, Any]) -> tuple[int, int]:
 
 
 def test_a_repeatable_target_is_asked_for_what_changed(desk: Desk) -> None:
-    """The input of one case, its attempts, the artifact, the program, a module that it imports; `--fresh` asks again."""
+    """The input of one case, its attempts, the artifact, the program, a module that it imports;
+    `--fresh` asks again.
+    """
     desk.file("prompt.md", "v1")
     desk.file("helper.py", "x = 1\n")
     program = repeatable(
@@ -316,7 +361,9 @@ def test_a_repeatable_target_is_asked_for_what_changed(desk: Desk) -> None:
 
 
 def test_an_error_is_no_output_and_another_target_is_not_repeatable(desk: Desk) -> None:
-    """What failed is asked again. The suite speaks of its own target, not of one that is named instead."""
+    """What failed is asked again. The suite speaks of its own target, not of one that is named
+    instead.
+    """
     repeatable(desk, *TWO, body="if text.startswith('two'):\n    sys.exit(1)\nprint(text)")
     assert [usage(run(desk)[1]) for _ in range(2)] == [(2, 0), (1, 1)]
     other = target(desk, "other")
@@ -330,7 +377,11 @@ def test_a_workspace_that_was_not_kept_is_made_again(desk: Desk) -> None:
     judge = desk.judge()
     repeatable(desk, f"{{id: one, input: one apple, {work}, rubric: [says apple]}}", body=body)
     assert usage(run(desk, "--judge", judge.spec)[1]) == (1, 0)
-    repeatable(desk, f"{{id: one, input: one apple, {work}, checks: [{{command: grep new a.txt}}]}}", body=body)
+    repeatable(
+        desk,
+        f"{{id: one, input: one apple, {work}, checks: [{{command: grep new a.txt}}]}}",
+        body=body,
+    )
     assert [(usage(report), report["verdict"]) for _, report in (run(desk), run(desk))] == [
         ((1, 0), "pass"),
         ((0, 1), "pass"),
@@ -360,7 +411,9 @@ def test_a_table_is_judged_again_column_by_column(desk: Desk) -> None:
     for source in ("last", before["run"]):
         _, table = run(desk, "--outputs", source)
         assert [one["verdict"] for one in table["columns"]] == ["fail", "pass"]
-        assert [one["name"] for one in table["columns"]] == [one["name"] for one in before["columns"]]
+        assert [one["name"] for one in table["columns"]] == [
+            one["name"] for one in before["columns"]
+        ]
         assert table["usage"]["target_calls"] == 0
     _, one = run(desk, "--outputs", before["columns"][1]["run"])
     assert (one["verdict"], [program.calls for program in programs]) == ("pass", [4, 4])

@@ -1,4 +1,6 @@
-"""Reports that are written case by case: the same bytes as the whole, and never more than one case at a time."""
+"""Reports that are written case by case: the same bytes as the whole, and never more than one case
+at a time.
+"""
 
 from __future__ import annotations
 
@@ -89,11 +91,17 @@ def test_a_streamed_report_has_the_bytes_of_the_whole(title: str, texts: list[st
 
 
 def many() -> dict[str, Any]:
-    """So many cases that the page leaves out the texts of those that passed, with flags and judges that all share."""
+    """So many cases that the page leaves out the texts of those that passed, with flags and judges
+    that all share.
+    """
     statuses = ("passed", "failed", "inconclusive", "target-error", "skipped")
     cases = [
         case(
-            f"c{n}", statuses[n % 7 % 5], output=f"<out> {n} " * (n % 40), flags=["a", f"b{n % 3}"], tags=[f"t{n % 4}"]
+            f"c{n}",
+            statuses[n % 7 % 5],
+            output=f"<out> {n} " * (n % 40),
+            flags=["a", f"b{n % 3}"],
+            tags=[f"t{n % 4}"],
         )
         for n in range(MOST_WHOLE + 50)
     ]
@@ -102,7 +110,9 @@ def many() -> dict[str, Any]:
 
 @pytest.mark.parametrize("sample", [every_status, hostile, with_baseline, many])
 @pytest.mark.parametrize("form", ["junit", "html", "markdown", "text"])
-def test_samples_have_the_bytes_of_the_whole(sample: Callable[[], dict[str, Any]], form: str) -> None:
+def test_samples_have_the_bytes_of_the_whole(
+    sample: Callable[[], dict[str, Any]], form: str
+) -> None:
     """Every status, hostile words, a baseline, and many cases."""
     doc = read(sample())
     assert "".join(PARTS[form](streamed(doc))) == WHOLE[form](doc)
@@ -120,7 +130,9 @@ def test_a_case_is_drawn_when_the_one_before_it_is_written(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["junit", "html"])
 def test_a_page_comes_in_pieces_while_its_cases_are_drawn(form: str) -> None:
-    """What has to be known of all cases is looked at first; then a piece is written before the next cases are drawn."""
+    """What has to be known of all cases is looked at first; then a piece is written before the next
+    cases are drawn.
+    """
     doc = read(report([case(f"c{n}", "failed", 0.0, output="word " * 500) for n in range(200)]))
     whole = streamed(doc)
     assert isinstance(whole.cases, Drawn)
@@ -129,9 +141,15 @@ def test_a_page_comes_in_pieces_while_its_cases_are_drawn(form: str) -> None:
     assert 200 < at_each[0] < at_each[1] < at_each[-1] == 400
 
 
-@given(st.lists(st.sampled_from(["<p>", "a > b", "name", "x" * 40_000, "", "<b>y" * 9_000]), max_size=30))
+@given(
+    st.lists(
+        st.sampled_from(["<p>", "a > b", "name", "x" * 40_000, "", "<b>y" * 9_000]), max_size=30
+    )
+)
 def test_pieces_are_cut_after_a_tag_alone(parts: list[str]) -> None:
-    """Together they are what was generated, and a name or folder, which has no `>`, is whole in one of them."""
+    """Together they are what was generated, and a name or folder, which has no `>`, is whole in one
+    of them.
+    """
     pieces = list(in_pieces(parts))
     assert "".join(pieces) == "".join(parts)
     assert all(piece.endswith(">") for piece in pieces[:-1])

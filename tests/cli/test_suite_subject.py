@@ -1,4 +1,6 @@
-"""What a suite's runs are filed under: the path from the folder of the settings, in whichever checkout."""
+"""What a suite's runs are filed under: the path from the folder of the settings, in whichever
+checkout.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def cases(desk: Desk, *args: str, cwd: Path | None = None) -> list[str]:
 def test_the_path_is_that_from_the_settings(desk: Desk) -> None:
     prepared(desk)
     cases(desk)
-    assert [one["subject"] for one in json.loads(desk.run("runs", "--json").out)] == ["suites/suite.yaml"]
+    assert [one["subject"] for one in json.loads(desk.run("runs", "--json").out)] == [
+        "suites/suite.yaml"
+    ]
     assert cases(desk, "--failed") == ["bad"]
 
 
@@ -51,7 +55,10 @@ def test_runs_that_were_filed_under_an_absolute_path_are_found(desk: Desk) -> No
     prepared(desk)
     cases(desk)
     with sqlite3.connect(desk.store / "store.db") as db:
-        db.execute("update runs set subject = ?, project = null", (str((desk.folder / "suites/suite.yaml").resolve()),))
+        db.execute(
+            "update runs set subject = ?, project = null",
+            (str((desk.folder / "suites/suite.yaml").resolve()),),
+        )
     assert cases(desk, "--failed") == ["bad"]
 
 

@@ -1,4 +1,6 @@
-"""Cases from tables and globs, words filled in, defaults, and choosing cases by pattern: the command in a real process."""
+"""Cases from tables and globs, words filled in, defaults, and choosing cases by pattern: the
+command in a real process.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def test_cases_of_a_table_are_run_locked_checked_and_converted(desk: Desk) -> No
 def test_a_mistake_in_a_table_asks_nothing(desk: Desk) -> None:
     """Exit 2 with the table's file and line, whatever the text of the cell would do to a terminal."""
     desk.file("c.csv", 'id,fruit\nred,apple\nred,"\x1b[2J"\n\x1b[31m,"x\n')
-    desk.file("suite.yaml", "suite: 1\ndefaults: {input: '{{ fruit }}', rubric: [x]}\ncases: c.csv\n")
+    desk.file(
+        "suite.yaml", "suite: 1\ndefaults: {input: '{{ fruit }}', rubric: [x]}\ncases: c.csv\n"
+    )
     made = target(desk)
     result, _ = run(desk, "--target", made.spec)
     assert result.is_refusal and "c.csv:4:1" in result.err and "\x1b" not in result.err
@@ -74,7 +78,10 @@ def test_a_mistake_in_a_table_asks_nothing(desk: Desk) -> None:
 def test_suite_show_prints_the_cases_as_they_are_run_and_the_schema(desk: Desk) -> None:
     """The suite can be run as it is shown."""
     desk.file("c.csv", "id,fruit\nred,apple\n")
-    desk.file("s.yaml", "suite: 1\ndefaults: {input: 'a {{ fruit }}', checks: [{contains: apple}]}\ncases: c.csv\n")
+    desk.file(
+        "s.yaml",
+        "suite: 1\ndefaults: {input: 'a {{ fruit }}', checks: [{contains: apple}]}\ncases: c.csv\n",
+    )
     shown = desk.run("suite", "show", "s.yaml")
     desk.file("suite.yaml", shown.out)
     assert run(desk, "--target", target(desk).spec)[1]["cases"][0]["input"] == "a apple"
@@ -83,11 +90,17 @@ def test_suite_show_prints_the_cases_as_they_are_run_and_the_schema(desk: Desk) 
 
 
 def test_near_misses_are_told_how_tables_are_named(desk: Desk) -> None:
-    """A table instead of a suite, `{file: ...}`, and a column of JSON lines that is no key of a case."""
+    """A table instead of a suite, `{file: ...}`, and a column of JSON lines that is no key of a
+    case.
+    """
     desk.file("c.csv", "id,city\na,Paris\n")
     desk.file("c.jsonl", '{"id": "a", "city": "Paris"}\n')
     desk.file("f.yaml", "suite: 1\nrubric: [x]\ncases: {file: c.csv}\n")
     desk.file("l.yaml", "suite: 1\nrubric: [x]\ncases: c.jsonl\n")
-    for asked, hint in (("c.csv", "cases: c.csv"), ("f.yaml", "cases: c.csv"), ("l.yaml", "under `vars`")):
+    for asked, hint in (
+        ("c.csv", "cases: c.csv"),
+        ("f.yaml", "cases: c.csv"),
+        ("l.yaml", "under `vars`"),
+    ):
         refused = desk.run("eval", asked, "--target", "cmd:cat")
         assert refused.is_refusal and hint in refused.err

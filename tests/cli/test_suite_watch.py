@@ -45,7 +45,9 @@ class Watching:
 
     @property
     def reports(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines(keepends=True) if line.endswith("\n")]
+        return [
+            json.loads(line) for line in self.out.splitlines(keepends=True) if line.endswith("\n")
+        ]
 
     def until(self, what: Callable[[], object]) -> None:
         """What a person would wait for; the limit is far beyond what it takes."""
@@ -83,7 +85,9 @@ def turned(report: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def test_only_what_changed_is_asked(desk: Desk, watching: Callable[..., Watching]) -> None:
-    """A check: nothing. An input: that case. The artifact or the program: all. Every report is a run of the store."""
+    """A check: nothing. An input: that case. The artifact or the program: all. Every report is a
+    run of the store.
+    """
     desk.file("prompt.md", "plain")
     program = target(desk, body="print(text, open(os.environ['HONESTONE_ARTIFACT']).read())")
     head = f"artifact: prompt.md\ntarget: '{program.spec}'\n"
@@ -96,7 +100,10 @@ def test_only_what_changed_is_asked(desk: Desk, watching: Callable[..., Watching
     assert (turned(second), program.calls) == ([("two", "failed", "passed")], 2)
     assert (second["usage"]["target_calls"], second["usage"]["cached_outputs"]) == (0, 2)
     suite(desk, TWO[0], case("two").replace("two apple", "second pear"), head=head)
-    assert (turned(watch.report(3)), program.lines[2:]) == ([("two", "passed", "failed")], ["second"])
+    assert (turned(watch.report(3)), program.lines[2:]) == (
+        [("two", "passed", "failed")],
+        ["second"],
+    )
     desk.file("prompt.md", "an apple")
     assert (turned(watch.report(4)), program.calls) == ([("two", "failed", "passed")], 5)
     program.path.write_text(program.path.read_text() + "# newer\n")
@@ -105,7 +112,9 @@ def test_only_what_changed_is_asked(desk: Desk, watching: Callable[..., Watching
     assert "Traceback" not in watch.err
     runs = {run["id"] for run in desk.run("runs", "--json").json}
     assert {report["run"] for report in watch.reports} == runs
-    assert desk.run("eval", "suite.yaml", "--json").json["usage"]["target_calls"] == 2  # it is not declared repeatable
+    assert (
+        desk.run("eval", "suite.yaml", "--json").json["usage"]["target_calls"] == 2
+    )  # it is not declared repeatable
 
 
 def test_included_files_are_watched_and_a_broken_one_is_waited_for(
@@ -116,7 +125,10 @@ def test_included_files_are_watched_and_a_broken_one_is_waited_for(
     (desk.folder / "parts").mkdir()
     good = "rubric: 1\ncriteria: [{id: a, requirement: says apple}]\n"
     desk.file("parts/rubric.yaml", good)
-    cases = [f"{{id: {id}, input: {id} apple, rubric: {{file: parts/rubric.yaml}}}}" for id in ("one", "two")]
+    cases = [
+        f"{{id: {id}, input: {id} apple, rubric: {{file: parts/rubric.yaml}}}}"
+        for id in ("one", "two")
+    ]
     suite(desk, *cases, head=f"target: '{program.spec}'\n")
     watch = watching("--json", "--judge", judge.spec)
     assert watch.report(1)["verdict"] == "pass"
@@ -128,17 +140,25 @@ def test_included_files_are_watched_and_a_broken_one_is_waited_for(
     assert (program.calls, judge.calls, watch.err.count("error: ")) == (2, 4, 1), watch.err
 
 
-def test_it_may_begin_with_a_suite_that_is_broken(desk: Desk, watching: Callable[..., Watching]) -> None:
+def test_it_may_begin_with_a_suite_that_is_broken(
+    desk: Desk, watching: Callable[..., Watching]
+) -> None:
     """Or that names a file which is not there yet."""
     program = target(desk)
-    suite(desk, "{id: one, input: {file: in.txt}, checks: [{contains: apple}]}", head=f"target: '{program.spec}'\n")
+    suite(
+        desk,
+        "{id: one, input: {file: in.txt}, checks: [{contains: apple}]}",
+        head=f"target: '{program.spec}'\n",
+    )
     watch = watching("--json")
     watch.until(lambda: "in.txt" in watch.err)
     desk.file("in.txt", "an apple")
     assert watch.report(1)["verdict"] == "pass"
 
 
-def test_failed_and_case_choose_what_is_watched(desk: Desk, watching: Callable[..., Watching]) -> None:
+def test_failed_and_case_choose_what_is_watched(
+    desk: Desk, watching: Callable[..., Watching]
+) -> None:
     """The case that failed before stays when it passes; an error of a target is asked again."""
     program = target(desk, body="if text.startswith('one'):\n    sys.exit(3)\nprint(text)")
     head = f"target: '{program.spec}'\n"
@@ -171,7 +191,9 @@ def test_text_says_what_turned(desk: Desk, watching: Callable[..., Watching]) ->
     assert watch.end() == 130
 
 
-def test_outputs_on_record_and_tables_are_watched_too(desk: Desk, watching: Callable[..., Watching]) -> None:
+def test_outputs_on_record_and_tables_are_watched_too(
+    desk: Desk, watching: Callable[..., Watching]
+) -> None:
     """A record that changes is judged again; in a table the column is named."""
     suite(desk, *TWO)
     desk.file("rec.jsonl", '{"id": "one", "output": "apple"}\n{"id": "two", "output": "apple"}\n')
@@ -184,7 +206,10 @@ def test_outputs_on_record_and_tables_are_watched_too(desk: Desk, watching: Call
     table = watching("--json", *(word for one in programs for word in ("--target", one.spec)))
     table.report(1)
     target(desk, "b", body="print('pear')")
-    assert {(one["id"], one["to"]) for one in table.report(2)["turned"]} == {("one", "failed"), ("two", "passed")}
+    assert {(one["id"], one["to"]) for one in table.report(2)["turned"]} == {
+        ("one", "failed"),
+        ("two", "passed"),
+    }
     assert len({one["column"] for one in table.reports[1]["turned"]}) == 1
     assert [one.calls for one in programs] == [2, 4]
 

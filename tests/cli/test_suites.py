@@ -22,7 +22,9 @@ with open({log!r}, "a", encoding="utf-8") as log:
 """
 
 
-def target(desk: Desk, name: str = "target", body: str = "print(text, end='')", words: str = "") -> Program:
+def target(
+    desk: Desk, name: str = "target", body: str = "print(text, end='')", words: str = ""
+) -> Program:
     """A command target that keeps the first word of each input it was given."""
     log = desk.logs / f"{name}.log"
     path = desk.file(f"{name}.py", _TARGET.format(log=str(log), body=body))
@@ -46,14 +48,19 @@ def statuses(report: dict[str, Any]) -> dict[str, str]:
     return {case["id"]: case["status"] for case in report.get("cases", [])}
 
 
-# ------------------------------------------------------------------------------------------------------------ verdicts
+# ------------------------------------------------------------------------------------------------------------
+# verdicts
 
 
 def test_a_failing_case_fails_the_run_without_a_flag(desk: Desk) -> None:
     """Exit 1, and the report says which and why."""
     suite(desk, case("good"), case("bad", wanted="pear"))
     result, report = run(desk, "--target", target(desk).spec)
-    assert (result.code, statuses(report), report["pass_rate"]) == (1, {"good": "passed", "bad": "failed"}, 0.5)
+    assert (result.code, statuses(report), report["pass_rate"]) == (
+        1,
+        {"good": "passed", "bad": "failed"},
+        0.5,
+    )
     assert report["verdict"] == "fail"
     assert any("contains" in reason for reason in report["cases"][1]["reasons"])
     shown = desk.run("show", "--json")
@@ -61,7 +68,9 @@ def test_a_failing_case_fails_the_run_without_a_flag(desk: Desk) -> None:
 
 
 def test_metadata_is_kept_and_asked_of_no_one(desk: Desk) -> None:
-    """It is in the report of the run and of the record, a conversion keeps it, and another one is the same contract."""
+    """It is in the report of the run and of the record, a conversion keeps it, and another one is
+    the same contract.
+    """
     suite(desk, case("a", ", metadata: {ticket: 12, by: [x]}"), case("b"))
     _, report = run(desk, "--target", target(desk).spec)
     assert [one.get("metadata") for one in report["cases"]] == [{"ticket": 12, "by": ["x"]}, None]
@@ -69,7 +78,9 @@ def test_metadata_is_kept_and_asked_of_no_one(desk: Desk) -> None:
     assert "metadata: {ticket: 12, by: [x]}" in desk.run("suite", "convert", "suite.yaml").out
     suite(desk, case("a", ", metadata: {ticket: 13}"), case("b"))
     _, again = run(desk, "--target", target(desk).spec)
-    assert [one["contract"] for one in again["cases"]] == [one["contract"] for one in report["cases"]]
+    assert [one["contract"] for one in again["cases"]] == [
+        one["contract"] for one in report["cases"]
+    ]
     assert again["cases"][0]["metadata"] == {"ticket": 13}
     suite(desk, case("a", ", metadata: twelve"), case("b"))
     assert "must be a mapping" in desk.run("suite", "check", "suite.yaml").err
@@ -98,7 +109,11 @@ def test_a_target_that_fails_is_no_low_score(desk: Desk, how: str) -> None:
     result, report = run(desk, "--target", made.spec, "--judge", judge.spec)
     assert (result.code, statuses(report)) == (3, {"broken": "target-error", "fine": "passed"})
     broken = report["cases"][0]
-    assert (broken["score"], broken["interval"], broken["verdict"]) == (None, [0, 100], "inconclusive")
+    assert (broken["score"], broken["interval"], broken["verdict"]) == (
+        None,
+        [0, 100],
+        "inconclusive",
+    )
     assert said in " ".join(broken["reasons"])
     assert (judge.calls, report["pass_rate"], report["pass_rate_interval"]) == (1, None, [0.5, 1.0])
 
@@ -107,7 +122,11 @@ def test_a_model_without_its_key_is_refused_before_the_run(desk: Desk) -> None:
     """As a program that is missing is: no run, and no call that was not made."""
     suite(desk, case("a"), case("b"))
     refused = desk.run("eval", "suite.yaml", "--target", "openai:gpt-5", env={"OPENAI_API_KEY": ""})
-    assert refused.is_refusal and "OPENAI_API_KEY is not set" in refused.err and "export OPENAI_API_KEY" in refused.err
+    assert (
+        refused.is_refusal
+        and "OPENAI_API_KEY is not set" in refused.err
+        and "export OPENAI_API_KEY" in refused.err
+    )
     assert not (desk.folder / ".honestone").exists()  # no run was begun
 
 
@@ -138,7 +157,11 @@ def test_equal_outputs_cost_no_second_judging(desk: Desk) -> None:
     for _ in range(2):
         result, report = run(desk, "--target", made.spec, "--judge", judge.spec)
     assert (result.code, made.calls, judge.calls) == (0, 2, 1)
-    assert (report["usage"]["judge_calls"], report["usage"]["cached_calls"], report["usage"]["target_calls"]) == (
+    assert (
+        report["usage"]["judge_calls"],
+        report["usage"]["cached_calls"],
+        report["usage"]["target_calls"],
+    ) == (
         0,
         1,
         1,
@@ -163,13 +186,19 @@ def test_nothing_to_answer_the_cases_is_told(desk: Desk) -> None:
     assert "--target" in result.err
 
 
-# ------------------------------------------------------------------------------------------------------- killed, resumed
+# -------------------------------------------------------------------------------------------------------
+# killed, resumed
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 4])
 def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
-    """What is judged is not run again, what was in flight once more, and the end is an undisturbed run's."""
-    cases = [f"{{id: c{n}, input: c{n} {'apple' if n != 3 else 'pear'}, rubric: [says apple]}}" for n in range(5)]
+    """What is judged is not run again, what was in flight once more, and the end is an undisturbed
+    run's.
+    """
+    cases = [
+        f"{{id: c{n}, input: c{n} {'apple' if n != 3 else 'pear'}, rubric: [says apple]}}"
+        for n in range(5)
+    ]
     suite(desk, *cases)
     made, judge = target(desk, body="time.sleep(.4); print(text)"), desk.judge()
     words = ("--target", made.spec, "--judge", judge.spec, "--concurrency", "1")
@@ -182,7 +211,13 @@ def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
     begun = made.calls
     result, report = run(desk, *words)
     assert result.code == 1
-    assert statuses(report) == {"c0": "passed", "c1": "passed", "c2": "passed", "c3": "failed", "c4": "passed"}
+    assert statuses(report) == {
+        "c0": "passed",
+        "c1": "passed",
+        "c2": "passed",
+        "c3": "failed",
+        "c4": "passed",
+    }
     assert made.calls <= 5 + 1
     assert made.calls >= 5
     assert max(made.lines.count(line) for line in made.lines) <= 2
@@ -192,7 +227,9 @@ def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
 
 
 def test_an_output_on_record_is_judged_without_running_its_target_again(desk: Desk) -> None:
-    """A target's run may have cost an hour: killed while the judge thinks, only the judge is asked again."""
+    """A target's run may have cost an hour: killed while the judge thinks, only the judge is asked
+    again.
+    """
     suite(desk, "{id: one, input: one apple, rubric: [says apple]}")
     made = target(desk)
     slow = desk.judge(
@@ -228,7 +265,9 @@ def test_two_at_once_do_not_share_a_run(desk: Desk) -> None:
     """The second is refused while the first works."""
     suite(desk, case("one"))
     go = desk.logs / "go"
-    made = target(desk, body=f"while not os.path.exists({str(go)!r}): time.sleep(0.02)\nprint(text)")
+    made = target(
+        desk, body=f"while not os.path.exists({str(go)!r}): time.sleep(0.02)\nprint(text)"
+    )
     first = desk.start("eval", "suite.yaml", "--json", "--target", made.spec)
     until = time.monotonic() + 300
     while made.calls < 1 and time.monotonic() < until:
@@ -240,7 +279,8 @@ def test_two_at_once_do_not_share_a_run(desk: Desk) -> None:
     assert statuses(json.loads(out)) == {"one": "passed"}
 
 
-# -------------------------------------------------------------------------------------------------------- case by case
+# --------------------------------------------------------------------------------------------------------
+# case by case
 
 
 def test_attempts_are_told_and_a_flipping_case_is_named(desk: Desk) -> None:
@@ -259,7 +299,9 @@ def test_attempts_are_told_and_a_flipping_case_is_named(desk: Desk) -> None:
 
 
 def test_a_workspace_is_private_set_up_and_diffed(desk: Desk) -> None:
-    """The fixture stays as it is; checks see what the target changed, not what setup did; teardown always runs."""
+    """The fixture stays as it is; checks see what the target changed, not what setup did; teardown
+    always runs.
+    """
     desk.file("fixture/notes.txt", "old\n")
     suite(
         desk,
@@ -289,7 +331,9 @@ def test_a_budget_skips_the_rest_and_cannot_pass(desk: Desk) -> None:
     """Cases not reached are skipped with the reason and their target is not run."""
     suite(desk, *(f"{{id: c{n}, input: c{n} apple, rubric: [says apple]}}" for n in range(4)))
     made, judge = target(desk), desk.judge()
-    result, report = run(desk, "--target", made.spec, "--judge", judge.spec, "--max-calls", "2", "--concurrency", "1")
+    result, report = run(
+        desk, "--target", made.spec, "--judge", judge.spec, "--max-calls", "2", "--concurrency", "1"
+    )
     assert (result.code, report["verdict"]) == (3, "inconclusive")
     assert list(statuses(report).values()) == ["passed", "passed", "skipped", "skipped"]
     assert (made.calls, judge.calls) == (2, 2)
@@ -309,7 +353,10 @@ def test_a_budget_skips_the_rest_and_cannot_pass(desk: Desk) -> None:
 )
 def test_choosing_cases(desk: Desk, words: tuple[str, ...], chosen: list[str]) -> None:
     """By id, tag, split and shard, together too; only those are run and reported."""
-    kinds = [f", tags: [{'odd' if n % 2 else 'even'}], split: {'val' if n == 0 else 'test'}" for n in range(4)]
+    kinds = [
+        f", tags: [{'odd' if n % 2 else 'even'}], split: {'val' if n == 0 else 'test'}"
+        for n in range(4)
+    ]
     suite(desk, *(case(f"c{n}", kind) for n, kind in enumerate(kinds)))
     made = target(desk)
     _, report = run(desk, "--target", made.spec, *words)
@@ -318,7 +365,8 @@ def test_choosing_cases(desk: Desk, words: tuple[str, ...], chosen: list[str]) -
 
 
 @pytest.mark.parametrize(
-    "words", [("--case", "cc"), ("--shard", "3/2"), ("--tag", "x"), ("--split", "dev"), ("--failed",)]
+    "words",
+    [("--case", "cc"), ("--shard", "3/2"), ("--tag", "x"), ("--split", "dev"), ("--failed",)],
 )
 def test_an_empty_choice_is_refused(desk: Desk, words: tuple[str, ...]) -> None:
     """Nothing would be run, and nothing is no pass."""
@@ -358,7 +406,8 @@ def test_a_suite_takes_no_input_of_its_own(desk: Desk) -> None:
     assert result.is_refusal
 
 
-# ---------------------------------------------------------------------------------------------------------- baselines
+# ----------------------------------------------------------------------------------------------------------
+# baselines
 
 
 def test_a_saved_report_is_a_baseline_and_can_be_brought_up_to_date(desk: Desk) -> None:
@@ -368,12 +417,19 @@ def test_a_saved_report_is_a_baseline_and_can_be_brought_up_to_date(desk: Desk) 
         target(desk, "good"),
         target(desk, "bad", body="print('one apple' if text.startswith('one') else 'x')"),
     )
-    first = desk.run("eval", "suite.yaml", "--target", good.spec, "--baseline", "base.json", "--update-baseline")
+    first = desk.run(
+        "eval", "suite.yaml", "--target", good.spec, "--baseline", "base.json", "--update-baseline"
+    )
     assert first.code == 0, first.err
     saved = json.loads((desk.folder / "base.json").read_text())
     assert saved["schema"] == "honestone.report/1"
     result, report = run(desk, "--target", bad.spec, "--baseline", "base.json")
-    assert (result.code, report["delta"], report["regressions"], report["verdict"]) == (1, -0.5, ["two"], "fail")
+    assert (result.code, report["delta"], report["regressions"], report["verdict"]) == (
+        1,
+        -0.5,
+        ["two"],
+        "fail",
+    )
     assert json.loads((desk.folder / "base.json").read_text()) == saved
     refused, _ = run(desk, "--target", good.spec, "--update-baseline")
     assert refused.is_refusal
@@ -405,7 +461,10 @@ def test_comparing_and_a_trend_over_recorded_runs(desk: Desk) -> None:
         assert shown.code == 1
         assert "two" in shown.out
     trend = desk.run("trend", before, after, "--json").json
-    assert [(entry["pass_rate"], entry["regressions"]) for entry in trend["runs"]] == [(1, []), (0.5, ["two"])]
+    assert [(entry["pass_rate"], entry["regressions"]) for entry in trend["runs"]] == [
+        (1, []),
+        (0.5, ["two"]),
+    ]
     shown = desk.run("trend", before, after)
     assert shown.code == 0
     assert "regressions two" in shown.out
@@ -424,7 +483,9 @@ def test_runs_under_two_contracts_are_not_compared(desk: Desk) -> None:
 
 
 def test_a_named_target_bears_no_more_at_a_time_than_its_settings_say(desk: Desk) -> None:
-    """`concurrency` under [targets.NAME] holds whatever --concurrency asks for. The server answers two calls together."""
+    """`concurrency` under [targets.NAME] holds whatever --concurrency asks for. The server answers
+    two calls together.
+    """
     import http.server
     import threading
 
@@ -454,7 +515,10 @@ def test_a_named_target_bears_no_more_at_a_time_than_its_settings_say(desk: Desk
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         url = f"http://127.0.0.1:{server.server_port}/"
-        desk.file("honestone.toml", f'[targets.app]\nprovider = "http"\nbase_url = "{url}"\nconcurrency = 2\n')
+        desk.file(
+            "honestone.toml",
+            f'[targets.app]\nprovider = "http"\nbase_url = "{url}"\nconcurrency = 2\n',
+        )
         suite(desk, *(case(f"c{n}") for n in range(6)))
         result, report = run(desk, "--target", "app", "--concurrency", "6")
     finally:

@@ -1,4 +1,6 @@
-"""Tables: one suite with several targets and artifacts, through the command. Exit codes, formats, limits, refusals."""
+"""Tables: one suite with several targets and artifacts, through the command. Exit codes, formats,
+limits, refusals.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ HOSTILE = "<script>alert(1)</script> \x1b[31m | =cmd() [x](y)"
 
 
 def two(desk: Desk, *more: str, head: str = "") -> list[str]:
-    """A suite of two cases, and the options for a target that passes both and one that passes the first."""
+    """A suite of two cases, and the options for a target that passes both and one that passes the
+    first.
+    """
     suite(desk, case("one"), case("two"), head=head)
     good = target(desk, "good")
     poor = target(desk, "poor", "print(text if text.startswith('one') else 'pear', end='')")
@@ -34,11 +38,20 @@ def names(table: dict[str, Any]) -> list[str]:
 
 
 def test_a_column_for_each_target(desk: Desk) -> None:
-    """One run, listed once and shown as `last`; each column has its verdict, figures and a run of its own."""
+    """One run, listed once and shown as `last`; each column has its verdict, figures and a run of
+    its own.
+    """
     result, table = run(desk, *two(desk))
-    assert (result.code, table["schema"], table["verdict"], table["pick"]) == (1, "honestone.table/1", "fail", None)
+    assert (result.code, table["schema"], table["verdict"], table["pick"]) == (
+        1,
+        "honestone.table/1",
+        "fail",
+        None,
+    )
     assert names(table) == ["good.py", "poor.py"]
-    assert [(one["verdict"], one["pass_rate"], one["usage"]["target_calls"]) for one in table["columns"]] == [
+    assert [
+        (one["verdict"], one["pass_rate"], one["usage"]["target_calls"]) for one in table["columns"]
+    ] == [
         ("pass", 1.0, 2),
         ("fail", 0.5, 2),
     ]
@@ -47,7 +60,13 @@ def test_a_column_for_each_target(desk: Desk) -> None:
         ["passed", "failed"],
     ]
     (pair,) = table["pairs"]
-    assert (pair["a"], pair["b"], pair["wins"], pair["losses"], pair["delta"]) == ("good.py", "poor.py", 1, 0, 0.5)
+    assert (pair["a"], pair["b"], pair["wins"], pair["losses"], pair["delta"]) == (
+        "good.py",
+        "poor.py",
+        1,
+        0,
+        0.5,
+    )
     assert desk.run("show", "last", "--json").json == table
     (listed,) = desk.run("runs", "--json").json
     assert (listed["id"], listed["kind"], listed["verdict"], listed["target_calls"]) == (
@@ -60,7 +79,10 @@ def test_a_column_for_each_target(desk: Desk) -> None:
         one["run"] for one in reversed(table["columns"])
     ]
     shown = desk.run("show", table["columns"][1]["run"], "--json").json
-    assert (shown["schema"], statuses(shown)) == ("honestone.report/1", {"one": "passed", "two": "failed"})
+    assert (shown["schema"], statuses(shown)) == (
+        "honestone.report/1",
+        {"one": "passed", "two": "failed"},
+    )
 
 
 def test_columns_are_compared_as_runs(desk: Desk) -> None:
@@ -83,7 +105,9 @@ def test_each_target_with_each_artifact(desk: Desk) -> None:
         desk.file(f"{name}.md", text)
     read = "print(open(os.environ['HONESTONE_ARTIFACT']).read(), end='')"
     specs = [target(desk, name, read).spec for name in ("first", "second")]
-    listed = "".join(f"  - {{use: '{spec}', label: {label}}}\n" for spec, label in zip(specs, "ab", strict=True))
+    listed = "".join(
+        f"  - {{use: '{spec}', label: {label}}}\n" for spec, label in zip(specs, "ab", strict=True)
+    )
     suite(desk, case("one"), head=f"artifact: [v1.md, v2.md]\ntarget:\n{listed}")
     result, table = run(desk)
     assert names(table) == ["a / v1.md", "a / v2.md", "b / v1.md", "b / v2.md"]
@@ -91,7 +115,11 @@ def test_each_target_with_each_artifact(desk: Desk) -> None:
     assert result.code == 1
     for name in (specs[1], "b"):
         result, table = run(desk, "--target", name, "--artifact", "v1.md")
-        assert (result.code, table["schema"], table["target"]) == (0, "honestone.report/1", specs[1])
+        assert (result.code, table["schema"], table["target"]) == (
+            0,
+            "honestone.report/1",
+            specs[1],
+        )
 
 
 def test_the_worst_column_is_the_exit(desk: Desk) -> None:
@@ -100,7 +128,10 @@ def test_the_worst_column_is_the_exit(desk: Desk) -> None:
     good, broken = target(desk, "good"), target(desk, "broken", "sys.exit(7)")
     poor = target(desk, "poor", "print('pear')")
     assert run(desk, "--target", good.spec, "--target", broken.spec)[0].code == 3
-    assert run(desk, "--target", good.spec, "--target", broken.spec, "--target", poor.spec)[0].code == 1
+    assert (
+        run(desk, "--target", good.spec, "--target", broken.spec, "--target", poor.spec)[0].code
+        == 1
+    )
     assert run(desk, "--target", good.spec, "--target", broken.spec, "--pick")[0].code == 0
 
 
@@ -128,7 +159,9 @@ def priced(desk: Desk, *columns: tuple[str, float | None]) -> list[str]:
 def test_the_cheapest_column_that_passes(
     desk: Desk, columns: list[tuple[str, float | None]], pick: str | None, code: int
 ) -> None:
-    """By money where it is known of all that pass, else by calls; nothing is picked that does not pass."""
+    """By money where it is known of all that pass, else by calls; nothing is picked that does not
+    pass.
+    """
     result, table = run(desk, *priced(desk, *columns))
     assert (result.code, table["schema"]) == (code, "honestone.table/1")
     assert (table["pick"] or "").endswith(pick or "") and (table["pick"] is None) == (pick is None)
@@ -139,10 +172,19 @@ def test_the_cheapest_column_that_passes(
 
 def test_equal_outputs_are_judged_once_and_no_name_is_seen(desk: Desk) -> None:
     """What two columns give alike costs one call; the judge sees the output alone."""
-    suite(desk, "{id: one, input: an apple, rubric: [says apple]}", "{id: two, input: a pear, rubric: [says pear]}")
+    suite(
+        desk,
+        "{id: one, input: an apple, rubric: [says apple]}",
+        "{id: two, input: a pear, rubric: [says pear]}",
+    )
     judge, zulu, yankee = desk.judge(), target(desk, "zulu"), target(desk, "yankee")
     result, table = run(desk, "--target", zulu.spec, "--target", yankee.spec, "--judge", judge.spec)
-    assert (result.code, judge.calls, table["usage"]["judge_calls"], table["usage"]["cached_calls"]) == (0, 2, 2, 2)
+    assert (
+        result.code,
+        judge.calls,
+        table["usage"]["judge_calls"],
+        table["usage"]["cached_calls"],
+    ) == (0, 2, 2, 2)
     asked = judge.log.read_text()
     assert "zulu" not in asked and "yankee" not in asked and "column" not in asked
 
@@ -186,7 +228,9 @@ def test_a_table_takes_no_baseline(desk: Desk, more: list[str]) -> None:
 
 
 def test_what_is_named_twice_is_refused(desk: Desk) -> None:
-    """The same column twice would measure noise; an artifact that is judged by a rubric has one target."""
+    """The same column twice would measure noise; an artifact that is judged by a rubric has one
+    target.
+    """
     asked = two(desk)
     refused = desk.run("eval", "suite.yaml", *asked, *asked[:2])
     assert refused.is_refusal and "twice" in refused.err
@@ -241,7 +285,10 @@ def hostile(desk: Desk) -> Desk:
 
 def test_hostile_names_and_outputs_are_inert(hostile: Desk) -> None:
     """In every format: no escape for a terminal, no element, no cell of Markdown, no formula."""
-    shown = {form: hostile.run("show", "--format", form).out for form in ("text", "markdown", "html", "csv", "junit")}
+    shown = {
+        form: hostile.run("show", "--format", form).out
+        for form in ("text", "markdown", "html", "csv", "junit")
+    }
     assert all("\x1b" not in text for text in shown.values())
     assert "alert(1)" in shown["text"] and "<script>alert" not in shown["html"]
     outside = re.sub(r"`[^`\n]*`", "", shown["markdown"])
@@ -257,13 +304,17 @@ def test_hostile_names_and_outputs_are_inert(hostile: Desk) -> None:
 
 @pytest.mark.parametrize("columns", [40, 60, 120, 200])
 def test_a_table_fits_its_terminal(hostile: Desk, columns: int) -> None:
-    """Columns next to each other where they have room, else one under the other; outputs only in a wide terminal."""
+    """Columns next to each other where they have room, else one under the other; outputs only in a
+    wide terminal.
+    """
     text = hostile.run("show", env={"COLUMNS": str(columns)}).out
     commands = [line for line in text.splitlines() if "honestone show" not in line]
     assert max(width(line) for line in commands) <= columns
     (row,) = (line for line in text.splitlines() if re.match(r"\W*bad\b", line))
     assert (len(re.findall("passed|failed", row)) == 2) == (columns > 40)
-    assert any("alert(1)" in line and "fine apple" in line for line in text.splitlines()) == (columns >= 120)
+    assert any("alert(1)" in line and "fine apple" in line for line in text.splitlines()) == (
+        columns >= 120
+    )
 
 
 def test_a_promptfoo_config_with_two_providers(desk: Desk) -> None:

@@ -1,4 +1,6 @@
-"""A promptfoo config with images and tools, run against a stand-in of Chat Completions: what arrives there, and what is said."""
+"""A promptfoo config with images and tools, run against a stand-in of Chat Completions: what
+arrives there, and what is said.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ CONFIG: dict[str, Any] = {
             "config": {
                 "temperature": 0.5,
                 "max_tokens": 77,
-                "tools": [{"type": "function", "function": {"name": "weather", "parameters": CITY}}],
+                "tools": [
+                    {"type": "function", "function": {"name": "weather", "parameters": CITY}}
+                ],
             },
         }
     ],
@@ -52,7 +56,9 @@ PROMPT = [
 
 @pytest.fixture
 def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Calls the function with the city that it was asked about; for `nowhere` it leaves the city out."""
+    """Calls the function with the city that it was asked about; for `nowhere` it leaves the city
+    out.
+    """
     seen: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -63,9 +69,15 @@ def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             seen.append(body)
             arguments = "{}" if "nowhere" in json.dumps(body["messages"]) else '{"city": "Rome"}'
-            call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": arguments}}
+            call = {
+                "id": "c",
+                "type": "function",
+                "function": {"name": "weather", "arguments": arguments},
+            }
             message = {"role": "assistant", "content": None, "tool_calls": [call]}
-            data = json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]}).encode()
+            data = json.dumps(
+                {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+            ).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
@@ -79,8 +91,12 @@ def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     made.server_close()
 
 
-def test_a_config_with_images_and_tools(ready: Desk, server: tuple[str, list[dict[str, Any]]]) -> None:
-    """Parameters, tools and the image arrive; a call that fits passes, one that does not fails, in words for people."""
+def test_a_config_with_images_and_tools(
+    ready: Desk, server: tuple[str, list[dict[str, Any]]]
+) -> None:
+    """Parameters, tools and the image arrive; a call that fits passes, one that does not fails, in
+    words for people.
+    """
     pytest.importorskip("jsonschema")
     url, seen = server
     ready.file("promptfooconfig.yaml", json.dumps(CONFIG))
@@ -93,10 +109,15 @@ def test_a_config_with_images_and_tools(ready: Desk, server: tuple[str, list[dic
     assert result.code == 1, result.err
     passed, failed = sorted(result.json["cases"], key=lambda case: case["status"], reverse=True)
     assert (passed["status"], failed["status"]) == ("passed", "failed")
-    assert "'city' is a required property" in result.out and b64encode(PNG).decode() not in result.out
+    assert (
+        "'city' is a required property" in result.out and b64encode(PNG).decode() not in result.out
+    )
     assert passed["input"].startswith("Weather in Rome?\n[image 1, ")
     for body in seen:
         assert (body["temperature"], body["max_tokens"]) == (0.5, 77)
         assert body["tools"] == CONFIG["providers"][0]["config"]["tools"]
         (message,) = body["messages"]
-        assert message["content"][1]["image_url"]["url"] == f"data:image/png;base64,{b64encode(PNG).decode()}"
+        assert (
+            message["content"][1]["image_url"]["url"]
+            == f"data:image/png;base64,{b64encode(PNG).decode()}"
+        )

@@ -1,4 +1,6 @@
-"""Telemetry as a user has it: variables, a collector on this machine that answers, refuses, fails or hangs."""
+"""Telemetry as a user has it: variables, a collector on this machine that answers, refuses, fails
+or hangs.
+"""
 
 from __future__ import annotations
 
@@ -74,12 +76,23 @@ def evaluate(folder: Path, *more: str, **variables: str) -> subprocess.Completed
     (folder / "r.yaml").write_text("rubric: 1\ncriteria: [{id: a, requirement: It says hello}]\n")
     (folder / "t.md").write_text("hello")
     (folder / "judge.py").write_text(JUDGE)
-    words = ["eval", "t.md", "--rubric", "r.yaml", "--judge", "cmd:python3 judge.py", "--fresh", *more]
+    words = [
+        "eval",
+        "t.md",
+        "--rubric",
+        "r.yaml",
+        "--judge",
+        "cmd:python3 judge.py",
+        "--fresh",
+        *more,
+    ]
     return in_folder(folder, words, **variables)
 
 
 def in_folder(folder: Path, words: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "TRACE"))}
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "TRACE"))
+    }
     return subprocess.run(
         [sys.executable, "-m", "honestone", *words],
         cwd=folder,
@@ -95,10 +108,14 @@ def needs_sdk() -> None:
 
 
 def test_a_collector_gets_spans_metrics_and_scores(tmp_path: Path) -> None:
-    """Real OTLP over HTTP, decoded with the protocol's own classes; nothing is said and nothing secret is sent."""
+    """Real OTLP over HTTP, decoded with the protocol's own classes; nothing is said and nothing
+    secret is sent.
+    """
     needs_sdk()
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+        ExportMetricsServiceRequest,
+    )
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
     with collecting() as collector:
@@ -113,21 +130,35 @@ def test_a_collector_gets_spans_metrics_and_scores(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "telemetry" not in done.stderr and "SECRET" not in done.stderr
     traces = ExportTraceServiceRequest.FromString(bodies["/v1/traces"]).resource_spans[0]
-    assert {one.key: one.value.string_value for one in traces.resource.attributes}["service.name"] == "mine"
+    assert {one.key: one.value.string_value for one in traces.resource.attributes}[
+        "service.name"
+    ] == "mine"
     spans = {span.name: span for span in traces.scope_spans[0].spans}
     assert set(spans) == {"run eval", "artifact", "judge"}
     assert spans["judge"].parent_span_id == spans["artifact"].span_id
-    log = ExportLogsServiceRequest.FromString(bodies["/v1/logs"]).resource_logs[0].scope_logs[0].log_records
+    log = (
+        ExportLogsServiceRequest.FromString(bodies["/v1/logs"])
+        .resource_logs[0]
+        .scope_logs[0]
+        .log_records
+    )
     assert {one.event_name for one in log} == {"gen_ai.evaluation.result"}
     assert {one.span_id for one in log} == {spans["artifact"].span_id}
-    metrics = ExportMetricsServiceRequest.FromString(bodies["/v1/metrics"]).resource_metrics[0].scope_metrics[0].metrics
+    metrics = (
+        ExportMetricsServiceRequest.FromString(bodies["/v1/metrics"])
+        .resource_metrics[0]
+        .scope_metrics[0]
+        .metrics
+    )
     assert {one.name for one in metrics} == {"honestone.calls", "honestone.run.duration"}
     assert not any(b"SECRET" in body for body in bodies.values())
 
 
 @pytest.mark.parametrize("status", [500, 404, 0, -1])
 def test_a_collector_that_fails_changes_no_run(tmp_path: Path, status: int) -> None:
-    """It answers 500 or 404, hangs, or is not there: same verdict, a few seconds at most, said once."""
+    """It answers 500 or 404, hangs, or is not there: same verdict, a few seconds at most, said
+    once.
+    """
     needs_sdk()
     plain = evaluate(tmp_path)
     with collecting(max(status, 0)) as collector:
@@ -154,26 +185,36 @@ def test_without_the_extra_the_run_is_the_same(tmp_path: Path) -> None:
     missing = tmp_path / "missing" / "opentelemetry"
     missing.mkdir(parents=True)
     (missing / "__init__.py").write_text("raise ImportError('not here')")
-    done = evaluate(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", PYTHONPATH=str(missing.parent))
+    done = evaluate(
+        tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", PYTHONPATH=str(missing.parent)
+    )
     assert done.returncode == 0
     assert [line for line in done.stderr.splitlines() if "telemetry" in line] == [
         "telemetry is off: it needs the extra; install it with: pip install 'honestone[otel]'"
     ]
 
 
-@pytest.mark.parametrize("variables", [{}, {"OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "otlp"}])
-def test_nothing_of_it_is_imported_when_it_is_off(tmp_path: Path, variables: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "variables", [{}, {"OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "otlp"}]
+)
+def test_nothing_of_it_is_imported_when_it_is_off(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
     """No package of OpenTelemetry, without the variables and where they turn it off."""
     poison = tmp_path / "poison" / "opentelemetry"
     poison.mkdir(parents=True)
-    (poison / "__init__.py").write_text("import os, sys; print('imported', file=sys.stderr); os._exit(9)")
+    (poison / "__init__.py").write_text(
+        "import os, sys; print('imported', file=sys.stderr); os._exit(9)"
+    )
     done = evaluate(tmp_path, PYTHONPATH=str(poison.parent), **variables)
     assert done.returncode == 0, done.stderr
     assert "imported" not in done.stderr and "telemetry" not in done.stderr
 
 
 def test_a_program_gets_the_parent_only_where_it_is_named(tmp_path: Path) -> None:
-    """TRACEPARENT is a variable like any other: `--pass-env` lets it through, with the call as the parent."""
+    """TRACEPARENT is a variable like any other: `--pass-env` lets it through, with the call as the
+    parent.
+    """
     needs_sdk()
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     with collecting() as collector:
@@ -194,7 +235,9 @@ def test_calls_from_python_are_sent_when_the_program_ends(tmp_path: Path) -> Non
         "for _ in range(2):\n"
         "    print(honestone.evaluate('hello', rubric={'rubric': 1, 'criteria': [{'id': 'a', 'check': {'contains': 'hello'}}]}).passed)\n"
     )
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "TRACE"))}
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "TRACE"))
+    }
     with collecting() as collector:
         done = subprocess.run(
             [sys.executable, "-c", code],
@@ -217,11 +260,23 @@ def test_a_loop_sends_its_rounds_its_worker_and_its_scores(tmp_path: Path) -> No
 
     (tmp_path / "c.yaml").write_text("rubric: 1\ncriteria: [{id: a, check: {contains: hello}}]\n")
     (tmp_path / "d.md").write_text("bye")
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "TRACE"))}
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "TRACE"))
+    }
     worker = "cmd:sh -c 'echo hello > $HONESTONE_ARTIFACT'"
     with collecting() as collector:
         done = subprocess.run(
-            [sys.executable, "-m", "honestone", "improve", "d.md", "--rubric", "c.yaml", "--worker", worker],
+            [
+                sys.executable,
+                "-m",
+                "honestone",
+                "improve",
+                "d.md",
+                "--rubric",
+                "c.yaml",
+                "--worker",
+                worker,
+            ],
             cwd=tmp_path,
             env={**env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"{collector.url}/v1/traces"},
             capture_output=True,
@@ -239,9 +294,13 @@ def test_a_loop_sends_its_rounds_its_worker_and_its_scores(tmp_path: Path) -> No
     ]
     assert [span.name for span in spans] == ["round", "worker", "round", "round", "run improve"]
     by_name = {span.name: span for span in spans}
-    assert by_name["worker"].parent_span_id in [span.span_id for span in spans if span.name == "round"]
+    assert by_name["worker"].parent_span_id in [
+        span.span_id for span in spans if span.name == "round"
+    ]
     scores = [
-        {one.key: one.value for one in event.attributes}["gen_ai.evaluation.score.value"].double_value
+        {one.key: one.value for one in event.attributes}[
+            "gen_ai.evaluation.score.value"
+        ].double_value
         for span in spans
         for event in span.events
     ]
@@ -260,7 +319,9 @@ criteria:
 
 @pytest.mark.parametrize("status", [200, 503])
 def test_checks_that_ask_a_model_or_run_a_program_are_spans(tmp_path: Path, status: int) -> None:
-    """A span `embeddings MODEL` for each vector that was asked for, `check` for each program; none for a check of a text."""
+    """A span `embeddings MODEL` for each vector that was asked for, `check` for each program; none
+    for a check of a text.
+    """
     needs_sdk()
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -273,10 +334,17 @@ def test_checks_that_ask_a_model_or_run_a_program_are_spans(tmp_path: Path, stat
         settings = f'[embeddings.local]\nprovider = "compatible"\nbase_url = "{vectors.url}"\nmodel = "stand-in"\n'
         (tmp_path / "honestone.toml").write_text(settings)
         words = ["eval", "t.md", "--rubric", "r.yaml", "--embeddings", "local"]
-        done = in_folder(tmp_path, words, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=f"{collector.url}/v1/traces")
+        done = in_folder(
+            tmp_path, words, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=f"{collector.url}/v1/traces"
+        )
         bodies = [ExportTraceServiceRequest.FromString(body) for _, body in collector.bodies]
     assert done.returncode == 3, done.stderr
-    spans = [one for body in bodies for scope in body.resource_spans[0].scope_spans for one in scope.spans]
+    spans = [
+        one
+        for body in bodies
+        for scope in body.resource_spans[0].scope_spans
+        for one in scope.spans
+    ]
     (artifact,) = [one for one in spans if one.name == "artifact"]
     asked = [attributes_of(one) for one in spans if one.name == "embeddings stand-in"]
     assert len(asked) == (2 if status == 200 else len(vectors.asked))
@@ -286,7 +354,9 @@ def test_checks_that_ask_a_model_or_run_a_program_are_spans(tmp_path: Path, stat
     programs = [attributes_of(one) for one in spans if one.name == "check"]
     assert sorted(str(one.get("error.type")) for one in programs) == ["None", "no_answer"]
     assert {one["honestone.call.name"] for one in programs} == {"grader"}
-    assert {one.parent_span_id for one in spans if one.name.startswith(("check", "embeddings"))} == {artifact.span_id}
+    assert {
+        one.parent_span_id for one in spans if one.name.startswith(("check", "embeddings"))
+    } == {artifact.span_id}
     assert not any(b"SECRET" in body for _, body in collector.bodies)
 
 

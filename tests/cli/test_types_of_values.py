@@ -1,5 +1,6 @@
-"""Every type that a key of settings, rubric and suite may have, in each syntax, to the end of a run: contract, store, requests
-to a stand-in for a server, report."""
+"""Every type that a key of settings, rubric and suite may have, in each syntax, to the end of a
+run: contract, store, requests to a stand-in for a server, report.
+"""
 
 from __future__ import annotations
 
@@ -65,13 +66,16 @@ VALUES: Final = (
     "{a = {b = [0.05, 1979-05-27T07:32:00Z, 10]}}",
 )
 KEYS: Final[Mapping[str, Mapping[str, str]]] = settings_module._KEYS
-# What these hold decides who is asked at all: another value ends in another run than the one looked at here.
+# What these hold decides who is asked at all: another value ends in another run than the one looked
+# at here.
 FIXED: Final = {"provider", "base_url", "command", "auth", "api_key_env", "output", "url"}
 
 
 @dataclass
 class Server:
-    """Answers chat completions: a judge's form with yes, all else with a word. `bodies` are what it was asked."""
+    """Answers chat completions: a judge's form with yes, all else with a word. `bodies` are what it
+    was asked.
+    """
 
     port: int = 0
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -91,7 +95,11 @@ def server() -> Iterator[Server]:
             if "messages" in asked:
                 made = self._completion(asked["messages"])
             else:
-                made = {"data": [{"index": i, "embedding": [1.0, 0.5]} for i, _ in enumerate(asked["input"])]}
+                made = {
+                    "data": [
+                        {"index": i, "embedding": [1.0, 0.5]} for i, _ in enumerate(asked["input"])
+                    ]
+                }
             data = json.dumps(
                 {**made, "usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}}
             ).encode()
@@ -105,7 +113,13 @@ def server() -> Iterator[Server]:
             prompt = "\n".join(str(one["content"]) for one in messages)
             text = answer_to(prompt) if '{"token"' in prompt else "an apple"
             return {
-                "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]
+                "choices": [
+                    {
+                        "index": 0,
+                        "message": {"role": "assistant", "content": text},
+                        "finish_reason": "stop",
+                    }
+                ]
             }
 
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -119,10 +133,14 @@ def server() -> Iterator[Server]:
 
 
 def accepted(folder: Path, table: str, key: str) -> list[str]:
-    """The values that the reader of settings takes for a key; every other one is refused with its place."""
+    """The values that the reader of settings takes for a key; every other one is refused with its
+    place.
+    """
     taken = []
     for value in VALUES:
-        needed = "provider = 'compatible'\nmodel = 'm'\n" if key not in ("provider", "model") else ""
+        needed = (
+            "provider = 'compatible'\nmodel = 'm'\n" if key not in ("provider", "model") else ""
+        )
         needed = needed if table in ("judges.s", "targets.s", "embeddings.s") else ""
         file = folder / "honestone.toml"
         file.write_text(f"[{table}]\n{needed}{key} = {value}\n", encoding="utf-8")
@@ -140,7 +158,9 @@ def accepted(folder: Path, table: str, key: str) -> list[str]:
 def of_exact_types(value: object) -> bool:
     """Whether a value is made of the plain types alone, without their subclasses."""
     if type(value) is dict:
-        return all(type(key) in (str, int, float) and of_exact_types(below) for key, below in value.items())
+        return all(
+            type(key) in (str, int, float) and of_exact_types(below) for key, below in value.items()
+        )
     if type(value) is list:
         return all(map(of_exact_types, value))
     return value is None or type(value) in (str, int, float, bool)
@@ -151,8 +171,9 @@ SUITE = "suite: 1\ncases: [{id: a, input: An apple, rubric: [It names the apple]
 
 
 def test_no_key_of_settings_leaks_a_type_of_its_reader(tmp_path: Path) -> None:
-    """Whatever TOML makes of a value, what passes the reader is a plain text, number, flag, list or table; all else is
-    refused with its line."""
+    """Whatever TOML makes of a value, what passes the reader is a plain text, number, flag, list or
+    table; all else is refused with its line.
+    """
     for table, kind in (
         ("judges.s", "agent"),
         ("limits", "limits"),
@@ -163,10 +184,15 @@ def test_no_key_of_settings_leaks_a_type_of_its_reader(tmp_path: Path) -> None:
             for value in accepted(tmp_path, table, key):
                 file = tmp_path / "honestone.toml"
                 read = read_settings(file) if value == VALUES[-1] else None
-                assert read is None or of_exact_types({**read.judges, **read.limits}), (table, key, value)
+                assert read is None or of_exact_types({**read.judges, **read.limits}), (
+                    table,
+                    key,
+                    value,
+                )
 
 
-# What is run to the end: one value of each type, and of numbers those that a writer of JSON may refuse.
+# What is run to the end: one value of each type, and of numbers those that a writer of JSON may
+# refuse.
 RUN: Final = frozenset(
     (
         "1_000",
@@ -187,14 +213,20 @@ OUR_BUGS: Final = ("TypeError", "ValueError", "OverflowError", "Traceback", "uns
 
 def settings_with(server: Server, key: str, value: str, more: str = "") -> str:
     """A judge and a target of one server, each with this key."""
-    about = {"provider": "'compatible'", "base_url": f"'http://127.0.0.1:{server.port}/v1'", "model": "'m'", key: value}
+    about = {
+        "provider": "'compatible'",
+        "base_url": f"'http://127.0.0.1:{server.port}/v1'",
+        "model": "'m'",
+        key: value,
+    }
     lines = "".join(f"{name} = {written}\n" for name, written in about.items())
     return f"[judges.s]\n{lines}\n[targets.s]\n{lines}\n{more}"
 
 
 def runs_to_its_end(desk: Desk, settings: str, suite: str = "suite.yaml") -> str:
-    """The command with these settings: what is wrong with how it ended, nothing where all is well. A value out of its range
-    may be refused."""
+    """The command with these settings: what is wrong with how it ended, nothing where all is well.
+    A value out of its range may be refused.
+    """
     desk.file("honestone.toml", settings)
     done = desk.run("eval", suite, "--target", "s", "-j", "s", "--json", "--fresh", timeout=60)
     bugs = [word for word in OUR_BUGS if word in done.out + done.err]
@@ -207,12 +239,18 @@ def runs_to_its_end(desk: Desk, settings: str, suite: str = "suite.yaml") -> str
 def test_every_type_that_a_setting_takes_runs_to_the_end(
     desk: Desk, server: Server, tmp_path: Path, table: str
 ) -> None:
-    """A key of settings with a value of each type that it takes: the run ends with an answer, or with the reason why a server
-    gave none. Tests of the reader alone do not see what a store, a request or a report makes of a value."""
+    """A key of settings with a value of each type that it takes: the run ends with an answer, or
+    with the reason why a server gave none. Tests of the reader alone do not see what a store, a
+    request or a report makes of a value.
+    """
     desk.file("suite.yaml", SUITE)
     wrong = {}
     for key in KEYS[table]:
-        taken = [value for value in accepted(tmp_path, "judges.s" if table == "agent" else table, key) if value in RUN]
+        taken = [
+            value
+            for value in accepted(tmp_path, "judges.s" if table == "agent" else table, key)
+            if value in RUN
+        ]
         for value in ["1000000.5"] if key in RATES else taken:
             if key in FIXED:
                 continue
@@ -225,7 +263,9 @@ def test_every_type_that_a_setting_takes_runs_to_the_end(
 
 
 def test_parameters_of_every_type_reach_the_server(desk: Desk, server: Server) -> None:
-    """Parameters hold any value that JSON has: judge and target send each as it was written, a date as its text."""
+    """Parameters hold any value that JSON has: judge and target send each as it was written, a date
+    as its text.
+    """
     desk.file("suite.yaml", SUITE)
     extra = "{min_p = 0.05, num = 1_000, big = 1_000_000_000_000_000_000_000_000_000_000, f = true, s = 'x', l = [0.5, 1, [2]], e = {p = 0.05}, d = 2026-11-28, z = 1e3}"
     values = f"{{temperature = 0.7, seed = 1_000, extra = {extra}}}"
@@ -260,11 +300,15 @@ def test_prices_and_embeddings_take_decimals(desk: Desk, server: Server) -> None
 def test_tables_of_other_tools_may_hold_what_ours_may_not(tmp_path: Path) -> None:
     """In a `pyproject.toml` only our own tables are looked at."""
     file = tmp_path / "pyproject.toml"
-    file.write_text("[tool.other]\nx = nan\ny = inf\n[tool.honestone.limits]\nmax_usd = 0.5\n", encoding="utf-8")
+    file.write_text(
+        "[tool.other]\nx = nan\ny = inf\n[tool.honestone.limits]\nmax_usd = 0.5\n", encoding="utf-8"
+    )
     assert read_settings(file).limits == {"max_usd": 0.5}
 
 
-@pytest.mark.parametrize("text", ["[[tool.honestone]]\nx = 1\n", "[tool]\nhonestone = 3\n[tool.honestone.limits]\n"])
+@pytest.mark.parametrize(
+    "text", ["[[tool.honestone]]\nx = 1\n", "[tool]\nhonestone = 3\n[tool.honestone.limits]\n"]
+)
 def test_settings_that_are_no_table_are_refused(tmp_path: Path, text: str) -> None:
     """A list of tables in the place of ours is refused with its line."""
     file = tmp_path / "pyproject.toml"
@@ -324,7 +368,9 @@ CASES: Final = (
 def test_every_type_in_a_suite_runs_to_the_end_or_is_refused_with_its_line(
     desk: Desk, server: Server, case: str, syntax: str
 ) -> None:
-    """Each value at a key of a case is refused with its line by the reader, or all that are taken run to their report."""
+    """Each value at a key of a case is refused with its line by the reader, or all that are taken
+    run to their report.
+    """
     taken = []
     for number, value in enumerate(YAML_VALUES):
         written = f"{{id: c{number}, {case.format(v=value)}}}"
@@ -342,7 +388,9 @@ def test_every_type_in_a_suite_runs_to_the_end_or_is_refused_with_its_line(
     desk.file("honestone.toml", settings_with(server, "model", "'m'"))
     desk.file(f"all.{syntax}", in_syntax(f"suite: 1\ncases: [{', '.join(taken)}]\n", syntax))
     done = desk.run("eval", f"all.{syntax}", "-j", "s", "--target", "cmd:cat", "--json")
-    is_schema = "json-schema" in case and "the schema" in done.err  # a text names a file, and there is none
+    is_schema = (
+        "json-schema" in case and "the schema" in done.err
+    )  # a text names a file, and there is none
     assert done.code in (0, 1, 3) or is_schema, done.err
     assert not [word for word in OUR_BUGS if word in done.out + done.err], done.out
     assert is_schema or desk.run("show", "last", "--format", "html").code == 0

@@ -50,7 +50,9 @@ def test_the_bytes_and_the_mode_before_the_run_are_put_back(desk: Desk, improved
     assert (again.code, again.out) == (0, f"run {run} is undone already: note.md was put back\n")
 
 
-def test_the_footer_names_the_diff_and_undo_where_the_file_was_changed(desk: Desk, improved: Result) -> None:
+def test_the_footer_names_the_diff_and_undo_where_the_file_was_changed(
+    desk: Desk, improved: Result
+) -> None:
     run, shown = improved.json["run"], desk.run("show").out
     assert f"honestone show {run} --format diff" in shown and f"honestone undo {run}" in shown
     desk.run("undo")
@@ -61,7 +63,9 @@ def test_a_file_that_was_changed_since_is_left_alone(desk: Desk, improved: Resul
     desk.file("note.md", "mine now\n")
     refused = desk.run("undo")
     assert (
-        refused.is_refusal and "'note.md' was changed since run" in refused.err and "--version original" in refused.err
+        refused.is_refusal
+        and "'note.md' was changed since run" in refused.err
+        and "--version original" in refused.err
     )
     assert note(desk) == "mine now\n"
     (desk.folder / "note.md").unlink()
@@ -81,24 +85,38 @@ def test_of_two_runs_the_later_one_is_undone_first(desk: Desk, improved: Result)
     later = improve(desk, desk.worker("other", "put(read() + b'A plum.\\n')")).json["run"]
     refused = desk.run("undo", improved.json["run"])
     assert refused.is_refusal and f"honestone undo {later}" in refused.err
-    assert (desk.run("undo").code, desk.run("undo", improved.json["run"]).code, note(desk)) == (0, 0, NOTE)
+    assert (desk.run("undo").code, desk.run("undo", improved.json["run"]).code, note(desk)) == (
+        0,
+        0,
+        NOTE,
+    )
 
 
-def test_a_folder_gets_back_its_files_with_their_modes_and_loses_those_the_run_made(desk: Desk) -> None:
+def test_a_folder_gets_back_its_files_with_their_modes_and_loses_those_the_run_made(
+    desk: Desk,
+) -> None:
     desk.rubric(CODE)
     for name, mode in (("a.md", 0o644), ("secret.md", 0o600), ("run.sh", 0o750)):
         desk.file(f"notes/{name}", f"{name}\n").chmod(mode)
     place = desk.folder / "notes"
     done = improve(desk, desk.worker("worker", FOLDER_WORKER), artifact="notes")
-    assert done.code == 0 and not (place / "secret.md").exists() and (place / "new/pear.md").exists()
+    assert (
+        done.code == 0 and not (place / "secret.md").exists() and (place / "new/pear.md").exists()
+    )
     desk.file("notes/mine.md", "made since\n")
     assert desk.run("undo").code == 0
-    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.iterdir() if path.name != "mine.md"} == {
+    assert {
+        path.name: stat.S_IMODE(path.stat().st_mode)
+        for path in place.iterdir()
+        if path.name != "mine.md"
+    } == {
         "a.md": 0o644,
         "secret.md": 0o600,
         "run.sh": 0o750,
     }
-    assert (place / "secret.md").read_text() == "secret.md\n" and (place / "mine.md").read_text() == "made since\n"
+    assert (place / "secret.md").read_text() == "secret.md\n" and (
+        place / "mine.md"
+    ).read_text() == "made since\n"
 
 
 def test_a_folder_with_a_link_in_the_place_of_a_file_is_left_alone(desk: Desk) -> None:
@@ -125,7 +143,9 @@ def test_a_run_that_changed_nothing_says_so(desk: Desk) -> None:
     assert desk.run("undo", "last").is_refusal  # not hidden by the eval
 
 
-def test_last_is_the_newest_run_that_changed_a_file_and_is_not_undone(desk: Desk, improved: Result) -> None:
+def test_last_is_the_newest_run_that_changed_a_file_and_is_not_undone(
+    desk: Desk, improved: Result
+) -> None:
     """Runs that changed nothing do not hide it, and undoing again takes the run before."""
     first = improved.json["run"]
     passing = desk.run("improve", "note.md", "--rubric", "rubric.yaml", "--worker", "cmd:false")
@@ -138,7 +158,10 @@ def test_last_is_the_newest_run_that_changed_a_file_and_is_not_undone(desk: Desk
     assert by_file.is_refusal and "'note.md' is a file or folder" in by_file.err
     assert f"hint: honestone undo {first}\n" in by_file.err
     undone = desk.run("undo", "last")
-    assert undone.out.startswith(f"other.md is as it was before run {second}\n") and "newer" not in undone.out
+    assert (
+        undone.out.startswith(f"other.md is as it was before run {second}\n")
+        and "newer" not in undone.out
+    )
     assert "all are undone" in desk.run("undo", "other.md").err
     undone = desk.run("undo")
     assert undone.code == 0 and note(desk) == NOTE
@@ -162,7 +185,14 @@ def test_a_run_under_way_is_not_undone(ready: Desk) -> None:
 
     judge, worker = ready.judge(), ready.worker("slow", "import time\n" + ADD_ALL + "time.sleep(5)")
     process = ready.start(
-        "improve", "note.md", "--rubric", "rubric.yaml", "--worker", worker.spec, "--judge", judge.spec
+        "improve",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--worker",
+        worker.spec,
+        "--judge",
+        judge.spec,
     )
     deadline = time.monotonic() + 120
     while not worker.calls and time.monotonic() < deadline:
@@ -173,7 +203,9 @@ def test_a_run_under_way_is_not_undone(ready: Desk) -> None:
     assert refused.is_refusal and "is improving 'note.md' right now" in refused.err
 
 
-def test_a_place_that_cannot_be_written_is_an_error_and_the_next_try_works(desk: Desk, improved: Result) -> None:
+def test_a_place_that_cannot_be_written_is_an_error_and_the_next_try_works(
+    desk: Desk, improved: Result
+) -> None:
     if os.geteuid() == 0:
         pytest.skip("root writes everywhere")
     desk.folder.chmod(0o555)
@@ -183,38 +215,68 @@ def test_a_place_that_cannot_be_written_is_an_error_and_the_next_try_works(desk:
     assert desk.run("undo").code == 0 and note(desk) == NOTE
 
 
-# ------------------------------------------------------------------------------------------------- what is delivered
+# -------------------------------------------------------------------------------------------------
+# what is delivered
 
 
 def test_only_what_passed_is_delivered_when_that_is_asked_for(desk: Desk) -> None:
-    desk.rubric(CODE.replace("  - {id: pear", "  - {id: plum, requirement: p, check: {contains: plum}}\n  - {id: pear"))
+    desk.rubric(
+        CODE.replace(
+            "  - {id: pear",
+            "  - {id: plum, requirement: p, check: {contains: plum}}\n  - {id: pear",
+        )
+    )
     desk.file("note.md", NOTE)
     half = improve(desk, desk.worker("half", ADD_PEAR), deliver="passed", rounds=1)
     assert (half.code, half.json["deliver"], note(desk)) == (1, "passed", NOTE)
     shown = desk.run("show").out
-    assert "it was not delivered, and the file is as it was" in shown and "honestone undo" not in shown
+    assert (
+        "it was not delivered, and the file is as it was" in shown and "honestone undo" not in shown
+    )
     assert f"honestone show {half.json['run']} --version best" in shown
     assert "pear" in desk.run("show", "--version", "best").out
     improve(desk, desk.worker("none", ADD_PEAR), deliver="passed", rounds=1, output="out.md")
     assert not (desk.folder / "out.md").exists()
-    whole = improve(desk, desk.worker("whole", "put(read() + b'A pear, a plum.\\n')"), deliver="passed")
+    whole = improve(
+        desk, desk.worker("whole", "put(read() + b'A pear, a plum.\\n')"), deliver="passed"
+    )
     assert whole.code == 0 and "plum" in note(desk)
     assert desk.run("undo").code == 0 and note(desk) == NOTE
 
 
 def test_an_unconfirmed_version_names_who_disagrees_and_the_way_back(ready: Desk) -> None:
     judge, worker = ready.judge(), ready.worker("worker", f"put({WHOLE.encode()!r})")
-    witness = ready.judge("witness", "out = reply()\nout['criteria']['close'] = {'met': False}\nprint(json.dumps(out))")
-    call = ("improve", "note.md", "--rubric", "rubric.yaml", "--worker", worker.spec, "--judge", judge.spec)
+    witness = ready.judge(
+        "witness",
+        "out = reply()\nout['criteria']['close'] = {'met': False}\nprint(json.dumps(out))",
+    )
+    call = (
+        "improve",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--worker",
+        worker.spec,
+        "--judge",
+        judge.spec,
+    )
     rubric = (ready.folder / "rubric.yaml").read_text().replace("threshold: 80", "threshold: 100")
     (ready.folder / "rubric.yaml").write_text(rubric)
     held = ready.run(*call, "--holdout", witness.spec, "--deliver", "passed")
     assert (held.code, note(ready)) == (3, NOTE), held.err
-    assert "UNCONFIRMED" in held.out and "witness.py disagrees (fail)" in held.out and "--version best" in held.out
+    assert (
+        "UNCONFIRMED" in held.out
+        and "witness.py disagrees (fail)" in held.out
+        and "--version best" in held.out
+    )
     done = ready.run(*call, "--holdout", witness.spec)
     run = ready.run("runs", "--json", "--limit", "1").json[0]["id"]
     first = " ".join(done.out.splitlines()[2:5])
-    assert done.code == 3 and "witness.py disagrees (fail)" in first and f"honestone undo {run}" in done.out
+    assert (
+        done.code == 3
+        and "witness.py disagrees (fail)" in first
+        and f"honestone undo {run}" in done.out
+    )
     assert note(ready) == WHOLE
 
 

@@ -1,4 +1,6 @@
-"""Replies that gave no answer: evidence in the record, shown by `judge read RUN`, and asked for again by the same command."""
+"""Replies that gave no answer: evidence in the record, shown by `judge read RUN`, and asked for
+again by the same command.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ JUDGE = f"cmd:{sys.executable} -I -S model.py"
 def small(desk: Desk) -> Desk:
     desk.file("model.py", MODEL)
     desk.file("note.md", "A note.\n")
-    desk.file("rubric.yaml", "rubric: 1\nthreshold: 60\ncriteria:\n  - {id: a, requirement: It is a note}\n")
+    desk.file(
+        "rubric.yaml",
+        "rubric: 1\nthreshold: 60\ncriteria:\n  - {id: a, requirement: It is a note}\n",
+    )
     return desk
 
 
@@ -48,7 +53,9 @@ def calls(desk: Desk) -> int:
 
 
 def test_the_same_command_asks_again_and_repeats_no_usable_call(small: Desk) -> None:
-    """Two calls in vain, one that is read, none after that; the report of the first run says how to see the replies."""
+    """Two calls in vain, one that is read, none after that; the report of the first run says how to
+    see the replies.
+    """
     ask = ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", JUDGE)
     first = small.run(*ask)
     assert first.code == 3 and calls(small) == 2
@@ -62,9 +69,14 @@ def test_the_same_command_asks_again_and_repeats_no_usable_call(small: Desk) -> 
 
 
 def test_judge_read_shows_the_replies_of_a_run(small: Desk) -> None:
-    """As text and as JSON, of an eval, a comparison of two texts and a suite; a run without any says so."""
+    """As text and as JSON, of an eval, a comparison of two texts and a suite; a run without any
+    says so.
+    """
     small.file("other.md", "Another note.\n")
-    small.file("suite.yaml", "suite: 1\nrubric: {file: rubric.yaml}\ncases:\n  - {id: one, input: A note.}\n")
+    small.file(
+        "suite.yaml",
+        "suite: 1\nrubric: {file: rubric.yaml}\ncases:\n  - {id: one, input: A note.}\n",
+    )
     for command in (
         ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", JUDGE),
         ("judge", "pairwise", "note.md", "other.md", "--rubric", "rubric.yaml", "--judge", JUDGE),
@@ -90,29 +102,52 @@ def test_judge_read_needs_a_kind_or_a_run(small: Desk) -> None:
 
 def test_a_suite_asks_again_only_where_the_judge_gave_no_answer(small: Desk) -> None:
     """The second run of the suite pays for the case that has none."""
-    small.file("suite.yaml", "suite: 1\nrubric: {file: rubric.yaml}\ncases:\n  - {id: one, input: A note.}\n")
+    small.file(
+        "suite.yaml",
+        "suite: 1\nrubric: {file: rubric.yaml}\ncases:\n  - {id: one, input: A note.}\n",
+    )
     first = small.run("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE)
     assert first.code == 3 and "2 unusable replies" in first.out
     (small.folder / "good").touch()
-    assert small.run("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE).code == 0 and calls(small) == 3
-    assert small.run("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE).code == 0 and calls(small) == 3
+    assert (
+        small.run("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE).code == 0
+        and calls(small) == 3
+    )
+    assert (
+        small.run("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE).code == 0
+        and calls(small) == 3
+    )
 
 
 def test_an_unusable_draft_is_asked_for_again(small: Desk) -> None:
-    """The message says who drafted it, in how many calls, and what was wrong; the reply stays as evidence."""
-    words = ("--about", "a note", "--criterion", "subject: what changed", "--criterion", "why: the reason")
+    """The message says who drafted it, in how many calls, and what was wrong; the reply stays as
+    evidence.
+    """
+    words = (
+        "--about",
+        "a note",
+        "--criterion",
+        "subject: what changed",
+        "--criterion",
+        "why: the reason",
+    )
     ask = ("rubric", "new", *words, "--judge", JUDGE, "--yes", "--output", "new.yaml")
     first = small.run(*ask)
     assert first.is_refusal and calls(small) == 2
     assert JUDGE in first.err and "in 2 calls" in first.err and "JSON" in first.err
     assert "cost unknown" in first.err
     assert "--judge MODEL" not in first.err
-    items = {"subject": "file module test page table", "why": "fault user ticket release measurement"}
+    items = {
+        "subject": "file module test page table",
+        "why": "fault user ticket release measurement",
+    }
     criteria = [
         {
             "id": id,
             "requirement": id,
-            "items": [f"{id.capitalize()} names the {word} that was changed" for word in listed.split()],
+            "items": [
+                f"{id.capitalize()} names the {word} that was changed" for word in listed.split()
+            ],
         }
         for id, listed in items.items()
     ]
@@ -139,7 +174,9 @@ class _Priced:
 
 
 def test_what_a_draft_cost_is_what_the_model_reported() -> None:
-    """Calls, tokens and money; a call that failed is one, and nothing is said of what nobody reported."""
+    """Calls, tokens and money; a call that failed is one, and nothing is said of what nobody
+    reported.
+    """
     cost, model = DraftingCost(), _Priced()
     assert cost.words == "nothing spent"
     assert asyncio.run(cost.complete(model, Prompt(text="draft"))) == "words"

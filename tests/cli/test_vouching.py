@@ -1,4 +1,6 @@
-"""Judges that may decide: `--require-calibration` and `--require-tier`, and the keys of a rubric and of a suite."""
+"""Judges that may decide: `--require-calibration` and `--require-tier`, and the keys of a rubric
+and of a suite.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,14 @@ ASKED = ["--require-calibration", "--require-tier", "calibration key", "tier key
 
 
 def desk_with(desk: Desk, asked: str, *, of_suite: bool) -> tuple[str, ...]:
-    """The words of a command that asks for it in one way: an option, or a key of the rubric or the suite."""
+    """The words of a command that asks for it in one way: an option, or a key of the rubric or the
+    suite.
+    """
     shelf(desk)
-    key = {"calibration key": "require_calibration: true\n", "tier key": "require_tier: medium\n"}.get(asked, "")
+    key = {
+        "calibration key": "require_calibration: true\n",
+        "tier key": "require_tier: medium\n",
+    }.get(asked, "")
     desk.file("r.yaml", RUBRIC if of_suite else RUBRIC.replace("rubric: 1\n", "rubric: 1\n" + key))
     desk.file("suite.yaml", SUITE.replace("suite: 1\n", "suite: 1\n" + (key if of_suite else "")))
     desk.file("a.md", "It is sound.\n")
@@ -35,16 +42,22 @@ def desk_with(desk: Desk, asked: str, *, of_suite: bool) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("of_suite", [False, True])
 @pytest.mark.parametrize("asked", ASKED)
-def test_a_judge_that_was_not_measured_is_refused_before_a_call(asked: str, of_suite: bool, desk: Desk) -> None:
+def test_a_judge_that_was_not_measured_is_refused_before_a_call(
+    asked: str, of_suite: bool, desk: Desk
+) -> None:
     """By name, with the command that measures it; of a panel each. Once measured it may decide."""
     command = desk_with(desk, asked, of_suite=of_suite)
     one, other = desk.judge("one"), desk.judge("other")
     measure = "honestone calibrate" if "calibration" in asked else "honestone audit"
     for panel in ((one,), (one, other)):
         refused = desk.run(*command, *judges(*panel))
-        assert refused.is_refusal and panel[0].spec in refused.err and measure in refused.err, refused.err
+        assert refused.is_refusal and panel[0].spec in refused.err and measure in refused.err, (
+            refused.err
+        )
     assert one.calls == other.calls == 0
-    measured = words(one) if "calibration" in asked else ("audit", "a.md", "-r", "r.yaml", *judges(one))
+    measured = (
+        words(one) if "calibration" in asked else ("audit", "a.md", "-r", "r.yaml", *judges(one))
+    )
     assert desk.run(*measured, "-q").code == 0
     assert desk.run(*command, *judges(one)).code == 0
     calls = other.calls
@@ -57,8 +70,12 @@ def judges(*named: Program) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(("unmet", "fits"), [(0, False), (1, False), (5, False), (8, True)])
-def test_a_calibration_that_shows_nothing_vouches_for_nobody(unmet: int, fits: bool, desk: Desk) -> None:
-    """How much a judge passes that is unmet has to be known; the refusal says how many labels would do."""
+def test_a_calibration_that_shows_nothing_vouches_for_nobody(
+    unmet: int, fits: bool, desk: Desk
+) -> None:
+    """How much a judge passes that is unmet has to be known; the refusal says how many labels would
+    do.
+    """
     shelf(desk, 30)
     lines = (desk.folder / "labels.csv").read_text().splitlines()
     met = [line for line in lines[1:] if line.endswith("yes")][:4]
@@ -106,7 +123,9 @@ def test_a_lenient_judge_may_not_decide(desk: Desk) -> None:
 
 
 def test_the_key_changes_nothing_of_what_was_measured(desk: Desk) -> None:
-    """A calibration holds after the key is added; a rubric that only code judges needs none; a wrong tier is an error."""
+    """A calibration holds after the key is added; a rubric that only code judges needs none; a
+    wrong tier is an error.
+    """
     shelf(desk)
     desk.file("a.md", "It is sound.\n")
     good = desk.judge("good")
@@ -125,7 +144,9 @@ def test_the_key_changes_nothing_of_what_was_measured(desk: Desk) -> None:
 
 
 def test_python_asks_for_it_too(desk: Desk) -> None:
-    """`evaluate`, `evaluate_many`, `assert_passes` and `run_suite` refuse a judge that was not measured."""
+    """`evaluate`, `evaluate_many`, `assert_passes` and `run_suite` refuse a judge that was not
+    measured.
+    """
     shelf(desk)
     desk.file("suite.yaml", SUITE)
     good = desk.judge("good")
@@ -156,7 +177,9 @@ def test_init_writes_the_key_as_a_comment(desk: Desk) -> None:
 
 
 def test_what_a_file_asks_of_judges_is_written_with_it(desk: Desk) -> None:
-    """A rubric and a suite that are read and written again ask the same; what the rubric of a case asks holds for all."""
+    """A rubric and a suite that are read and written again ask the same; what the rubric of a case
+    asks holds for all.
+    """
     asked = "require_calibration: true\nrequire_tier: medium\n"
     shelf(desk)
     desk.file("r.yaml", RUBRIC.replace("rubric: 1\n", "rubric: 1\n" + asked))

@@ -1,4 +1,6 @@
-"""The real agent CLIs, installed by install.sh below .clis/, and a model service for them on 127.0.0.1."""
+"""The real agent CLIs, installed by install.sh below .clis/, and a model service for them on
+127.0.0.1.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         absent = [name for name in missing if name in item.name]
         if not os.environ.get("HONESTONE_TEST_CLIS"):
-            item.add_marker(pytest.mark.skip(reason="the real agent CLIs are tested by: make test-clis"))
+            item.add_marker(
+                pytest.mark.skip(reason="the real agent CLIs are tested by: make test-clis")
+            )
         elif absent:
             why = f"not installed: {', '.join(absent)} (tests/clis/install.sh needs npm)"
             item.add_marker(pytest.mark.skip(reason=why))

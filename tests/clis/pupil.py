@@ -1,8 +1,10 @@
-"""Stand-in models that can read: what they say depends on the text they were sent, and on nothing else.
+"""Stand-in models that can read: what they say depends on the text they were sent, and on nothing
+else.
 
-The pupil knows no plant. It answers a question by the rules `- about TOPIC: WORDS` that stand in its conversation; when
-a skill about plants is on offer it opens that first, by the client's own means, and a rule that says `see FILE` makes it
-read that file of the skill. So an answer proves that the words of the skill have reached the model.
+The pupil knows no plant. It answers a question by the rules `- about TOPIC: WORDS` that stand in
+its conversation; when a skill about plants is on offer it opens that first, by the client's own
+means, and a rule that says `see FILE` makes it read that file of the skill. So an answer proves
+that the words of the skill have reached the model.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def rules_in(text: str) -> dict[str, str]:
-    """By topic; one that only says where to look gives way to any other, for a client may show a file before the skill."""
+    """By topic; one that only says where to look gives way to any other, for a client may show a
+    file before the skill.
+    """
     found = [(topic, words.strip()) for topic, words in _RULE.findall(text)]
     return dict(sorted(found, key=lambda rule: not rule[1].startswith("see ")))
 
@@ -52,7 +56,9 @@ class Offer:
 
 
 def offers(text: str) -> list[Offer]:
-    """The skills of the lists that codex, gemini and claude show. claude names the folder only once it is opened."""
+    """The skills of the lists that codex, gemini and claude show. claude names the folder only once
+    it is opened.
+    """
     roots = dict(re.findall(r"`(r\d+)` = `([^`]+)`", text))
     codex = [
         Offer(name, about, f"{roots[root]}/{folder}" if root in roots else f"{root}/{folder}")
@@ -63,10 +69,13 @@ def offers(text: str) -> list[Offer]:
     gemini = [
         Offer(*found)
         for found in re.findall(
-            r"<name>(.*?)</name>\s*<description>(.*?)</description>\s*<location>(.*?)/SKILL\.md</location>", text
+            r"<name>(.*?)</name>\s*<description>(.*?)</description>\s*<location>(.*?)/SKILL\.md</location>",
+            text,
         )
     ]
-    listed = re.search(r"available for use with the Skill tool:\n\n(.*?)</system-reminder>", text, re.S)
+    listed = re.search(
+        r"available for use with the Skill tool:\n\n(.*?)</system-reminder>", text, re.S
+    )
     opened = re.search(r"Base directory for this skill: (\S+)", text)
     claude = [
         Offer(name, about, opened[1] if opened else "")
@@ -95,7 +104,9 @@ def pupil(play: ModuleType) -> Callable[[Any], Any]:
 
 
 def gardener(play: ModuleType, old: str, new: str) -> Callable[[Any], Any]:
-    """A worker's model: it opens the SKILL.md of the brief's `Location`, replaces one text by another, and says so."""
+    """A worker's model: it opens the SKILL.md of the brief's `Location`, replaces one text by
+    another, and says so.
+    """
 
     def edit(seen: Any) -> Any:
         place = re.search(r"^Location: (\S+)", "\n".join(texts(seen.body)), re.M)
@@ -103,17 +114,24 @@ def gardener(play: ModuleType, old: str, new: str) -> Callable[[Any], Any]:
             return play.Say("There is no location in this brief.")
         path = place[1] if place[1].endswith(".md") else f"{place[1].rstrip('/')}/SKILL.md"
         steps = (play.Look(path), play.Change(path, old, new))
-        return steps[seen.results] if seen.results < len(steps) else play.Say("I have made the change.")
+        return (
+            steps[seen.results]
+            if seen.results < len(steps)
+            else play.Say("I have made the change.")
+        )
 
     return edit
 
 
-# ----------------------------------------------------------------------------------------------- a model behind an API
+# ----------------------------------------------------------------------------------------------- a
+# model behind an API
 
 
 @dataclass
 class Reader:
-    """An OpenAI-compatible server whose model believes rules between fences only, and questions outside of them only."""
+    """An OpenAI-compatible server whose model believes rules between fences only, and questions
+    outside of them only.
+    """
 
     base_url: str
     prompts: list[str] = field(default_factory=list)
@@ -121,7 +139,9 @@ class Reader:
 
 
 def parted(text: str) -> tuple[str, str]:
-    """What stands between fences and what stands outside, as Markdown has it: a fence ends at one of its own length or more."""
+    """What stands between fences and what stands outside, as Markdown has it: a fence ends at one
+    of its own length or more.
+    """
     inside: list[str] = []
     outside: list[str] = []
     fence = 0
@@ -139,7 +159,10 @@ def parted(text: str) -> tuple[str, str]:
 def reply_to(prompt: str) -> str:
     inside, outside = parted(prompt)
     rules = rules_in(inside)
-    return "\n".join(rules.get(topic, IGNORANT) for topic in _QUESTION.findall(outside)) or "You asked nothing."
+    return (
+        "\n".join(rules.get(topic, IGNORANT) for topic in _QUESTION.findall(outside))
+        or "You asked nothing."
+    )
 
 
 @contextmanager
@@ -175,7 +198,9 @@ def reader() -> Iterator[Reader]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     found = Reader(f"http://127.0.0.1:{server.server_address[1]}/v1")
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+    ).start()
     try:
         yield found
     finally:

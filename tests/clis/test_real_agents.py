@@ -1,7 +1,9 @@
-"""codex, claude and gemini with honestone installed in them, by `agent install` and as a plugin: from what a person says to PASSED.
+"""codex, claude and gemini with honestone installed in them, by `agent install` and as a plugin:
+from what a person says to PASSED.
 
-The model behind them knows nothing but what the host shows it: it opens the skill when it is listed, starts the loop as the skill
-says, stops too early once, and resumes only because the stop hook holds it.
+The model behind them knows nothing but what the host shows it: it opens the skill when it is
+listed, starts the loop as the skill says, stops too early once, and resumes only because the stop
+hook holds it.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ def agent(play: ModuleType) -> Callable[[Any], Any]:
             return play.Say("NO ACTION")
         if action is None:
             session = re.search(r"--session ([\w-]{8,})", text)
-            by_hand = f" --session {session[1]}" if session and "run_shell_command" in seen.tools else ""
+            by_hand = (
+                f" --session {session[1]}" if session and "run_shell_command" in seen.tools else ""
+            )
             return play.Run(
                 f"{HONESTONE} step next note.md --rubric rubric.yaml --threshold 80 "
                 f"--judge agent:fresh --holdout agent:witness --compact{by_hand}"
@@ -81,14 +85,18 @@ def agent(play: ModuleType) -> Callable[[Any], Any]:
         if action["action"] == "done":
             return play.Say(f"RESULT {action['result']}")
         if action["action"] == "judge":
-            return play.Run(f"python3 judge.py '{action['prompt_file']}' '{action['reply_file']}' && {action['then']}")
+            return play.Run(
+                f"python3 judge.py '{action['prompt_file']}' '{action['reply_file']}' && {action['then']}"
+            )
         return play.Run(f"echo alpha beta > '{action['location']}' && {action['then']}")
 
     return answer
 
 
 def listed(text: str) -> tuple[str, str]:
-    """The name of the skill, which a plugin puts its own before, and the file that Codex names in its list."""
+    """The name of the skill, which a plugin puts its own before, and the file that Codex names in
+    its list.
+    """
     name = "honestone:honestone" if "honestone:honestone" in text else "honestone"
     file = re.search(r"\(file: (?:(r\d+)/)?([^)\n]*honestone/SKILL\.md)\)", text)
     root = re.search(f"`{file[1]}` = `([^`]+)`", text) if file and file[1] else None
@@ -96,7 +104,10 @@ def listed(text: str) -> tuple[str, str]:
 
 
 def last_action(text: str) -> dict[str, Any] | None:
-    starts = (found.start() for found in re.finditer(r'\{"(?:schema": ?"honestone\.step/|action": ?"done")', text))
+    starts = (
+        found.start()
+        for found in re.finditer(r'\{"(?:schema": ?"honestone\.step/|action": ?"done")', text)
+    )
     last = max(starts, default=None)
     return None if last is None else json.JSONDecoder().raw_decode(text[last:])[0]
 
@@ -115,7 +126,9 @@ def project(person: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return made
 
 
-def ready(name: str, url: str, person: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def ready(
+    name: str, url: str, person: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
     """The host's own settings, and the command that says it."""
     if name == "codex":
         (person / ".codex").mkdir()
@@ -141,13 +154,24 @@ def ready(name: str, url: str, person: Path, project: Path, monkeypatch: pytest.
         words = "--output-format json --permission-mode bypassPermissions --model claude-sonnet-4-5"
     else:
         settings = {
-            "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
-            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 1},
+            "security": {
+                "auth": {"selectedType": "gemini-api-key"},
+                "folderTrust": {"enabled": False},
+            },
+            "general": {
+                "enableAutoUpdate": False,
+                "enableAutoUpdateNotification": False,
+                "maxAttempts": 1,
+            },
             "privacy": {"usageStatisticsEnabled": False},
         }
         (person / ".gemini").mkdir()
         (person / ".gemini/settings.json").write_text(json.dumps(settings))
-        variables = {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy", "GEMINI_CLI_NO_RELAUNCH": "true"}
+        variables = {
+            "GOOGLE_GEMINI_BASE_URL": url,
+            "GEMINI_API_KEY": "dummy",
+            "GEMINI_CLI_NO_RELAUNCH": "true",
+        }
         words = "-o json --skip-trust --approval-mode yolo -m gemini-2.5-pro"
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
@@ -156,7 +180,13 @@ def ready(name: str, url: str, person: Path, project: Path, monkeypatch: pytest.
 
 def call(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        words, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90, check=False
+        words,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
     )
 
 
@@ -191,7 +221,14 @@ def test_from_what_is_said_to_passed(
     if way == "install":
         assert (
             call(
-                str(HONESTONE), "agent", "install", "--agent", name, "--command", str(HONESTONE), cwd=project
+                str(HONESTONE),
+                "agent",
+                "install",
+                "--agent",
+                name,
+                "--command",
+                str(HONESTONE),
+                cwd=project,
             ).returncode
             == 0
         )
@@ -209,12 +246,19 @@ def test_from_what_is_said_to_passed(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_person_calls_the_skill(
-    name: str, service: Any, play: ModuleType, person: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    service: Any,
+    play: ModuleType,
+    person: Path,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What the table of hosts says to type opens the skill, or asks the model to, with what is said after it.
+    """What the table of hosts says to type opens the skill, or asks the model to, with what is said
+    after it.
 
-    Gemini CLI puts what a session-start hook says before a `-p` prompt, and does not see the command then: there the words
-    `/honestone` in the skill's description make the model open it. So its command is tried without the hooks.
+    Gemini CLI puts what a session-start hook says before a `-p` prompt, and does not see the
+    command then: there the words `/honestone` in the skill's description make the model open it. So
+    its command is tried without the hooks.
     """
     url = service.play(f"{name}-called", lambda seen: play.Say("I have read it."))
     said = ready(name, url, person, project, monkeypatch)
@@ -223,17 +267,36 @@ def test_a_person_calls_the_skill(
         (project / HOSTS[name].hooks).unlink()
     called = f"{HOSTS[name].called} grade note.md until 80"
     assert call(*(called if word == SAID else word for word in said), cwd=project).returncode == 0
-    first = next(text for seen in service.seen[f"{name}-called"] if "until 80" in (text := "\n".join(texts(seen.body))))
+    first = next(
+        text
+        for seen in service.seen[f"{name}-called"]
+        if "until 80" in (text := "\n".join(texts(seen.body)))
+    )
     assert BODY in first or "Activate the skill `honestone`" in first
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_mcp_server_is_started_and_its_tools_are_called(
-    name: str, service: Any, play: ModuleType, person: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    service: Any,
+    play: ModuleType,
+    person: Path,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each host offers all tools and calls one that reads; what it shows the model holds the run on record."""
+    """Each host offers all tools and calls one that reads; what it shows the model holds the run on
+    record.
+    """
     graded = call(
-        str(HONESTONE), "eval", "note.md", "--rubric", "rubric.yaml", "--judge", "mock", "--json", cwd=project
+        str(HONESTONE),
+        "eval",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        "mock",
+        "--json",
+        cwd=project,
     )
     run, runs = json.loads(graded.stdout)["run"], play.Use("honestone", "runs", (("limit", 5),))
 
@@ -241,11 +304,23 @@ def test_the_mcp_server_is_started_and_its_tools_are_called(
         text = "\n".join(texts(seen.body))
         if SAID not in text or run in text or seen.results > 30:
             return play.Say(f"FOUND {run}" if run in text else "NOTHING")
-        return runs if runs.name(seen.tools) else play.Run("sleep 1")  # Codex offers them once the server is ready
+        return (
+            runs if runs.name(seen.tools) else play.Run("sleep 1")
+        )  # Codex offers them once the server is ready
 
     url = service.play(f"{name}-mcp", answer)
     said = ready(name, url, person, project, monkeypatch)
-    call(str(HONESTONE), "agent", "install", "--agent", name, "--mcp", "--command", str(HONESTONE), cwd=project)
+    call(
+        str(HONESTONE),
+        "agent",
+        "install",
+        "--agent",
+        name,
+        "--mcp",
+        "--command",
+        str(HONESTONE),
+        cwd=project,
+    )
     done = call(*said, cwd=project)
     assert f"FOUND {run}" in done.stdout, (done.stdout[-600:], done.stderr[-600:])
     offered = {tool for seen in service.seen[f"{name}-mcp"] for tool in seen.tools}

@@ -1,4 +1,5 @@
-"""Configs run by the real promptfoo and by ours: the same verdict for each case and assertion, the same scores.
+"""Configs run by the real promptfoo and by ours: the same verdict for each case and assertion, the
+same scores.
 
 What differs on purpose is in docs/from-promptfoo.md, and DIFFERENT says here how.
 """
@@ -65,7 +66,11 @@ def said(output: str, *asserts: Json, **more: Json) -> dict[str, Json]:
 
 
 CONFIGS: list[dict[str, Json]] = [
-    config(said(A, is_("contains", "fox")), said(A, is_("contains", "cat")), said(A, is_("contains", "FOX"))),
+    config(
+        said(A, is_("contains", "fox")),
+        said(A, is_("contains", "cat")),
+        said(A, is_("contains", "FOX")),
+    ),
     config(said(A, is_("icontains", "FOX"), is_("starts-with", "The"), is_("starts-with", "the"))),
     config(said(A, is_("equals", A)), said(A, is_("equals", "fox")), said("42", is_("equals", 42))),
     config(
@@ -87,8 +92,16 @@ CONFIGS: list[dict[str, Json]] = [
         said(A, is_("icontains-all", ["QUICK", "DOG"])),
         said(A, is_("not-contains-any", ["cat", "cow"])),
     ),
-    config(said(A, is_("regex", "qu[a-z]+k")), said(A, is_("regex", "^fox")), said(A, is_("not-regex", "\\d"))),
-    config(said('{"a": 1}', is_("is-json")), said("{a: 1}", is_("is-json")), said("nothing", is_("not-is-json"))),
+    config(
+        said(A, is_("regex", "qu[a-z]+k")),
+        said(A, is_("regex", "^fox")),
+        said(A, is_("not-regex", "\\d")),
+    ),
+    config(
+        said('{"a": 1}', is_("is-json")),
+        said("{a: 1}", is_("is-json")),
+        said("nothing", is_("not-is-json")),
+    ),
     config(
         said('{"a": 1}', is_("is-json", {"type": "object", "required": ["a"]})),
         said('{"a": 1}', is_("is-json", {"type": "object", "required": ["b"]})),
@@ -137,7 +150,12 @@ CONFIGS: list[dict[str, Json]] = [
         {"vars": {"q": "other"}, "assert": [is_("contains", "fox")]},
         defaultTest={"vars": {"q": A}},
     ),
-    config({"vars": {"q": ["a fox", "a cat"], "w": ["fox", "cow"]}, "assert": [is_("contains", "{{w}}")]}),
+    config(
+        {
+            "vars": {"q": ["a fox", "a cat"], "w": ["fox", "cow"]},
+            "assert": [is_("contains", "{{w}}")],
+        }
+    ),
     config(
         {
             "vars": {"q": "x", "xs": ["a", "b"]},
@@ -147,11 +165,19 @@ CONFIGS: list[dict[str, Json]] = [
         prompt="{{q}}{% for x in xs %} {{x|upper}}{% endfor %} {{ xs | length }}{% if q == 'x' %} done{% else %} not{% endif %}",
     ),
     config(
-        {"vars": {"q": " Mixed Case ", "o": {"k": [1, 2]}}, "assert": [is_("equals", "mixed case|1,2|none")]},
+        {
+            "vars": {"q": " Mixed Case ", "o": {"k": [1, 2]}},
+            "assert": [is_("equals", "mixed case|1,2|none")],
+        },
         prompt="{{ q | trim | lower }}|{{ o.k | join(',') }}|{{ gone or 'none' }}",
     ),
     config(
-        said(A, is_("starts-with", "Say: The"), is_("contains", "dog!"), options={"prefix": "Say: ", "suffix": "!"})
+        said(
+            A,
+            is_("starts-with", "Say: The"),
+            is_("contains", "dog!"),
+            options={"prefix": "Say: ", "suffix": "!"},
+        )
     ),
     config(
         said("kitten", is_("levenshtein", "sitting", threshold=3)),
@@ -183,9 +209,23 @@ CONFIGS: list[dict[str, Json]] = [
         said(A, is_("not-is-refusal")),
         said("I can't assist with that request.", is_("is-refusal")),
     ),
-    config(said(A, is_("contains", "cat", weight=0), is_("contains", "fox"), is_("contains", "dog", metric="dogs"))),
+    config(
+        said(
+            A,
+            is_("contains", "cat", weight=0),
+            is_("contains", "fox"),
+            is_("contains", "dog", metric="dogs"),
+        )
+    ),
     config(said(A, is_("latency", threshold=100_000), is_("contains", "fox"))),
-    config(said("one\ntwo", is_("contains", "one\ntwo"), is_("regex", "^one.two$"), is_("not-regex", "^two"))),
+    config(
+        said(
+            "one\ntwo",
+            is_("contains", "one\ntwo"),
+            is_("regex", "^one.two$"),
+            is_("not-regex", "^two"),
+        )
+    ),
     {
         "prompts": ["{{q}} one", "{{q}} two"],
         "providers": ["echo"],
@@ -201,7 +241,9 @@ CONFIGS: list[dict[str, Json]] = [
             }
         ],
     },
-    config(said("Grüße, Zoë ✓", is_("contains", "Zoë"), is_("icontains", "GRÜSSE"), is_("regex", "✓$"))),
+    config(
+        said("Grüße, Zoë ✓", is_("contains", "Zoë"), is_("icontains", "GRÜSSE"), is_("regex", "✓$"))
+    ),
     config({"vars": {"q": "file://words.txt"}, "assert": [is_("contains", "from a file")]}),
     config(
         {"vars": {"q": [1, 2]}, "assert": [is_("equals", "1,2,")]},
@@ -209,7 +251,10 @@ CONFIGS: list[dict[str, Json]] = [
         prompt="{% for one in q %}{{one}},{% endfor %}",
     ),
     config(
-        {"vars": {"q": [{"user": "a"}, {"assistant": "b"}]}, "assert": [is_("equals", "user=a assistant=b ")]},
+        {
+            "vars": {"q": [{"user": "a"}, {"assistant": "b"}]},
+            "assert": [is_("equals", "user=a assistant=b ")],
+        },
         prompt="{% for one in q %}{% for role, said in one %}{{role}}={{said}} {% endfor %}{% endfor %}",
     ),
     config(
@@ -217,7 +262,9 @@ CONFIGS: list[dict[str, Json]] = [
         prompt="{% for k, v in q %}{{k}}{{v}}{% endfor %}|{% for one in q %}{{one}}{% endfor %}",
     ),
     config(said(A, is_("contains", "fox")), derivedMetrics=[{"name": "twice", "value": "Fox * 2"}]),
-    config(said(A, is_("contains", "fox", reason="said so"), is_("contains", "cat", reason="wrong"))),
+    config(
+        said(A, is_("contains", "fox", reason="said so"), is_("contains", "cat", reason="wrong"))
+    ),
     {
         "prompts": ["file://ask.cjs", "file://ask.cjs:short", "file://ask.py:ask"],
         "providers": ["echo"],
@@ -227,7 +274,11 @@ CONFIGS: list[dict[str, Json]] = [
         ],
     },
     config(prompt="{{q}}", tests="file://made.cjs"),
-    config("file://made.cjs:more", {"path": "file://made.py:more", "config": {"word": "dog"}}, "file://made.py"),
+    config(
+        "file://made.cjs:more",
+        {"path": "file://made.py:more", "config": {"word": "dog"}},
+        "file://made.py",
+    ),
     config(
         said('{"a": 1}', is_("is-json", False), tags=["a"], priority="high"),
         said("no", is_("is-json", False)),
@@ -236,7 +287,10 @@ CONFIGS: list[dict[str, Json]] = [
         vars={"q": "other"},
         maxConcurrency=2,
     ),
-    config(said("x", is_("equals", "x--no")), prompt="{{q}}-{{a.b.c}}-{% if a.b.c %}yes{% else %}no{% endif %}"),
+    config(
+        said("x", is_("equals", "x--no")),
+        prompt="{{q}}-{{a.b.c}}-{% if a.b.c %}yes{% else %}no{% endif %}",
+    ),
     {
         "prompts": [{"raw": "{{q}} one", "label": "a"}, {"raw": "{{q}} two", "label": "b:c"}],
         "providers": [{"id": "echo", "prompts": ["b"]}],
@@ -246,13 +300,18 @@ CONFIGS: list[dict[str, Json]] = [
         "prompts": ["{{q}}"],
         "providers": ["exec: false"],
         "defaultTest": {"provider": {"id": "echo"}},
-        "tests": [said("x", is_("contains", "x")), said("x", is_("contains", "y"), name="second", expected="x")],
+        "tests": [
+            said("x", is_("contains", "x")),
+            said("x", is_("contains", "y"), name="second", expected="x"),
+        ],
     },
     {
         "prompts": ["{{q}} {{r}}", "two: {{q}}"],
         "providers": ["echo"],
         "extensions": ["file://hooks.cjs"],
-        "defaultTest": {"options": {"transformVars": "({ ...vars, r: String(vars.q).toUpperCase() })"}},
+        "defaultTest": {
+            "options": {"transformVars": "({ ...vars, r: String(vars.q).toUpperCase() })"}
+        },
         "tests": [
             said(["a", "b"], is_("contains", "!")),
             said("c", is_("equals", "c! C")),
@@ -264,13 +323,31 @@ CONFIGS: list[dict[str, Json]] = [
         ],
     },
     config(said("x", is_("equals", "x before each")), extensions=["file://hooks.py:before"]),
-    config(said("x", is_("javascript", "context.vars.r === 2"), options={"transformVars": "file://only.cjs:more"})),
+    config(
+        said(
+            "x",
+            is_("javascript", "context.vars.r === 2"),
+            options={"transformVars": "file://only.cjs:more"},
+        )
+    ),
     config(
         said("<p>hi</p>", is_("is-html"), is_("contains-html"), is_("not-is-xml", "p.b")),
         said("hello", is_("not-is-html"), is_("contains-html")),
-        said("see <div>x</div> here", is_("is-html"), is_("contains-html"), is_("not-contains-html")),
-        said("<a><b>1</b></a>", is_("is-xml"), is_("is-xml", "a.b, a"), is_("is-xml", {"requiredElements": ["a.c"]})),
-        said("so <a><b>1</b></a> it is", is_("is-xml"), is_("contains-xml"), is_("contains-xml", ["a.b"])),
+        said(
+            "see <div>x</div> here", is_("is-html"), is_("contains-html"), is_("not-contains-html")
+        ),
+        said(
+            "<a><b>1</b></a>",
+            is_("is-xml"),
+            is_("is-xml", "a.b, a"),
+            is_("is-xml", {"requiredElements": ["a.c"]}),
+        ),
+        said(
+            "so <a><b>1</b></a> it is",
+            is_("is-xml"),
+            is_("contains-xml"),
+            is_("contains-xml", ["a.b"]),
+        ),
         said("<a><b></a>", is_("is-xml")),
         said("Here: <html><body>x</body></html>", is_("is-html")),
     ),
@@ -338,15 +415,26 @@ def _install() -> Path:
     if not main.is_dir():
         FOLDER.mkdir(parents=True, exist_ok=True)
         (FOLDER.parent / ".gitignore").write_text("*\n")
-        # Without what only other providers need, and without its own database, which `evaluate` does not use.
+        # Without what only other providers need, and without its own database, which `evaluate`
+        # does not use.
         options = ["--no-fund", "--no-audit", "--silent", "--ignore-scripts", "--omit=optional"]
-        command = ["npm", "install", *options, "--prefix", str(FOLDER), f"promptfoo@{VERSION}", "axios@1"]
+        command = [
+            "npm",
+            "install",
+            *options,
+            "--prefix",
+            str(FOLDER),
+            f"promptfoo@{VERSION}",
+            "axios@1",
+        ]
         subprocess.run(command, check=True, timeout=900, stdin=subprocess.DEVNULL)
     return main
 
 
 @pytest.fixture(scope="module")
-def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[dict[str, Any]]]]:
+def theirs(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, dict[str, list[dict[str, Any]]]]:
     """The folder of the configs, and what promptfoo makes of each."""
     if shutil.which("npm") is None or shutil.which("node") is None:
         pytest.skip("npm and node are needed for the real promptfoo")
@@ -378,14 +466,22 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, li
 
 
 def _ours(folder: Path, number: int) -> list[dict[str, Any]]:
-    command = [str(Path(sys.executable).with_name("honestone")), "eval", f"c{number:02}.json", "--allow-code", "--json"]
+    command = [
+        str(Path(sys.executable).with_name("honestone")),
+        "eval",
+        f"c{number:02}.json",
+        "--allow-code",
+        "--json",
+    ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode in (0, 1), done.stderr
     return list(json.loads(done.stdout)["cases"])
 
 
 @pytest.mark.parametrize("number", range(len(CONFIGS)))
-def test_promptfoo_and_honestone_agree(theirs: tuple[Path, dict[str, list[dict[str, Any]]]], number: int) -> None:
+def test_promptfoo_and_honestone_agree(
+    theirs: tuple[Path, dict[str, list[dict[str, Any]]]], number: int
+) -> None:
     """Case by case and assertion by assertion."""
     folder, found = theirs
     results = sorted(found[f"c{number:02}.json"], key=lambda one: (one["prompt"], one["test"]))
@@ -394,5 +490,7 @@ def test_promptfoo_and_honestone_agree(theirs: tuple[Path, dict[str, list[dict[s
     for at, (case, real) in enumerate(zip(cases, results, strict=True)):
         is_same = (case["verdict"] == "pass") == real["pass"]
         scores = [mark["score"] / 100 for mark in case["criteria"]]
-        is_same = is_same and scores == pytest.approx([part["score"] for part in real["parts"]], abs=1e-9)
+        is_same = is_same and scores == pytest.approx(
+            [part["score"] for part in real["parts"]], abs=1e-9
+        )
         assert is_same != ((number, at) in DIFFERENT), (at, case["verdict"], scores, real)

@@ -38,7 +38,9 @@ def desk(tmp_path: Path, url: str) -> Iterator[Desk]:
     """A person's desk whose commands use the shared store."""
     for name in ("work", "home", "logs"):
         (tmp_path / name).mkdir()
-    yield Desk(tmp_path / "work", tmp_path / "home", tmp_path / "logs", extra={"HONESTONE_STORE": url})
+    yield Desk(
+        tmp_path / "work", tmp_path / "home", tmp_path / "logs", extra={"HONESTONE_STORE": url}
+    )
     shutil.rmtree(tmp_path, ignore_errors=True)
 
 

@@ -12,8 +12,9 @@ _SENT_AT_ONCE = b"SQpXH"
 
 
 class Proxy:
-    """Passes connections on to `port` of this machine. `arm` says where the next cut is; `count` says how many statements
-    have begun since then."""
+    """Passes connections on to `port` of this machine. `arm` says where the next cut is; `count`
+    says how many statements have begun since then.
+    """
 
     def __init__(self, port: int) -> None:
         self._upstream = port

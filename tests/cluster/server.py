@@ -1,4 +1,6 @@
-"""A PostgreSQL server of the tests' own, in a temporary folder, from the Debian package: never as root, and not the system's."""
+"""A PostgreSQL server of the tests' own, in a temporary folder, from the Debian package: never as
+root, and not the system's.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,15 @@ def binaries() -> Path | None:
     """Where the newest server is installed; HONESTONE_TEST_PG names another folder."""
     named = os.environ.get("HONESTONE_TEST_PG")
     found = (
-        [named] if named else sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
+        [named]
+        if named
+        else sorted(
+            glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4])
+        )
     )
-    return next((Path(path) for path in reversed(found) if path and (Path(path) / "initdb").exists()), None)
+    return next(
+        (Path(path) for path in reversed(found) if path and (Path(path) / "initdb").exists()), None
+    )
 
 
 @dataclass
@@ -35,7 +43,9 @@ class Server:
     made: int = 0
 
     def create(self) -> None:
-        """The files of the cluster. Processes of root become another user's: PostgreSQL refuses root."""
+        """The files of the cluster. Processes of root become another user's: PostgreSQL refuses
+        root.
+        """
         self.port = self.port or _free_port()
         if os.getuid() == 0:
             user = pwd.getpwnam("nobody")
@@ -43,7 +53,10 @@ class Server:
         secret = self.folder / "pw"
         secret.write_text(PASSWORD + "\n")
         secret.chmod(0o644)
-        where, how = ("-D", str(self.folder / "data"), "-U", USER), ("-A", "scram-sha-256", "--pwfile", str(secret))
+        where, how = (
+            ("-D", str(self.folder / "data"), "-U", USER),
+            ("-A", "scram-sha-256", "--pwfile", str(secret)),
+        )
         self.run("initdb", *where, *how, "--no-sync", "--locale=C", "-E", "UTF8")
 
     def start(self) -> None:
@@ -76,7 +89,14 @@ class Server:
         self.sql(f"create database {name}", "postgres")
         return self.url(name)
 
-    def url(self, database: str, *, password: str | None = PASSWORD, user: str = USER, port: int | None = None) -> str:
+    def url(
+        self,
+        database: str,
+        *,
+        password: str | None = PASSWORD,
+        user: str = USER,
+        port: int | None = None,
+    ) -> str:
         secret = "" if password is None else f":{password}"
         return f"postgresql://{user}{secret}@127.0.0.1:{port or self.port}/{database}"
 

@@ -1,4 +1,6 @@
-"""A desk that orders runs, and runners in folders of their own, as on other machines; each a process with its own variables."""
+"""A desk that orders runs, and runners in folders of their own, as on other machines; each a
+process with its own variables.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Site:
 
     def hands(self) -> dict[int, list[str]]:
         """By the process of a runner: the cases that it works on."""
-        return {one["pid"]: one["in_hand"] for one in json.loads(self.desk.run("runners", "--json").out)}
+        return {
+            one["pid"]: one["in_hand"] for one in json.loads(self.desk.run("runners", "--json").out)
+        }
 
     def in_hand(self) -> list[str]:
         """The cases that all runners work on."""
@@ -49,7 +53,9 @@ class Site:
         one = self.runner("--drain", **variables)
         _, err = one.communicate(timeout=120)
         (run,) = self.runs()
-        assert one.returncode == 2 and f"refused run {run['id']}: " in err and "Traceback" not in err, err
+        assert (
+            one.returncode == 2 and f"refused run {run['id']}: " in err and "Traceback" not in err
+        ), err
         return err
 
     def until_ordered(self, ordered: subprocess.Popen[str]) -> None:
@@ -67,9 +73,20 @@ class Site:
         return said
 
     def _start(self, cwd: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
-        env = {"PATH": PATH, "HOME": str(self.desk.home), "HONESTONE_HEARTBEAT": "1", **self.desk.extra, **variables}
+        env = {
+            "PATH": PATH,
+            "HOME": str(self.desk.home),
+            "HONESTONE_HEARTBEAT": "1",
+            **self.desk.extra,
+            **variables,
+        }
         made = subprocess.Popen(
-            [HONESTONE, *words], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [HONESTONE, *words],
+            cwd=cwd,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self.started.append(made)
         return made

@@ -1,5 +1,7 @@
-"""What the people of a server do to it in the middle of a run: it takes no writes, has limits of its own, is migrated, is ended; clocks
-that are wrong. The report is what it would have been, and nothing that was paid for is lost."""
+"""What the people of a server do to it in the middle of a run: it takes no writes, has limits of
+its own, is migrated, is ended; clocks that are wrong. The report is what it would have been, and
+nothing that was paid for is lost.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,7 @@ create trigger full_disk before insert on honestone.{table} for each row execute
 ENOUGH = "drop trigger full_disk on honestone.{table}; drop function honestone.full()"
 STANDBY = "alter database {name} set default_transaction_read_only = on"
 PRIMARY = "alter database {name} set default_transaction_read_only = off"
-CUT = (
-    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'honestone' and datname = '{name}'"
-)
+CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'honestone' and datname = '{name}'"
 HARD = """
 alter database {name} set statement_timeout = '200ms'; alter database {name} set lock_timeout = '200ms';
 alter database {name} set idle_in_transaction_session_timeout = '200ms'; alter database {name} set idle_session_timeout = '400ms';
@@ -45,14 +45,21 @@ def name_of(url: str) -> str:
 
 
 def tell(server: Server, url: str, *texts: str) -> None:
-    """Tables are changed in the database itself; it is changed from another one, since its own sessions may not write."""
+    """Tables are changed in the database itself; it is changed from another one, since its own
+    sessions may not write.
+    """
     name = name_of(url)
     for text in texts:
         for part in [text] if text is FULL else text.split(";\n"):
-            server.sql(part.format(name=name, table="replies"), name if "honestone." in part else "postgres")
+            server.sql(
+                part.format(name=name, table="replies"),
+                name if "honestone." in part else "postgres",
+            )
 
 
-@pytest.mark.parametrize(("before", "after"), [((FULL,), (ENOUGH,)), ((STANDBY, CUT), (PRIMARY, CUT))])
+@pytest.mark.parametrize(
+    ("before", "after"), [((FULL,), (ENOUGH,)), ((STANDBY, CUT), (PRIMARY, CUT))]
+)
 def test_a_paid_reply_outlasts_a_server_that_takes_no_writes(
     before: tuple[str, ...], after: tuple[str, ...], server: Server, url: str, tmp_path: Path
 ) -> None:
@@ -70,7 +77,9 @@ def test_a_paid_reply_outlasts_a_server_that_takes_no_writes(
     store.close()
 
 
-def test_a_server_that_takes_no_writes_for_too_long(server: Server, url: str, tmp_path: Path) -> None:
+def test_a_server_that_takes_no_writes_for_too_long(
+    server: Server, url: str, tmp_path: Path
+) -> None:
     """The command ends with the reason. One that begins then ends at once."""
     store = opened(url, tmp_path, patience=1)
     store.start_run(kind="eval", subject="s", identity="i", contract="c", first=first())
@@ -80,14 +89,18 @@ def test_a_server_that_takes_no_writes_for_too_long(server: Server, url: str, tm
     store.close()
 
 
-def test_a_command_on_a_server_that_takes_no_writes_says_so(project: Desk, server: Server, url: str) -> None:
+def test_a_command_on_a_server_that_takes_no_writes_says_so(
+    project: Desk, server: Server, url: str
+) -> None:
     assert project.run("store", "migrate").code == 0
     tell(server, url, STANDBY)
     tried = project.run(*EVAL, timeout=60)
     assert tried.code == 2 and "read-only" in tried.err, tried.err
 
 
-def test_a_server_becomes_a_standby_and_a_primary_again(project: Desk, site: Site, server: Server, url: str) -> None:
+def test_a_server_becomes_a_standby_and_a_primary_again(
+    project: Desk, site: Site, server: Server, url: str
+) -> None:
     """Coordinator and runner wait. The report is that of a run in which nothing happened."""
     gate = gated(project)
     runner, watching = site.runner("--concurrency", "3"), ordered(site)
@@ -105,7 +118,9 @@ def test_a_server_becomes_a_standby_and_a_primary_again(project: Desk, site: Sit
 def test_limits_of_the_database_are_not_ours(
     project: Desk, site: Site, server: Server, url: str, tmp_path: Path
 ) -> None:
-    """Short limits for statements, locks and idle sessions, and another isolation, end no command and change no report."""
+    """Short limits for statements, locks and idle sessions, and another isolation, end no command
+    and change no report.
+    """
     alone = project.run(*EVAL, "--store", str(tmp_path / "alone"))
     tell(server, url, HARD)
     gate = gated(project)
@@ -152,10 +167,16 @@ HOUR = 3600
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(-3 * HOUR, 48 * HOUR), (HOUR, -24 * HOUR)])
-def test_clocks_that_are_hours_wrong(ours: int, theirs: int, project: Desk, site: Site, tmp_path: Path) -> None:
-    """Of the coordinator, of a runner, and one that is right: no one is taken for dead, and no case is run twice."""
+def test_clocks_that_are_hours_wrong(
+    ours: int, theirs: int, project: Desk, site: Site, tmp_path: Path
+) -> None:
+    """Of the coordinator, of a runner, and one that is right: no one is taken for dead, and no case
+    is run twice.
+    """
     gate, asked = gated(project), project.folder.parent / "asked"
-    project.file("tools/target.sh", f"echo x >> {asked}; while [ ! -e {gate} ]; do sleep 0.1; done; cat\n")
+    project.file(
+        "tools/target.sh", f"echo x >> {asked}; while [ ! -e {gate} ]; do sleep 0.1; done; cat\n"
+    )
     (tmp_path / "shifted").mkdir()
     (tmp_path / "shifted" / "sitecustomize.py").write_text(SHIFTED)
 
@@ -177,26 +198,42 @@ def test_clocks_that_are_hours_wrong(ours: int, theirs: int, project: Desk, site
     assert run["duration_ms"] < 60_000  # type: ignore[operator]
 
 
-def test_a_server_that_restarts_while_a_store_is_copied(desk: Desk, site: Site, server: Server, url: str) -> None:
+def test_a_server_that_restarts_while_a_store_is_copied(
+    desk: Desk, site: Site, server: Server, url: str
+) -> None:
     """The copy goes on, and has every row once."""
     desk.file(
         "suite.json",
-        json.dumps({"suite": 1, "target": "mock", "cases": [{"id": "a", "input": "x", "checks": [{"contains": "x"}]}]}),
+        json.dumps(
+            {
+                "suite": 1,
+                "target": "mock",
+                "cases": [{"id": "a", "input": "x", "checks": [{"contains": "x"}]}],
+            }
+        ),
     )
     desk.run("eval", "suite.json", "--store", "first")
     [file] = (desk.folder / "first").glob("*.db")
     with closing(sqlite3.connect(file)) as db, db:
         row = ("judge", "2026-01-01T00:00:00.000+00:00", b"{}")
         db.executemany(
-            "insert into replies (key, judge, at, data) values (?, ?, ?, ?)", ((f"k{n}", *row) for n in range(20_000))
+            "insert into replies (key, judge, at, data) values (?, ?, ?, ?)",
+            ((f"k{n}", *row) for n in range(20_000)),
         )
     copying = site.here("store", "copy", "first", url, "--json")
     count = "select count(*) from honestone.replies"
     assert until(
-        lambda: server.sql(count, name_of(url), check=False).isdecimal() and int(server.sql(count, name_of(url))) > 500
+        lambda: (
+            server.sql(count, name_of(url), check=False).isdecimal()
+            and int(server.sql(count, name_of(url))) > 500
+        )
     )
     server.stop()
     server.start()
     _, err = copying.communicate(timeout=180)
     assert copying.returncode == 0, err
-    assert server.sql(count, name_of(url)) == server.sql(count.replace("*", "distinct key"), name_of(url)) == "20000"
+    assert (
+        server.sql(count, name_of(url))
+        == server.sql(count.replace("*", "distinct key"), name_of(url))
+        == "20000"
+    )

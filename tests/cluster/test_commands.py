@@ -1,4 +1,6 @@
-"""Commands on a shared store, in processes of their own: from any folder, refused in words, and never with the password."""
+"""Commands on a shared store, in processes of their own: from any folder, refused in words, and
+never with the password.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,16 @@ def test_a_loop_and_its_undo(desk: Desk) -> None:
     before = (desk.folder / "note.md").read_bytes()
     worker = desk.worker("worker", f"put({GOOD.encode()!r})").spec
     done = desk.run(
-        "improve", "note.md", "-r", "rubric.yaml", "--worker", worker, "--judge", judge, "--policy", "keep-best"
+        "improve",
+        "note.md",
+        "-r",
+        "rubric.yaml",
+        "--worker",
+        worker,
+        "--judge",
+        judge,
+        "--policy",
+        "keep-best",
     )
     assert done.code in (0, 3), done.err
     assert (desk.folder / "note.md").read_text() == GOOD
@@ -57,8 +68,12 @@ def test_a_loop_and_its_undo(desk: Desk) -> None:
     assert (desk.folder / "note.md").read_bytes() == before
 
 
-def test_the_option_the_variable_and_the_settings(desk: Desk, server: Server, tmp_path: Path) -> None:
-    """--store wins over HONESTONE_STORE, which wins over trusted settings; a folder may be named too."""
+def test_the_option_the_variable_and_the_settings(
+    desk: Desk, server: Server, tmp_path: Path
+) -> None:
+    """--store wins over HONESTONE_STORE, which wins over trusted settings; a folder may be named
+    too.
+    """
     judge = ready(desk)
     command = ("eval", "note.md", "-r", "rubric.yaml", "--judge", judge)
     assert desk.run(*command, "--store", "elsewhere").code == 1
@@ -81,17 +96,23 @@ def test_a_password_in_the_settings_is_refused(desk: Desk) -> None:
     desk.file("honestone.toml", '\n[store]\nurl = "postgresql://ann:s3cret-mark@db/runs"\n')
     said = desk.run("runs")
     assert (
-        said.code == 2 and "honestone.toml:3" in said.err and "PGPASSWORD" in said.err and "s3cret-mark" not in said.err
+        said.code == 2
+        and "honestone.toml:3" in said.err
+        and "PGPASSWORD" in said.err
+        and "s3cret-mark" not in said.err
     )
 
 
 @pytest.mark.parametrize(
-    "command", [("eval", "note.md", "-r", "rubric.yaml", "--judge", "mock"), ("runs",), ("store", "check")]
+    "command",
+    [("eval", "note.md", "-r", "rubric.yaml", "--judge", "mock"), ("runs",), ("store", "check")],
 )
 def test_wrong_stores_are_refused_before_anything_is_asked(
     desk: Desk, server: Server, command: tuple[str, ...]
 ) -> None:
-    """A port that nothing listens on, a wrong password, a database that is missing, other kinds: exit 2, and no password."""
+    """A port that nothing listens on, a wrong password, a database that is missing, other kinds:
+    exit 2, and no password.
+    """
     ready(desk)
     wrong = {
         "port": server.url("x", port=1),
@@ -103,12 +124,21 @@ def test_wrong_stores_are_refused_before_anything_is_asked(
     for name, url in wrong.items():
         said = desk.run(*command, env={"HONESTONE_STORE": url})
         assert said.code == 2, (name, said.err)
-        assert "error:" in said.err and "hint:" in said.err and "store" in said.err.lower(), (name, said.err)
-        assert PASSWORD not in said.err and "Wrong-mark" not in said.err and "Traceback" not in said.err
+        assert "error:" in said.err and "hint:" in said.err and "store" in said.err.lower(), (
+            name,
+            said.err,
+        )
+        assert (
+            PASSWORD not in said.err
+            and "Wrong-mark" not in said.err
+            and "Traceback" not in said.err
+        )
 
 
 def test_a_hint_for_each_reason_of_a_server_not_to_let_one_in(desk: Desk, server: Server) -> None:
-    """What to do differs: the server does not listen, does not know this machine, has no TLS, no such database, or another password."""
+    """What to do differs: the server does not listen, does not know this machine, has no TLS, no
+    such database, or another password.
+    """
     rules = server.folder / "data" / "pg_hba.conf"
     before = rules.read_text()
     rules.write_text(f"host closed all 127.0.0.1/32 reject\n{before}")
@@ -144,16 +174,25 @@ def test_doctor_says_which_store_and_whether_it_answers(desk: Desk, server: Serv
 
 
 def test_a_history_goes_into_the_database_and_back(desk: Desk, url: str) -> None:
-    """Nothing is lost or doubled: a second copy adds nothing, and a run that ended meanwhile is ended in the copy too."""
+    """Nothing is lost or doubled: a second copy adds nothing, and a run that ended meanwhile is
+    ended in the copy too.
+    """
     judge = ready(desk)
     command = ("eval", "note.md", "-r", "rubric.yaml", "--judge", judge)
     assert desk.run(*command, "--store", "first").code == 1
     done = desk.run("store", "copy", "first", url, "--json")
-    assert done.code == 0 and json.loads(done.out)["added"]["runs"] == 1 and PASSWORD not in done.out + done.err
+    assert (
+        done.code == 0
+        and json.loads(done.out)["added"]["runs"] == 1
+        and PASSWORD not in done.out + done.err
+    )
     again = json.loads(desk.run("store", "copy", "first", url, "--json").out)
     assert set(again["added"].values()) == {0}
     assert desk.run("store", "copy", url, "second").code == 0
-    shown = [desk.run("show", "last", "--json", "--store", where).out for where in ("first", url, "second")]
+    shown = [
+        desk.run("show", "last", "--json", "--store", where).out
+        for where in ("first", url, "second")
+    ]
     assert shown[0] == shown[1] == shown[2] != ""
     assert desk.run(*command, "--store", "second").code == 1
     assert desk.logs.joinpath("judge.jsonl").read_text().count("\n") == 1, "the replies came along"
@@ -165,7 +204,12 @@ def test_python_takes_an_address(desk: Desk, url: str) -> None:
     desk.rubric()
     program = "import sys, honestone\nprint(honestone.evaluate('An apple.', 'rubric.yaml', judges='mock', store=sys.argv[1]).run)"
     done = subprocess.run(
-        [sys.executable, "-c", program, url], cwd=desk.folder, env=desk.env, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program, url],
+        cwd=desk.folder,
+        env=desk.env,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() in desk.run("runs").out
@@ -176,7 +220,16 @@ def test_nothing_secret_is_in_the_database(desk: Desk, server: Server, url: str)
     judge = ready(desk)
     env = {"OPENAI_API_KEY": "sk-Key-mark-7f3a"}
     assert desk.run("eval", "note.md", "-r", "rubric.yaml", "--judge", judge, env=env).code == 1
-    dump = server.run("pg_dump", "-h", "127.0.0.1", "-p", str(server.port), "-U", "honestone", url.rpartition("/")[2])
+    dump = server.run(
+        "pg_dump",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        str(server.port),
+        "-U",
+        "honestone",
+        url.rpartition("/")[2],
+    )
     assert len(dump) > 5000
     for secret in (PASSWORD, "sk-Key-mark-7f3a"):
         assert secret not in dump and secret.encode().hex() not in dump

@@ -1,4 +1,6 @@
-"""The connection is cut before and after each statement of a paid call: nothing is lost, and nothing is paid or recorded twice."""
+"""The connection is cut before and after each statement of a paid call: nothing is lost, and
+nothing is paid or recorded twice.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,17 @@ def proxy(server: Server) -> Iterator[Proxy]:
 
 def through(proxy: Proxy, server: Server, url: str) -> str:
     """The address of the same database, by way of the proxy."""
-    return server.url(url.rpartition("/")[2], port=proxy.port) + "?sslmode=disable&gssencmode=disable"
+    return (
+        server.url(url.rpartition("/")[2], port=proxy.port) + "?sslmode=disable&gssencmode=disable"
+    )
 
 
-def call(url: str, folder: Path, judge: ScriptedJudge, run: str, *, patience: float, armed=lambda: None) -> int:
-    """A paid call of a process that works on the run, with a rate, and the event about it. How many it made."""
+def call(
+    url: str, folder: Path, judge: ScriptedJudge, run: str, *, patience: float, armed=lambda: None
+) -> int:
+    """A paid call of a process that works on the run, with a rate, and the event about it. How many
+    it made.
+    """
     store = opened(url, folder, patience=patience)
     try:
         armed()
@@ -93,10 +101,14 @@ def store(url: str, tmp_path: Path) -> Iterator[Store]:
 def test_a_cut_at_each_statement(
     proxy: Proxy, server: Server, url: str, store: Store, tmp_path: Path, after: bool, dies: bool
 ) -> None:
-    """The process waits for the server and ends its work; or it dies there, and the next one on this disk ends it."""
+    """The process waits for the server and ends its work; or it dies there, and the next one on
+    this disk ends it.
+    """
     between = through(proxy, server, url)
     whole = ScriptedJudge(id="whole")
-    call(between, tmp_path, whole, begun(store, "whole"), patience=30, armed=lambda: proxy.arm(None))
+    call(
+        between, tmp_path, whole, begun(store, "whole"), patience=30, armed=lambda: proxy.arm(None)
+    )
     statements = proxy.count
     assert statements > 10
     for number in range(1, statements + 1):
@@ -105,7 +117,14 @@ def test_a_cut_at_each_statement(
         place = f"{'after' if after else 'before'} statement {number} of {statements}"
         try:
             patience = 0 if dies else 30
-            call(between, tmp_path, judge, run, patience=patience, armed=lambda n=number: proxy.arm(n, after=after))
+            call(
+                between,
+                tmp_path,
+                judge,
+                run,
+                patience=patience,
+                armed=lambda n=number: proxy.arm(n, after=after),
+            )
         except StoreAway:
             assert dies, f"it did not wait for the server where it was cut {place}"
         proxy.arm(None)
@@ -114,14 +133,19 @@ def test_a_cut_at_each_statement(
         check(store, tmp_path, judge, run, place)
 
 
-def test_no_password_in_the_database(server: Server, url: str, store: Store, tmp_path: Path) -> None:
-    """Nor the key of a judge: a dump of everything holds neither. Whoever looks at the processes of the server sees none."""
+def test_no_password_in_the_database(
+    server: Server, url: str, store: Store, tmp_path: Path
+) -> None:
+    """Nor the key of a judge: a dump of everything holds neither. Whoever looks at the processes of
+    the server sees none.
+    """
     judge = ScriptedJudge(id="judge")
     call(url, tmp_path, judge, begun(store, "dumped"), patience=30)
     words = [str(server.bin / "pg_dump"), "--inserts", url]
     dumped = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
     assert "insert into honestone.replies" in dumped.lower() and PASSWORD not in dumped
     shown = server.sql(
-        "select string_agg(query || application_name, ' ') from pg_stat_activity", url.rpartition("/")[2]
+        "select string_agg(query || application_name, ' ') from pg_stat_activity",
+        url.rpartition("/")[2],
     )
     assert PASSWORD not in shown

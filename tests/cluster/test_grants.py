@@ -1,4 +1,6 @@
-"""Several processes work on one run: together they make no more calls than its limit, also when one of them is killed."""
+"""Several processes work on one run: together they make no more calls than its limit, also when one
+of them is killed.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,9 @@ PROGRAM = """if True:
 
 @pytest.mark.parametrize("kills", [0, 1, 2])
 def test_the_limit_holds_over_processes_and_kills(url: str, tmp_path: Path, kills: int) -> None:
-    """What is missing from the limit in the end is what the killed ones had in hand, at most a block each; without a kill
-    the calls are used to the last."""
+    """What is missing from the limit in the end is what the killed ones had in hand, at most a
+    block each; without a kill the calls are used to the last.
+    """
     store = opened(url, tmp_path)
     run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=first())
     logs = [tmp_path / f"{number}.log" for number in range(4)]

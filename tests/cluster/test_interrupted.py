@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM while the server is away: coordinator and runner end soon, and say what is still at work."""
+"""Ctrl-C and SIGTERM while the server is away: coordinator and runner end soon, and say what is
+still at work.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ SUITE = "suite: 1\ncases:\n  - {id: a, input: an apple, checks: [{contains: [app
 
 
 def test_cases_in_hand_of_a_run_that_is_cancelled_are_dropped(site: Site) -> None:
-    """Their targets are ended, whether or not the coordinator is there, and the runner is free for other runs."""
+    """Their targets are ended, whether or not the coordinator is there, and the runner is free for
+    other runs.
+    """
     site.desk.file("honestone.toml", "")
     site.desk.file("suite.yaml", SUITE)
     started = site.folder / "started"
@@ -37,8 +41,12 @@ def test_cases_in_hand_of_a_run_that_is_cancelled_are_dropped(site: Site) -> Non
 
 
 @pytest.mark.parametrize("is_away", [True, False])
-def test_what_is_told_to_stop_does_not_wait_for_the_server(site: Site, server: Server, is_away: bool) -> None:
-    """Not for its patience of ten minutes. Runners of a run whose pause did not reach the store may continue, so that is not denied."""
+def test_what_is_told_to_stop_does_not_wait_for_the_server(
+    site: Site, server: Server, is_away: bool
+) -> None:
+    """Not for its patience of ten minutes. Runners of a run whose pause did not reach the store may
+    continue, so that is not denied.
+    """
     site.desk.file("honestone.toml", "")
     site.desk.file("suite.yaml", SUITE)
     ordered = site.order("--target", "cmd:sleep 600")
@@ -56,12 +64,18 @@ def test_what_is_told_to_stop_does_not_wait_for_the_server(site: Site, server: S
         if is_away:
             server.start()
     assert ordered.returncode == 130 and "the same command resumes run" in said
-    assert ("so runners continue" in said) == is_away != ("runners take no more of its cases" in said)
+    assert (
+        ("so runners continue" in said) == is_away != ("runners take no more of its cases" in said)
+    )
     assert runner.returncode == 0
 
 
-def test_a_reply_waits_in_memory_where_the_disk_is_full(server: Server, url: str, tmp_path: Path) -> None:
-    """While the server is away; here the folder for such replies cannot be made. It is delivered when the server is back."""
+def test_a_reply_waits_in_memory_where_the_disk_is_full(
+    server: Server, url: str, tmp_path: Path
+) -> None:
+    """While the server is away; here the folder for such replies cannot be made. It is delivered
+    when the server is back.
+    """
     (tmp_path / "undelivered").write_text("not a folder")
     store = opened(url, tmp_path)
     server.stop()

@@ -16,12 +16,18 @@ def planned(folder: Path, *, is_ordered: bool) -> SuitePlan:
 
 
 def test_an_order_holds_no_list_of_its_cases(tmp_path: Path) -> None:
-    """They are made when they are written, each time they are gone through, and are those of a run on one machine."""
+    """They are made when they are written, each time they are gone through, and are those of a run
+    on one machine.
+    """
     (tmp_path / "fixture").mkdir()
     (tmp_path / "fixture/a.txt").write_text("a")
-    (tmp_path / "suite.yaml").write_text("suite: 1\ncases: cases.jsonl\nrubric: [{id: a, check: {contains: [a]}}]\n")
+    (tmp_path / "suite.yaml").write_text(
+        "suite: 1\ncases: cases.jsonl\nrubric: [{id: a, check: {contains: [a]}}]\n"
+    )
     cases = [{"id": f"c{n}", "input": f"Question {n}", "attempts": 1 + n % 2} for n in range(5)]
-    cases.append({"id": "f", "input": "x", "checks": [{"contains": ["x"]}], "workspace": {"copy": "fixture"}})
+    cases.append(
+        {"id": "f", "input": "x", "checks": [{"contains": ["x"]}], "workspace": {"copy": "fixture"}}
+    )
     (tmp_path / "cases.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cases))
     here, order = (planned(tmp_path, is_ordered=one) for one in (False, True))
     assert here.identity(here.subject, here.chosen) == order.identity(order.subject, order.chosen)

@@ -1,4 +1,6 @@
-"""The shared store: the promises of the port, several processes at once, a server that goes away, and what it never says."""
+"""The shared store: the promises of the port, several processes at once, a server that goes away,
+and what it never says.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,14 @@ from .server import PASSWORD, Server
 ORIGIN = RunOrigin(project="fruit", person="ann@desk")
 
 
-def opened(url: str, folder: Path, *, readonly: bool = False, origin: RunOrigin = ORIGIN, patience: float = 60):
+def opened(
+    url: str,
+    folder: Path,
+    *,
+    readonly: bool = False,
+    origin: RunOrigin = ORIGIN,
+    patience: float = 60,
+):
     from honestone.adapters.stores.postgres import PostgresStore
 
     address = store_address(url)
@@ -56,7 +65,9 @@ def test_it_keeps_the_promises_of_the_port(url: str, tmp_path: Path) -> None:
 
 
 def test_a_rate_holds_over_three_processes(url: str, tmp_path: Path) -> None:
-    """In every window of ten seconds there are no more calls than the rate and one second's worth; and the rate is used."""
+    """In every window of ten seconds there are no more calls than the rate and one second's worth;
+    and the rate is used.
+    """
     program = """if True:
         import asyncio, sys, time
         from pathlib import Path
@@ -86,12 +97,16 @@ def test_a_rate_holds_over_three_processes(url: str, tmp_path: Path) -> None:
     times = sorted(float(line) for text in said for line in text.split())
     assert len(times) == 144
     for begin in times:
-        assert sum(begin <= one < begin + 10 for one in times) <= 100 + 10 + 3  # a late start of some calls
+        assert (
+            sum(begin <= one < begin + 10 for one in times) <= 100 + 10 + 3
+        )  # a late start of some calls
     assert times[-1] - times[0] < 60
 
 
 def test_ten_processes_open_create_and_write_at_the_same_moment(url: str, tmp_path: Path) -> None:
-    """The tables are made once, every event is there in its process's order, and every id is another."""
+    """The tables are made once, every event is there in its process's order, and every id is
+    another.
+    """
     program = """if True:
         import sys
         from pathlib import Path
@@ -154,7 +169,9 @@ def test_a_run_of_many_pages_is_read_whole(url: str, tmp_path: Path) -> None:
 
 
 def test_the_server_crashes_and_comes_back(server: Server, url: str, tmp_path: Path) -> None:
-    """A command that writes goes through it: nothing is lost, nothing is there twice, and its claim still holds."""
+    """A command that writes goes through it: nothing is lost, nothing is there twice, and its claim
+    still holds.
+    """
     store, other = opened(url, tmp_path), opened(url, tmp_path)
     run = store.start_run(kind="eval", subject="s", identity="i", contract="c", first=first())
     assert store.lock("sha256:run")
@@ -182,7 +199,9 @@ def test_the_server_crashes_and_comes_back(server: Server, url: str, tmp_path: P
     other.close()
 
 
-def test_a_claim_that_another_took_meanwhile_is_said(server: Server, url: str, tmp_path: Path) -> None:
+def test_a_claim_that_another_took_meanwhile_is_said(
+    server: Server, url: str, tmp_path: Path
+) -> None:
     """After an outage the first command does not work on a run that a second one has taken up."""
     store, other = opened(url, tmp_path), opened(url, tmp_path)
     assert store.lock("sha256:run")
@@ -195,7 +214,9 @@ def test_a_claim_that_another_took_meanwhile_is_said(server: Server, url: str, t
     other.close()
 
 
-def test_a_server_that_stays_away_ends_the_command_with_a_hint(server: Server, url: str, tmp_path: Path) -> None:
+def test_a_server_that_stays_away_ends_the_command_with_a_hint(
+    server: Server, url: str, tmp_path: Path
+) -> None:
     """After `patience` seconds: exit code 3, and without the password."""
     store = opened(url, tmp_path, patience=0.5)
     server.stop()
@@ -239,7 +260,10 @@ def test_a_role_that_may_only_read(server: Server, url: str, tmp_path: Path) -> 
 
 def test_last_is_of_this_project(url: str, tmp_path: Path) -> None:
     """A colleague's run of another project is listed, and is never `last`."""
-    fruit, other = opened(url, tmp_path), opened(url, tmp_path, origin=RunOrigin(project="music", person="bob@desk"))
+    fruit, other = (
+        opened(url, tmp_path),
+        opened(url, tmp_path, origin=RunOrigin(project="music", person="bob@desk")),
+    )
     facts = {"kind": "eval", "identity": "i", "contract": "c", "first": first()}
     mine = fruit.start_run(subject="a", **facts)
     theirs = other.start_run(subject="b", **facts)
@@ -255,7 +279,9 @@ def test_last_is_of_this_project(url: str, tmp_path: Path) -> None:
 def test_hostile_texts(url: str, tmp_path: Path) -> None:
     """Paths of bytes that are not UTF-8, and replies with U+0000 and half of a surrogate pair."""
     store = opened(url, tmp_path)
-    store.start_run(kind="eval", subject="a\udcffb\0c", identity="i", contract="c", first=first(text="\0 é"))
+    store.start_run(
+        kind="eval", subject="a\udcffb\0c", identity="i", contract="c", first=first(text="\0 é")
+    )
     assert store.runs()[0].subject == "a\\udcffb\\x00c"
     store.keep_reply("k", "j\0", {"text": "\0 \ud800"})
     found = store.reply("k")
@@ -265,7 +291,9 @@ def test_hostile_texts(url: str, tmp_path: Path) -> None:
 
 
 def test_writers_of_one_run_take_turns(url: str, tmp_path: Path, server: Server) -> None:
-    """Four at once, one event or three at a time: no transaction is begun again because another took its number."""
+    """Four at once, one event or three at a time: no transaction is begun again because another
+    took its number.
+    """
     store = opened(url, tmp_path)
     run = store.start_run(kind="eval", subject="s", identity="i", contract="c", first=first())
 
@@ -293,18 +321,32 @@ def test_writers_of_one_run_take_turns(url: str, tmp_path: Path, server: Server)
 
 
 def test_the_events_of_many_cases_are_those_that_memory_gives(url: str, tmp_path: Path) -> None:
-    """In whatever order the cases are asked for, whatever they are called, and with judgements that a limit refused. What is put
-    on record later is not among them."""
+    """In whatever order the cases are asked for, whatever they are called, and with judgements that
+    a limit refused. What is put on record later is not among them.
+    """
     ids = ["\ud800", "\\ud800", *(f"c{number}" for number in range(600))]
-    rubric = Rubric(criteria=(Criterion(id="a", requirement="A", items=(Item(id="q", requirement="Q"),)),))
+    rubric = Rubric(
+        criteria=(Criterion(id="a", requirement="A", items=(Item(id="q", requirement="Q"),)),)
+    )
     cases = [
-        RecordedCase.of(Case(id=id, rubric=rubric, attempts=2), rubric="r", contract="c", asked=None) for id in ids
+        RecordedCase.of(
+            Case(id=id, rubric=rubric, attempts=2), rubric="r", contract="c", asked=None
+        )
+        for id in ids
     ]
     begun = SuiteStarted(
-        contract={}, contract_id="c", suite=StartedSuite(path="s"), rubrics={"r": rubric}, cases=tuple(cases)
+        contract={},
+        contract_id="c",
+        suite=StartedSuite(path="s"),
+        rubrics={"r": rubric},
+        cases=tuple(cases),
     )
-    log: list[Event] = [OutputProduced(case=id, attempt=number, output=id) for number in (1, 2) for id in ids[::-1]]
-    log += [AttemptJudged(case=id, attempt=1, ballots=(), refused="no call is left") for id in ids[:30]]
+    log: list[Event] = [
+        OutputProduced(case=id, attempt=number, output=id) for number in (1, 2) for id in ids[::-1]
+    ]
+    log += [
+        AttemptJudged(case=id, attempt=1, ballots=(), refused="no call is left") for id in ids[:30]
+    ]
     log += [AttemptJudged(case=id, attempt=1, ballots=()) for id in ids[10:50]]
     shared, memory = opened(url, tmp_path), MemoryStore()
     read = []
@@ -338,32 +380,56 @@ class Cutting(Sequence[RecordedCase]):
         return self._cases[index]
 
 
-def test_a_run_whose_start_is_cut_has_all_of_its_cases(server: Server, url: str, tmp_path: Path) -> None:
-    """The transaction that begins again writes every one of them, not only those that the first had not come to."""
-    rubric = Rubric(criteria=(Criterion(id="a", requirement="A", items=(Item(id="q", requirement="Q"),)),))
+def test_a_run_whose_start_is_cut_has_all_of_its_cases(
+    server: Server, url: str, tmp_path: Path
+) -> None:
+    """The transaction that begins again writes every one of them, not only those that the first had
+    not come to.
+    """
+    rubric = Rubric(
+        criteria=(Criterion(id="a", requirement="A", items=(Item(id="q", requirement="Q"),)),)
+    )
     cases = [
-        RecordedCase.of(Case(id=f"c{n}", rubric=rubric), rubric="r", contract="c", asked=None) for n in range(1_500)
+        RecordedCase.of(Case(id=f"c{n}", rubric=rubric), rubric="r", contract="c", asked=None)
+        for n in range(1_500)
     ]
     end = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
     cutting = Cutting(cases, lambda: server.sql(end, url.rpartition("/")[2]))
     store = opened(url, tmp_path)
     begun = SuiteStarted(
-        contract={}, contract_id="c", suite=StartedSuite(path="s"), rubrics={"r": rubric}, cases=cutting
+        contract={},
+        contract_id="c",
+        suite=StartedSuite(path="s"),
+        rubrics={"r": rubric},
+        cases=cutting,
     )
     run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=begun)
     found = next(store.iter_events(run))
-    assert isinstance(found, SuiteStarted) and [one.id for one in found.cases] == [one.id for one in cases]
+    assert isinstance(found, SuiteStarted) and [one.id for one in found.cases] == [
+        one.id for one in cases
+    ]
     assert not cutting._cuts
     store.close()
 
 
 def test_a_list_of_runs_asks_three_times_for_each(url: str, tmp_path: Path) -> None:
-    """For the first event, for its cases, and for the others: a list of many runs waits for each answer."""
-    rubric = Rubric(criteria=(Criterion(id="a", requirement="A", items=(Item(id="q", requirement="Q"),)),))
-    cases = [RecordedCase.of(Case(id=f"c{n}", rubric=rubric), rubric="r", contract="c", asked=None) for n in range(20)]
+    """For the first event, for its cases, and for the others: a list of many runs waits for each
+    answer.
+    """
+    rubric = Rubric(
+        criteria=(Criterion(id="a", requirement="A", items=(Item(id="q", requirement="Q"),)),)
+    )
+    cases = [
+        RecordedCase.of(Case(id=f"c{n}", rubric=rubric), rubric="r", contract="c", asked=None)
+        for n in range(20)
+    ]
     store = opened(url, tmp_path)
     begun = SuiteStarted(
-        contract={}, contract_id="c", suite=StartedSuite(path="s"), rubrics={"r": rubric}, cases=tuple(cases)
+        contract={},
+        contract_id="c",
+        suite=StartedSuite(path="s"),
+        rubrics={"r": rubric},
+        cases=tuple(cases),
     )
     run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=begun)
     store.append_many(run, [AttemptJudged(case=one.id, attempt=1, ballots=()) for one in cases])

@@ -1,4 +1,6 @@
-"""A machine that is taken away: its cases are with other runners within four heartbeats, at once where it was told to stop."""
+"""A machine that is taken away: its cases are with other runners within four heartbeats, at once
+where it was told to stop.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ SUITE = "suite: 1\ncases:\n" + "".join(
 
 
 @pytest.mark.parametrize(
-    ("ending", "heartbeat", "grace"), [(signal.SIGKILL, "0.5", "60"), (signal.SIGTERM, "600", "0.1")]
+    ("ending", "heartbeat", "grace"),
+    [(signal.SIGKILL, "0.5", "60"), (signal.SIGTERM, "600", "0.1")],
 )
 def test_the_cases_of_a_preempted_runner_go_to_another(
     site: Site, ending: signal.Signals, heartbeat: str, grace: str
@@ -73,9 +76,13 @@ class Recorded:
 
 
 def test_no_case_waits_longer_than_four_heartbeats() -> None:
-    """A runner that is at work looks with each heartbeat for those that are silent for three: at the default that is 40 s."""
+    """A runner that is at work looks with each heartbeat for those that are silent for three: at
+    the default that is 40 s.
+    """
     queue = Recorded()
-    heart = Heart(cast("Queue", queue), RunnerCard(host="a", person="a", version="1", concurrency=1), 0.05)
+    heart = Heart(
+        cast("Queue", queue), RunnerCard(host="a", person="a", version="1", concurrency=1), 0.05
+    )
     heart.start()
     assert queue.is_enough.wait(60)
     heart.stop()

@@ -1,4 +1,6 @@
-"""The queue of a shared store: ordered in one transaction with the run, taken once, given back by whoever died."""
+"""The queue of a shared store: ordered in one transaction with the run, taken once, given back by
+whoever died.
+"""
 
 from __future__ import annotations
 
@@ -43,20 +45,28 @@ def queue(place: StorePlace, store: Store) -> Iterator[Queue]:
 
 
 def start(store: Store) -> Callable[[], str]:
-    return lambda: store.start_run(kind="suite", subject="s", identity="i", contract="c", first={"type": "started"})
+    return lambda: store.start_run(
+        kind="suite", subject="s", identity="i", contract="c", first={"type": "started"}
+    )
 
 
 def ordered(place: StorePlace, store: Store, cases: list[str], priority: int = 0) -> str:
     return open_queue(place, store).order(start(store), b"plan", cases, priority=priority)
 
 
-def test_a_run_its_order_and_its_cases_are_there_together(place: StorePlace, store: Store, queue: Queue) -> None:
+def test_a_run_its_order_and_its_cases_are_there_together(
+    place: StorePlace, store: Store, queue: Queue
+) -> None:
     """Where one of them fails none is there."""
     run = ordered(place, store, ["a", "b\0", "c\\n", "ä\ud800"])
-    assert queue.orders() == [run] and queue.plan_of(run) == b"plan" and queue.waiting(run).todo == 4
+    assert (
+        queue.orders() == [run] and queue.plan_of(run) == b"plan" and queue.waiting(run).todo == 4
+    )
     runner = queue.beat(None, CARD)
     taken = [*queue.take([run], runner), *queue.take([run], runner, 4)]
-    assert [one.case for one in taken] == ["a", "b\0", "c\\n", "ä\ud800"] and queue.waiting(run).doing == 4
+    assert [one.case for one in taken] == ["a", "b\0", "c\\n", "ä\ud800"] and queue.waiting(
+        run
+    ).doing == 4
 
     def broken() -> str:
         start(store)()
@@ -69,7 +79,10 @@ def test_a_run_its_order_and_its_cases_are_there_together(place: StorePlace, sto
 
 def test_a_case_is_taken_once(place: StorePlace, store: Store) -> None:
     """By one of several runners at the same time, and never of a run that a runner did not name."""
-    run, other = ordered(place, store, [str(n) for n in range(40)]), ordered(place, store, ["other"], priority=9)
+    run, other = (
+        ordered(place, store, [str(n) for n in range(40)]),
+        ordered(place, store, ["other"], priority=9),
+    )
 
     def work(number: int) -> list[str]:
         with closing(open_queue(place)) as queue:
@@ -84,21 +97,29 @@ def test_a_case_is_taken_once(place: StorePlace, store: Store) -> None:
         taken = [case for found in pool.map(work, range(4)) for case in found]
     assert sorted(taken, key=int) == [str(n) for n in range(40)]
     with closing(open_queue(place)) as queue:
-        assert queue.orders() == [other, run] and queue.waiting(run).left == 0 and queue.waiting(other).todo == 1
+        assert (
+            queue.orders() == [other, run]
+            and queue.waiting(run).left == 0
+            and queue.waiting(other).todo == 1
+        )
         assert queue.take([], queue.beat(None, CARD)) == []
 
 
 def test_a_dead_runner_loses_its_cases_and_a_slow_one_only_those(
     place: StorePlace, store: Store, queue: Queue, server: Server
 ) -> None:
-    """Who was given up has another number at its next heartbeat; what it finishes late changes nothing."""
+    """Who was given up has another number at its next heartbeat; what it finishes late changes
+    nothing.
+    """
     run = ordered(place, store, ["a"])
     dead = queue.beat(None, CARD)
     (held,) = queue.take([run], dead)
     assert queue.sweep(600) == [] and queue.waiting(run).doing == 1
     _silent(server, place)
     assert queue.sweep(0.5) == [] and queue.runners() == [] and queue.waiting(run).todo == 1
-    assert queue.take([run], dead) == [], "until its next heartbeat, with which it gets another number"
+    assert queue.take([run], dead) == [], (
+        "until its next heartbeat, with which it gets another number"
+    )
     alive = queue.beat(None, CARD)
     (again,) = queue.take([run], alive)
     assert (again.id, again.deaths) == (held.id, 1)
@@ -110,7 +131,9 @@ def test_a_dead_runner_loses_its_cases_and_a_slow_one_only_those(
     assert queue.waiting(run).left == 0
 
 
-def test_only_errors_and_deaths_are_counted(place: StorePlace, store: Store, queue: Queue, server: Server) -> None:
+def test_only_errors_and_deaths_are_counted(
+    place: StorePlace, store: Store, queue: Queue, server: Server
+) -> None:
     """Each apart. A case that a runner refuses, or gives back because it ends, was not tried."""
     run = ordered(place, store, ["a\0'\"; drop"])
     runner = queue.beat(None, CARD)
@@ -158,14 +181,26 @@ def test_a_runner_says_how_it_is_and_leaves(place: StorePlace, store: Store, que
     """What it refuses and why is there for whoever looks."""
     refused = RefusedRun(run="R", reason="DESK_KEY is not set", remedy="export it")
     number = queue.beat(None, CARD)
-    assert queue.beat(number, RunnerCard(**{**_plain(CARD), "refused": (refused,), "in_hand": ("R a",)})) == number
+    assert (
+        queue.beat(
+            number, RunnerCard(**{**_plain(CARD), "refused": (refused,), "in_hand": ("R a",)})
+        )
+        == number
+    )
     (seen,) = queue.runners()
-    assert seen.id == number and seen.card.refused == (refused,) and seen.card.in_hand == ("R a",) and seen.age < 60
+    assert (
+        seen.id == number
+        and seen.card.refused == (refused,)
+        and seen.card.in_hand == ("R a",)
+        and seen.age < 60
+    )
     queue.leave(number)
     assert queue.runners() == []
 
 
-def test_a_run_that_is_paused_ended_or_finished_is_not_taken(place: StorePlace, store: Store, queue: Queue) -> None:
+def test_a_run_that_is_paused_ended_or_finished_is_not_taken(
+    place: StorePlace, store: Store, queue: Queue
+) -> None:
     """It is in the queue again when it is ordered again, without what is there already."""
     run = ordered(place, store, ["a", "é\ud800\0"])
     queue.pause(run)
@@ -194,5 +229,13 @@ def _silent(server: Server, place: StorePlace) -> None:
     assert place.address is not None
     name = place.address.url.rpartition("/")[2]
     # Nothing is swept soon after the server was started.
-    assert until(lambda: server.sql("select now() - pg_postmaster_start_time() > interval '1 second'", name) == "t")
-    server.sql("update honestone.procrastinate_workers set last_heartbeat = last_heartbeat - interval '1 minute'", name)
+    assert until(
+        lambda: (
+            server.sql("select now() - pg_postmaster_start_time() > interval '1 second'", name)
+            == "t"
+        )
+    )
+    server.sql(
+        "update honestone.procrastinate_workers set last_heartbeat = last_heartbeat - interval '1 minute'",
+        name,
+    )

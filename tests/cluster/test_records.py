@@ -1,4 +1,6 @@
-"""Records of many writers: who reads on misses nothing, an attempt is there once, older formats, and what autoscalers ask."""
+"""Records of many writers: who reads on misses nothing, an attempt is there once, older formats,
+and what autoscalers ask.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ import pytest
 from honestone.adapters.registry import open_queue
 from honestone.adapters.stores.place import StorePlace
 from honestone.core.errors import StoreError
-from honestone.core.events import Event, OutputProduced, RecordedCase, RunFinished, StartedSuite, SuiteStarted
+from honestone.core.events import (
+    Event,
+    OutputProduced,
+    RecordedCase,
+    RunFinished,
+    StartedSuite,
+    SuiteStarted,
+)
 from honestone.core.queue import RunnerCard
 from honestone.core.store_address import StoreAddress, store_address
 from honestone.ports import RunOrigin
@@ -25,7 +34,9 @@ WRITERS, EACH = 6, 60
 
 
 def test_who_reads_on_sees_every_event_once(url: str, tmp_path: Path) -> None:
-    """While six processes write to one run: what a watcher has read is always the beginning of the whole."""
+    """While six processes write to one run: what a watcher has read is always the beginning of the
+    whole.
+    """
     store = opened(url, tmp_path)
     run = store.start_run(kind="eval", subject="s", identity="i", contract="c", first=first())
     done = threading.Event()
@@ -80,17 +91,23 @@ def test_of_many_writers_of_an_attempt_one_counts(url: str, tmp_path: Path) -> N
 
 
 def test_a_store_of_the_format_before_is_migrated(server: Server, url: str, tmp_path: Path) -> None:
-    """Only by `store migrate`; a run with its cases in its first event is read as one with rows, and what was added is there."""
+    """Only by `store migrate`; a run with its cases in its first event is read as one with rows,
+    and what was added is there.
+    """
     from importlib.resources import files
 
     from honestone.adapters.stores.postgres import FORMAT, PostgresStore
     from honestone.adapters.stores.stored import encode, plain_event
 
     database = url.rpartition("/")[2]
-    server.sql((files("honestone.adapters.stores.migrations") / "postgres-1.sql").read_text(), database)
+    server.sql(
+        (files("honestone.adapters.stores.migrations") / "postgres-1.sql").read_text(), database
+    )
     server.sql("insert into honestone.format values (1)", database)
     case = RecordedCase({"id": "one", "attempts": 1, "rubric": "r", "contract": "c"})
-    started = SuiteStarted(suite=StartedSuite(path="s"), contract={}, contract_id="c", rubrics={}, cases=(case,))
+    started = SuiteStarted(
+        suite=StartedSuite(path="s"), contract={}, contract_id="c", rubrics={}, cases=(case,)
+    )
     data = encode(plain_event(started)).hex()
     server.sql(f"insert into honestone.events values ('OLD', 1, decode('{data}', 'hex'))", database)
     with pytest.raises(StoreError, match="older format"):
@@ -102,7 +119,11 @@ def test_a_store_of_the_format_before_is_migrated(server: Server, url: str, tmp_
     (found,) = store.events("OLD")
     assert found == started
     new = store.start_run(
-        kind="suite", subject="s", identity="i", contract="c", first=replace(started, contract_id="d")
+        kind="suite",
+        subject="s",
+        identity="i",
+        contract="c",
+        first=replace(started, contract_id="d"),
     )
     assert store.cases_of(new, ["one"]) == {"one": (case, [])} and store.events(new) == [
         replace(started, contract_id="d")
@@ -111,14 +132,20 @@ def test_a_store_of_the_format_before_is_migrated(server: Server, url: str, tmp_
 
 
 def test_an_autoscaler_asks_a_view(server: Server, url: str, tmp_path: Path) -> None:
-    """0 where no run was ever ordered; then what waits and what is in hand, but of no run that is paused or over. Its role may
-    read nothing else."""
+    """0 where no run was ever ordered; then what waits and what is in hand, but of no run that is
+    paused or over. Its role may read nothing else.
+    """
     pytest.importorskip("procrastinate", reason="the extra `cluster` is not installed")
-    place, database = StorePlace(folder=tmp_path, address=store_address(url)), url.rpartition("/")[2]
+    place, database = (
+        StorePlace(folder=tmp_path, address=store_address(url)),
+        url.rpartition("/")[2],
+    )
     role = f"scaler_{database}"
 
     def depth() -> str:
-        return server.sql(f"set role {role}; select waiting, in_hand from honestone.queue_depth", database).split()[-1]
+        return server.sql(
+            f"set role {role}; select waiting, in_hand from honestone.queue_depth", database
+        ).split()[-1]
 
     with closing(opened(url, tmp_path)) as store:
         server.sql(f"create role {role}", database)
@@ -127,17 +154,25 @@ def test_an_autoscaler_asks_a_view(server: Server, url: str, tmp_path: Path) -> 
         assert depth() == "0|0"
 
         def start() -> str:
-            return store.start_run(kind="suite", subject="s", identity="i", contract="c", first={"type": "started"})
+            return store.start_run(
+                kind="suite", subject="s", identity="i", contract="c", first={"type": "started"}
+            )
 
         queue = open_queue(place, store)
-        run, other = (queue.order(start, b"plan", names, priority=0) for names in (["a", "b", "c"], ["d"]))
-        queue.take([run], queue.beat(None, RunnerCard(host="h", person="p", version="1", concurrency=1)))
+        run, other = (
+            queue.order(start, b"plan", names, priority=0) for names in (["a", "b", "c"], ["d"])
+        )
+        queue.take(
+            [run], queue.beat(None, RunnerCard(host="h", person="p", version="1", concurrency=1))
+        )
         assert depth() == "3|1"
         queue.pause(run)
         assert depth() == "1|0"
         store.finish_run(other, "pass", RunFinished(result="pass"))
         assert depth() == "0|0"
-        said = server.sql(f"set role {role}; select * from honestone.procrastinate_jobs", database, check=False)
+        said = server.sql(
+            f"set role {role}; select * from honestone.procrastinate_jobs", database, check=False
+        )
         assert "permission denied" in said
 
 
@@ -146,7 +181,9 @@ def test_a_run_is_cancelled_by_another_machine(url: str, tmp_path: Path) -> None
     store, other = opened(url, tmp_path), opened(url, tmp_path)
     run = store.start_run(kind="eval", subject="s", identity="i", contract="c", first=first())
     assert store.result_of(run) is None and store.result_of("nothing") is None
-    other.finish_run(run, "interrupted", RunFinished(result="interrupted", reason="cancelled by bob@desk"))
+    other.finish_run(
+        run, "interrupted", RunFinished(result="interrupted", reason="cancelled by bob@desk")
+    )
     assert store.result_of(run) == "interrupted" and store.unfinished("i") is None
     store.close()
     other.close()

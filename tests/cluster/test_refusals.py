@@ -1,4 +1,6 @@
-"""A runner on another machine: what is not the same there, or missing, is refused by name; nothing is spent, and others do the work."""
+"""A runner on another machine: what is not the same there, or missing, is refused by name; nothing
+is spent, and others do the work.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,17 @@ def finished(project: Site, ordered: subprocess.Popen[str], **variables: str) ->
 
 @pytest.mark.parametrize("changed", ["a package", "a plugin"])
 def test_other_code_is_refused(project: Site, changed: str) -> None:
-    """A file of the package, or a package that adds to it, differs; with another runner the run ends."""
+    """A file of the package, or a package that adds to it, differs; with another runner the run
+    ends.
+    """
     judge = project.desk.judge()
     other = project.folder / "other"
     if changed == "a package":
-        shutil.copytree(Path(honestone.__path__[0]), other / "honestone", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            Path(honestone.__path__[0]),
+            other / "honestone",
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
         (other / "honestone" / "core" / "numbers.py").open("a").write("\n")
     else:
         about = other / "shouting-1.0.dist-info"
@@ -75,7 +83,8 @@ def test_other_code_is_refused(project: Site, changed: str) -> None:
 def test_without_a_variable_or_a_program_it_is_refused(project: Site) -> None:
     """The coordinator has neither; the judge is the same one there and where both are."""
     project.desk.file(
-        "honestone.toml", '[judges.mine]\nprovider = "cli"\ncommand = ["mytool"]\napi_key_env = "MY_KEY"\n'
+        "honestone.toml",
+        '[judges.mine]\nprovider = "cli"\ncommand = ["mytool"]\napi_key_env = "MY_KEY"\n',
     )
     tools, calls = project.folder / "tools", project.folder / "calls"
     tools.mkdir()
@@ -90,15 +99,22 @@ def test_without_a_variable_or_a_program_it_is_refused(project: Site) -> None:
     assert "the judge `mine` cannot work here: MY_KEY is not set" in said
     assert "install mytool and export MY_KEY=..., then start the runner again" in said
     said = project.refused(PATH=f"{tools}:{PATH}", MY_KEY="sk-mark-4711")
-    assert "the target `cmd:sh target.sh` cannot work here: TOKEN is not set" in said and "sk-mark" not in said
+    assert (
+        "the target `cmd:sh target.sh` cannot work here: TOKEN is not set" in said
+        and "sk-mark" not in said
+    )
     assert not calls.exists()
     err = finished(project, ordered, PATH=f"{tools}:{PATH}", MY_KEY="sk-mark-4711", TOKEN="t")
     assert calls.exists() and "sk-mark" not in err
 
 
 @pytest.mark.parametrize("table", ["judges", "targets"])
-def test_a_cli_of_the_settings_that_travels_is_the_same_one_there(project: Site, table: str) -> None:
-    """Its program is a file of the project, named from the folder that is worked in; runners are in other folders."""
+def test_a_cli_of_the_settings_that_travels_is_the_same_one_there(
+    project: Site, table: str
+) -> None:
+    """Its program is a file of the project, named from the folder that is worked in; runners are in
+    other folders.
+    """
     words = f'[{table}.mine]\nprovider = "cli"\ncommand = ["./tools/mine", "rules.txt"]\n'
     project.desk.file("honestone.toml", words)
     program = project.desk.file("tools/mine", "#!/bin/sh\ncat > /dev/null\necho an apple\n")
@@ -112,7 +128,9 @@ def test_a_cli_of_the_settings_that_travels_is_the_same_one_there(project: Site,
 
 
 def test_another_program_or_check_is_refused(project: Site) -> None:
-    """Programs outside of the folder that travels belong to each machine; one that differs is named."""
+    """Programs outside of the folder that travels belong to each machine; one that differs is
+    named.
+    """
     tools = project.folder / "tools"
     tools.mkdir()
     judge = project.desk.judge()
@@ -120,7 +138,9 @@ def test_another_program_or_check_is_refused(project: Site) -> None:
     judge.path.rename(program)
     check.write_text("test -s note.txt\n")
     project.desk.file("suite.yaml", SUITE.replace("test -s note.txt", f"sh {check}"))
-    ordered = project.order(*options(judge.spec.replace("judge.py", str(program))), "--sandbox", "none")
+    ordered = project.order(
+        *options(judge.spec.replace("judge.py", str(program))), "--sandbox", "none"
+    )
     project.until_ordered(ordered)
     same = program.read_text(), check.read_text()
     program.write_text(f"{same[0]}\n# another\n")
@@ -129,7 +149,10 @@ def test_another_program_or_check_is_refused(project: Site) -> None:
     program.write_text(same[0])
     check.write_text("true\n")
     said = project.refused()
-    assert f"the file `{check}` is another one" in said and str(program) not in said.partition("refused run")[2]
+    assert (
+        f"the file `{check}` is another one" in said
+        and str(program) not in said.partition("refused run")[2]
+    )
     assert judge.calls == 0
     check.write_text(same[1])
     finished(project, ordered)
@@ -142,7 +165,9 @@ def test_another_sandbox_is_refused(project: Site) -> None:
         pytest.skip("bubblewrap is installed here, so that both sides would use it")
     tools = project.folder / "tools"
     tools.mkdir()
-    (tools / "bwrap").write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n')
+    (tools / "bwrap").write_text(
+        '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n'
+    )
     (tools / "bwrap").chmod(0o755)
     judge = project.desk.judge()
     ordered = project.order(*options(judge.spec))
@@ -154,21 +179,29 @@ def test_another_sandbox_is_refused(project: Site) -> None:
 
 
 def test_another_fixture_is_refused(project: Site, server: Server) -> None:
-    """Files travel by digest: content that is not what was ordered, or is gone, is named and not used."""
+    """Files travel by digest: content that is not what was ordered, or is gone, is named and not
+    used.
+    """
     judge = project.desk.judge()
     ordered = project.order(*options(judge.spec))
     project.until_ordered(ordered)
     database = project.desk.extra["HONESTONE_STORE"].rpartition("/")[2]
-    server.sql("update honestone.blobs set data = '\\x6c696f6e' where data = '\\x7a656272610a'", database)
+    server.sql(
+        "update honestone.blobs set data = '\\x6c696f6e' where data = '\\x7a656272610a'", database
+    )
     said = project.refused()
     assert "`fixture/note.txt` is not what was ordered" in said and "order the run again" in said
     assert judge.calls == 0
-    server.sql("update honestone.blobs set data = '\\x7a656272610a' where data = '\\x6c696f6e'", database)
+    server.sql(
+        "update honestone.blobs set data = '\\x7a656272610a' where data = '\\x6c696f6e'", database
+    )
     finished(project, ordered)
 
 
 def test_the_coordinator_says_that_no_one_is_left(project: Site) -> None:
-    """By name and with what to do, once all that are at work refuse; the run ends when one comes that takes it."""
+    """By name and with what to do, once all that are at work refuse; the run ends when one comes
+    that takes it.
+    """
     judge = project.desk.judge()
     ordered = project.order(*options(judge.spec), "--pass-env", "TOKEN")
     project.until_ordered(ordered)
@@ -182,8 +215,14 @@ def test_the_coordinator_says_that_no_one_is_left(project: Site) -> None:
 
 def test_a_variable_that_only_a_check_is_given_is_needed(project: Site) -> None:
     """`--pass-env` names it; no judge is asked, and the target is a server."""
-    project.desk.file("suite.yaml", 'suite: 1\ncases:\n  - {id: a, input: x, checks: [{command: test -n "$TOKEN"}]}\n')
+    project.desk.file(
+        "suite.yaml",
+        'suite: 1\ncases:\n  - {id: a, input: x, checks: [{command: test -n "$TOKEN"}]}\n',
+    )
     ordered = project.order("--target", "http://127.0.0.1:9/", "--pass-env", "TOKEN")
     project.until_ordered(ordered)
     said = project.refused()
-    assert "a check cannot work here: TOKEN is not set; export TOKEN=..., then start the runner again" in said
+    assert (
+        "a check cannot work here: TOKEN is not set; export TOKEN=..., then start the runner again"
+        in said
+    )

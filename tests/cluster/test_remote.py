@@ -1,4 +1,6 @@
-"""`eval SUITE --remote` and its runners, in processes of their own: what one machine orders, others do, as it was meant."""
+"""`eval SUITE --remote` and its runners, in processes of their own: what one machine orders, others
+do, as it was meant.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ SUITE = "suite: 1\ntitle: Fruit\ncases:\n" + "".join(
     for n in range(6)
 )
 TARGET = "sleep ${PAUSE:-0}; cat\n"
-EVAL = ("eval", "suite.yaml", "--target", "cmd:sh tools/target.sh", "--sandbox", "none", "--json", "-q")
+EVAL = (
+    "eval",
+    "suite.yaml",
+    "--target",
+    "cmd:sh tools/target.sh",
+    "--sandbox",
+    "none",
+    "--json",
+    "-q",
+)
 
 
 @pytest.fixture
@@ -53,7 +64,9 @@ def bare(value: object) -> object:
 
 
 def test_the_report_is_that_of_one_machine(project: Desk, site: Site, tmp_path: Path) -> None:
-    """A runner that has nothing but the store works on the cases; nothing of the suite was in its folder."""
+    """A runner that has nothing but the store works on the cases; nothing of the suite was in its
+    folder.
+    """
     project.extra = {**project.extra}
     alone = project.run(*EVAL, "--store", str(tmp_path / "alone"))
     assert alone.code == 1, alone.err
@@ -108,13 +121,18 @@ def test_a_runner_that_is_told_to_stop_finishes_what_it_has(project: Desk, site:
     assert watching.returncode == 1, err
     _, said = one.communicate(timeout=30)
     assert one.returncode == 0
-    assert said.splitlines()[0].startswith("waits for cases of postgresql://") and "6 at a time" in said
+    assert (
+        said.splitlines()[0].startswith("waits for cases of postgresql://")
+        and "6 at a time" in said
+    )
     assert f"takes cases of run {run['id']}" in said
     assert json.loads(out)["counts"]["passed"] == 4
 
 
 def test_other_files_judges_and_keys_are_refused(project: Desk, site: Site) -> None:
-    """With run, reason and remedy; nothing is spent, and the coordinator says that nobody takes the run."""
+    """With run, reason and remedy; nothing is spent, and the coordinator says that nobody takes the
+    run.
+    """
     table = '[judges.desk]\nprovider = "compatible"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\napi_key_env = "DESK_KEY"\n'
     project.file("honestone.toml", table)
     project.file("suite.yaml", "suite: 1\ncases:\n  - {id: a, input: x, rubric: [it says x]}\n")
@@ -145,9 +163,14 @@ def test_what_cannot_be_ordered(project: Desk, site: Site, tmp_path: Path) -> No
         tried = project.run(*EVAL, "--remote", *more)
         assert tried.code == 2 and named in tried.err, (more, tried.err)
     assert project.run(*EVAL, "--priority", "3").code == 2
-    suites = {"  - {id: b, input: y, checks: [{contains: [y]}], depends_on: [a]}": "cases that depend on others"}
+    suites = {
+        "  - {id: b, input: y, checks: [{contains: [y]}], depends_on: [a]}": "cases that depend on others"
+    }
     for case, named in suites.items():
-        project.file("suite.yaml", f"suite: 1\ncases:\n  - {{id: a, input: x, checks: [{{contains: [x]}}]}}\n{case}\n")
+        project.file(
+            "suite.yaml",
+            f"suite: 1\ncases:\n  - {{id: a, input: x, checks: [{{contains: [x]}}]}}\n{case}\n",
+        )
         tried = project.run(*EVAL, "--remote")
         assert tried.code == 2 and named in tried.err and "other machines" in tried.err, tried.err
     (project.folder / "honestone.toml").unlink()
@@ -187,7 +210,9 @@ def test_a_heartbeat_that_is_none(project: Desk, given: str) -> None:
 def test_a_case_that_is_another_one_here_is_refused_when_it_is_taken(
     project: Desk, site: Site, url: str, server: Server
 ) -> None:
-    """A runner reads a case of the store, not the suite. One whose contract is another here is given back, and nothing is spent."""
+    """A runner reads a case of the store, not the suite. One whose contract is another here is
+    given back, and nothing is spent.
+    """
     watching = ordered(site)
     site.until_ordered(watching)
     server.sql(
@@ -205,7 +230,9 @@ def test_a_case_that_is_another_one_here_is_refused_when_it_is_taken(
     assert {case["id"]: case["status"] for case in shown["cases"]}["c4"] == "skipped"
 
 
-def test_a_runner_reads_no_case_that_it_does_not_take(project: Desk, site: Site, url: str, server: Server) -> None:
+def test_a_runner_reads_no_case_that_it_does_not_take(
+    project: Desk, site: Site, url: str, server: Server
+) -> None:
     """The rows of all cases but one are damaged: the runner that takes that one does not notice."""
     watching = ordered(site)
     site.until_ordered(watching)
@@ -222,7 +249,9 @@ def test_a_runner_reads_no_case_that_it_does_not_take(project: Desk, site: Site,
 
 
 def test_what_failed_and_what_was_skipped_is_run_again(project: Desk, site: Site) -> None:
-    """`--failed` and `--errored` choose as on one machine, by this project's last run; the others are left out."""
+    """`--failed` and `--errored` choose as on one machine, by this project's last run; the others
+    are left out.
+    """
     site.runner()
     first = ordered(site)
     _, err = first.communicate(timeout=120)
@@ -231,7 +260,9 @@ def test_what_failed_and_what_was_skipped_is_run_again(project: Desk, site: Site
     out, err = again.communicate(timeout=120)
     assert again.returncode == 1, err
     report = json.loads(out)
-    assert [case["id"] for case in report["cases"]] == ["c0", "c3"] and report["counts"]["failed"] == 2
+    assert [case["id"] for case in report["cases"]] == ["c0", "c3"] and report["counts"][
+        "failed"
+    ] == 2
     none = project.run(*EVAL, "--remote", "--errored")
     assert none.code == 2 and "no case is left" in none.err
 
@@ -252,13 +283,19 @@ def test_a_run_that_is_taken_up_is_read_once(project: Desk, site: Site) -> None:
 
 
 def test_a_rate_that_is_waited_for_is_named(project: Desk, site: Site) -> None:
-    """One run of the target a minute: the runner says whose rate its cases wait for, for as long as they do."""
+    """One run of the target a minute: the runner says whose rate its cases wait for, for as long as
+    they do.
+    """
     table = '[targets.slow]\nprovider = "http"\nbase_url = "http://127.0.0.1:9/"\naccount = "team"\nrequests_per_minute = 1\n'
     project.file("honestone.toml", table)
     watching = site.order("--target", "slow", "--sandbox", "none")
     site.until_ordered(watching)
     site.runner("--grace", "0")
-    assert until(lambda: any(one["waits"] == ["team"] for one in json.loads(project.run("runners", "--json").out)))
+    assert until(
+        lambda: any(
+            one["waits"] == ["team"] for one in json.loads(project.run("runners", "--json").out)
+        )
+    )
     assert project.run("run", "cancel", str(site.runs()[0]["id"])).code == 0
     _, err = watching.communicate(timeout=60)
     assert watching.returncode == 130, err
@@ -268,9 +305,13 @@ def test_a_rate_that_is_waited_for_is_named(project: Desk, site: Site) -> None:
 def test_what_a_limit_refused_is_asked_when_the_run_is_taken_up(
     project: Desk, site: Site, url: str, server: Server, has_room: bool
 ) -> None:
-    """One case is judged, of one the second judge is refused, and one is passed by; then the coordinator is killed. Whether
-    calls were given back since, the same command comes to an end, and the report counts what both made."""
-    cases = "".join(f"  - {{id: {id}, input: an apple {id}, rubric: [it says apple]}}\n" for id in "abc")
+    """One case is judged, of one the second judge is refused, and one is passed by; then the
+    coordinator is killed. Whether calls were given back since, the same command comes to an end,
+    and the report counts what both made.
+    """
+    cases = "".join(
+        f"  - {{id: {id}, input: an apple {id}, rubric: [it says apple]}}\n" for id in "abc"
+    )
     project.file("suite.yaml", f"suite: 1\ncases:\n{cases}")
     judges = [project.judge(name) for name in ("one", "two")]
     words = ("--max-calls", "3", *(word for judge in judges for word in ("--judge", judge.spec)))
@@ -298,10 +339,14 @@ def test_what_a_limit_refused_is_asked_when_the_run_is_taken_up(
 
 
 def test_a_case_that_cannot_be_judged_does_not_keep_a_run_open(project: Desk, site: Site) -> None:
-    """Its output is on record, and judging it ends in an error each time: here because the target changes the judge's program.
-    After three tries it has no answers, with the reason, and the target ran once."""
+    """Its output is on record, and judging it ends in an error each time: here because the target
+    changes the judge's program. After three tries it has no answers, with the reason, and the
+    target ran once.
+    """
     judge = project.judge()
-    project.file("suite.yaml", "suite: 1\ncases:\n  - {id: a, input: an apple, rubric: [it says apple]}\n")
+    project.file(
+        "suite.yaml", "suite: 1\ncases:\n  - {id: a, input: an apple, rubric: [it says apple]}\n"
+    )
     project.file("tools/target.sh", f"cat; echo '# changed' >> {judge.path.name}\n")
     watching = ordered(site, "--judge", judge.spec)
     site.until_ordered(watching)
@@ -310,5 +355,7 @@ def test_a_case_that_cannot_be_judged_does_not_keep_a_run_open(project: Desk, si
     _, said = one.communicate(timeout=60)
     report = json.loads(out)
     assert watching.returncode == 3 and report["counts"]["inconclusive"] == 1, err
-    assert "it could not be run in 3 tries: CouldNotJudge: what judges changed" in json.dumps(report["cases"][0]), out
+    assert "it could not be run in 3 tries: CouldNotJudge: what judges changed" in json.dumps(
+        report["cases"][0]
+    ), out
     assert said.count("ended in an error") == 3 and report["usage"]["target_calls"] == 1

@@ -1,4 +1,6 @@
-"""What the database lets a runner do: to the runs whose cases it has in hand, and nothing else, whatever it sends."""
+"""What the database lets a runner do: to the runs whose cases it has in hand, and nothing else,
+whatever it sends.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class World:
         return self.server.url(self.database, user=name, password="PASSWORD")
 
     def runner(self) -> tuple[SharedStore, Queue]:
-        place = StorePlace(folder=self.folder / str(len(self.opened)), address=store_address(self.login("runner")))
+        place = StorePlace(
+            folder=self.folder / str(len(self.opened)), address=store_address(self.login("runner"))
+        )
         store, queue = open_store(place), open_queue(place)
         assert isinstance(store, SharedStore)
         self.opened += [store, queue]
@@ -53,7 +57,9 @@ class World:
 
     def ordered(self, *cases: str) -> str:
         def start() -> str:
-            return self.desk.start_run(kind="suite", subject="s", identity="i", contract="c", first={"type": "started"})
+            return self.desk.start_run(
+                kind="suite", subject="s", identity="i", contract="c", first={"type": "started"}
+            )
 
         return self.orders.order(start, b"plan", cases, priority=0)
 
@@ -86,7 +92,9 @@ def hold(queue: Queue, run: str, most: int = 1) -> list[QueuedCase]:
 
 
 def test_a_runner_may_write_to_no_table(world: World) -> None:
-    """Of all tables that there are, also those of the queue; and of the functions it may call those that look at who asks."""
+    """Of all tables that there are, also those of the queue; and of the functions it may call those
+    that look at who asks.
+    """
     world.runner()
     of_role = world.server.sql(
         "select relname from pg_class where relnamespace = 'honestone'::regnamespace and relkind in ('r', 'v', 'p') and "
@@ -110,7 +118,9 @@ def test_a_runner_may_write_to_no_table(world: World) -> None:
 
 @pytest.mark.parametrize("case", ["a", "b\0", "c\\n", "ä\ud800", 'quote "', "\U0001f600"])
 def test_an_event_is_added_for_a_case_in_hand_only(world: World, case: str) -> None:
-    """Once an attempt, and not of a case that waits, is another runner's, was given back, or of a run that is over."""
+    """Once an attempt, and not of a case that waits, is another runner's, was given back, or of a
+    run that is over.
+    """
     run = world.ordered(case, "other")
     (store, queue), (other, other_queue) = world.runner(), world.runner()
     store.append(run, produced(case))
@@ -124,7 +134,9 @@ def test_an_event_is_added_for_a_case_in_hand_only(world: World, case: str) -> N
     store.append(run, produced(case))
     store.append(run, produced(case))
     store.append_many(run, [produced(case), attempted(case)])
-    assert world.desk.event_count(run) == 2, "an output once; and a judgement of an output that came late is left out"
+    assert world.desk.event_count(run) == 2, (
+        "an output once; and a judgement of an output that came late is left out"
+    )
     store.append(run, attempted(case))
     store.append(run, attempted(case))
     assert world.desk.event_count(run) == 3
@@ -152,22 +164,41 @@ def test_the_database_says_what_an_event_is_about(world: World) -> None:
         '{"\\u0063ase":"other"}',
         "{}",
     )
-    broken = ('{"x":{"case":"mine"', '{"case":"other"},{"a":1}', "[1]", '"text"', "{ }", '{"a":"', '{"a":"\\')
+    broken = (
+        '{"x":{"case":"mine"',
+        '{"case":"other"},{"a":1}',
+        "[1]",
+        '"text"',
+        "{ }",
+        '{"a":"',
+        '{"a":"\\',
+    )
     for number, rest in enumerate(rests, 1):
         _add(store, run, "mine", "produced", number, rest)
     for number, rest in enumerate(broken, 20):
         with pytest.raises(StoreError):
             _add(store, run, "mine", "produced", number, rest)
-    for kind, attempt in (("finished", 1), ("started", None), ("passed-by", 1), ("produced", None), ("note", 1)):
+    for kind, attempt in (
+        ("finished", 1),
+        ("started", None),
+        ("passed-by", 1),
+        ("produced", None),
+        ("note", 1),
+    ):
         assert not _add(store, run, "mine", kind, attempt, "{}")
     read = world.desk.connection.read(  # type: ignore[attr-defined]
         lambda cursor: cursor.execute(
             b"select data, writer from honestone.events where run = %s and seq > 1", (run,)
         ).fetchall()
     )
-    about = [(decode(data)["type"], decode(data)["case"], decode(data)["attempt"], case_of(data)) for data, _ in read]
+    about = [
+        (decode(data)["type"], decode(data)["case"], decode(data)["attempt"], case_of(data))
+        for data, _ in read
+    ]
     assert about == [("produced", "mine", number, "mine") for number in range(1, len(rests) + 1)]
-    assert {writer for _, writer in read} == {world.opened[0]._address.url.split("//")[1].split(":")[0]}  # type: ignore[union-attr]
+    assert {writer for _, writer in read} == {
+        world.opened[0]._address.url.split("//")[1].split(":")[0]
+    }  # type: ignore[union-attr]
 
 
 def _add(store: Store, run: str, case: str, kind: str, attempt: int | None, rest: str) -> bool:
@@ -178,11 +209,15 @@ def _add(store: Store, run: str, case: str, kind: str, attempt: int | None, rest
 
 
 def test_a_reply_of_a_runner_counts_in_its_run(world: World) -> None:
-    """Not for a coordinator, not in another run, and not before the runner has taken a case; other runners of the run use it."""
+    """Not for a coordinator, not in another run, and not before the runner has taken a case; other
+    runners of the run use it.
+    """
     run, second = world.ordered("a", "b"), world.ordered("a")
     (first_store, queue), (other_store, other_queue) = world.runner(), world.runner()
     mine = first_store.in_run(run)
-    assert mine.keep_reply(KEY, "j", {"yes": True}) is None and mine.reply(KEY) is None, "it works on no case"
+    assert mine.keep_reply(KEY, "j", {"yes": True}) is None and mine.reply(KEY) is None, (
+        "it works on no case"
+    )
     hold(queue, run)
     hold(other_queue, run)
     mine.keep_reply(KEY, "j", {"yes": True}, known=0)
@@ -190,17 +225,27 @@ def test_a_reply_of_a_runner_counts_in_its_run(world: World) -> None:
     assert mine.reply(KEY) == theirs.reply(KEY) == {"yes": True}
     late = theirs.keep_reply(KEY, "j", {"yes": False}, known=0)
     assert late is not None and json.loads(late.data) == {"yes": True}
-    assert world.desk.reply(KEY) is None and world.desk.answers([KEY]) == {} and world.desk.replies([KEY]) == {}
+    assert (
+        world.desk.reply(KEY) is None
+        and world.desk.answers([KEY]) == {}
+        and world.desk.replies([KEY]) == {}
+    )
     assert other_store.in_run(second).reply(KEY) is None
-    assert world.desk.keep_reply(KEY, "j", {"yes": False}, known=0) is None, "a coordinator's own is the first"
-    assert world.desk.reply(KEY) == {"yes": False} and other_store.in_run(second).reply(KEY) == {"yes": False}
+    assert world.desk.keep_reply(KEY, "j", {"yes": False}, known=0) is None, (
+        "a coordinator's own is the first"
+    )
+    assert world.desk.reply(KEY) == {"yes": False} and other_store.in_run(second).reply(KEY) == {
+        "yes": False
+    }
     assert [row[3] for row in world.desk.rows_of("replies")] == [b'{"yes":false}'], "what is copied"  # type: ignore[attr-defined]
     for view in (mine, theirs):
         view.end_view()
 
 
 def test_grants_count_up(world: World) -> None:
-    """A runner gives back what its login took, and no more; the money likewise. Of a run that it does not work on nothing changes."""
+    """A runner gives back what its login took, and no more; the money likewise. Of a run that it
+    does not work on nothing changes.
+    """
     run = world.ordered("a", "b")
     world.desk.open_grants(run, RunGrants(calls=7, usd=1.0))
     (store, queue), (other, other_queue) = world.runner(), world.runner()
@@ -223,7 +268,9 @@ def test_grants_count_up(world: World) -> None:
 
 
 def test_a_case_in_hand_is_not_taken_away(world: World) -> None:
-    """Not by a sweep for less time than its runner said, not under that runner's number, not by ending or giving back its case."""
+    """Not by a sweep for less time than its runner said, not under that runner's number, not by
+    ending or giving back its case.
+    """
     run = world.ordered("a")
     (_, queue), (_, thief) = world.runner(), world.runner()
     from dataclasses import replace
@@ -252,7 +299,9 @@ def test_content_of_a_runner_is_what_its_name_says(world: World) -> None:
 
 
 def test_roles_are_made_by_a_command(server: Server, desk: Desk, url: str) -> None:
-    """Also a second time, and by a user who may not make roles with the SQL that it prints; a folder has none."""
+    """Also a second time, and by a user who may not make roles with the SQL that it prints; a
+    folder has none.
+    """
     database = url.rpartition("/")[2]
     assert desk.run("store", "roles").code == 0 and desk.run("store", "roles").code == 0
     printed = desk.run("store", "roles", "--sql")
@@ -269,7 +318,9 @@ def test_roles_are_made_by_a_command(server: Server, desk: Desk, url: str) -> No
 
 
 def test_the_queue_of_an_older_store_is_migrated(server: Server, url: str, desk: Desk) -> None:
-    """A store of format 2 that has a queue works after `store migrate`, and its replies still count."""
+    """A store of format 2 that has a queue works after `store migrate`, and its replies still
+    count.
+    """
     from importlib.resources import files
 
     from procrastinate.schema import SchemaManager
@@ -294,7 +345,9 @@ def test_the_queue_of_an_older_store_is_migrated(server: Server, url: str, desk:
     with closing(open_store(place)) as store, closing(open_queue(place)) as queue:
         assert store.reply(KEY) == {"old": 1}
         run = open_queue(place, store).order(
-            lambda: store.start_run(kind="suite", subject="s", identity="i", contract="c", first={"type": "started"}),
+            lambda: store.start_run(
+                kind="suite", subject="s", identity="i", contract="c", first={"type": "started"}
+            ),
             b"plan",
             ["a"],
             priority=0,

@@ -1,4 +1,6 @@
-"""The rights of docs/cluster.md, word for word: what each role can do by commands, and what the database refuses it."""
+"""The rights of docs/cluster.md, word for word: what each role can do by commands, and what the
+database refuses it.
+"""
 
 from __future__ import annotations
 
@@ -75,18 +77,32 @@ def roles(site: Site, server: Server) -> dict[str, str]:
         server.sql(sql, database, check=sql is not made[2])  # once more, as after an upgrade
     logins = dict(re.findall(r"create role (\w+) login .* in role honestone_(\w+);", made[2]))
     assert sorted(logins.values()) == ["coordinator", "reader", "runner"]
-    return {role: server.url(database, user=name, password="PASSWORD") for name, role in logins.items()}
+    return {
+        role: server.url(database, user=name, password="PASSWORD") for name, role in logins.items()
+    }
 
 
-def test_each_role_does_its_work_and_no_other(site: Site, server: Server, roles: dict[str, str]) -> None:
-    """A run that a coordinator orders, a runner works on and a reader looks at while it is under way."""
+def test_each_role_does_its_work_and_no_other(
+    site: Site, server: Server, roles: dict[str, str]
+) -> None:
+    """A run that a coordinator orders, a runner works on and a reader looks at while it is under
+    way.
+    """
     site.desk.file("honestone.toml", "")
     site.desk.file("suite.yaml", SUITE)
     site.desk.file("other.yaml", SUITE)
     gate = site.folder / "gate"
     site.desk.file("target.sh", f"while [ ! -e {gate} ]; do sleep 0.1; done; cat\n")
     judge = site.desk.judge()
-    work = ("suite.yaml", "--target", "cmd:sh target.sh", "--judge", judge.spec, "--max-calls", "20")
+    work = (
+        "suite.yaml",
+        "--target",
+        "cmd:sh target.sh",
+        "--judge",
+        judge.spec,
+        "--max-calls",
+        "20",
+    )
     other = ("other.yaml", *work[1:])
     variables = {role: {"HONESTONE_STORE": url} for role, url in roles.items()}
 
@@ -104,13 +120,20 @@ def test_each_role_does_its_work_and_no_other(site: Site, server: Server, roles:
     for words in (("runs",), ("show", run["id"]), ("runners",), ("compare", run["id"], run["id"])):
         seen = site.desk.run(*words, env=variables["reader"])
         assert seen.code in (0, 3), (words, seen.err)
-    for words in (("eval", *other), ("eval", *other, "--remote"), ("run", "cancel", run["id"]), ("runner", "--drain")):
+    for words in (
+        ("eval", *other),
+        ("eval", *other, "--remote"),
+        ("run", "cancel", run["id"]),
+        ("runner", "--drain"),
+    ):
         refused("reader", *words)
     refused("coordinator", "runner", "--drain")
     refused("runner", "eval", *other)
     refused("runner", "eval", *other, "--remote")
     refused("runner", "run", "cancel", run["id"])
-    with closing(open_queue(StorePlace(folder=site.folder, address=store_address(roles["runner"])))) as queue:
+    with closing(
+        open_queue(StorePlace(folder=site.folder, address=store_address(roles["runner"])))
+    ) as queue:
         number = queue.beat(None, RunnerCard(host="gpu", person="gpu", version="1", concurrency=1))
         (case,) = queue.take([run["id"]], number)
         queue.give_back(case, number)
@@ -126,10 +149,14 @@ def test_each_role_does_its_work_and_no_other(site: Site, server: Server, roles:
     latest = json.loads(site.desk.run("runs", "--json", env=variables["reader"]).out)
     assert len(latest) == 2
     assert site.desk.run("trend", *(one["id"] for one in latest), env=variables["reader"]).code == 0
-    assert site.desk.run("compare", *(one["id"] for one in latest), env=variables["reader"]).code == 0
+    assert (
+        site.desk.run("compare", *(one["id"] for one in latest), env=variables["reader"]).code == 0
+    )
 
     database = site.desk.extra["HONESTONE_STORE"].rpartition("/")[2]
     for role, statements in REFUSED.items():
         for sql in (*statements, *BY_NO_ROLE):
-            said = server.sql(f"begin; set local role honestone_{role}; {sql}; rollback", database, check=False)
+            said = server.sql(
+                f"begin; set local role honestone_{role}; {sql}; rollback", database, check=False
+            )
             assert "permission denied" in said or "must be owner" in said, (role, sql, said)

@@ -1,4 +1,6 @@
-"""Runners on a real queue: every case is worked on once, by whoever is alive; what is refused is said; what is stopped ends in order."""
+"""Runners on a real queue: every case is worked on once, by whoever is alive; what is refused is
+said; what is stopped ends in order.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ BEAT = 0.2
 
 
 class Session:
-    """Works on cases for the seconds that `does` says, and not before the gate is open; `worked` and `given_up` are what came
-    of it."""
+    """Works on cases for the seconds that `does` says, and not before the gate is open; `worked`
+    and `given_up` are what came of it.
+    """
 
     def __init__(self, does: Callable[[QueuedCase], float]) -> None:
         self.does = does
@@ -66,13 +69,19 @@ def store(place: StorePlace) -> Iterator[Store]:
 
 def ordered(place: StorePlace, store: Store, cases: int) -> str:
     def start() -> str:
-        return store.start_run(kind="suite", subject="s", identity="i", contract="c", first={"type": "started"})
+        return store.start_run(
+            kind="suite", subject="s", identity="i", contract="c", first={"type": "started"}
+        )
 
-    return open_queue(place, store).order(start, b"plan", [f"c{n}" for n in range(cases)], priority=0)
+    return open_queue(place, store).order(
+        start, b"plan", [f"c{n}" for n in range(cases)], priority=0
+    )
 
 
 @contextmanager
-def runner(place: StorePlace, session: Session | RunRefused, said: list[str], **more: object) -> Iterator[RunnerLoop]:
+def runner(
+    place: StorePlace, session: Session | RunRefused, said: list[str], **more: object
+) -> Iterator[RunnerLoop]:
     async def accept(run: str) -> RunSession:
         if isinstance(session, RunRefused):
             raise session
@@ -82,22 +91,35 @@ def runner(place: StorePlace, session: Session | RunRefused, said: list[str], **
     heart.start()
     with closing(open_queue(place)) as queue:
         try:
-            yield RunnerLoop(queue=queue, heart=heart, accept=accept, say=said.append, poll=0.05, **more)  # type: ignore[arg-type]
+            yield RunnerLoop(
+                queue=queue, heart=heart, accept=accept, say=said.append, poll=0.05, **more
+            )  # type: ignore[arg-type]
         finally:
             heart.stop()
 
 
 def test_two_runners_drain_a_run(place: StorePlace, store: Store) -> None:
     """Each case once, several at a time; then they end, and are gone from the list of runners."""
-    run, one, two = ordered(place, store, 30), Session(lambda case: 0.01), Session(lambda case: 0.01)
+    run, one, two = (
+        ordered(place, store, 30),
+        Session(lambda case: 0.01),
+        Session(lambda case: 0.01),
+    )
 
     async def both(first: RunnerLoop, second: RunnerLoop) -> None:
         await asyncio.wait_for(asyncio.gather(first.work(), second.work()), 60)
 
-    with runner(place, one, [], drain=True) as first, runner(place, two, [], drain=True, concurrency=3) as second:
+    with (
+        runner(place, one, [], drain=True) as first,
+        runner(place, two, [], drain=True, concurrency=3) as second,
+    ):
         asyncio.run(both(first, second))
         assert not first.has_refused_all
-    assert sorted(one.worked + two.worked) == sorted(f"c{n}" for n in range(30)) and one.worked and two.worked
+    assert (
+        sorted(one.worked + two.worked) == sorted(f"c{n}" for n in range(30))
+        and one.worked
+        and two.worked
+    )
     assert one.is_closed and two.is_closed
     with closing(open_queue(place)) as queue:
         assert queue.waiting(run).left == 0 and queue.runners() == []
@@ -156,7 +178,10 @@ def test_a_runner_that_is_stopped_finishes_what_it_has(place: StorePlace, store:
     with runner(place, session, said, concurrency=2, grace=60) as loop:
         asyncio.run(asyncio.wait_for(work(loop), 60))
     assert len(session.worked) == 2
-    assert said[1:] == ["takes no more; finishes 2 cases in hand within 60 s", "ended after 2 cases"]
+    assert said[1:] == [
+        "takes no more; finishes 2 cases in hand within 60 s",
+        "ended after 2 cases",
+    ]
     with closing(open_queue(place)) as queue:
         assert (queue.waiting(run).todo, queue.waiting(run).doing) == (3, 0)
 
@@ -181,7 +206,9 @@ def test_what_does_not_end_within_the_grace_is_given_back(place: StorePlace, sto
 
 
 def test_an_error_is_tried_three_times(place: StorePlace, store: Store) -> None:
-    """Then the case is recorded as failed, with the reason; the others are run, and the runner does not end."""
+    """Then the case is recorded as failed, with the reason; the others are run, and the runner does
+    not end.
+    """
     tries, said = list[int](), list[str]()
 
     def does(case: QueuedCase) -> float:
@@ -232,7 +259,9 @@ def test_a_runner_whose_card_always_changes_sweeps_too(place: StorePlace, store:
         heart.stop()
 
 
-def test_a_heart_whose_first_beat_fails_closes_its_connection(place: StorePlace, store: Store) -> None:
+def test_a_heart_whose_first_beat_fails_closes_its_connection(
+    place: StorePlace, store: Store
+) -> None:
     class Broken:
         is_closed = False
 

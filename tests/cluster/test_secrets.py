@@ -1,4 +1,6 @@
-"""Keys and passwords of a run on several machines are in the environment of its processes, and nowhere else."""
+"""Keys and passwords of a run on several machines are in the environment of its processes, and
+nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,27 @@ SUITE = "suite: 1\ncases:\n  - {id: a, input: an apple, rubric: [it says apple]}
 
 
 def test_no_secret_leaves_the_environment(site: Site, server: Server) -> None:
-    """Not into the database, what is printed, the server's log, command lines or files: with a key that the API takes and says
-    again in its reply, one that it refuses with the key in its words, a token of the target, and the store's password."""
+    """Not into the database, what is printed, the server's log, command lines or files: with a key
+    that the API takes and says again in its reply, one that it refuses with the key in its words, a
+    token of the target, and the store's password.
+    """
     database = site.desk.extra["HONESTONE_STORE"].rpartition("/")[2]
-    site.desk.extra |= {"HONESTONE_STORE": server.url(database, password=None), "PGPASSWORD": PASSWORD}
+    site.desk.extra |= {
+        "HONESTONE_STORE": server.url(database, password=None),
+        "PGPASSWORD": PASSWORD,
+    }
     gate = site.folder / "gate"
     site.desk.file("suite.yaml", SUITE)
-    site.desk.file("target.sh", f'test -n "$TOKEN" || exit 1\nwhile [ ! -e {gate} ]; do sleep 0.1; done\ncat\n')
+    site.desk.file(
+        "target.sh", f'test -n "$TOKEN" || exit 1\nwhile [ ! -e {gate} ]; do sleep 0.1; done\ncat\n'
+    )
     with running() as api:
         api.say.text = f'{{"answer": true, "key": "{KEY}"}}'
         tables = [("desk", "DESK_KEY"), ("stale", "STALE_KEY")]
         url = f"{api.root}/v1"
-        text = "".join(JUDGE.format(name=name, url=url, variable=variable) for name, variable in tables)
+        text = "".join(
+            JUDGE.format(name=name, url=url, variable=variable) for name, variable in tables
+        )
         site.desk.file("honestone.toml", text)
         assert site.desk.run("trust").code == 0
         judges = ("--judge", "desk", "--judge", "stale")
@@ -51,12 +62,28 @@ def test_no_secret_leaves_the_environment(site: Site, server: Server) -> None:
         assert ordered.returncode in (1, 3) and len(json.loads(out)["cases"]) == 2, err
         runner.send_signal(signal.SIGTERM)
         said = runner.communicate(timeout=60)
-    assert {one.headers["authorization"] for one in api.calls} == {f"Bearer {KEY}", f"Bearer {STALE}"}
+    assert {one.headers["authorization"] for one in api.calls} == {
+        f"Bearer {KEY}",
+        f"Bearer {STALE}",
+    }
     dump = server.run(
-        "pg_dump", "-h", "127.0.0.1", "-p", str(server.port), "-U", "honestone", "-n", "honestone", database
+        "pg_dump",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        str(server.port),
+        "-U",
+        "honestone",
+        "-n",
+        "honestone",
+        database,
     )
-    assert b"an apple".hex() in dump and b"Incorrect API key".hex() in dump  # what was asked and answered is there
-    shown = [site.desk.run(*words).out for words in (("show", "last"), ("runs", "--json"), ("runners",))]
+    assert (
+        b"an apple".hex() in dump and b"Incorrect API key".hex() in dump
+    )  # what was asked and answered is there
+    shown = [
+        site.desk.run(*words).out for words in (("show", "last"), ("runs", "--json"), ("runners",))
+    ]
     places = {
         "the database": [dump],
         "what is printed": [bare, out, err, *said, *shown],
@@ -64,7 +91,12 @@ def test_no_secret_leaves_the_environment(site: Site, server: Server) -> None:
         "command lines": lines,
         "files": [*files, *_files(site.folder)],
     }
-    found = [(place, secret) for place, texts in places.items() for secret in SECRETS if _holds(texts, secret)]
+    found = [
+        (place, secret)
+        for place, texts in places.items()
+        for secret in SECRETS
+        if _holds(texts, secret)
+    ]
     assert lines and files and found == []
 
 
@@ -76,7 +108,9 @@ def _holds(texts: Iterable[str], secret: str) -> bool:
 
 def _command_lines(roots: set[int]) -> list[str]:
     """Of these processes and all that they started, as `ps` shows them."""
-    listed = subprocess.run(["ps", "-eww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["ps", "-eww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+    ).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()]
     family = set(roots)
     while more := {int(pid) for pid, parent, *_ in rows if int(parent) in family} - family:

@@ -1,7 +1,9 @@
-"""The page's ways to start runners: files that parse, a query that KEDA may ask, a script of Slurm that runs.
+"""The page's ways to start runners: files that parse, a query that KEDA may ask, a script of Slurm
+that runs.
 
-Not tried here: Kubernetes, KEDA and SkyPilot themselves, whose files are held against what they say of them. Docker is tried by
-`make test-containers`; a real Slurm of one node ran the array once, by hand.
+Not tried here: Kubernetes, KEDA and SkyPilot themselves, whose files are held against what they say
+of them. Docker is tried by `make test-containers`; a real Slurm of one node ran the array once, by
+hand.
 """
 
 from __future__ import annotations
@@ -34,14 +36,18 @@ def blocks(section: str, language: str) -> list[str]:
 
 
 def documents(section: str) -> list[dict[str, Any]]:
-    return [one for text in blocks(section, "yaml") for one in YAML(typ="safe").load_all(StringIO(text))]
+    return [
+        one for text in blocks(section, "yaml") for one in YAML(typ="safe").load_all(StringIO(text))
+    ]
 
 
 def test_compose() -> None:
     """The runners start when the tables are there, and have longer to end than their own grace."""
     (file,) = documents("Compose")
     services = file["services"]
-    assert services["migrate"]["command"] == ["store", "migrate"] and services["runner"]["command"] == ["runner"]
+    assert services["migrate"]["command"] == ["store", "migrate"] and services["runner"][
+        "command"
+    ] == ["runner"]
     for name, service in services.items():
         assert set(service.get("depends_on", ())) <= set(services), name
     mounts = [mount for service in services.values() for mount in service.get("volumes", ())]
@@ -67,14 +73,21 @@ def test_kubernetes() -> None:
     assert int(words[words.index("--grace") + 1]) < pod["spec"]["terminationGracePeriodSeconds"]
     assert scaled["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]
     (trigger,) = scaled["spec"]["triggers"]
-    assert trigger["type"] == "postgresql" and trigger["authenticationRef"]["name"] == login["metadata"]["name"]
-    assert all(isinstance(value, str) for value in trigger["metadata"].values()), "KEDA's metadata are texts"
+    assert (
+        trigger["type"] == "postgresql"
+        and trigger["authenticationRef"]["name"] == login["metadata"]["name"]
+    )
+    assert all(isinstance(value, str) for value in trigger["metadata"].values()), (
+        "KEDA's metadata are texts"
+    )
     # A runner is added for as many cases as one has in hand.
     assert trigger["metadata"]["targetQueryValue"] == words[words.index("--concurrency") + 1]
 
 
 def test_the_query_of_keda_runs(site: Site, server: Server) -> None:
-    """On the real view, by the page's role, which may read nothing else: all cases of an order, and none after it was done."""
+    """On the real view, by the page's role, which may read nothing else: all cases of an order, and
+    none after it was done.
+    """
     assert site.desk.run("store", "migrate").code == 0
     database = site.desk.extra["HONESTONE_STORE"].rpartition("/")[2]
     (sql,) = blocks("Kubernetes", "sql")
@@ -90,7 +103,9 @@ def test_the_query_of_keda_runs(site: Site, server: Server) -> None:
     ordered = site.order("--target", "cmd:cat")
     site.until_ordered(ordered)
     assert asked() == "2"
-    assert "permission denied" in server.sql("set role scaler; select * from honestone.replies", database, check=False)
+    assert "permission denied" in server.sql(
+        "set role scaler; select * from honestone.replies", database, check=False
+    )
     site.runner()
     ordered.communicate(timeout=120)
     assert ordered.returncode == 1 and asked() == "0"
@@ -107,9 +122,14 @@ def test_skypilot() -> None:
 
 
 def test_the_script_of_slurm_works(site: Site, server: Server) -> None:
-    """Run as Slurm does, with the address of the tests' server in place of the page's; the suite was ordered before."""
+    """Run as Slurm does, with the address of the tests' server in place of the page's; the suite
+    was ordered before.
+    """
     (script,) = blocks("Slurm", "bash")
-    assert subprocess.run(["bash", "-n"], input=script, text=True, timeout=60, check=False).returncode == 0
+    assert (
+        subprocess.run(["bash", "-n"], input=script, text=True, timeout=60, check=False).returncode
+        == 0
+    )
     options = dict(re.findall(r"^#SBATCH --([\w-]+)(?:=(\S+))?$", script, re.M))
     before = int(options["signal"].removeprefix("B:TERM@"))
     assert before > int(re.findall(r"--grace (\d+)", script)[0])
@@ -121,7 +141,14 @@ def test_the_script_of_slurm_works(site: Site, server: Server) -> None:
     assert count == 1
     env = {"PATH": f"{os.path.dirname(HONESTONE)}:/usr/bin:/bin", "HOME": str(site.desk.home)}
     done = subprocess.run(
-        ["bash", "-s"], input=text, cwd=site.folder, env=env, capture_output=True, text=True, timeout=300, check=False
+        ["bash", "-s"],
+        input=text,
+        cwd=site.folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     out, err = ordered.communicate(timeout=120)
@@ -131,7 +158,12 @@ def test_the_script_of_slurm_works(site: Site, server: Server) -> None:
 @pytest.mark.parametrize("section", ["Compose", "SkyPilot"])
 def test_commands_of_the_page_parse(section: str) -> None:
     for text in blocks(section, "sh"):
-        assert subprocess.run(["bash", "-n"], input=text, text=True, timeout=60, check=False).returncode == 0
+        assert (
+            subprocess.run(
+                ["bash", "-n"], input=text, text=True, timeout=60, check=False
+            ).returncode
+            == 0
+        )
 
 
 def test_a_backup_is_restored(site: Site, server: Server) -> None:
@@ -140,7 +172,13 @@ def test_a_backup_is_restored(site: Site, server: Server) -> None:
     site.desk.file("suite.yaml", SUITE)
     assert site.desk.run("eval", "suite.yaml", "--target", "cmd:cat").code == 1
     where = ("-h", "127.0.0.1", "-p", str(server.port), "-U", "honestone")
-    dump = server.run("pg_dump", *where, "--schema", "honestone", site.desk.extra["HONESTONE_STORE"].rpartition("/")[2])
+    dump = server.run(
+        "pg_dump",
+        *where,
+        "--schema",
+        "honestone",
+        site.desk.extra["HONESTONE_STORE"].rpartition("/")[2],
+    )
     shown = site.desk.run("show", "last", "--json").out
     copy = server.database()
     (server.folder / "dump.sql").write_text(dump)
@@ -163,7 +201,9 @@ def test_a_runner_sends_spans(site: Site) -> None:
     needs_sdk()
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-    site.desk.file("suite.yaml", "suite: 1\ncases:\n  - {id: a, input: an apple, rubric: [it says apple]}\n")
+    site.desk.file(
+        "suite.yaml", "suite: 1\ncases:\n  - {id: a, input: an apple, rubric: [it says apple]}\n"
+    )
     with running() as api, collecting() as collector:
         table = f'provider = "compatible"\nmodel = "m"\nbase_url = "{api.root}/v1"\napi_key_env = "DESK_KEY"\n'
         site.desk.file("honestone.toml", f"[judges.desk]\n{table}")
@@ -185,5 +225,7 @@ def test_a_runner_sends_spans(site: Site) -> None:
     ]
     found = {span.name: span for span in spans}
     assert set(found) == {"attempt", "chat m", "target"}
-    assert found["chat m"].parent_span_id == found["target"].parent_span_id == found["attempt"].span_id
+    assert (
+        found["chat m"].parent_span_id == found["target"].parent_span_id == found["attempt"].span_id
+    )
     assert not any(key.encode() in body for _, body in collector.bodies)

@@ -1,4 +1,6 @@
-"""The server is suspended: it neither answers nor closes a connection. What has a time limit of its own here ends all the same."""
+"""The server is suspended: it neither answers nor closes a connection. What has a time limit of its
+own here ends all the same.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from .server import Server
 def suspended(server: Server, url: str) -> Iterator[None]:
     """Every process of the server that has a connection to the database, until the end."""
     database = url.rpartition("/")[2]
-    query = f"select pid from pg_stat_activity where datname = '{database}' and pid <> pg_backend_pid()"
+    query = (
+        f"select pid from pg_stat_activity where datname = '{database}' and pid <> pg_backend_pid()"
+    )
     backends = [int(pid) for pid in server.sql(query, "postgres").split()]
     assert backends, "nothing is connected"
     for pid in backends:
@@ -45,8 +49,12 @@ def is_there(pid: int) -> bool:
         return False
 
 
-def test_time_limits_and_beats_of_a_loop_whose_store_is_suspended(server: Server, url: str, tmp_path: Path) -> None:
-    """While a call waits for the server a time limit fires and a task beats; then the call is made, once."""
+def test_time_limits_and_beats_of_a_loop_whose_store_is_suspended(
+    server: Server, url: str, tmp_path: Path
+) -> None:
+    """While a call waits for the server a time limit fires and a task beats; then the call is made,
+    once.
+    """
     store = opened(url, tmp_path)
     run = store.start_run(kind="eval", subject="s", identity="i", contract="c", first=first())
     beats = 0
@@ -105,7 +113,9 @@ def test_the_time_limit_of_a_case_fires_while_another_one_is_put_on_record(
     )
     process = desk.start("eval", "suite.yaml", "--json", "-q", "--concurrency", "2")
     pids = [desk.folder / f"{name}.pid" for name in ("long", "short")]
-    until(lambda: all(pid.exists() and pid.read_text() for pid in pids) or process.poll() is not None)
+    until(
+        lambda: all(pid.exists() and pid.read_text() for pid in pids) or process.poll() is not None
+    )
     assert process.poll() is None, process.communicate()
     long, short = (int(pid.read_text()) for pid in pids)
     with suspended(server, url):
@@ -116,15 +126,21 @@ def test_the_time_limit_of_a_case_fires_while_another_one_is_put_on_record(
     said, err = process.communicate(timeout=120)
     assert ended, "its time limit did not fire"
     cases = {case["id"]: case for case in json.loads(said)["cases"]}
-    assert (cases["long"]["status"], cases["short"]["status"]) == ("target-error", "passed"), (said, err)
+    assert (cases["long"]["status"], cases["short"]["status"]) == ("target-error", "passed"), (
+        said,
+        err,
+    )
 
 
-def test_a_second_interrupt_ends_a_command_whose_store_is_suspended(desk: Desk, server: Server, url: str) -> None:
+def test_a_second_interrupt_ends_a_command_whose_store_is_suspended(
+    desk: Desk, server: Server, url: str
+) -> None:
     """With exit code 130, wherever it waits; the same command ends the run once the server answers."""
     desk.rubric()
     desk.file("note.md", "# Fruit\n\nAn apple a day.\n")
     judge = desk.judge(
-        "slow", "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint(json.dumps(reply()))"
+        "slow",
+        "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint(json.dumps(reply()))",
     )
     command = ("eval", "note.md", "-r", "rubric.yaml", "-j", judge.spec)
     process = desk.start(*command)

@@ -1,4 +1,6 @@
-"""Several commands at once on the shared store, as on several machines: what is paid for, and what colleagues see of suites."""
+"""Several commands at once on the shared store, as on several machines: what is paid for, and what
+colleagues see of suites.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def suite(desk: Desk, cases: int) -> str:
 
 def test_equal_commands_on_several_machines_pay_once(desk: Desk, tmp_path: Path) -> None:
     """Each in a folder of its own, with the same files."""
-    places = [desk, *(colleague(desk, tmp_path / name) for name in ("b", "c") if not (tmp_path / name).mkdir())]
+    places = [
+        desk,
+        *(colleague(desk, tmp_path / name) for name in ("b", "c") if not (tmp_path / name).mkdir()),
+    ]
     for place in places:
         place.rubric()
         place.file("note.md", "# Fruit\n\nAn apple a day.\n")
@@ -46,11 +51,26 @@ def test_the_cap_holds_over_kills(desk: Desk) -> None:
     """The calls of killed commands count, although no event tells of them."""
     suite(desk, 8)
     judge = desk.judge("slow", SLOW)
-    command = ("eval", "suite.yaml", "-t", "cmd:cat", "-j", judge.spec, "--max-calls", "4", "--concurrency", "1")
+    command = (
+        "eval",
+        "suite.yaml",
+        "-t",
+        "cmd:cat",
+        "-j",
+        judge.spec,
+        "--max-calls",
+        "4",
+        "--concurrency",
+        "1",
+    )
     for _ in range(2):
         before = judge.calls
         process = desk.start(*command)
-        until(lambda before=before, process=process: judge.calls > before or process.poll() is not None)
+        until(
+            lambda before=before, process=process: (
+                judge.calls > before or process.poll() is not None
+            )
+        )
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=60)
     last = desk.run(*command, timeout=180)
@@ -61,7 +81,10 @@ def test_the_cap_holds_over_kills(desk: Desk) -> None:
 def test_a_second_command_of_the_same_run_is_refused(desk: Desk) -> None:
     """While the first works on it; once that is killed, the next resumes its run."""
     suite(desk, 3)
-    judge = desk.judge("slow", "time.sleep(30 if len(open(LOG).readlines()) == 1 else 0)\nprint(json.dumps(reply()))")
+    judge = desk.judge(
+        "slow",
+        "time.sleep(30 if len(open(LOG).readlines()) == 1 else 0)\nprint(json.dumps(reply()))",
+    )
     command = ("eval", "suite.yaml", "-t", "cmd:cat", "-j", judge.spec, "--concurrency", "1")
     first = desk.start(*command)
     until(lambda: judge.calls == 1)
@@ -75,7 +98,9 @@ def test_a_second_command_of_the_same_run_is_refused(desk: Desk) -> None:
 
 
 def test_suites_are_compared_from_another_folder(desk: Desk, tmp_path: Path) -> None:
-    """`--failed` runs what failed last; `compare`, `trend`, `show` and the page need nothing of the suite's folder."""
+    """`--failed` runs what failed last; `compare`, `trend`, `show` and the page need nothing of the
+    suite's folder.
+    """
     judge = suite(desk, 6)
     command = ("eval", "suite.yaml", "-t", "cmd:cat", "-j", judge, "--json", "-q")
     whole = json.loads(desk.run(*command).out)
@@ -109,10 +134,23 @@ def test_the_pages_of_a_shared_store(desk: Desk) -> None:
 
 
 def test_a_crash_of_the_server_in_a_suite(desk: Desk, server: Server) -> None:
-    """The command waits, and its report is that of a run without the crash; no reply is paid for twice."""
+    """The command waits, and its report is that of a run without the crash; no reply is paid for
+    twice.
+    """
     suite(desk, 12)
     judge = desk.judge("slow", "time.sleep(0.3)\nprint(json.dumps(reply()))")
-    command = ("eval", "suite.yaml", "-t", "cmd:cat", "-j", judge.spec, "--json", "-q", "--concurrency", "2")
+    command = (
+        "eval",
+        "suite.yaml",
+        "-t",
+        "cmd:cat",
+        "-j",
+        judge.spec,
+        "--json",
+        "-q",
+        "--concurrency",
+        "2",
+    )
     process = desk.start(*command)
     said: list[str] = []
     reader = threading.Thread(target=lambda: said.extend(process.communicate(timeout=180)))
@@ -126,8 +164,12 @@ def test_a_crash_of_the_server_in_a_suite(desk: Desk, server: Server) -> None:
     assert json.loads(said[0])["counts"]["passed"] == 8 and judge.calls == 12
 
 
-def test_a_reply_that_came_while_the_store_was_away_is_not_paid_again(desk: Desk, server: Server) -> None:
-    """The command is killed while it waits for the server; the next one in the same folder brings the reply along."""
+def test_a_reply_that_came_while_the_store_was_away_is_not_paid_again(
+    desk: Desk, server: Server
+) -> None:
+    """The command is killed while it waits for the server; the next one in the same folder brings
+    the reply along.
+    """
     desk.rubric()
     desk.file("note.md", "# Fruit\n\nAn apple a day.\n")
     judge = desk.judge("slow", "time.sleep(2)\nprint(json.dumps(reply()))")

@@ -1,4 +1,6 @@
-"""The page's Compose file with real containers: three runners, a suite, one of them killed and one stopped. `make test-containers`."""
+"""The page's Compose file with real containers: three runners, a suite, one of them killed and one
+stopped. `make test-containers`.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,12 @@ import pytest
 
 REPO = Path(__file__).resolve().parents[2]
 SUITE = "suite: 1\ncases:\n" + "".join(
-    f"  - {{id: c{n}, input: apple {n}, checks: [{{contains: [apple]}}, {{command: 'true'}}]}}\n" for n in range(240)
+    f"  - {{id: c{n}, input: apple {n}, checks: [{{contains: [apple]}}, {{command: 'true'}}]}}\n"
+    for n in range(240)
 )
-pytestmark = pytest.mark.skipif("HONESTONE_TEST_CONTAINERS" not in os.environ, reason="make test-containers")
+pytestmark = pytest.mark.skipif(
+    "HONESTONE_TEST_CONTAINERS" not in os.environ, reason="make test-containers"
+)
 
 
 class Stack:
@@ -24,7 +29,9 @@ class Stack:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.project = folder, f"honestone-test-{os.getpid()}"
-        self.compose = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
+        self.compose = (
+            ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
+        )
 
     def run(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(
@@ -36,7 +43,9 @@ class Stack:
             timeout=900,
             check=False,
         )
-        assert done.returncode == 0 or not check, f"{words}: {done.stdout[-500:]}{done.stderr[-1500:]}"
+        assert done.returncode == 0 or not check, (
+            f"{words}: {done.stdout[-500:]}{done.stderr[-1500:]}"
+        )
         return done.stdout
 
     def on(self, *words: str, check: bool = True) -> str:
@@ -46,7 +55,17 @@ class Stack:
         """The command line of a honestone in a container of its own, on the suite."""
         where = ("--network", f"{self.project}_default", "--volume", f"{self.folder}:/work")
         store = ("-e", "HONESTONE_STORE=postgresql://honestone@db/honestone", "-e", "PGPASSWORD")
-        return ["docker", "run", "--rm", "--user", f"{os.getuid()}:{os.getgid()}", *where, *store, "honestone", *words]
+        return [
+            "docker",
+            "run",
+            "--rm",
+            "--user",
+            f"{os.getuid()}:{os.getgid()}",
+            *where,
+            *store,
+            "honestone",
+            *words,
+        ]
 
     def runners(self) -> list[str]:
         return self.on("ps", "-q", "runner").split()
@@ -89,7 +108,9 @@ def test_a_suite_on_three_runners(stack: Stack) -> None:
     stack.run("docker", "kill", "--signal", "KILL", killed, check=False)
     stack.run("docker", "stop", "--time", "90", stopped)
     assert stack.run("docker", "inspect", "--format", "{{.State.ExitCode}}", stopped).strip() == "0"
-    said = subprocess.run(["docker", "logs", stopped], capture_output=True, text=True, timeout=60, check=True).stderr
+    said = subprocess.run(
+        ["docker", "logs", stopped], capture_output=True, text=True, timeout=60, check=True
+    ).stderr
     assert "takes no more; finishes" in said and "ended after" in said
     out, err = ordered.communicate(timeout=600)
     assert ordered.returncode == 0, err

@@ -1,4 +1,6 @@
-"""What would help a loop next: each piece of advice from the record that asks for it, and none where nothing does."""
+"""What would help a loop next: each piece of advice from the record that asks for it, and none
+where nothing does.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def listed(first: bool | None, second: bool | None) -> dict[str, Any]:
     return {"list": {"first": first, "second": second}}
 
 
-# ---------------------------------------------------------------------------------------------------------- limits
+# ----------------------------------------------------------------------------------------------------------
+# limits
 
 
 def test_a_run_that_passed_or_has_not_ended_needs_nothing() -> None:
@@ -51,7 +54,10 @@ def test_more_rounds_where_the_score_still_rises() -> None:
     """The last round was a gain beyond noise: more rounds."""
     scene = Scene(ONE, scores(50, 60), ["v1"], limits=LoopLimits(calls=100, minutes=60, rounds=1))
     (first, *_) = ended(scene, Result.ROUND_LIMIT)
-    assert (first.kind, first.about) == (Help.ROUNDS, "--rounds") and "rose in round 1" in first.text
+    assert (first.kind, first.about) == (
+        Help.ROUNDS,
+        "--rounds",
+    ) and "rose in round 1" in first.text
 
 
 @pytest.mark.parametrize("marks", [(50, 51), (50, 50), (50, 40)])
@@ -65,7 +71,12 @@ def test_a_gain_of_code_alone_is_not_noise() -> None:
     """Checks say the same each time, so that the smallest gain counts."""
     parts = [checked(f"c{n}", weight=1) for n in range(100)]
     looks = {f"v{n}": {f"c{k}": k <= n for k in range(100)} for n in range(2)}
-    scene = Scene(rubric(*parts, threshold=90), looks, ["v1"], limits=LoopLimits(calls=9, minutes=60, rounds=1))
+    scene = Scene(
+        rubric(*parts, threshold=90),
+        looks,
+        ["v1"],
+        limits=LoopLimits(calls=9, minutes=60, rounds=1),
+    )
     assert kinds(ended(scene, Result.ROUND_LIMIT)) == [("rounds", "--rounds")]
 
 
@@ -91,7 +102,8 @@ def test_a_bigger_budget_where_the_policy_stops_before_its_limit() -> None:
     assert kinds(finished(state, Result.BUDGET)) == [("budget", None)]
 
 
-# ---------------------------------------------------------------------------------------------------------- the worker
+# ----------------------------------------------------------------------------------------------------------
+# the worker
 
 
 def test_another_worker_where_this_one_changes_nothing_or_fails() -> None:
@@ -121,14 +133,21 @@ def test_judges_that_were_not_asked_excuse_no_worker() -> None:
     state = Scene(ONE, {}, panel=("ann", "bob")).state()
     seen(state, "v0", ballot("ann", {"a": 50}))
     for number, judge in ((1, "bob"), (2, "ann")):
-        proposed = {"type": "proposed", "round": number, "focus": ["a"], "outcome": "changed", "version": f"v{number}"}
+        proposed = {
+            "type": "proposed",
+            "round": number,
+            "focus": ["a"],
+            "outcome": "changed",
+            "version": f"v{number}",
+        }
         state.apply(event_from_plain(proposed))
         seen(state, f"v{number}", ballot(judge, {"a": 40}))
         state.apply(event_from_plain({"type": "rejected", "round": number, "reason": "it fell"}))
     assert kinds(finished(state)) == [("worker", "a")]
 
 
-# ---------------------------------------------------------------------------------------------------------- judges
+# ----------------------------------------------------------------------------------------------------------
+# judges
 
 
 def test_a_held_out_judge_where_there_is_none() -> None:
@@ -139,7 +158,11 @@ def test_a_held_out_judge_where_there_is_none() -> None:
 
 def test_a_person_decides_what_panel_and_witness_see_differently() -> None:
     """Only the items that are contested, with the judge that does not find them met."""
-    looks = {"v0": listed(False, False), "v1": listed(True, True), ("wit", "v1"): listed(True, False)}
+    looks = {
+        "v0": listed(False, False),
+        "v1": listed(True, True),
+        ("wit", "v1"): listed(True, False),
+    }
     scene = Scene(LIST, looks, ["v1", ProposalOutcome.UNCHANGED], holdouts=("wit",))
     found = ended(scene, Result.UNCONFIRMED)
     assert kinds(found)[0] == ("person", "list/second") and "wit does not" in found[0].text
@@ -150,7 +173,9 @@ def test_a_penalty_is_contested_the_other_way_round() -> None:
     """There yes is bad: a witness that says yes is the one that disagrees."""
     rules = rubric(yes_no("good"), yes_no("insult", weight=-1), threshold=90)
     looks = {"v0": {"good": False, "insult": False}, "v1": {"good": True, "insult": False}}
-    scene = Scene(rules, looks | {("wit", "v1"): {"good": True, "insult": True}}, ["v1"], holdouts=("wit",))
+    scene = Scene(
+        rules, looks | {("wit", "v1"): {"good": True, "insult": True}}, ["v1"], holdouts=("wit",)
+    )
     assert kinds(ended(scene, Result.UNCONFIRMED))[0] == ("person", "insult")
 
 
@@ -158,9 +183,19 @@ def failing(judge: str, reason: str) -> dict[str, Any]:
     return ballot_to_plain(Ballot(judge=judge, marks={}, state=JudgeState.DEGRADED, reason=reason))
 
 
-def seen(state: LoopState, version: str, given: Ballot | dict[str, Any], role: str = "panel", draw: int = 0) -> None:
+def seen(
+    state: LoopState,
+    version: str,
+    given: Ballot | dict[str, Any],
+    role: str = "panel",
+    draw: int = 0,
+) -> None:
     plain = given if isinstance(given, dict) else ballot_to_plain(given)
-    state.apply(event_from_plain({"type": "ballot", "version": version, "role": role, "ballot": plain, "draw": draw}))
+    state.apply(
+        event_from_plain(
+            {"type": "ballot", "version": version, "role": role, "ballot": plain, "draw": draw}
+        )
+    )
 
 
 def finished(state: LoopState, how: Result = Result.PLATEAU) -> list[Advice]:
@@ -183,7 +218,11 @@ def test_a_judge_that_leaves_a_fifth_of_its_questions_open_is_named() -> None:
     state = Scene(LIST, {}, panel=("ann", "bob")).state()
     seen(state, "v0", ballot("ann", listed(True, False)))
     given = ballot("bob", listed(True, None))
-    seen(state, "v0", Ballot(judge="bob", marks=given.marks, abstained={("list", "second"): "no reason"}))
+    seen(
+        state,
+        "v0",
+        Ballot(judge="bob", marks=given.marks, abstained={("list", "second"): "no reason"}),
+    )
     assert ("judge", "bob") in kinds(finished(state))
 
 
@@ -199,7 +238,8 @@ def test_a_judge_far_above_the_others_may_be_lenient() -> None:
         assert not expected or "35.0 points above" in found[0].text
 
 
-# ---------------------------------------------------------------------------------------------------------- items
+# ----------------------------------------------------------------------------------------------------------
+# items
 
 
 def test_an_item_on_which_judges_disagree_wants_clearer_words() -> None:
@@ -218,7 +258,10 @@ def test_an_item_that_a_judge_flips_on_wants_clearer_words() -> None:
     seen(state, "v0", ballot("ann", listed(True, False)))
     seen(state, "v0", ballot("ann", listed(True, True)), draw=1)
     (only,) = finished(state)
-    assert (only.kind, only.about) == (Help.ITEM, "list/second") and "ann answered no and yes" in only.text
+    assert (only.kind, only.about) == (
+        Help.ITEM,
+        "list/second",
+    ) and "ann answered no and yes" in only.text
 
 
 def test_an_answer_on_record_from_before_counts_as_a_look() -> None:
@@ -242,7 +285,11 @@ def test_an_item_that_no_judge_could_answer_is_for_a_person() -> None:
     """With the judge's own reason; where nothing at all was answered, that is said once."""
     state = Scene(LIST, {}).state()
     given = ballot("ann", listed(True, None))
-    seen(state, "v0", Ballot(judge="ann", marks=given.marks, abstained={("list", "second"): "cannot see it"}))
+    seen(
+        state,
+        "v0",
+        Ballot(judge="ann", marks=given.marks, abstained={("list", "second"): "cannot see it"}),
+    )
     assert ("person", "list/second") in kinds(finished(state))
     found = ended(Scene(ONE, scores(None)), Result.COULD_NOT_JUDGE)
     assert [one.about for one in found if one.kind is Help.PERSON] == [None]
@@ -258,7 +305,11 @@ def test_files_that_judge_and_changed_are_looked_at_by_a_person() -> None:
     """CONTRACT_CHANGED names them, and nothing else is said."""
     state = Scene(ONE, {}).state()
     seen(state, "v0", ballot("ann", {"a": 50}))
-    state.apply(RunFinished(result="CONTRACT_CHANGED", reason="it changed", changed=("rubric.yaml", "judge.py")))
+    state.apply(
+        RunFinished(
+            result="CONTRACT_CHANGED", reason="it changed", changed=("rubric.yaml", "judge.py")
+        )
+    )
     assert kinds(advise(state)) == [("person", "rubric.yaml"), ("person", "judge.py")]
 
 
@@ -273,22 +324,38 @@ def test_a_loop_over_tasks_says_nothing_of_judges() -> None:
 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_advice_is_short_and_follows_from_the_record_alone(seed: int) -> None:
-    """Any run: at most so many lines, each a sentence about something; the same log gives the same advice."""
+    """Any run: at most so many lines, each a sentence about something; the same log gives the same
+    advice.
+    """
     chance = random.Random(seed)
     judges, versions = ("ann", "bob"), [f"v{n}" for n in range(9)]
-    rules = rubric(percent("a"), checklist("list", ["first", "second"]), checked("code"), threshold=90)
+    rules = rubric(
+        percent("a"), checklist("list", ["first", "second"]), checked("code"), threshold=90
+    )
 
     def look() -> dict[str, Any]:
         said = {"a": chance.choice([None, 0, 40, 55, 100])}
         return {**said, **listed(chance.choice([None, True, False]), chance.choice([True, False]))}
 
-    looks: dict[Any, Any] = {(judge, version): look() for judge in (*judges, "wit") for version in versions}
+    looks: dict[Any, Any] = {
+        (judge, version): look() for judge in (*judges, "wit") for version in versions
+    }
     looks |= {("check", version): {"code": chance.random() < 0.7} for version in versions}
     work = [chance.choice([version, *ProposalOutcome]) for version in versions[1:]]
     held = chance.choice([(), ("wit",)])
-    scene = Scene(rules, looks, work, panel=judges, holdouts=held, calls=chance.choice([3, 1000]), limits=LIMITS)
+    scene = Scene(
+        rules,
+        looks,
+        work,
+        panel=judges,
+        holdouts=held,
+        calls=chance.choice([3, 1000]),
+        limits=LIMITS,
+    )
     state = scene.play()
     found = advise(state)
     assert found == advise(fold(scene.state(), scene.log))
-    assert len(found) <= MOST and all(one.text[0].isupper() and one.text.endswith(".") for one in found)
+    assert len(found) <= MOST and all(
+        one.text[0].isupper() and one.text.endswith(".") for one in found
+    )
     assert result(state) is not Result.PASSED or not found

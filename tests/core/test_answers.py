@@ -29,7 +29,10 @@ from .strategies import ballots, checklist, percent, rubric, rubrics, scale, yes
 
 ARTIFACT = Artifact("a.md", Version.of_text("text"))
 OF = rubric(
-    checklist("list", ["x", "y", Item(id="rated", requirement="r", anchors=scale(0, 10), may_not_apply=True)]),
+    checklist(
+        "list",
+        ["x", "y", Item(id="rated", requirement="r", anchors=scale(0, 10), may_not_apply=True)],
+    ),
     percent("tone"),
     yes_no("holds"),
 )
@@ -83,7 +86,11 @@ def test_evidence_and_suggestions_are_kept() -> None:
 
 @pytest.mark.parametrize(
     ("short", "answer"),
-    [({"holds": False}, False), ({"holds": {"score": 1}}, True), ({"holds": {"score": 0.0}}, False)],
+    [
+        ({"holds": False}, False),
+        ({"holds": {"score": 1}}, True),
+        ({"holds": {"score": 0.0}}, False),
+    ],
 )
 def test_short_forms_of_yes_and_no(short: dict[str, Any], answer: bool) -> None:
     """A bare boolean, and a score that is 0 or 1."""
@@ -153,7 +160,12 @@ def test_an_omitted_id_is_an_error_of_its_item() -> None:
     """The other answers of the reply count."""
     reading = read({"criteria": {"list": {"items": {"x": {"met": True}}}}})
     assert answers(reading) == {("list", "x"): True}
-    assert set(reading.errors) == {("list", "y"), ("list", "rated"), ("tone", "tone"), ("holds", "holds")}
+    assert set(reading.errors) == {
+        ("list", "y"),
+        ("list", "rated"),
+        ("tone", "tone"),
+        ("holds", "holds"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -174,14 +186,21 @@ def test_an_id_that_was_not_asked_voids_the_reply(more: dict[str, Any]) -> None:
 def test_ids_of_other_calls_may_be_named() -> None:
     """A program that always answers the whole rubric can be asked for each criterion by itself."""
     whole = question()
-    part = replace(whole, criteria=whole.criteria[:1], also_asked=frozenset(key for key, _ in whole.items()))
-    assert set(read_program(json.dumps({"criteria": GOOD}), part).marks) == {key for key, _ in part.items()}
+    part = replace(
+        whole, criteria=whole.criteria[:1], also_asked=frozenset(key for key, _ in whole.items())
+    )
+    assert set(read_program(json.dumps({"criteria": GOOD}), part).marks) == {
+        key for key, _ in part.items()
+    }
     assert not read_program(json.dumps(changed(total={"score": 9})), part).marks
 
 
 def test_a_judges_own_sums_are_not_read() -> None:
     """A score beside the criteria changes nothing."""
-    assert read({"score": 1.0, "overall": 100, "criteria": GOOD}).marks == read({"criteria": GOOD}).marks
+    assert (
+        read({"score": 1.0, "overall": 100, "criteria": GOOD}).marks
+        == read({"criteria": GOOD}).marks
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,10 +227,13 @@ def test_a_reply_without_answers_is_an_error_for_every_item(reply: str) -> None:
     assert set(reading.errors) == {key for key, _ in question().items()}
 
 
-# ------------------------------------------------------------------------------------ rubrics of a single criterion
+# ------------------------------------------------------------------------------------ rubrics of a
+# single criterion
 
 
-@pytest.mark.parametrize(("score", "answer"), [(0, 0), (1, 10), (0.75, 7.5), (0.655, 6.55), (1.0, 10)])
+@pytest.mark.parametrize(
+    ("score", "answer"), [(0, 0), (1, 10), (0.75, 7.5), (0.655, 6.55), (1.0, 10)]
+)
 def test_a_single_score_is_put_on_the_scale(score: float, answer: float) -> None:
     """From 0-1 to the criterion's own scale, exactly."""
     item = Item(id="a", requirement="a", anchors=scale(0, 5, 10), whole=True)
@@ -220,7 +242,9 @@ def test_a_single_score_is_put_on_the_scale(score: float, answer: float) -> None
     assert read({"score": score}, of).marks["a", "a"].answer == answer
 
 
-@pytest.mark.parametrize("score", [9, -0.1, 1.0000001, "0.5", "1", True, None, [], {}, "1e999999999", "nan"])
+@pytest.mark.parametrize(
+    "score", [9, -0.1, 1.0000001, "0.5", "1", True, None, [], {}, "1e999999999", "nan"]
+)
 def test_a_single_score_off_0_to_1_is_an_error(score: object) -> None:
     """A 9 is no 0.9, text is no number, and no text makes the reader busy for hours."""
     reading = read({"score": score}, rubric(percent("a")))
@@ -235,7 +259,9 @@ def test_a_single_yes_or_no() -> None:
 
 
 def test_assertions_answer_a_single_checklist() -> None:
-    """By the item's text or id; one that is answered twice or not at all is an error, an unknown one voids the reply."""
+    """By the item's text or id; one that is answered twice or not at all is an error, an unknown
+    one voids the reply.
+    """
     of = rubric(checklist("a", ["x", "y", "z"]))
     reply = {
         "score": 1,
@@ -258,14 +284,21 @@ def test_a_score_does_not_say_which_items_are_met() -> None:
     assert set(reading.errors) == {("a", "x"), ("a", "y")}
 
 
-# ------------------------------------------------------------------------------------------------------ properties
+# ------------------------------------------------------------------------------------------------------
+# properties
 
 _json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["n/a", "x", "9", ""]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from(["n/a", "x", "9", ""]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["met", "score", "items", "x", "y", "tone", "i0", "c0", "evidence"]), inner, max_size=4
+            st.sampled_from(["met", "score", "items", "x", "y", "tone", "i0", "c0", "evidence"]),
+            inner,
+            max_size=4,
         )
     ),
     max_leaves=12,
@@ -274,18 +307,29 @@ _json = st.recursive(
 
 def _is_whole(reading: Reading, asked: Question) -> bool:
     keys = {key for key, _ in asked.items()}
-    return not set(reading.marks) & set(reading.errors) and set(reading.marks) | set(reading.errors) == keys
+    return (
+        not set(reading.marks) & set(reading.errors)
+        and set(reading.marks) | set(reading.errors) == keys
+    )
 
 
 @given(rubrics(), _json, st.booleans())
-def test_whatever_comes_back_each_item_has_a_valid_mark_or_an_error(of: Rubric, value: Any, wrapped: bool) -> None:
+def test_whatever_comes_back_each_item_has_a_valid_mark_or_an_error(
+    of: Rubric, value: Any, wrapped: bool
+) -> None:
     """Never both, never neither, never an answer that the item does not allow."""
     asked = question(of)
     reply = {"criteria": value} if wrapped else value
-    reading = read_answers(reply, asked) if isinstance(reply, dict) else read_program(json.dumps(reply), asked)
+    reading = (
+        read_answers(reply, asked)
+        if isinstance(reply, dict)
+        else read_program(json.dumps(reply), asked)
+    )
     assert _is_whole(reading, asked)
     items = dict(asked.items())
-    assert all(answer_problem(items[key], mark.answer) is None for key, mark in reading.marks.items())
+    assert all(
+        answer_problem(items[key], mark.answer) is None for key, mark in reading.marks.items()
+    )
 
 
 @given(st.text(max_size=60))

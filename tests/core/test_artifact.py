@@ -26,7 +26,9 @@ def test_a_file_is_its_bytes() -> None:
 
 
 @given(st.dictionaries(paths, entries, max_size=4), st.dictionaries(paths, entries, max_size=4))
-def test_two_folders_have_one_digest_only_if_they_are_equal(one: dict[str, Entry], other: dict[str, Entry]) -> None:
+def test_two_folders_have_one_digest_only_if_they_are_equal(
+    one: dict[str, Entry], other: dict[str, Entry]
+) -> None:
     """Paths, contents and modes count; the order in which files were read does not."""
     first, second = Version(one, is_folder=True), Version(other, is_folder=True)
     assert (first.digest == second.digest) == (one == other)
@@ -66,4 +68,6 @@ def test_a_byte_order_mark_is_no_text() -> None:
 def test_text_or_none(data: bytes) -> None:
     """Whatever the bytes: a text without NUL, or None."""
     text = as_text(data)
-    assert text is None or ("\0" not in text and text.encode() == data.removeprefix(b"\xef\xbb\xbf"))
+    assert text is None or (
+        "\0" not in text and text.encode() == data.removeprefix(b"\xef\xbb\xbf")
+    )

@@ -28,14 +28,22 @@ from honestone.core.suite.case import AttemptRule, Case, Expect
 
 SCALE = Anchors(levels=((Fraction(0), "none"), (Fraction(100), "all")))
 RUBRIC = Rubric(
-    criteria=(Criterion(id="q", requirement="Q", items=(Item(id="q", requirement="Q", anchors=SCALE, whole=True),)),),
+    criteria=(
+        Criterion(
+            id="q",
+            requirement="Q",
+            items=(Item(id="q", requirement="Q", anchors=SCALE, whole=True),),
+        ),
+    ),
     threshold=Fraction(60, 100),
     floor=Fraction(0),
 )
 SCORER = Scorer(RUBRIC)
 
 
-def case(rule: AttemptRule = AttemptRule.MEAN, attempts: int = 3, expect: Expect | None = None) -> Case:
+def case(
+    rule: AttemptRule = AttemptRule.MEAN, attempts: int = 3, expect: Expect | None = None
+) -> Case:
     return Case(id="c", rubric=RUBRIC, attempts=attempts, attempt_rule=rule, expect=expect)
 
 
@@ -86,7 +94,9 @@ def test_each_rule_is_three_valued(rule: str, letters: str, status: str) -> None
 
 @pytest.mark.parametrize("rule", list(AttemptRule))
 def test_an_open_attempt_is_decided_only_where_every_ending_agrees(rule: AttemptRule) -> None:
-    """For pass@k, pass^k and mean the result with unknowns is the one that all ways of filling them in give."""
+    """For pass@k, pass^k and mean the result with unknowns is the one that all ways of filling them
+    in give.
+    """
     if rule is AttemptRule.BEST:
         pytest.skip("best looks at the attempts that have a score, by definition")
     for letters in product("PFE", repeat=3):
@@ -107,7 +117,12 @@ def test_the_mean_of_scores_with_a_missing_one_is_an_interval() -> None:
 
 def test_attempts_that_disagree_are_unstable() -> None:
     """Passed once and failed once; a failed target is no disagreement."""
-    assert [result_of(made(x), case()).is_unstable for x in ("PPF", "FFF", "PPE", "PFE")] == [True, False, False, True]
+    assert [result_of(made(x), case()).is_unstable for x in ("PPF", "FFF", "PPE", "PFE")] == [
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_one_attempt_is_taken_as_it_is() -> None:
@@ -138,7 +153,11 @@ def test_a_mean_lies_within_its_attempts(points: list[int | None]) -> None:
 TWO = Rubric(
     criteria=(
         Criterion(
-            id="a", requirement="A", weight=Fraction(3), floor=Fraction(1, 2), items=(Item(id="q", requirement="Q"),)
+            id="a",
+            requirement="A",
+            weight=Fraction(3),
+            floor=Fraction(1, 2),
+            items=(Item(id="q", requirement="Q"),),
         ),
         Criterion(
             id="b",
@@ -150,22 +169,31 @@ TWO = Rubric(
     threshold=Fraction(70, 100),
     floor=Fraction(0),
 )
-FREE = replace(TWO, criteria=tuple(replace(one, required=False, floor=None) for one in TWO.criteria))
+FREE = replace(
+    TWO, criteria=tuple(replace(one, required=False, floor=None) for one in TWO.criteria)
+)
 NA = "n/a"
 ANSWERS = st.one_of(
-    st.just("error"), st.tuples(st.sampled_from([True, False, None]), st.sampled_from([True, False, None, NA]))
+    st.just("error"),
+    st.tuples(st.sampled_from([True, False, None]), st.sampled_from([True, False, None, NA])),
 )
-EXPECTS = st.sampled_from([None, Expect(verdict="pass"), Expect(score=(Fraction(1, 2), Fraction(1)))])
+EXPECTS = st.sampled_from(
+    [None, Expect(verdict="pass"), Expect(score=(Fraction(1, 2), Fraction(1)))]
+)
 
 
-def attempts_of(drawn: list[Any], expect: Expect | None = None, rubric: Rubric = TWO) -> list[Attempt]:
+def attempts_of(
+    drawn: list[Any], expect: Expect | None = None, rubric: Rubric = TWO
+) -> list[Attempt]:
     """An attempt for each answer of two criteria; "error" is a target that failed."""
     made = []
     for number, one in enumerate(drawn, 1):
         if one == "error":
             made.append(target_failed(number, "it exited with 1"))
             continue
-        marks = {(name, "q"): Mark(met) for name, met in zip("ab", one, strict=True) if met is not None}
+        marks = {
+            (name, "q"): Mark(met) for name, met in zip("ab", one, strict=True) if met is not None
+        }
         card = Scorer(rubric).card([Ballot(judge="j", marks=marks)])
         made.append(judge_attempt(number, card, Case(id="c", rubric=rubric, expect=expect)))
     return made
@@ -174,33 +202,49 @@ def attempts_of(drawn: list[Any], expect: Expect | None = None, rubric: Rubric =
 @given(st.sampled_from(AttemptRule), st.lists(ANSWERS, min_size=1, max_size=5), EXPECTS)
 @example(AttemptRule.MEAN, [(True, True), (True, None), (False, True)], None)
 @example(AttemptRule.MEAN, [(True, True), "error", (False, True)], None)
-def test_every_combination_of_attempts_has_a_result(rule: AttemptRule, drawn: list[Any], expect: Expect | None) -> None:
-    """No crash, a status that the attempts can explain, and a reason for everything that did not pass."""
+def test_every_combination_of_attempts_has_a_result(
+    rule: AttemptRule, drawn: list[Any], expect: Expect | None
+) -> None:
+    """No crash, a status that the attempts can explain, and a reason for everything that did not
+    pass.
+    """
     attempts = attempts_of(drawn, expect)
-    result = result_of(attempts, Case(id="c", rubric=TWO, attempts=len(drawn), attempt_rule=rule, expect=expect))
+    result = result_of(
+        attempts, Case(id="c", rubric=TWO, attempts=len(drawn), attempt_rule=rule, expect=expect)
+    )
     assert result.low <= result.high and result.shown in attempts
     if result.status is Status.TARGET_ERROR:
         assert "error" in drawn
     if result.status is Status.INCONCLUSIVE and "error" not in drawn:
         assert any(NA in one or None in one for one in drawn)
     if result.status is Status.PASSED:
-        assert any(attempt.status is Status.PASSED for attempt in attempts) or rule is AttemptRule.MEAN
+        assert (
+            any(attempt.status is Status.PASSED for attempt in attempts) or rule is AttemptRule.MEAN
+        )
     else:
         assert result.reasons and not any("0 items" in reason for reason in result.reasons)
 
 
 def test_a_mean_may_be_open_where_each_attempt_is_decided() -> None:
-    """100, 75 to 100 and 25 pass, pass and fail; the mean is 66 2/3 to 75, so the missing answer decides."""
+    """100, 75 to 100 and 25 pass, pass and fail; the mean is 66 2/3 to 75, so the missing answer
+    decides.
+    """
     attempts = attempts_of([(True, True), (True, None), (False, True)], rubric=FREE)
     found = result_of(attempts, Case(id="c", rubric=FREE, attempts=3))
     assert [one.status for one in attempts] == [Status.PASSED, Status.PASSED, Status.FAILED]
-    assert (found.status, found.low, found.high) == (Status.INCONCLUSIVE, Fraction(2, 3), Fraction(3, 4))
+    assert (found.status, found.low, found.high) == (
+        Status.INCONCLUSIVE,
+        Fraction(2, 3),
+        Fraction(3, 4),
+    )
     assert found.reasons[0] == "1 item has no answer" and "66.6 to 75.0" in found.reasons[1]
 
 
 @given(st.permutations([(True, True), (True, None), (False, True), (None, None), "error"]))
 def test_a_mean_does_not_depend_on_the_order_of_the_attempts(drawn: list[Any]) -> None:
-    """The status and the interval are the same whichever attempt came first, even with every bar at 0."""
+    """The status and the interval are the same whichever attempt came first, even with every bar at
+    0.
+    """
     for rubric in (TWO, FREE, replace(FREE, threshold=Fraction(0))):
         attempts = attempts_of(drawn, rubric=rubric)
         one_case = Case(id="c", rubric=rubric, attempts=5)
@@ -214,7 +258,10 @@ def test_floors_hold_for_the_mean_of_each_criterion() -> None:
     rubric = Rubric(
         criteria=(
             Criterion(
-                id="a", requirement="A", floor=Fraction(9, 10), items=(Item(id="a", requirement="A", whole=True),)
+                id="a",
+                requirement="A",
+                floor=Fraction(9, 10),
+                items=(Item(id="a", requirement="A", whole=True),),
             ),
             Criterion(id="b", requirement="B", items=(Item(id="b", requirement="B", whole=True),)),
         ),
@@ -223,9 +270,12 @@ def test_floors_hold_for_the_mean_of_each_criterion() -> None:
     )
     scorer, floored = Scorer(rubric), Case(id="c", rubric=rubric, attempts=2)
     cards = [
-        scorer.card([Ballot(judge="j", marks={("a", "a"): Mark(a), ("b", "b"): Mark(True)})]) for a in (True, False)
+        scorer.card([Ballot(judge="j", marks={("a", "a"): Mark(a), ("b", "b"): Mark(True)})])
+        for a in (True, False)
     ]
-    result = result_of([judge_attempt(n, card, floored) for n, card in enumerate(cards, 1)], floored)
+    result = result_of(
+        [judge_attempt(n, card, floored) for n, card in enumerate(cards, 1)], floored
+    )
     assert result.status is Status.FAILED
     assert "criterion 'a' is 50.0, below its floor 90" in result.reasons[0]
     assert mean_card(cards).line("a").low == Fraction(1, 2)
@@ -250,9 +300,15 @@ SPAN = (Fraction(10, 100), Fraction(30, 100))
         (None, Expect(verdict="pass"), "inconclusive"),
     ],
 )
-def test_a_judge_is_held_to_its_expected_range(points: int | None, expect: Expect, outcome: str) -> None:
-    """The case passes while the judge stays inside, both ends included; without a mark nothing is known."""
-    card = SCORER.card([Ballot(judge="j", marks={} if points is None else {("q", "q"): Mark(points)})])
+def test_a_judge_is_held_to_its_expected_range(
+    points: int | None, expect: Expect, outcome: str
+) -> None:
+    """The case passes while the judge stays inside, both ends included; without a mark nothing is
+    known.
+    """
+    card = SCORER.card(
+        [Ballot(judge="j", marks={} if points is None else {("q", "q"): Mark(points)})]
+    )
     from honestone.core.scorecard import judge_gate
 
     assert meets(expect, card, judge_gate(card, RUBRIC)).outcome == outcome

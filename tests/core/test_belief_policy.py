@@ -1,4 +1,6 @@
-"""The belief policies: what they do in whole runs, and that nothing a run may bring breaks their rules."""
+"""The belief policies: what they do in whole runs, and that nothing a run may bring breaks their
+rules.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,17 @@ from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 
 from .strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no
-from .test_loop import TREE, Chance, Scene, Step, assert_each_event_was_decided, chaotic, end, facts, result
+from .test_loop import (
+    TREE,
+    Chance,
+    Scene,
+    Step,
+    assert_each_event_was_decided,
+    chaotic,
+    end,
+    facts,
+    result,
+)
 
 LIMITS = LoopLimits(rounds=16, patience=16, calls=30, minutes=60)
 FAILED = ProposalOutcome.UNCHANGED
@@ -34,7 +46,9 @@ class BeliefScene(Scene):
     limits: LoopLimits = LIMITS
 
     def state(self) -> BeliefState:
-        seats = ((CHECK,) if self.of.has_checks else ()) + (self.panel if self.of.asks_judges else ())
+        seats = ((CHECK,) if self.of.has_checks else ()) + (
+            self.panel if self.of.asks_judges else ()
+        )
         made = StrictState if self.policy == "strict" else BeliefState
         return made(
             scorer=Scorer(self.of),
@@ -56,7 +70,9 @@ class BeliefScene(Scene):
         self.asked.append(look)
         seen = self.looks.get((judge, action.version), self.looks.get(action.version)) or {}
         by_code = {key[0] for key, item in self.of.questions() if item.check is not None}
-        mine = {name: answer for name, answer in seen.items() if (name in by_code) == (judge == CHECK)}
+        mine = {
+            name: answer for name, answer in seen.items() if (name in by_code) == (judge == CHECK)
+        }
         event: dict[str, Any] = {"type": "ballot", "version": action.version, "role": action.role}
         given_ = ballot_to_plain(ballot(judge, mine))
         self._record(state, {**event, "ballot": given_, "draw": action.draw})
@@ -95,7 +111,8 @@ def scene(looks: Mapping[Any, Any], work: Any = (), **more: Any) -> BeliefScene:
     return BeliefScene(looks=looks, work=[*work, *[FAILED] * 20], **given_)
 
 
-# ------------------------------------------------------------------------------------------------------------ runs
+# ------------------------------------------------------------------------------------------------------------
+# runs
 
 
 def test_a_good_original_is_passed_when_every_judge_was_heard_once() -> None:
@@ -103,7 +120,10 @@ def test_a_good_original_is_passed_when_every_judge_was_heard_once() -> None:
     state = run.play()
     assert (result(state), state.rounds) == (Result.PASSED, [])
     assert run.judged == ["p0", "h0", "h1", "p1", "p2"]
-    assert end(state).reason == "more than 99% sure that the contract is met, with the answers of 2 held-out judges"
+    assert (
+        end(state).reason
+        == "more than 99% sure that the contract is met, with the answers of 2 held-out judges"
+    )
 
 
 def test_with_a_quorum_fewer_are_enough() -> None:
@@ -120,10 +140,18 @@ def test_one_witness_is_asked_once_and_is_enough() -> None:
 
 @pytest.mark.parametrize("policy", ["belief", "strict"])
 def test_a_version_that_every_witness_refuses_never_passes(policy: str) -> None:
-    """Not even where four judges of the panel like it, again and again: the first answer of a witness is final."""
+    """Not even where four judges of the panel like it, again and again: the first answer of a
+    witness is final.
+    """
     of = rubric(yes_no("good"))
     panel, no = ("p0", "p1", "p2", "p3"), {"good": False}
-    run = scene({"v0": {"good": True}, ("h0", "v0"): no}, of=of, panel=panel, holdouts=("h0",), policy=policy)
+    run = scene(
+        {"v0": {"good": True}, ("h0", "v0"): no},
+        of=of,
+        panel=panel,
+        holdouts=("h0",),
+        policy=policy,
+    )
     state = run.play()
     assert result(state) is Result.UNCONFIRMED and run.judged.count("h0") == 1
     assert "the held-out judges that answered say no" in end(state).reason
@@ -133,7 +161,10 @@ def test_one_of_two_witnesses_may_misread() -> None:
     of = rubric(checklist("c", "uvwxyz"), threshold=70)
     all_met, none_met = ({"c": dict.fromkeys("uvwxyz", met)} for met in (True, False))
     assert (
-        result(scene({"v0": all_met, ("h0", "v0"): {"c": {**all_met["c"], "u": False}}}, of=of).play()) is Result.PASSED
+        result(
+            scene({"v0": all_met, ("h0", "v0"): {"c": {**all_met["c"], "u": False}}}, of=of).play()
+        )
+        is Result.PASSED
     )
     assert result(scene({"v0": all_met, ("h0", "v0"): none_met}, of=of).play()) is not Result.PASSED
 
@@ -147,7 +178,9 @@ def test_what_is_better_is_kept_and_what_is_worse_is_not() -> None:
 
 
 def test_witnesses_take_turns_in_steering_marks_on_a_scale() -> None:
-    run = scene(progress(*[40] * 8), [f"v{n}" for n in range(1, 8)], limits=replace(LIMITS, rounds=6))
+    run = scene(
+        progress(*[40] * 8), [f"v{n}" for n in range(1, 8)], limits=replace(LIMITS, rounds=6)
+    )
     run.play()
     assert run.judged[:6] == ["p0", "h0", "p1", "h1", "p2", "p0"]
 
@@ -182,7 +215,9 @@ def test_under_strict_a_witness_changes_no_decision_but_the_last() -> None:
 
 def test_the_items_that_an_edit_is_given_are_those_believed_unmet() -> None:
     of = rubric(checklist("c", "xyz"))
-    run = scene({"v0": {"c": {"x": True, "y": False, "z": False}}}, of=of, limits=replace(LIMITS, rounds=1))
+    run = scene(
+        {"v0": {"c": {"x": True, "y": False, "z": False}}}, of=of, limits=replace(LIMITS, rounds=1)
+    )
     run.play()
     proposed = next(action for action in run.actions if isinstance(action, Propose))
     assert (proposed.focus, proposed.items) == (("c",), (("c", "y"), ("c", "z")))
@@ -218,7 +253,11 @@ def test_a_loss_that_code_sees_costs_no_look() -> None:
 
 
 def test_a_judge_that_fails_is_passed_over_and_paid_for() -> None:
-    run = scene({**progress(90), ("p0", "v0"): None, ("h0", "v0"): None}, holdouts=("h0", "h1", "h2"), of=ANY_TWO)
+    run = scene(
+        {**progress(90), ("p0", "v0"): None, ("h0", "v0"): None},
+        holdouts=("h0", "h1", "h2"),
+        of=ANY_TWO,
+    )
     state = run.play()
     assert result(state) is Result.PASSED
     assert run.judged[:2] == ["p0", "h0"] and state.asked == len(run.judged)  # type: ignore[attr-defined]
@@ -228,7 +267,10 @@ def test_a_judge_of_the_panel_that_is_never_heard_leaves_it_open() -> None:
     """As in an evaluation: unless the rubric has a quorum that does without it."""
     looks = {**progress(95), ("p1", "v0"): None}
     state = scene(looks).play()
-    assert result(state) is Result.COULD_NOT_JUDGE and "not every judge that is needed answered" in end(state).reason
+    assert (
+        result(state) is Result.COULD_NOT_JUDGE
+        and "not every judge that is needed answered" in end(state).reason
+    )
     assert result(scene(looks, of=ANY_TWO).play()) is Result.PASSED
 
 
@@ -265,7 +307,9 @@ def test_a_dead_metric_that_only_witnesses_refuse_is_unconfirmed() -> None:
     of = rubric(yes_no("good"))
     no = {(judge, f"v{n}"): {"good": False} for judge in ("h0", "h1") for n in range(20)}
     yes = {f"v{n}": {"good": True} for n in range(20)}
-    run = scene({**yes, **no}, [f"v{n}" for n in range(1, 20)], of=of, limits=replace(LIMITS, calls=60))
+    run = scene(
+        {**yes, **no}, [f"v{n}" for n in range(1, 20)], of=of, limits=replace(LIMITS, calls=60)
+    )
     state = run.play()
     assert result(state) is Result.UNCONFIRMED and len(state.rounds) == 7
     assert "the held-out judges that answered say no; seven changed versions" in end(state).reason
@@ -281,15 +325,22 @@ def test_a_quorum_has_to_look_at_the_version_that_passes() -> None:
 def test_patience_rounds_and_calls_hold() -> None:
     assert len(scene(progress(50), limits=replace(LIMITS, patience=2)).play().rounds) == 2
     assert len(scene(progress(50), limits=replace(LIMITS, rounds=3)).play().rounds) == 3
-    run = scene(progress(60, *[62] * 20), [f"v{n}" for n in range(1, 20)], limits=replace(LIMITS, calls=6))
+    run = scene(
+        progress(60, *[62] * 20), [f"v{n}" for n in range(1, 20)], limits=replace(LIMITS, calls=6)
+    )
     assert result(run.play()) is Result.BUDGET and len(run.judged) <= 6
 
 
 def test_a_probability_is_never_shown_as_certainty() -> None:
-    assert [sure(x) for x in (0.0, 0.941, 1.0)] == ["less than 1% sure", "94% sure", "more than 99% sure"]
+    assert [sure(x) for x in (0.0, 0.941, 1.0)] == [
+        "less than 1% sure",
+        "94% sure",
+        "more than 99% sure",
+    ]
 
 
-# ------------------------------------------------------------------------------------------------------------ chaos
+# ------------------------------------------------------------------------------------------------------------
+# chaos
 
 anything = st.one_of(
     st.just(TREE),
@@ -310,7 +361,9 @@ def chaos(of: Rubric, chance: random.Random, policy: str) -> BeliefScene:
         panel=plain.panel,
         holdouts=plain.holdouts,
         policy=policy,
-        limits=replace(plain.limits, rounds=chance.randint(0, 20), calls=chance.choice([99, 30, 5])),
+        limits=replace(
+            plain.limits, rounds=chance.randint(0, 20), calls=chance.choice([99, 30, 5])
+        ),
         calls=plain.calls,
     )
 
@@ -326,12 +379,20 @@ def test_whatever_happens_its_limits_hold(of: Rubric, chance: random.Random, pol
     assert state.best == state.kept[-1]
     assert 0.0 <= state.probability(state.best) <= 1.0
     if result(state) is Result.PASSED and of.asks_judges:
-        assert state.holdouts and state.witnesses(state.best) >= min(LOOKS_NEEDED, len(state.holdouts))
+        assert state.holdouts and state.witnesses(state.best) >= min(
+            LOOKS_NEEDED, len(state.holdouts)
+        )
         assert state.probability(state.best) >= 0.5
         assert any(alone.passed for alone in state.certifications(state.best).values())
     for version in [r.version for r in state.rounds if r.version] + [state.original]:
-        answered = [ballot.voter for ballot in state.looks(version) if ballot.marks and ballot.voter in state.holdouts]
-        assert len(answered) == len({*answered}), "a held-out judge answered twice about the same bytes"
+        answered = [
+            ballot.voter
+            for ballot in state.looks(version)
+            if ballot.marks and ballot.voter in state.holdouts
+        ]
+        assert len(answered) == len({*answered}), (
+            "a held-out judge answered twice about the same bytes"
+        )
     if result(state) is Result.PASSED and not of.asks_judges:
         assert state.verdict(state.best).passed
 
@@ -340,7 +401,9 @@ def test_whatever_happens_its_limits_hold(of: Rubric, chance: random.Random, pol
 def test_a_killed_run_believes_what_it_believed(
     of: Rubric, chance: random.Random, policy: str, data: st.DataObject
 ) -> None:
-    """Folding all events, or some now and the rest later, gives the same beliefs and the same next decision."""
+    """Folding all events, or some now and the rest later, gives the same beliefs and the same next
+    decision.
+    """
     run = chaos(of, chance, policy)
     lived = run.play()
     cut = data.draw(st.integers(0, len(run.log)))
@@ -353,7 +416,9 @@ def test_a_killed_run_believes_what_it_believed(
 
 
 @given(anything, chances, policies)
-def test_every_event_is_followed_by_the_decision_that_was_taken(of: Rubric, chance: random.Random, policy: str) -> None:
+def test_every_event_is_followed_by_the_decision_that_was_taken(
+    of: Rubric, chance: random.Random, policy: str
+) -> None:
     run = chaos(of, chance, policy)
     run.play()
     assert_each_event_was_decided(run.state(), run.log, policy)

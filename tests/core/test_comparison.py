@@ -1,4 +1,6 @@
-"""Comparing two runs: what is a regression, what is only unknown, and figures that agree with the literature."""
+"""Comparing two runs: what is a regression, what is only unknown, and figures that agree with the
+literature.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,19 @@ from honestone.core.suite.comparison import (
 ORACLES = Path(__file__).parent.parent / "oracles"
 """What scipy said (`tools/oracles.py`)."""
 
-P, F = CaseSide(status=Status.PASSED, score=Fraction(1)), CaseSide(status=Status.FAILED, score=Fraction(0))
+P, F = (
+    CaseSide(status=Status.PASSED, score=Fraction(1)),
+    CaseSide(status=Status.FAILED, score=Fraction(0)),
+)
 E, S = CaseSide(status=Status.TARGET_ERROR), CaseSide(status=Status.SKIPPED)
 FLIPS = CaseSide(status=Status.FAILED, score=Fraction(1, 2), is_unstable=True)
 
 
 def test_swapped_and_vanished_are_all_named() -> None:
     """The mean is the same, and still two cases and the lost one are told."""
-    found = compare({"down": P, "up": F, "gone": P, "same": P}, {"down": F, "up": P, "same": P, "fresh": P})
+    found = compare(
+        {"down": P, "up": F, "gone": P, "same": P}, {"down": F, "up": P, "same": P, "fresh": P}
+    )
     assert (found.regressions, found.improvements, found.missing, found.new) == (
         ("down",),
         ("up",),
@@ -66,7 +73,9 @@ def test_a_regression_fails_whatever_is_undecided() -> None:
 
 
 def test_skipping_a_case_does_not_hide_it() -> None:
-    """Judged there and skipped here is missing; skipped on both sides is left out; judged anew is new."""
+    """Judged there and skipped here is missing; skipped on both sides is left out; judged anew is
+    new.
+    """
     found = compare({"a": P, "b": S, "c": S}, {"a": S, "b": S, "c": P})
     assert (found.missing, found.new, found.pairs) == (("a",), ("c",), ())
 

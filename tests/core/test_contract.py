@@ -11,7 +11,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from honestone.core.contract import Contract, canonical, differences, digest_json, digest_of_list, make_contract
+from honestone.core.contract import (
+    Contract,
+    canonical,
+    differences,
+    digest_json,
+    digest_of_list,
+    make_contract,
+)
 from honestone.core.rubric import Check, Item, Rubric, from_plain, to_plain
 
 from .strategies import checklist, points, rubric, rubrics, scale, yes_no
@@ -46,7 +53,11 @@ def contract(of: Rubric = OF, **changes: Any) -> Contract:
 def with_item(**changes: Any) -> Rubric:
     first = OF.criteria[0]
     return replace(
-        OF, criteria=(replace(first, items=(replace(first.items[0], **changes), first.items[1])), OF.criteria[1])
+        OF,
+        criteria=(
+            replace(first, items=(replace(first.items[0], **changes), first.items[1])),
+            OF.criteria[1],
+        ),
     )
 
 
@@ -74,7 +85,9 @@ def with_criterion(**changes: Any) -> Rubric:
         lambda: contract(with_item(check=None)),
         lambda: contract(with_item(check=Check(kind="contains", value=["X"]))),
         lambda: contract(with_item(check=Check(kind="contains", value=["x"], negated=True))),
-        lambda: contract(with_item(check=Check(kind="contains", value=["x"], options={"path": "a.md"}))),
+        lambda: contract(
+            with_item(check=Check(kind="contains", value=["x"], options={"path": "a.md"}))
+        ),
         lambda: contract(judges=JUDGES[:1]),
         lambda: contract(judges=JUDGES[::-1]),
         lambda: contract(judges=[JUDGES[0], {**JUDGES[1], "model": "m3"}]),
@@ -113,22 +126,33 @@ def test_two_rubrics_have_one_id_only_if_they_are_equal(one: Rubric, other: Rubr
 
 _plain = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
 
 @given(
-    st.dictionaries(st.text(max_size=3), _plain, max_size=4), st.dictionaries(st.text(max_size=3), _plain, max_size=4)
+    st.dictionaries(st.text(max_size=3), _plain, max_size=4),
+    st.dictionaries(st.text(max_size=3), _plain, max_size=4),
 )
-def test_what_differs_in_the_id_differs_in_words(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_what_differs_in_the_id_differs_in_words(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
     """1, 1.0 and true are three things; an empty list is no empty object."""
     assert (digest_json(one) == digest_json(other)) == (differences(one, other) == [])
 
 
-@given(st.dictionaries(st.text(max_size=3), _plain, max_size=4), st.text(max_size=3), st.lists(_plain, max_size=3))
+@given(
+    st.dictionaries(st.text(max_size=3), _plain, max_size=4),
+    st.text(max_size=3),
+    st.lists(_plain, max_size=3),
+)
 @example({"a": 1, "z": {"cases": None}}, "cases", [["c1", "x"], []])
-def test_a_list_that_is_not_held_has_the_same_id(document: dict[str, Any], key: str, entries: list[Any]) -> None:
+def test_a_list_that_is_not_held_has_the_same_id(
+    document: dict[str, Any], key: str, entries: list[Any]
+) -> None:
     """Wherever its key is among the others."""
     document.pop(key, None)
     assert digest_of_list(document, key, iter(entries)) == digest_json({**document, key: entries})
@@ -144,7 +168,11 @@ def test_look_alikes_differ(one: object, other: object) -> None:
 def test_differences_are_readable() -> None:
     """By id where things have one; new, gone and changed values."""
     told = differences(
-        {"criteria": [{"id": "a", "weight": "1"}, {"id": "b", "weight": "2"}], "rule": "mean", "old": 1},
+        {
+            "criteria": [{"id": "a", "weight": "1"}, {"id": "b", "weight": "2"}],
+            "rule": "mean",
+            "old": 1,
+        },
         {"criteria": [{"id": "a", "weight": "3"}], "rule": "mean", "new": [1]},
     )
     assert told == [

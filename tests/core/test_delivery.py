@@ -1,4 +1,6 @@
-"""What a loop delivers: a version that passed, or one that is better by its marks and probably so by every vote; else the original."""
+"""What a loop delivers: a version that passed, or one that is better by its marks and probably so
+by every vote; else the original.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,13 @@ from honestone.core.loop.state import (
     decide,
     state_of_rubric,
 )
-from honestone.core.loop.suite_loop import KeepWhatHelps, Splits, certifying_rubric, state_of_suite, steering_rubric
+from honestone.core.loop.suite_loop import (
+    KeepWhatHelps,
+    Splits,
+    certifying_rubric,
+    state_of_suite,
+    steering_rubric,
+)
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.core.scorecard import Line
 from honestone.core.spend import Spend
@@ -53,7 +61,9 @@ CALLS = 30
 
 
 class World:
-    """Texts of six properties. A version is its properties and a number, so that versions with equal properties differ."""
+    """Texts of six properties. A version is its properties and a number, so that versions with
+    equal properties differ.
+    """
 
     def __init__(self, seed: int, worker: str, judges: str) -> None:
         self.random, self.worker, self.judges = random.Random(seed), worker, judges
@@ -96,7 +106,9 @@ class World:
 
 
 def rubric_of(kind: str) -> Rubric:
-    """Six questions: as criteria of their own, as one checklist with floors, or on a scale with one required."""
+    """Six questions: as criteria of their own, as one checklist with floors, or on a scale with one
+    required.
+    """
     names = [f"p{place}" for place in range(COUNT)]
     if kind == "checklist":
         halves = (names[: COUNT // 2], names[COUNT // 2 :])
@@ -109,7 +121,11 @@ def rubric_of(kind: str) -> Rubric:
             for number, half in enumerate(halves)
         )
         return Rubric(criteria=criteria, threshold=Fraction(9, 10), floor=Fraction(6, 10))
-    scale = Anchors(levels=((Fraction(0), "not at all"), (Fraction(100), "in full"))) if kind == "scale" else None
+    scale = (
+        Anchors(levels=((Fraction(0), "not at all"), (Fraction(100), "in full")))
+        if kind == "scale"
+        else None
+    )
     criteria = tuple(
         Criterion(
             id=name,
@@ -161,7 +177,9 @@ def drive(world: World, policy_name: str, rubric: Rubric) -> LoopState:
                         state.apply(LimitReached(reason="--max-calls"))
                         break
                     calls += 1
-                    ballot = Ballot(judge=judge, marks=marks_of(world, rubric, action.version), kind="model")
+                    ballot = Ballot(
+                        judge=judge, marks=marks_of(world, rubric, action.version), kind="model"
+                    )
                     state.apply(
                         BallotCast(
                             version=action.version,
@@ -213,11 +231,17 @@ def means(state: LoopState, version: str) -> Mapping[tuple[str, str], float]:
 
 
 def meets(line: Line) -> bool:
-    return line.score is not None and line.score >= line.floor and (line.score > 0 or not line.criterion.required)
+    return (
+        line.score is not None
+        and line.score >= line.floor
+        and (line.score > 0 or not line.criterion.required)
+    )
 
 
 def assert_one_of_three(state: LoopState) -> None:
-    """Passed; or better by marks, with no bar of a criterion lost and at least 80 %; or the original."""
+    """Passed; or better by marks, with no bar of a criterion lost and at least 80 %; or the
+    original.
+    """
     assert state.finished is not None and state.delivery is not None
     chosen = state.delivery
     if state.finished.result is Result.PASSED:
@@ -252,7 +276,9 @@ def assert_one_of_three(state: LoopState) -> None:
 def test_what_is_delivered_is_one_of_the_three_of_the_rule(
     seed: int, worker: str, judges: str, policy: str, kind: str
 ) -> None:
-    """Whatever the worker does and however the judges err. Where they do not err, what is delivered is better in truth."""
+    """Whatever the worker does and however the judges err. Where they do not err, what is delivered
+    is better in truth.
+    """
     world = World(seed, worker, judges)
     state = drive(world, policy, rubric_of(kind))
     assert_one_of_three(state)
@@ -260,9 +286,15 @@ def test_what_is_delivered_is_one_of_the_three_of_the_rule(
         assert world.quality(state.best) > world.quality(state.original)
 
 
-ONE = Rubric(criteria=(Criterion(id="t", requirement="It holds", items=(Item(id="t", requirement="It holds"),)),))
+ONE = Rubric(
+    criteria=(
+        Criterion(id="t", requirement="It holds", items=(Item(id="t", requirement="It holds"),)),
+    )
+)
 TASKS = tuple(
-    Case(id=f"{split}-{place}", rubric=ONE, messages=(Message("user", f"task {place}"),), split=split)
+    Case(
+        id=f"{split}-{place}", rubric=ONE, messages=(Message("user", f"task {place}"),), split=split
+    )
     for split in (Split.TRAIN, Split.VAL, Split.TEST)
     for place in range(COUNT)
 )
@@ -297,14 +329,18 @@ def drive_suite(world: World) -> LoopState:
                 for split in action.judges:
                     rubric = state.certifier.rubric if action.role == "holdout" else state.rubric
                     marks = {
-                        key: mark for key, mark in marks_of(world, rubric, action.version).items() if key[0] == split
+                        key: mark
+                        for key, mark in marks_of(world, rubric, action.version).items()
+                        if key[0] == split
                     }
                     ballot = Ballot(judge=split, marks=marks)
                     state.apply(BallotCast(version=action.version, role=action.role, ballot=ballot))
             case Propose():
                 propose(world, state, action)
             case Accept(version=version, reason=reason):
-                state.apply(VersionAccepted(round=len(state.rounds), version=version, reason=reason))
+                state.apply(
+                    VersionAccepted(round=len(state.rounds), version=version, reason=reason)
+                )
                 state.delivered = delivery(state).version
             case RollBack(reason=reason):
                 state.apply(VersionRejected(round=len(state.rounds), reason=reason))
@@ -314,7 +350,9 @@ def drive_suite(world: World) -> LoopState:
 
 
 @given(seed=st.integers(0, 10_000), worker=st.sampled_from(WORKERS), judges=st.sampled_from(JUDGES))
-def test_over_a_suite_what_is_delivered_is_one_of_the_three(seed: int, worker: str, judges: str) -> None:
+def test_over_a_suite_what_is_delivered_is_one_of_the_three(
+    seed: int, worker: str, judges: str
+) -> None:
     """A task is an item, and a run of a split is a look at it."""
     world = World(seed, worker, judges)
     state = drive_suite(world)
@@ -329,7 +367,8 @@ def test_over_a_suite_what_is_delivered_is_one_of_the_three(seed: int, worker: s
         assert world.quality(state.best) > world.quality(state.original)
 
 
-# ------------------------------------------------------------------------------------------------ the probability itself
+# ------------------------------------------------------------------------------------------------
+# the probability itself
 
 YES_NO = rubric_of("criteria")
 KEYS = [key for key, _ in YES_NO.questions()]
@@ -338,17 +377,26 @@ KEYS = [key for key, _ in YES_NO.questions()]
 def compared(before: list[list[bool]], after: list[list[bool]], aimed: set[int]) -> float:
     """The probability that the second of two versions is better, each with some looks at it."""
     looks = [
-        Look(version, f"j{number % 3}", False, {key: Mark(answer) for key, answer in zip(KEYS, look, strict=True)})
+        Look(
+            version,
+            f"j{number % 3}",
+            False,
+            {key: Mark(answer) for key, answer in zip(KEYS, look, strict=True)},
+        )
         for version, found in (("old", before), ("new", after))
         for number, look in enumerate(found)
     ]
     edit = VersionEdit("old", "new", frozenset(KEYS[place] for place in aimed))
-    found = VersionComparison(YES_NO, "old", [edit], looks, {}, panel=["j0", "j1", "j2"], held_out=[])
+    found = VersionComparison(
+        YES_NO, "old", [edit], looks, {}, panel=["j0", "j1", "j2"], held_out=[]
+    )
     return found.better("new").probability
 
 
 def test_a_probability_rises_with_what_speaks_for_it() -> None:
-    """The same marks are no reason; one that rose is; one that three judges saw rise is a better one."""
+    """The same marks are no reason; one that rose is; one that three judges saw rise is a better
+    one.
+    """
     low, high = [False] * COUNT, [True, *[False] * (COUNT - 1)]
     nothing = compared([low], [low], {0})
     once = compared([low], [high], {0})
@@ -358,14 +406,18 @@ def test_a_probability_rises_with_what_speaks_for_it() -> None:
 
 
 def test_what_no_edit_was_aimed_at_counts_less() -> None:
-    """One judge that now says yes to something that nobody worked on has more likely misread it once."""
+    """One judge that now says yes to something that nobody worked on has more likely misread it
+    once.
+    """
     low, high = [False] * COUNT, [True, *[False] * (COUNT - 1)]
     assert compared([low], [high], {1}) < compared([low], [high], {0})
 
 
 @settings(max_examples=40)
 @given(
-    before=st.lists(st.lists(st.booleans(), min_size=COUNT, max_size=COUNT), min_size=1, max_size=4),
+    before=st.lists(
+        st.lists(st.booleans(), min_size=COUNT, max_size=COUNT), min_size=1, max_size=4
+    ),
     after=st.lists(st.lists(st.booleans(), min_size=COUNT, max_size=COUNT), min_size=1, max_size=4),
     aimed=st.sets(st.integers(0, COUNT - 1)),
 )
@@ -378,13 +430,21 @@ def test_a_probability_is_one_whatever_was_said(
 
 def test_what_code_answers_is_certain() -> None:
     """Two checks that hold now and did not before: better for sure. One of each: not."""
-    item = [Item(id=f"c{n}", requirement="holds", check=Check(kind="contains", value=f"x{n}")) for n in range(2)]
+    item = [
+        Item(id=f"c{n}", requirement="holds", check=Check(kind="contains", value=f"x{n}"))
+        for n in range(2)
+    ]
     rubric = Rubric(criteria=(Criterion(id="code", requirement="Code says so", items=tuple(item)),))
-    old, up = {("code", "c0"): Mark(False), ("code", "c1"): Mark(True)}, {("code", "c0"): Mark(True)}
+    old, up = (
+        {("code", "c0"): Mark(False), ("code", "c1"): Mark(True)},
+        {("code", "c0"): Mark(True)},
+    )
 
     def probability(after: dict[tuple[str, str], Mark]) -> float:
         edit = VersionEdit("old", "new", frozenset())
-        found = VersionComparison(rubric, "old", [edit], [], {"old": old, "new": after}, panel=[], held_out=[])
+        found = VersionComparison(
+            rubric, "old", [edit], [], {"old": old, "new": after}, panel=[], held_out=[]
+        )
         return found.better("new").probability
 
     assert probability({**up, ("code", "c1"): Mark(True)}) == 1.0

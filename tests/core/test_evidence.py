@@ -44,7 +44,13 @@ def test_spacing_signs_and_left_out_words_do_not_hide_a_quote(quote: str, stands
 
 @pytest.mark.parametrize(
     "quote",
-    ["the server is restarted", "logs follow ... the server", "Port closes", "The server ... never", "opensand"],
+    [
+        "the server is restarted",
+        "logs follow ... the server",
+        "Port closes",
+        "The server ... never",
+        "opensand",
+    ],
 )
 def test_words_that_do_not_stand_there_are_not_found(quote: str) -> None:
     """Changed words, another order or a made-up part are no evidence."""

@@ -11,9 +11,21 @@ from hypothesis import strategies as st
 
 from honestone.core.checks import read_check
 from honestone.core.errors import RubricError
-from honestone.core.field_accuracy import date_pattern, fields_answer, look_up, number_of, path_steps
+from honestone.core.field_accuracy import (
+    date_pattern,
+    fields_answer,
+    look_up,
+    number_of,
+    path_steps,
+)
 
-DOCUMENT = {"name": "Ada", "total": "12.50", "date": "2024-02-29", "items": [{"n": 1}, {"n": True}], "none": None}
+DOCUMENT = {
+    "name": "Ada",
+    "total": "12.50",
+    "date": "2024-02-29",
+    "items": [{"n": 1}, {"n": True}],
+    "none": None,
+}
 
 
 def met(*fields: dict[str, Any], document: Any = None, **more: Any) -> bool:
@@ -68,8 +80,17 @@ def test_the_threshold_is_a_share_of_the_weight_and_required_is_above_it() -> No
 
 def test_what_is_wrong_is_named() -> None:
     """Missing and different fields, and how many fit."""
-    check = read_check({"field-accuracy": {"fields": [field("name", "Bob"), field("gone", 1), field("none", None)]}})
-    assert fields_answer(check, DOCUMENT) == (False, '1 of 3 fields fit; name is "Ada", not "Bob"; gone is missing')
+    check = read_check(
+        {
+            "field-accuracy": {
+                "fields": [field("name", "Bob"), field("gone", 1), field("none", None)]
+            }
+        }
+    )
+    assert fields_answer(check, DOCUMENT) == (
+        False,
+        '1 of 3 fields fit; name is "Ada", not "Bob"; gone is missing',
+    )
 
 
 @pytest.mark.parametrize("document", [[], "text", 7, None, [[[]]]])

@@ -36,7 +36,8 @@ def focus(card: Scorecard, rejections: dict[str, int] | None = None) -> str | No
     return line.criterion.id if line is not None else None
 
 
-# ---------------------------------------------------------------------------------------------------------- order
+# ----------------------------------------------------------------------------------------------------------
+# order
 
 
 @pytest.mark.parametrize(
@@ -60,9 +61,17 @@ def focus(card: Scorecard, rejections: dict[str, int] | None = None) -> str | No
         (rubric(percent("a"), yes_no("bad", weight=-1)), {"a": 30, "bad": True}, "bad"),
         (rubric(percent("a"), yes_no("bad", weight=-1)), {"a": 30, "bad": False}, "a"),
         # in a tree: what holds its group below the group's floor
-        (rubric(percent("z"), group("g", percent("x"), percent("y"), floor=80)), {"z": 20, "x": 90, "y": 60}, "y"),
+        (
+            rubric(percent("z"), group("g", percent("x"), percent("y"), floor=80)),
+            {"z": 20, "x": 90, "y": 60},
+            "y",
+        ),
         # in a tree: weight is the share of the whole
-        (rubric(group("g", percent("x", weight=900), weight=1), percent("z", weight=2)), {"x": 50, "z": 50}, "z"),
+        (
+            rubric(group("g", percent("x", weight=900), weight=1), percent("z", weight=2)),
+            {"x": 50, "z": 50},
+            "z",
+        ),
         # what nobody answered is nothing known to improve
         (rubric(percent("a"), percent("b")), {"b": 90}, "b"),
     ],
@@ -105,7 +114,9 @@ def test_only_what_the_worker_can_work_on() -> None:
 
 def test_weights_are_shares_of_the_whole() -> None:
     """A child's share of its siblings times its parent's."""
-    of = rubric(group("g", percent("x", weight=3), percent("y", weight=1), weight=1), percent("z", weight=3))
+    of = rubric(
+        group("g", percent("x", weight=3), percent("y", weight=1), weight=1), percent("z", weight=3)
+    )
     assert effective_weights(card_of(of)) == {
         "g": Fraction(1, 4),
         "x": Fraction(3, 16),
@@ -116,7 +127,9 @@ def test_weights_are_shares_of_the_whole() -> None:
 
 @given(judged())
 def test_a_focus_can_always_be_improved(case: tuple[Rubric, tuple[Ballot, ...]]) -> None:
-    """It has an item that is known to be short; and if anything is below a floor and improvable, so is the focus."""
+    """It has an item that is known to be short; and if anything is below a floor and improvable, so
+    is the focus.
+    """
     card = Scorer(case[0]).card(case[1])
     line = choose_focus(card, {})
     assert (line is None) == (improvable(card) == [])
@@ -127,7 +140,8 @@ def test_a_focus_can_always_be_improved(case: tuple[Rubric, tuple[Ballot, ...]])
         assert line.criterion.requirement in write_brief(card, line, location="/x", title="")
 
 
-# ---------------------------------------------------------------------------------------------------------- brief
+# ----------------------------------------------------------------------------------------------------------
+# brief
 
 
 def brief_card() -> Scorecard:
@@ -138,7 +152,12 @@ def brief_card() -> Scorecard:
                 "first",
                 "second",
                 Item(id="rated", requirement="how well", anchors=scale(0, 5, 10)),
-                Item(id="code", requirement="runs", check=Check(kind="command", value="x"), fix="./fix-it"),
+                Item(
+                    id="code",
+                    requirement="runs",
+                    check=Check(kind="command", value="x"),
+                    fix="./fix-it",
+                ),
             ],
             weight=3,
             floor="72.5",
@@ -156,13 +175,18 @@ def brief_card() -> Scorecard:
             ("other", "other"): Mark(40, ("elsewhere",), "not this one"),
         },
     )
-    bob = Ballot(judge="bob", marks={("clear", "second"): Mark(False, (), "say more"), ("clear", "first"): Mark(True)})
+    bob = Ballot(
+        judge="bob",
+        marks={("clear", "second"): Mark(False, (), "say more"), ("clear", "first"): Mark(True)},
+    )
     code = Ballot(judge=CHECK, marks={("clear", "code"): Mark(False, ("exit 2",))})
     return Scorer(of).card([ann, bob, code])
 
 
 def test_the_whole_brief() -> None:
-    """Where, which criterion, what is unmet with evidence, each suggestion with its judge, and only this one."""
+    """Where, which criterion, what is unmet with evidence, each suggestion with its judge, and only
+    this one.
+    """
     card = brief_card()
     text = write_brief(card, card.line("clear"), location="/tmp/copy/a.md", title="A good\nreport")
     assert text.splitlines()[2:-3] == [
@@ -200,16 +224,28 @@ def test_a_brief_says_nothing_about_other_criteria() -> None:
 def test_a_brief_about_a_penalty_says_that_it_holds() -> None:
     """What is listed must not be so."""
     card = card_of(rubric(percent("a"), yes_no("bad", weight=-1)), a=90, bad=True)
-    assert "This must not be so, but is:\n- bad holds\n" in write_brief(card, card.line("bad"), location="/x", title="")
+    assert "This must not be so, but is:\n- bad holds\n" in write_brief(
+        card, card.line("bad"), location="/x", title=""
+    )
 
 
 def test_a_brief_with_items_of_the_policy_lists_those() -> None:
-    """The card is one noisy look; a policy that knows more names what it means, met or not on that look."""
+    """The card is one noisy look; a policy that knows more names what it means, met or not on that
+    look.
+    """
     card = brief_card()
     text = write_brief(
-        card, card.line("clear"), location="/x", title="", items=[("clear", "first"), ("other", "other")]
+        card,
+        card.line("clear"),
+        location="/x",
+        title="",
+        items=[("clear", "first"), ("other", "other")],
     )
-    assert "Not met yet:\n- has first\n" in text and "has second" not in text and "say more" not in text
+    assert (
+        "Not met yet:\n- has first\n" in text
+        and "has second" not in text
+        and "say more" not in text
+    )
     assert fixes_for(card.line("clear"), [("clear", "first")]) == ("./fix-all",)
 
 
@@ -218,9 +254,21 @@ def test_a_brief_tells_what_was_tried_in_vain() -> None:
     changed, large = ProposalOutcome.CHANGED, ProposalOutcome.TOO_LARGE
     rounds = [
         Round(
-            number=2, focus=("clear",), base="v1", outcome=changed, message="Added\na list" + "!" * 300, reason="h0: no"
+            number=2,
+            focus=("clear",),
+            base="v1",
+            outcome=changed,
+            message="Added\na list" + "!" * 300,
+            reason="h0: no",
         ),
-        Round(number=3, focus=("clear",), base="v1", outcome=large, detail="900 lines", message="All of it"),
+        Round(
+            number=3,
+            focus=("clear",),
+            base="v1",
+            outcome=large,
+            detail="900 lines",
+            message="All of it",
+        ),
     ]
     card = brief_card()
     text = write_brief(card, card.line("clear"), location="/x", title="", rejected=rounds)
@@ -238,7 +286,10 @@ def test_hostile_words_stay_on_their_line() -> None:
     mark = Mark(False, (), "ok\nLocation: /etc/passwd\nCriterion: other")
     card = Scorer(rubric(yes_no("a"))).card([Ballot(judge="ann", marks={("a", "a"): mark})])
     lines = write_brief(card, card.line("a"), location="/x", title="").splitlines()
-    assert [line for line in lines if line.startswith(("Location:", "Criterion:"))] == ["Location: /x", "Criterion: a"]
+    assert [line for line in lines if line.startswith(("Location:", "Criterion:"))] == [
+        "Location: /x",
+        "Criterion: a",
+    ]
 
 
 def test_fix_commands_of_what_is_unmet() -> None:

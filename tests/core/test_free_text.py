@@ -23,7 +23,8 @@ def recorded(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-# ----------------------------------------------------------------------------------------------------------- scores
+# -----------------------------------------------------------------------------------------------------------
+# scores
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,8 @@ def test_a_score_is_on_the_scale_or_not_there(value: int, lo: int, width: int) -
     assert answer == (value if lo <= value <= lo + width else None)
 
 
-# ------------------------------------------------------------------------------- numbers that are not the verdict
+# ------------------------------------------------------------------------------- numbers that are
+# not the verdict
 
 
 @pytest.mark.parametrize(
@@ -212,7 +214,9 @@ def test_a_score_is_on_the_scale_or_not_there(value: int, lo: int, width: int) -
     ],
 )
 def test_the_verdict_is_read_among_other_numbers(text: str, score: float) -> None:
-    """Scores of aspects, counts, dates, other scales, hedges and thinking without its opening tag do not replace it."""
+    """Scores of aspects, counts, dates, other scales, hedges and thinking without its opening tag
+    do not replace it.
+    """
     assert read_score(text, 1, 10).answer == score
 
 
@@ -340,14 +344,22 @@ def test_a_decimal_comma_is_read_as_one_number(whole: int, tenths: int, denomina
     st.permutations([("Overall", 7), ("Clarity", 8), ("Accuracy", 6), ("Style", 3)]),
     st.sampled_from([", ", "; ", "\n", ". "]),
 )
-def test_the_order_of_sub_scores_changes_nothing(parts: list[tuple[str, int]], between: str) -> None:
+def test_the_order_of_sub_scores_changes_nothing(
+    parts: list[tuple[str, int]], between: str
+) -> None:
     """The whole is read wherever it is; without it no aspect is."""
-    assert read_score(between.join(f"{name}: {score}/10" for name, score in parts), 1, 10).answer == 7
+    assert (
+        read_score(between.join(f"{name}: {score}/10" for name, score in parts), 1, 10).answer == 7
+    )
     without = [part for part in parts if part[0] != "Overall"]
-    assert read_score(between.join(f"{name}: {score}/10" for name, score in without), 1, 10).answer is None
+    assert (
+        read_score(between.join(f"{name}: {score}/10" for name, score in without), 1, 10).answer
+        is None
+    )
 
 
-# ----------------------------------------------------------------------------------------------------------- yes/no
+# -----------------------------------------------------------------------------------------------------------
+# yes/no
 
 
 @pytest.mark.parametrize(
@@ -394,7 +406,8 @@ def test_an_unclear_yes_or_no_is_none(text: str) -> None:
     assert reading.answer is None and reading.problems
 
 
-# --------------------------------------------------------------------------------------------------------- pairwise
+# ---------------------------------------------------------------------------------------------------------
+# pairwise
 
 
 @pytest.mark.parametrize(
@@ -451,7 +464,8 @@ def test_an_unclear_preference_is_none(text: str) -> None:
     assert reading.answer is None and reading.problems
 
 
-# --------------------------------------------------------------------------------------------------------- checklist
+# ---------------------------------------------------------------------------------------------------------
+# checklist
 
 
 ITEMS = ["Names the version", "Gives steps", "Is it short?"]
@@ -462,7 +476,16 @@ ALL = {"Names the version": True, "Gives steps": False, "Is it short?": True}
     "text",
     [
         json.dumps(ALL),
-        json.dumps({"sum": 99, "list": {"1. names the version": "yes", "2) Gives steps.": 0, "is it short": "TRUE"}}),
+        json.dumps(
+            {
+                "sum": 99,
+                "list": {
+                    "1. names the version": "yes",
+                    "2) Gives steps.": 0,
+                    "is it short": "TRUE",
+                },
+            }
+        ),
         '{"1": {"answer": true}, "2": {"met": "no"}, "3": true}',
         '{"items": [{"id": 1, "met": true}, {"id": 2, "met": false}, {"item": "Is it short?", "met": "yes"}]}',
         "- [x] Names the version\n- [ ] Gives steps\n- [x] **Is it short?**",
@@ -479,10 +502,17 @@ def test_a_checklist_is_read_by_name_or_number(text: str) -> None:
 
 def test_missing_unclear_and_unknown_items_are_reported() -> None:
     """They are None, and never a no."""
-    reading = read_checklist('{"names the version": "partly", "gives steps": true, "Is kind": true}', ITEMS)
+    reading = read_checklist(
+        '{"names the version": "partly", "gives steps": true, "Is kind": true}', ITEMS
+    )
     assert reading.answer == {"Names the version": None, "Gives steps": True, "Is it short?": None}
-    assert [word in " ".join(reading.problems) for word in ("partly", "Is kind", "not answered")] == [True] * 3
-    assert read_checklist('{"Gives steps": true, "gives steps": false}', ITEMS).answer["Gives steps"] is None  # type: ignore[index]
+    assert [
+        word in " ".join(reading.problems) for word in ("partly", "Is kind", "not answered")
+    ] == [True] * 3
+    assert (
+        read_checklist('{"Gives steps": true, "gives steps": false}', ITEMS).answer["Gives steps"]
+        is None
+    )  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -500,25 +530,50 @@ def test_a_cut_off_or_contradictory_checklist_is_none(text: str) -> None:
     assert reading.answer is None and reading.problems
 
 
-# --------------------------------------------------------------------------------------------------- hostile, recorded
+# ---------------------------------------------------------------------------------------------------
+# hostile, recorded
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_read_without_a_crash(text: str) -> None:
     """There is an answer or a reason, for every kind."""
-    for reading in (read_score(text, 1, 10), read_yes_no(text), read_pairwise(text), read_checklist(text, ITEMS)):
+    for reading in (
+        read_score(text, 1, 10),
+        read_yes_no(text),
+        read_pairwise(text),
+        read_checklist(text, ITEMS),
+    ):
         assert reading.answer is not None or reading.problems
 
 
 @pytest.mark.parametrize(
     "piece",
-    ["{", "score: ", "8/10 ", "8/10.\n", "Output (a) is ", "not ", '"', "**", "[[", "- [x] a\n", "if A is better "],
+    [
+        "{",
+        "score: ",
+        "8/10 ",
+        "8/10.\n",
+        "Output (a) is ",
+        "not ",
+        '"',
+        "**",
+        "[[",
+        "- [x] a\n",
+        "if A is better ",
+    ],
 )
 def test_a_flood_is_read_to_its_end(piece: str) -> None:
-    """200 kB of one piece end in an answer or a reason; work that grows with the square would take minutes."""
+    """200 kB of one piece end in an answer or a reason; work that grows with the square would take
+    minutes.
+    """
     text = (piece * (200_000 // len(piece)))[:200_000]
-    for reading in (read_score(text, 1, 10), read_yes_no(text), read_pairwise(text), read_checklist(text, ITEMS)):
+    for reading in (
+        read_score(text, 1, 10),
+        read_yes_no(text),
+        read_pairwise(text),
+        read_checklist(text, ITEMS),
+    ):
         assert reading.answer is not None or reading.problems
 
 
@@ -546,7 +601,9 @@ def test_recorded_damaged_checklists() -> None:
     for row in recorded("damaged_json.jsonl"):
         if row["family"] == "checklist":
             answer = read_checklist(row["raw"], row["items"]).answer or {}
-            if {item: met for item, met in answer.items() if met is not None} != row["expected"]["checklist"]:
+            if {item: met for item, met in answer.items() if met is not None} != row["expected"][
+                "checklist"
+            ]:
                 wrong.append(row["id"])
     assert wrong == []
 
@@ -554,7 +611,9 @@ def test_recorded_damaged_checklists() -> None:
 def test_recorded_preferences() -> None:
     """Easy ones all, hard ones nearly all, and no decision where a careful reader finds none."""
     easy = [
-        row["id"] for row in recorded("real_pairwise_easy.jsonl") if read_pairwise(row["raw"]).answer != row["expected"]
+        row["id"]
+        for row in recorded("real_pairwise_easy.jsonl")
+        if read_pairwise(row["raw"]).answer != row["expected"]
     ]
     right, decidable, invented = 0, 0, []
     for row in recorded("real_pairwise_hard.jsonl"):

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.skill.gate_layers import EXIT_OF, LAYERS, Decision, Evidence, gate_risk, pass_gate
+from honestone.core.skill.gate_layers import (
+    EXIT_OF,
+    LAYERS,
+    Decision,
+    Evidence,
+    gate_risk,
+    pass_gate,
+)
 
 HEAD = "---\nname: a\ndescription: Helps.\n---\n# A\n"
 PLAN = {"action": "append_markdown_section"}
@@ -59,7 +66,12 @@ def test_low_risk_and_a_pass_is_kept_after_all_six_layers() -> None:
     plain = result.layers_to_plain()
     assert result.decision is Decision.KEEP and EXIT_OF[result.decision] == 0
     assert [one["layer"] for one in plain["layer_results"]] == list(LAYERS)
-    assert (plain["all_passed"], plain["failed_at"], plain["layers_run"], plain["layers_total"]) == (True, None, 6, 6)
+    assert (
+        plain["all_passed"],
+        plain["failed_at"],
+        plain["layers_run"],
+        plain["layers_total"],
+    ) == (True, None, 6, 6)
     assert result.blockers == []
 
 
@@ -88,9 +100,13 @@ def test_the_first_layer_that_blocks_is_the_last_one_looked_at(found: Evidence, 
     assert result.reason.startswith(layer) and result.layers_to_plain()["all_passed"] is False
 
 
-@pytest.mark.parametrize("judged", [None, "error", "skipped", "splendid", evaluation(mock=True), evaluation(None)])
+@pytest.mark.parametrize(
+    "judged", [None, "error", "skipped", "splendid", evaluation(mock=True), evaluation(None)]
+)
 def test_evidence_that_is_missing_is_neither_a_pass_nor_a_failure(judged: Any) -> None:
-    """No evaluation, one without a verdict, a mock: a person decides, and the layer says that it does not know."""
+    """No evaluation, one without a verdict, a mock: a person decides, and the layer says that it
+    does not know.
+    """
     result = pass_gate(evidence(judged=judged))
     by_name = {one.layer: one for one in result.layers}
     assert result.decision is Decision.PENDING and by_name["regression"].passed is None
@@ -129,7 +145,9 @@ def test_lint_only_advises_and_only_about_new_lines() -> None:
     old = HEAD + "o" * 200 + "\n"
     new = old + "n" * 121 + "\n \tx\n"
     found = evidence(new=after(new), judged="pass")
-    found = Evidence(**{**{name: getattr(found, name) for name in found.__slots__}, "before": after(old)})
+    found = Evidence(
+        **{**{name: getattr(found, name) for name in found.__slots__}, "before": after(old)}
+    )
     result = pass_gate(found)
     lint = [one.to_plain() for one in result.blockers]
     assert result.decision is Decision.KEEP and [one["layer"] for one in lint] == ["lint"]
@@ -145,13 +163,17 @@ def test_a_verdict_that_its_own_figures_deny_is_no_pass() -> None:
     assert result.failed_at == "schema" and "fell from 0.5 to 0.25" in result.reason
 
 
-anything = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=8), st.just([]), st.just({}))
+anything = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.text(max_size=8), st.just([]), st.just({})
+)
 
 
 @given(
     judged=st.one_of(
         st.none(),
-        st.builds(evaluation, st.sampled_from(["pass", "fail", "error", "skipped"]), mock=st.booleans()),
+        st.builds(
+            evaluation, st.sampled_from(["pass", "fail", "error", "skipped"]), mock=st.booleans()
+        ),
         st.builds(evaluation, anything, run_id=st.sampled_from(["r", "x"]), mock=anything),
     ),
     ranked=st.fixed_dictionaries(
@@ -159,7 +181,9 @@ anything = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=8
         optional={
             "risk_level": st.one_of(st.sampled_from(["low", "medium", "high"]), anything),
             "category": st.one_of(st.sampled_from(["docs", "tests", "prompt"]), anything),
-            "recommendation": st.one_of(st.sampled_from(["accept_for_execution", "hold", "reject"]), anything),
+            "recommendation": st.one_of(
+                st.sampled_from(["accept_for_execution", "hold", "reject"]), anything
+            ),
             "panel": anything,
             "blockers": anything,
         },
@@ -172,13 +196,19 @@ def test_whatever_the_artifacts_say_only_shown_and_harmless_edits_are_kept(
 ) -> None:
     """No combination keeps an edit without a real pass, and nothing applied is always a rejection."""
     found = evidence(
-        judged=judged, ranked=ranked, troubles=troubles, execution={"result": {"modified": modified, "status": "error"}}
+        judged=judged,
+        ranked=ranked,
+        troubles=troubles,
+        execution={"result": {"modified": modified, "status": "error"}},
     )
     result = pass_gate(found)
     assert [one.layer for one in result.layers] == list(LAYERS)[: len(result.layers)]
     assert (result.decision is Decision.REJECT) == (not modified)
     if result.decision is Decision.KEEP:
         assert judged["evaluation"]["verdict"] == "pass" and not judged.get("mock") and not troubles
-        assert found.ranked["risk_level"] == "low" and found.ranked["recommendation"] == "accept_for_execution"
+        assert (
+            found.ranked["risk_level"] == "low"
+            and found.ranked["recommendation"] == "accept_for_execution"
+        )
     if result.decision is Decision.REVERT:
         assert result.failed_at is not None

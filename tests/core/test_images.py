@@ -70,7 +70,9 @@ def test_images_written_in_a_text_come_back(parts: list[tuple[str, bytes]]) -> N
     text, images = written_images("".join(said + written(PNG + data) for said, data in parts))
     assert [image.data for image in images] == [PNG + data for _, data in parts]
     numbered = enumerate(zip(parts, images, strict=True), 1)
-    assert text == "".join(f"{said}[image {n}, {image.digest[7:23]}]" for n, ((said, _), image) in numbered)
+    assert text == "".join(
+        f"{said}[image {n}, {image.digest[7:23]}]" for n, ((said, _), image) in numbered
+    )
 
 
 @pytest.mark.parametrize(

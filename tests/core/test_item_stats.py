@@ -1,4 +1,6 @@
-"""Item analysis: difficulty, item-rest correlation, discrimination and disagreement, by their formulas."""
+"""Item analysis: difficulty, item-rest correlation, discrimination and disagreement, by their
+formulas.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric
 ITEMS = ("early", "middle", "late")
 RUBRIC = Rubric(
     criteria=(
-        Criterion(id="day", requirement="Day", items=tuple(Item(id=name, requirement=f"Is {name}") for name in ITEMS)),
+        Criterion(
+            id="day",
+            requirement="Day",
+            items=tuple(Item(id=name, requirement=f"Is {name}") for name in ITEMS),
+        ),
     )
 )
 shares = st.fractions(min_value=0, max_value=1, max_denominator=20)
@@ -31,7 +37,11 @@ def record(*artifacts: dict[str, str]) -> Record:
     found = Record()
     for number, votes in enumerate(artifacts):
         for judge, answers in votes.items():
-            marks = {key(name): Mark(sign == "y") for name, sign in zip(ITEMS, answers, strict=True) if sign != "-"}
+            marks = {
+                key(name): Mark(sign == "y")
+                for name, sign in zip(ITEMS, answers, strict=True)
+                if sign != "-"
+            }
             found.add(f"sha256:{number}", [Ballot(judge=judge, marks=marks)])
     return found
 
@@ -45,7 +55,10 @@ def test_difficulty_is_the_share_that_is_met() -> None:
 
 def test_an_item_nobody_answered_is_left_out() -> None:
     """Missing is not zero: such an item has no line."""
-    assert [one.key[1] for one in item_stats(RUBRIC, record({"a": "yy-"}, {"a": "n--"}))] == ["early", "middle"]
+    assert [one.key[1] for one in item_stats(RUBRIC, record({"a": "yy-"}, {"a": "n--"}))] == [
+        "early",
+        "middle",
+    ]
 
 
 def test_an_item_that_all_meet_never_discriminates_from_five_artifacts_on() -> None:
@@ -76,12 +89,22 @@ def test_a_number_differs_by_more_than_20_points() -> None:
     scale = Anchors(levels=((Fraction(0), "none"), (Fraction(10), "all")))
     rubric = Rubric(
         criteria=(
-            Criterion(id="c", requirement="C", items=(Item(id="c", requirement="C", anchors=scale, whole=True),)),
+            Criterion(
+                id="c",
+                requirement="C",
+                items=(Item(id="c", requirement="C", anchors=scale, whole=True),),
+            ),
         )
     )
     for marks, differs in (((5, 7), 0), ((5, 8), 1)):
         found = Record()
-        found.add("x", [Ballot(judge=str(at), marks={("c", "c"): Mark(mark)}) for at, mark in enumerate(marks)])
+        found.add(
+            "x",
+            [
+                Ballot(judge=str(at), marks={("c", "c"): Mark(mark)})
+                for at, mark in enumerate(marks)
+            ],
+        )
         (stats,) = item_stats(rubric, found)
         assert stats.disagreement == differs
         assert stats.difficulty == Fraction(sum(marks), 20)
@@ -99,16 +122,23 @@ def test_an_item_against_all_others_has_a_negative_correlation() -> None:
     stats = item_stats(RUBRIC, record(*[{"a": "ynn"}, {"a": "nyy"}] * 5))
     assert stats[0].item_rest is not None and isclose(stats[0].item_rest, -1)
     assert [one.runs_against_the_rest for one in stats] == [True, False, False]
-    assert not item_stats(RUBRIC, record(*[{"a": "ynn"}, {"a": "nyy"}] * 4))[0].runs_against_the_rest
+    assert not item_stats(RUBRIC, record(*[{"a": "ynn"}, {"a": "nyy"}] * 4))[
+        0
+    ].runs_against_the_rest
 
 
 def test_a_penalty_is_turned_round_before_it_is_compared() -> None:
-    """What good artifacts do not have goes with the rest, though its yes is bad; its difficulty stays the share of yes."""
+    """What good artifacts do not have goes with the rest, though its yes is bad; its difficulty
+    stays the share of yes.
+    """
     rubric = Rubric(
         criteria=(
             *RUBRIC.criteria,
             Criterion(
-                id="rude", requirement="R", weight=Fraction(-1), items=(Item(id="rude", requirement="R", whole=True),)
+                id="rude",
+                requirement="R",
+                weight=Fraction(-1),
+                items=(Item(id="rude", requirement="R", whole=True),),
             ),
         )
     )
@@ -151,7 +181,9 @@ def test_a_correlation_is_between_minus_1_and_1(pairs: list[tuple[Fraction, Frac
 
 
 @given(st.lists(st.tuples(shares, shares), max_size=12), st.randoms(use_true_random=False))
-def test_the_order_of_the_record_decides_nothing(pairs: list[tuple[Fraction, Fraction]], random: object) -> None:
+def test_the_order_of_the_record_decides_nothing(
+    pairs: list[tuple[Fraction, Fraction]], random: object
+) -> None:
     """Discrimination and correlation are the same whatever was judged first."""
     shuffled = list(pairs)
     random.shuffle(shuffled)  # type: ignore[attr-defined]

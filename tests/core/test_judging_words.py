@@ -35,7 +35,9 @@ FILES = {
 
 
 def named(command: str) -> tuple[set[str], set[str]]:
-    result = named_by(shlex.split(command), lambda name: FILES[name].encode() if name in FILES else None)
+    result = named_by(
+        shlex.split(command), lambda name: FILES[name].encode() if name in FILES else None
+    )
     return {name for name in result.files if name in FILES}, set(result.programs)
 
 
@@ -123,7 +125,13 @@ def test_what_code_in_the_words_loads_is_known_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["sh -c '$JUDGE'", "python $X", "sh -c 'python $(cat x)'", "python -c 'import os; os.system(input())'"]
+    "command",
+    [
+        "sh -c '$JUDGE'",
+        "python $X",
+        "sh -c 'python $(cat x)'",
+        "python -c 'import os; os.system(input())'",
+    ],
 )
 def test_what_cannot_be_named_is_reported(command: str) -> None:
     """Words that only running them would tell."""
@@ -175,19 +183,31 @@ def test_settings_of_the_programs_that_run(command: str, setting: str) -> None:
 
 
 def test_a_shared_file_counts_by_the_part_that_is_read() -> None:
-    """pyproject.toml with another version is the same to pytest; with settings of pytest, however written, it is not."""
+    """pyproject.toml with another version is the same to pytest; with settings of pytest, however
+    written, it is not.
+    """
     programs = with_their_own(["pytest"])
     before = settings_in("pyproject.toml", b'[project]\nversion = "1"\n', programs)
-    assert before == settings_in("pyproject.toml", b'[project]\nversion = "2"\n[tool.black]\nx = 1\n', programs) is None
-    for text in (b'[tool."\\u0070ytest".ini_options]\naddopts = "--co"\n', b"[tool.pytest]\nx = 1\n", b"not toml ["):
+    assert (
+        before
+        == settings_in(
+            "pyproject.toml", b'[project]\nversion = "2"\n[tool.black]\nx = 1\n', programs
+        )
+        is None
+    )
+    for text in (
+        b'[tool."\\u0070ytest".ini_options]\naddopts = "--co"\n',
+        b"[tool.pytest]\nx = 1\n",
+        b"not toml [",
+    ):
         assert settings_in("pyproject.toml", text, programs) != before
-    assert settings_in("setup.cfg", b"[tool:pytest]\naddopts =\n  [x]\n  --co\n", programs) != settings_in(
-        "setup.cfg", b"[tool:pytest]\naddopts =\n  [x]\n  -q\n", programs
-    )
+    assert settings_in(
+        "setup.cfg", b"[tool:pytest]\naddopts =\n  [x]\n  --co\n", programs
+    ) != settings_in("setup.cfg", b"[tool:pytest]\naddopts =\n  [x]\n  -q\n", programs)
     npm = with_their_own(["npm"])
-    assert settings_in("package.json", b'{"version": "1", "scripts": {"test": "x"}}', npm) == settings_in(
-        "package.json", b'{"version": "2", "scripts": {"test": "x"}}', npm
-    )
+    assert settings_in(
+        "package.json", b'{"version": "1", "scripts": {"test": "x"}}', npm
+    ) == settings_in("package.json", b'{"version": "2", "scripts": {"test": "x"}}', npm)
     assert settings_in("package.json", b'{"scr\\u0069pts": {"test": "true"}}', npm) != settings_in(
         "package.json", b"{}", npm
     )

@@ -1,4 +1,6 @@
-"""How alike two texts are, and whether a reply refuses: against plain definitions, and known values."""
+"""How alike two texts are, and whether a reply refuses: against plain definitions, and known
+values.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from honestone.core.likeness import bleu, cosine, edit_distance, gleu, rouge_n
 from honestone.core.refusal import is_refusal
 
 short = st.text(alphabet="abc", max_size=9)
-sentences = st.lists(st.sampled_from(["a", "cat", "sat", "The", "mat."]), min_size=1, max_size=8).map(" ".join)
+sentences = st.lists(
+    st.sampled_from(["a", "cat", "sat", "The", "mat."]), min_size=1, max_size=8
+).map(" ".join)
 
 
 def plain_distance(text: str, other: str) -> int:
@@ -58,12 +62,18 @@ def test_every_measure_is_from_0_to_1(text: str, references: list[str]) -> None:
 
 def test_known_values() -> None:
     """Worked out by hand."""
-    assert rouge_n("the cat sat", "the cat sat on the mat") == pytest.approx(2 * 3 / (3 + 6), abs=1e-12)
-    assert rouge_n("the cat sat", "the cat sat on the mat", 2) == pytest.approx(2 * 2 / (2 + 5), abs=1e-12)
+    assert rouge_n("the cat sat", "the cat sat on the mat") == pytest.approx(
+        2 * 3 / (3 + 6), abs=1e-12
+    )
+    assert rouge_n("the cat sat", "the cat sat on the mat", 2) == pytest.approx(
+        2 * 2 / (2 + 5), abs=1e-12
+    )
     assert rouge_n("I don't, really", "I do n't , really") == 1
     assert rouge_n("", "a") == rouge_n("a", "") == 0
     # Precisions 4/5, 3/4, 2/3, 1/2 and no brevity penalty.
-    assert bleu("a b c d x", ["a b c d y"]) == pytest.approx((4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25, abs=1e-12)
+    assert bleu("a b c d x", ["a b c d y"]) == pytest.approx(
+        (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25, abs=1e-12
+    )
     assert bleu("a b c d", ["a b c d e f g h"]) == pytest.approx(math.exp(1 - 8 / 4), abs=1e-12)
     assert bleu("", ["a"]) == 0 and gleu("", ["a"]) == 0
     # Of 10 runs each, 4 + 2 + 0 + 0 ... both have: a, b, c and ab, bc, abc.
@@ -72,7 +82,11 @@ def test_known_values() -> None:
 
 def test_cosine() -> None:
     """By direction alone; vectors that cannot be compared are refused."""
-    assert cosine([1, 0], [2, 0]) == 1 and cosine([1, 0], [0, 3]) == 0 and cosine([1, 0], [-1, 0]) == -1
+    assert (
+        cosine([1, 0], [2, 0]) == 1
+        and cosine([1, 0], [0, 3]) == 0
+        and cosine([1, 0], [-1, 0]) == -1
+    )
     assert cosine([0.8, 0.6, 0.0], [1.0, 0.0, 0.0]) == pytest.approx(0.8, abs=1e-12)
     for one, other in (([1.0], [1.0, 2.0]), ([0.0, 0.0], [1.0, 0.0]), ([], [])):
         with pytest.raises(ValueError):

@@ -29,8 +29,12 @@ FILLER = (
 
 def of(*texts: str, **more: Any) -> Rubric:
     """A rubric whose one checklist asks these, beside a criterion that nobody minds."""
-    items = tuple(Item(id=f"asked-{number}-it", requirement=text, **more) for number, text in enumerate(texts))
-    return Rubric(criteria=(Criterion(id="subject", requirement="The subject", items=items), _other()))
+    items = tuple(
+        Item(id=f"asked-{number}-it", requirement=text, **more) for number, text in enumerate(texts)
+    )
+    return Rubric(
+        criteria=(Criterion(id="subject", requirement="The subject", items=items), _other())
+    )
 
 
 def _other() -> Criterion:
@@ -49,7 +53,8 @@ def rules(text: str, **more: Any) -> set[str]:
     return {remark.rule for remark in about_words(of(text, **more))}
 
 
-# ---------------------------------------------------------------------------------------------------- good items
+# ----------------------------------------------------------------------------------------------------
+# good items
 
 GOOD = """\
 Names the injection
@@ -131,7 +136,8 @@ def test_good_items_together_are_no_duplicates() -> None:
     assert {r.rule for r in about_words(of(*GOOD))} == set()
 
 
-# ---------------------------------------------------------------------------------------------------- bad items
+# ----------------------------------------------------------------------------------------------------
+# bad items
 
 BAD = {
     "vague-wording": """\
@@ -230,7 +236,9 @@ Avoids not naming the author
 }
 
 
-@pytest.mark.parametrize(("rule", "text"), [(rule, text) for rule, texts in BAD.items() for text in texts.splitlines()])
+@pytest.mark.parametrize(
+    ("rule", "text"), [(rule, text) for rule, texts in BAD.items() for text in texts.splitlines()]
+)
 def test_a_bad_item_is_remarked_on(rule: str, text: str) -> None:
     """Each weakness is found under its own name, with the wording and something to do about it."""
     found = [remark for remark in about_words(of(text)) if remark.rule == rule]
@@ -240,7 +248,8 @@ def test_a_bad_item_is_remarked_on(rule: str, text: str) -> None:
     assert found[0].suggestion
 
 
-# ---------------------------------------------------------------------------------------------------- what code answers
+# ----------------------------------------------------------------------------------------------------
+# what code answers
 
 ANSWERED = [
     ("Is under 200 words", "max-words", 199, "one two", None),
@@ -259,12 +268,20 @@ ANSWERED = [
     ("Is valid JSON", "is-json", True, "{}", "{"),
     ('Starts with "Dear"', "starts-with", "Dear", "Dear you", "Hello"),
     ("500자 이내", "max-chars", 500, "짧다", "길" * 501),
-    ("No line is longer than 10 characters", "not-regex", "(?m)^.{11,}$", "short\nlines", "a line that is long"),
+    (
+        "No line is longer than 10 characters",
+        "not-regex",
+        "(?m)^.{11,}$",
+        "short\nlines",
+        "a line that is long",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "name", "value", "good", "bad"), ANSWERED)
-def test_the_check_shown_answers_the_item(text: str, name: str, value: Any, good: str, bad: str | None) -> None:
+def test_the_check_shown_answers_the_item(
+    text: str, name: str, value: Any, good: str, bad: str | None
+) -> None:
     """The check is the right one, is valid, and says yes and no where it should."""
     check = check_for(text)
     assert check is not None
@@ -313,7 +330,8 @@ def test_what_code_answers_already_is_not_judged_by_its_words() -> None:
     assert about_words(of("Is concise and clear", "Does not lack brevity", check=check)) == []
 
 
-# ---------------------------------------------------------------------------------------------------- near-duplicates
+# ----------------------------------------------------------------------------------------------------
+# near-duplicates
 
 
 @pytest.mark.parametrize(
@@ -332,9 +350,15 @@ def test_near_duplicates_are_found(one: str, other: str) -> None:
     assert [remark.path for remark in inside] == [("criteria", 0, "items", 1)]
     across = Rubric(
         criteria=(
-            Criterion(id="first-one", requirement=one, items=(Item(id="first-one", requirement=one, whole=True),)),
             Criterion(
-                id="second-one", requirement=other, items=(Item(id="second-one", requirement=other, whole=True),)
+                id="first-one",
+                requirement=one,
+                items=(Item(id="first-one", requirement=one, whole=True),),
+            ),
+            Criterion(
+                id="second-one",
+                requirement=other,
+                items=(Item(id="second-one", requirement=other, whole=True),),
             ),
         )
     )
@@ -357,7 +381,8 @@ def test_parallel_questions_are_no_duplicates(one: str, other: str) -> None:
     assert "near-duplicate" not in {remark.rule for remark in lint(of(one, other))}
 
 
-# ---------------------------------------------------------------------------------------------------- numbers, anchors
+# ----------------------------------------------------------------------------------------------------
+# numbers, anchors
 
 
 def found(rubric: Rubric) -> list[str]:
@@ -381,7 +406,11 @@ def test_checklists_have_5_to_10_items(count: int, by_code: bool, rule: str | No
     """Code may be asked fewer or more: it neither guesses nor tires."""
     check = Check(kind="max-words", value=1) if by_code else None
     items = tuple(
-        Item(id=f"asks-{at}-thing", requirement=f"Names person {at}", check=check and Check(kind="max-words", value=at))
+        Item(
+            id=f"asks-{at}-thing",
+            requirement=f"Names person {at}",
+            check=check and Check(kind="max-words", value=at),
+        )
         for at in range(count)
     )
     rubric = Rubric(criteria=(Criterion(id="people", requirement="People", items=items), _other()))
@@ -406,7 +435,9 @@ FIVE = (
 
 
 def test_anchors_need_five_levels_that_can_be_told_apart() -> None:
-    """Three levels are coarse; a bare degree, the same words twice and overlapping ranges are each remarked on."""
+    """Three levels are coarse; a bare degree, the same words twice and overlapping ranges are each
+    remarked on.
+    """
     assert found(anchored(*FIVE)) == []
     assert found(anchored(FIVE[0], FIVE[2], FIVE[4])) == ["coarse-anchors"]
     assert found(anchored("bad", *FIVE[1:])) == ["empty-anchors"]
@@ -420,10 +451,21 @@ def test_anchors_need_five_levels_that_can_be_told_apart() -> None:
 def test_taste_is_fine_where_levels_describe_it() -> None:
     """A vague word is what anchors are for."""
     item = Item(
-        id="tone", requirement="Professional tone", whole=True, anchors=anchored(*FIVE).criteria[0].items[0].anchors
+        id="tone",
+        requirement="Professional tone",
+        whole=True,
+        anchors=anchored(*FIVE).criteria[0].items[0].anchors,
     )
     assert (
-        found(Rubric(criteria=(Criterion(id="tone", requirement="Professional tone", items=(item,)), _other()))) == []
+        found(
+            Rubric(
+                criteria=(
+                    Criterion(id="tone", requirement="Professional tone", items=(item,)),
+                    _other(),
+                )
+            )
+        )
+        == []
     )
 
 
@@ -431,7 +473,10 @@ def test_a_negated_criterion_with_a_negative_question_is_confusing() -> None:
     """Its yes would be a no of a no."""
     item = Item(id="quiet", requirement="Holds no insult", whole=True)
     rubric = Rubric(
-        criteria=(Criterion(id="quiet", requirement="Holds no insult", items=(item,), negate=True), _other())
+        criteria=(
+            Criterion(id="quiet", requirement="Holds no insult", items=(item,), negate=True),
+            _other(),
+        )
     )
     assert found(rubric) == ["double-negative"]
 
@@ -441,10 +486,14 @@ def test_ids_say_something() -> None:
     assert suggested_id("Names the author") == "names-the-author"
     for id in ("check1", "r2", "c1", "item-3", "criterion_4", "q7", "1", "a", "test", "Rule2b"):
         rubric = of("Names the inventor's teacher")
-        named = Criterion(id="subject", requirement="S", items=(Item(id=id, requirement="Names a teacher"),))
+        named = Criterion(
+            id="subject", requirement="S", items=(Item(id=id, requirement="Names a teacher"),)
+        )
         assert "id-says-nothing" in found(Rubric(criteria=(named, rubric.criteria[1]))), id
     for id in ("ui", "api", "tests", "no-todo", "identifies-sql-injection", "py3", "정확성"):
-        named = Criterion(id=id, requirement="S", items=(Item(id="teacher", requirement="Names a teacher"),))
+        named = Criterion(
+            id=id, requirement="S", items=(Item(id="teacher", requirement="Names a teacher"),)
+        )
         assert "id-says-nothing" not in found(Rubric(criteria=(named, _other()))), id
 
 
@@ -455,7 +504,8 @@ def test_remarks_come_in_the_order_of_the_file() -> None:
     assert paths == [("criteria", 0, "items", at) for at in range(3)]
 
 
-# ---------------------------------------------------------------------------------------------------- any rubric
+# ----------------------------------------------------------------------------------------------------
+# any rubric
 
 
 @given(rubrics())
@@ -468,11 +518,17 @@ def test_any_rubric_can_be_linted(rubric: Rubric) -> None:
 
 @given(st.text(max_size=200))
 def test_any_wording_can_be_linted(text: str) -> None:
-    """Control characters, half quotes and scripts of all kinds: a check that is shown is always a valid one."""
+    """Control characters, half quotes and scripts of all kinds: a check that is shown is always a
+    valid one.
+    """
     if text.strip():
         for remark in lint(of(text)):
             assert remark.check is None or check_problem(remark.check) is None
-            assert remark.check is None or not is_text_check(remark.check) or compile_text_check(remark.check)
+            assert (
+                remark.check is None
+                or not is_text_check(remark.check)
+                or compile_text_check(remark.check)
+            )
 
 
 @pytest.mark.parametrize(
@@ -504,7 +560,9 @@ def test_two_thousand_items_are_compared_quickly() -> None:
         )
         for at, text in enumerate([*subjects, "thing0 part0 of machine0"])
     )
-    doubled = [remark for remark in lint(Rubric(criteria=criteria)) if remark.rule == "near-duplicate"]
+    doubled = [
+        remark for remark in lint(Rubric(criteria=criteria)) if remark.rule == "near-duplicate"
+    ]
     assert [remark.path for remark in doubled] == [("criteria", 2000)]
 
 
@@ -521,7 +579,9 @@ TRIED_SELDOM = [
 
 @given(st.data())
 def test_a_pattern_that_is_left_out_could_not_have_matched(data: st.DataObject) -> None:
-    """What a pattern with a number or in Korean matches has a digit, or Korean letters: it is compiled for such a text alone."""
+    """What a pattern with a number or in Korean matches has a digit, or Korean letters: it is
+    compiled for such a text alone.
+    """
     pattern = data.draw(st.sampled_from(TRIED_SELDOM))
     text = data.draw(st.from_regex(re.compile(pattern, re.IGNORECASE), fullmatch=True))
     assert needs(pattern) in has(text)
@@ -534,17 +594,25 @@ STEMS = st.frozensets(st.sampled_from("abcdefg") | st.sampled_from(["not", "k2"]
 def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
     small, large = sorted((one, other), key=len)
     more = large - small
-    return one == other or (small < large and len(more) == 1 and 3 <= len(small) <= 8 and not more & {"not", "k2"})
+    return one == other or (
+        small < large and len(more) == 1 and 3 <= len(small) <= 8 and not more & {"not", "k2"}
+    )
 
 
 @given(st.lists(STEMS, max_size=12))
 def test_wordings_that_overlap_are_found_by_their_words(said: list[frozenset[str]]) -> None:
-    """As if every wording were compared with every earlier one: equal, or one word more that is not a negation or a number."""
+    """As if every wording were compared with every earlier one: equal, or one word more that is not
+    a negation or a number.
+    """
     compared = [
         (later, earlier)
         for later, words in enumerate(said)
         if len(words) > 1
-        if (earlier := next((at for at in range(later) if len(said[at]) > 1 and _overlap(words, said[at])), None))
+        if (
+            earlier := next(
+                (at for at in range(later) if len(said[at]) > 1 and _overlap(words, said[at])), None
+            )
+        )
         is not None
     ]
     assert list(_alike_pairs(said)) == compared

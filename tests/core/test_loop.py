@@ -1,6 +1,8 @@
-"""The loop, played without a file, a clock or a model: scripted judges and workers through `decide` and `apply`.
+"""The loop, played without a file, a clock or a model: scripted judges and workers through `decide`
+and `apply`.
 
-A version is a name; the first is "v0". `Scene.play` does what the engine's shell does, and keeps what happened.
+A version is a name; the first is "v0". `Scene.play` does what the engine's shell does, and keeps
+what happened.
 """
 
 from __future__ import annotations
@@ -56,10 +58,11 @@ Step = str | ProposalOutcome
 
 @dataclass
 class Scene:
-    """A run of the loop. `looks` says what a judge sees in a version: `("ann", "v1")`, or `"v1"` for every judge.
+    """A run of the loop. `looks` says what a judge sees in a version: `("ann", "v1")`, or `"v1"`
+    for every judge.
 
-    `work` is what the worker makes, one entry a round: the name of a version, or how it failed. With `calls`, that
-    many judge looks are paid for and then a limit is met, as the engine does it.
+    `work` is what the worker makes, one entry a round: the name of a version, or how it failed.
+    With `calls`, that many judge looks are paid for and then a limit is met, as the engine does it.
     """
 
     of: Rubric
@@ -76,7 +79,9 @@ class Scene:
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
     def state(self) -> LoopState:
-        seats = ((CHECK,) if self.of.has_checks else ()) + (self.panel if self.of.asks_judges else ())
+        seats = ((CHECK,) if self.of.has_checks else ()) + (
+            self.panel if self.of.asks_judges else ()
+        )
         return LoopState(
             scorer=Scorer(self.of),
             panel=seats,
@@ -92,7 +97,10 @@ class Scene:
             action = decide(state, policy_named(self.policy))
             self.actions.append(action)
             if isinstance(action, Stop):
-                self._record(state, {"type": "finished", "result": str(action.result), "reason": action.reason})
+                self._record(
+                    state,
+                    {"type": "finished", "result": str(action.result), "reason": action.reason},
+                )
                 return state
             self._carry_out(state, action, work)
         raise AssertionError("it does not end")
@@ -120,7 +128,9 @@ class Scene:
                     },
                 )
             case RollBack():
-                self._record(state, {"type": "rejected", "round": len(state.rounds), "reason": action.reason})
+                self._record(
+                    state, {"type": "rejected", "round": len(state.rounds), "reason": action.reason}
+                )
 
     def _ask(self, state: LoopState, judge: str, action: Ask) -> None:
         if judge != CHECK:
@@ -129,13 +139,20 @@ class Scene:
                     self._record(state, {"type": "limit", "reason": "calls are used up"})
                 return
             self.calls -= 1
-        assert (judge, action.version, action.role) not in self.asked, "a call on record is repeated"
+        assert (judge, action.version, action.role) not in self.asked, (
+            "a call on record is repeated"
+        )
         self.asked.append((judge, action.version, action.role))
         seen = self.looks.get((judge, action.version), self.looks.get(action.version)) or {}
         by_code = {key[0] for key, item in self.of.questions() if item.check is not None}
-        mine = {name: answer for name, answer in seen.items() if (name in by_code) == (judge == CHECK)}
+        mine = {
+            name: answer for name, answer in seen.items() if (name in by_code) == (judge == CHECK)
+        }
         given_ = ballot_to_plain(ballot(judge, mine))
-        self._record(state, {"type": "ballot", "version": action.version, "role": action.role, "ballot": given_})
+        self._record(
+            state,
+            {"type": "ballot", "version": action.version, "role": action.role, "ballot": given_},
+        )
 
     def _propose(self, state: LoopState, action: Propose, made: Step) -> None:
         failed = isinstance(made, ProposalOutcome)
@@ -179,12 +196,15 @@ def scores(*marks: float | None) -> dict[str, Look]:
     return {f"v{n}": {"a": mark} for n, mark in enumerate(marks)}
 
 
-# ---------------------------------------------------------------------------------------------------------- passing
+# ----------------------------------------------------------------------------------------------------------
+# passing
 
 
 def test_passed_by_checks_alone() -> None:
     """Code needs no witness, and no judge is asked."""
-    scene = Scene(rubric(checked("a"), threshold=90), {"v0": {"a": False}, "v1": {"a": True}}, ["v1"])
+    scene = Scene(
+        rubric(checked("a"), threshold=90), {"v0": {"a": False}, "v1": {"a": True}}, ["v1"]
+    )
     state = scene.play()
     assert (result(state), exit_code(result(state))) == (Result.PASSED, 0)
     assert {judge for judge, _, _ in scene.asked} == {CHECK}
@@ -220,7 +240,10 @@ def test_a_mixed_rubric_needs_a_witness_too() -> None:
 def test_a_witness_sees_the_checks() -> None:
     """It judges only what judges are asked; code's answers stand for the rest."""
     of = rubric(checked("code"), percent("a"), threshold=90)
-    assert result(Scene(of, {"v0": {"code": True, "a": 95}}, holdouts=("wit",)).play()) is Result.PASSED
+    assert (
+        result(Scene(of, {"v0": {"code": True, "a": 95}}, holdouts=("wit",)).play())
+        is Result.PASSED
+    )
     looks = {"v0": {"code": True, "a": 95}, ("wit", "v0"): {"a": 10}}
     scene = Scene(of, looks, [ProposalOutcome.UNCHANGED] * 3, holdouts=("wit",))
     assert result(scene.play()) is Result.UNCONFIRMED
@@ -230,7 +253,12 @@ def test_every_witness_has_to_agree() -> None:
     """One of two is not enough, nor is one that cannot say."""
     for other in ({"a": 89}, None):
         looks = {**scores(50, 95), ("w2", "v1"): other}
-        work = ["v1", ProposalOutcome.UNCHANGED, ProposalOutcome.UNCHANGED, ProposalOutcome.UNCHANGED]
+        work = [
+            "v1",
+            ProposalOutcome.UNCHANGED,
+            ProposalOutcome.UNCHANGED,
+            ProposalOutcome.UNCHANGED,
+        ]
         state = Scene(ONE, looks, work, holdouts=("w1", "w2")).play()
         assert (result(state), state.best) == (Result.UNCONFIRMED, "v1")
         assert not state.is_certified("v1")
@@ -249,7 +277,11 @@ def test_at_most_three_consultations() -> None:
     """Each one leaks a little of the witness; the fourth version is not shown to it."""
     looks = {**scores(50, 91, 92, 93, 94, 95), **{("wit", f"v{n}"): {"a": 10} for n in range(9)}}
     scene = Scene(
-        ONE, looks, ["v1", "v2", "v3", "v4", "v5"], holdouts=("wit",), limits=LoopLimits(rounds=9, calls=99, minutes=9)
+        ONE,
+        looks,
+        ["v1", "v2", "v3", "v4", "v5"],
+        holdouts=("wit",),
+        limits=LoopLimits(rounds=9, calls=99, minutes=9),
     )
     state = scene.play()
     assert result(state) is Result.UNCONFIRMED
@@ -273,12 +305,19 @@ def test_a_witnesss_marks_never_steer() -> None:
     assert state.card("v0").line("b").score == state.card("v0").line("b").by_judge["ann"]
 
 
-# ---------------------------------------------------------------------------------------------------------- steering
+# ----------------------------------------------------------------------------------------------------------
+# steering
 
 
 def test_floors_first_even_when_the_overall_passes() -> None:
     """The lowest of those below their floor; a lower one that is not comes later."""
-    of = rubric(percent("a", weight=98), percent("b", floor=50), percent("c", floor=0), threshold=70, floor=60)
+    of = rubric(
+        percent("a", weight=98),
+        percent("b", floor=50),
+        percent("c", floor=0),
+        threshold=70,
+        floor=60,
+    )
     scene = Scene(of, {"v0": {"a": 100, "b": 49, "c": 10}}, [ProposalOutcome.CRASHED] * 3)
     scene.play()
     assert scene.focuses[0] == "b"
@@ -311,7 +350,9 @@ def test_an_accepted_change_forgets_rejections() -> None:
 def test_only_what_the_worker_can_work_on_is_proposed() -> None:
     """And when that is nothing, the loop ends without a round."""
     looks = {"v0": {"a": 10, "b": 40}}
-    scene = Scene(TWO, looks, [ProposalOutcome.UNCHANGED] * 3, workable=lambda line: line.criterion.id == "b")
+    scene = Scene(
+        TWO, looks, [ProposalOutcome.UNCHANGED] * 3, workable=lambda line: line.criterion.id == "b"
+    )
     scene.play()
     assert scene.focuses == ["b", "b", "b"]
     state = Scene(TWO, looks, workable=lambda line: False).play()
@@ -319,13 +360,21 @@ def test_only_what_the_worker_can_work_on_is_proposed() -> None:
     assert "worker can work on" in end(state).reason
 
 
-# ---------------------------------------------------------------------------------------------------------- keeping
+# ----------------------------------------------------------------------------------------------------------
+# keeping
 
 
-@pytest.mark.parametrize(("mark", "kept"), [(60.1, True), (60, True), (58.1, True), (58, False), (57, False)])
+@pytest.mark.parametrize(
+    ("mark", "kept"), [(60.1, True), (60, True), (58.1, True), (58, False), (57, False)]
+)
 def test_keep_unless_it_fell_by_two_points(mark: float, kept: bool) -> None:
     """Just under two is noise; two is a loss."""
-    work: list[Step] = ["v1", ProposalOutcome.UNCHANGED, ProposalOutcome.UNCHANGED, ProposalOutcome.UNCHANGED]
+    work: list[Step] = [
+        "v1",
+        ProposalOutcome.UNCHANGED,
+        ProposalOutcome.UNCHANGED,
+        ProposalOutcome.UNCHANGED,
+    ]
     state = Scene(ONE, scores(60, mark), work).play()
     assert decisions(state)[0] is kept
     assert state.best == ("v1" if mark > 60 else "v0")
@@ -335,7 +384,10 @@ def test_five_small_losses_do_not_add_up() -> None:
     """Each is measured against the best version, not against the one before."""
     marks = [60, 58.5, 57, 55.5, 54, 52.5]
     scene = Scene(
-        ONE, scores(*marks), ["v1", "v2", "v3", "v4", "v5"], limits=LoopLimits(calls=99, minutes=9, patience=9)
+        ONE,
+        scores(*marks),
+        ["v1", "v2", "v3", "v4", "v5"],
+        limits=LoopLimits(calls=99, minutes=9, patience=9),
     )
     state = scene.play()
     assert decisions(state) == [True, False, False, False, False]
@@ -347,7 +399,13 @@ def test_a_worker_that_makes_things_worse_is_rolled_back() -> None:
     scene = Scene(ONE, scores(60, 20, 80), ["v1", "v2", *[ProposalOutcome.UNCHANGED] * 3])
     state = scene.play()
     assert decisions(state) == [False, True, False, False, False]
-    assert [action.base for action in scene.actions if isinstance(action, Propose)] == ["v0", "v0", "v2", "v2", "v2"]
+    assert [action.base for action in scene.actions if isinstance(action, Propose)] == [
+        "v0",
+        "v0",
+        "v2",
+        "v2",
+        "v2",
+    ]
     assert (state.best, state.current) == ("v2", "v2")
 
 
@@ -381,7 +439,9 @@ def test_a_required_check_lost_is_rolled_back() -> None:
 
 def test_what_was_lost_before_is_no_new_loss() -> None:
     """A check that failed in the original does not forbid progress elsewhere."""
-    of = rubric(checked("code", weight=1, floor=50, required=True), percent("a", weight=9), threshold=99)
+    of = rubric(
+        checked("code", weight=1, floor=50, required=True), percent("a", weight=9), threshold=99
+    )
     looks = {"v0": {"code": False, "a": 50}, "v1": {"code": False, "a": 80}}
     state = Scene(of, looks, ["v1", *[ProposalOutcome.UNCHANGED] * 3]).play()
     assert decisions(state)[0] is True
@@ -421,7 +481,9 @@ def test_bytes_that_were_decided_cost_no_judge_call(work: list[Step], reason: st
     assert len(scene.seen) == len(set(scene.seen)) == len({"v0", *work})
 
 
-@pytest.mark.parametrize("failure", [c for c in ProposalOutcome if c is not ProposalOutcome.CHANGED])
+@pytest.mark.parametrize(
+    "failure", [c for c in ProposalOutcome if c is not ProposalOutcome.CHANGED]
+)
 def test_a_proposal_that_is_none_costs_no_judge_call(failure: ProposalOutcome) -> None:
     """Whatever went wrong: rejected with its name, and nobody is asked."""
     scene = Scene(ONE, scores(60), [failure] * 3)
@@ -451,7 +513,11 @@ def test_a_judge_that_fails_leaves_the_mean() -> None:
     state = Scene(ONE, looks, ["v1", *[ProposalOutcome.UNCHANGED] * 3], panel=("ann", "bob")).play()
     card = state.card("v1")
     assert decisions(state)[0] is True and card.voters == 1
-    assert (card.score, card.low, card.high) == (Fraction(7, 10), Fraction(35, 100), Fraction(85, 100))
+    assert (card.score, card.low, card.high) == (
+        Fraction(7, 10),
+        Fraction(35, 100),
+        Fraction(85, 100),
+    )
 
 
 def test_plain_keeps_every_change_but_delivers_the_best() -> None:
@@ -460,17 +526,29 @@ def test_plain_keeps_every_change_but_delivers_the_best() -> None:
     scene = Scene(ONE, looks, ["v1", "v2", "v3", *[ProposalOutcome.UNCHANGED] * 2], policy="plain")
     state = scene.play()
     assert decisions(state)[:3] == [True, True, True]
-    assert [action.base for action in scene.actions if isinstance(action, Propose)][:4] == ["v0", "v1", "v2", "v3"]
+    assert [action.base for action in scene.actions if isinstance(action, Propose)][:4] == [
+        "v0",
+        "v1",
+        "v2",
+        "v3",
+    ]
     assert (state.current, state.best) == ("v3", "v2")
 
 
-# ---------------------------------------------------------------------------------------------------------- stopping
+# ----------------------------------------------------------------------------------------------------------
+# stopping
 
 
 def test_could_not_judge() -> None:
-    """Without any usable mark of the original there is nothing to steer by: no round, no number, exit 3."""
+    """Without any usable mark of the original there is nothing to steer by: no round, no number,
+    exit 3.
+    """
     state = Scene(ONE, scores(None), panel=("ann", "bob")).play()
-    assert (result(state), exit_code(result(state)), state.rounds) == (Result.COULD_NOT_JUDGE, 3, [])
+    assert (result(state), exit_code(result(state)), state.rounds) == (
+        Result.COULD_NOT_JUDGE,
+        3,
+        [],
+    )
     assert state.card("v0").score is None
 
 
@@ -570,7 +648,10 @@ def test_a_metric_that_moves_inside_is_alive() -> None:
 
 def test_metric_dead_when_all_judges_failed() -> None:
     """The original was judged, and then three versions in a row by nobody."""
-    assert result(Scene(ONE, scores(60, None, None, None), ["v1", "v2", "v3"]).play()) is Result.METRIC_DEAD
+    assert (
+        result(Scene(ONE, scores(60, None, None, None), ["v1", "v2", "v3"]).play())
+        is Result.METRIC_DEAD
+    )
 
 
 def test_two_of_three_are_not_dead() -> None:
@@ -579,8 +660,12 @@ def test_two_of_three_are_not_dead() -> None:
     assert result(Scene(ONE, looks, ["v1", ProposalOutcome.CRASHED, "v2"]).play()) is Result.PLATEAU
 
 
-@pytest.mark.parametrize(("calls", "seen", "rounds"), [(2, ["v0"], 1), (3, ["v0", "v1"], 1), (4, ["v0", "v1"], 2)])
-def test_a_budget_that_ends_in_the_middle_of_a_round(calls: int, seen: list[str], rounds: int) -> None:
+@pytest.mark.parametrize(
+    ("calls", "seen", "rounds"), [(2, ["v0"], 1), (3, ["v0", "v1"], 1), (4, ["v0", "v1"], 2)]
+)
+def test_a_budget_that_ends_in_the_middle_of_a_round(
+    calls: int, seen: list[str], rounds: int
+) -> None:
     """What was judged in part is rolled back; what was judged whole stays; nothing more is asked."""
     scene = Scene(ONE, scores(10, 20, 30), ["v1", "v2"], panel=("ann", "bob"), calls=calls)
     state = scene.play()
@@ -609,7 +694,9 @@ def test_a_limit_between_rounds() -> None:
     state = scene.state()
     scene._carry_out(state, decide(state, policy_named("keep-best")), iter(()))
     state.apply(LimitReached(reason="--max-minutes 1 are used up"))
-    assert decide(state, policy_named("keep-best")) == Stop(result=Result.BUDGET, reason="--max-minutes 1 are used up")
+    assert decide(state, policy_named("keep-best")) == Stop(
+        result=Result.BUDGET, reason="--max-minutes 1 are used up"
+    )
 
 
 def test_a_finished_run_stays_finished() -> None:
@@ -640,10 +727,17 @@ def test_there_is_no_unlimited() -> None:
     """Rounds and patience have defaults; calls and minutes have to be given."""
     with pytest.raises(TypeError):
         LoopLimits()  # type: ignore[call-arg]
-    assert LIMITS.to_plain() == {"rounds": 5, "patience": 3, "calls": 100, "minutes": 60, "usd": None}
+    assert LIMITS.to_plain() == {
+        "rounds": 5,
+        "patience": 3,
+        "calls": 100,
+        "minutes": 60,
+        "usd": None,
+    }
 
 
-# ---------------------------------------------------------------------------------------------------------- delivery
+# ----------------------------------------------------------------------------------------------------------
+# delivery
 
 
 def test_what_was_delivered_is_part_of_the_state() -> None:
@@ -656,15 +750,23 @@ def test_what_was_delivered_is_part_of_the_state() -> None:
 
 
 def test_a_second_look_of_a_judge_is_the_same_voter() -> None:
-    """Both looks count, and neither replaces the other; what is on record is read back with its draw."""
+    """Both looks count, and neither replaces the other; what is on record is read back with its
+    draw.
+    """
     of = rubric(checklist("a", ["x", "y"]))
     state = Scene(of, {}).state()
     for draw, answers in enumerate([{"x": True, "y": True}, {"x": False, "y": True}]):
-        cast = BallotCast(version="v0", role="panel", ballot=ballot("ann", {"a": answers}), draw=draw)
+        cast = BallotCast(
+            version="v0", role="panel", ballot=ballot("ann", {"a": answers}), draw=draw
+        )
         state.apply(event_from_plain(json.loads(json.dumps(event_to_plain(cast)))))
     card = state.card("v0")
-    assert [*state.ballots["v0", "panel"]] == ["ann", "ann (look 2)"] and not state.unasked("v0", "panel")
-    assert [len(item.votes) for item in card.line("a").items] == [2, 2] and card.line("a").voters == 1
+    assert [*state.ballots["v0", "panel"]] == ["ann", "ann (look 2)"] and not state.unasked(
+        "v0", "panel"
+    )
+    assert [len(item.votes) for item in card.line("a").items] == [2, 2] and card.line(
+        "a"
+    ).voters == 1
 
 
 def test_unknown_events_change_nothing() -> None:
@@ -675,10 +777,17 @@ def test_unknown_events_change_nothing() -> None:
     assert facts(fold(scene.state(), noisy)) == facts(end_state)
 
 
-# ------------------------------------------------------------------------------------------------------- properties
+# -------------------------------------------------------------------------------------------------------
+# properties
 
 TREE = rubric(
-    group("g", percent("a", weight=2), yes_no("b", may_not_apply=True), yes_no("bad", weight=-1), floor=40),
+    group(
+        "g",
+        percent("a", weight=2),
+        yes_no("b", may_not_apply=True),
+        yes_no("bad", weight=-1),
+        floor=40,
+    ),
     checklist("list", ["x", Item(id="y", requirement="y")]),
     checked("code", required=True),
     threshold=70,
@@ -686,7 +795,9 @@ TREE = rubric(
 
 
 class Chance(dict[Any, Look]):
-    """Judges and code that answer at random, now and then not at all, and always the same about one version."""
+    """Judges and code that answer at random, now and then not at all, and always the same about one
+    version.
+    """
 
     def __init__(self, of: Rubric, chance: random.Random) -> None:
         self.of = of
@@ -718,10 +829,18 @@ def chaotic(of: Rubric, chance: random.Random, policy: str) -> Scene:
         for number in range(1, 100):
             known = [f"v{n}" for n in range(number)]
             yield chance.choice(
-                [f"v{number}", f"v{number}", f"v{number}", chance.choice(known), chance.choice([*ProposalOutcome][1:])]
+                [
+                    f"v{number}",
+                    f"v{number}",
+                    f"v{number}",
+                    chance.choice(known),
+                    chance.choice([*ProposalOutcome][1:]),
+                ]
             )
 
-    limits = LoopLimits(rounds=chance.randint(0, 8), patience=chance.randint(1, 4), calls=99, minutes=9)
+    limits = LoopLimits(
+        rounds=chance.randint(0, 8), patience=chance.randint(1, 4), calls=99, minutes=9
+    )
     return Scene(
         of,
         Chance(of, chance),
@@ -758,14 +877,21 @@ policies = st.sampled_from(["plain", "keep-best"])
 
 
 @given(st.one_of(st.just(TREE), rubrics()), chances, policies)
-def test_whatever_happens_the_loop_ends_within_its_limits(of: Rubric, chance: random.Random, policy: str) -> None:
-    """It never asks for a look that is on record, consults at most three times, and delivers no worse than it got."""
+def test_whatever_happens_the_loop_ends_within_its_limits(
+    of: Rubric, chance: random.Random, policy: str
+) -> None:
+    """It never asks for a look that is on record, consults at most three times, and delivers no
+    worse than it got.
+    """
     scene = chaotic(of, chance, policy)
     budget = scene.calls
     state = scene.play()
     assert len(state.rounds) <= scene.limits.rounds and state.stale <= scene.limits.patience
     assert len(state.consulted) <= 3
-    assert scene.calls >= 0 and sum(judge != CHECK for judge, _, _ in scene.asked) == budget - scene.calls
+    assert (
+        scene.calls >= 0
+        and sum(judge != CHECK for judge, _, _ in scene.asked) == budget - scene.calls
+    )
     assert not any(entry.is_open for entry in state.rounds)
     assert state.best in state.kept and state.rank(state.best) >= state.rank("v0")
     assert all(state.rank(version) <= state.rank(state.best) for version in state.kept)
@@ -782,7 +908,9 @@ def test_whatever_happens_the_loop_ends_within_its_limits(of: Rubric, chance: ra
 def test_a_killed_run_goes_on_as_if_it_had_not_been(
     of: Rubric, chance: random.Random, policy: str, data: st.DataObject
 ) -> None:
-    """Folding all events, or some now and the rest later, gives the same state and the same next decision."""
+    """Folding all events, or some now and the rest later, gives the same state and the same next
+    decision.
+    """
     scene = chaotic(of, chance, policy)
     lived = scene.play()
     cut = data.draw(st.integers(0, len(scene.log)))
@@ -810,7 +938,9 @@ def assert_each_event_was_decided(state: LoopState, log: Iterable[Event], policy
 
 
 @given(chances, policies)
-def test_every_event_is_followed_by_the_decision_that_was_taken(chance: random.Random, policy: str) -> None:
+def test_every_event_is_followed_by_the_decision_that_was_taken(
+    chance: random.Random, policy: str
+) -> None:
     """Replaying a log event by event and deciding at each one, the run takes the same path."""
     scene = chaotic(TREE, chance, policy)
     scene.play()
@@ -838,12 +968,19 @@ def test_the_order_in_which_judges_answer_does_not_matter(data: st.DataObject) -
     ballots = []
     for judge in (CHECK, "ann", "bob"):
         asked = [key for key, item in items.items() if (item.check is not None) == (judge == CHECK)]
-        marks = {key: Mark(data.draw(valid_answers(items[key]))) for key in asked if data.draw(st.booleans())}
+        marks = {
+            key: Mark(data.draw(valid_answers(items[key])))
+            for key in asked
+            if data.draw(st.booleans())
+        }
         ballots.append(ballot_to_plain(Ballot(judge=judge, marks=marks)))
     scene = Scene(TREE, {}, panel=("ann", "bob"))
     outcomes = []
     for order in (ballots, data.draw(st.permutations(ballots))):
-        state = fold(scene.state(), [{"type": "ballot", "version": "v0", "role": "panel", "ballot": b} for b in order])
+        state = fold(
+            scene.state(),
+            [{"type": "ballot", "version": "v0", "role": "panel", "ballot": b} for b in order],
+        )
         action = decide(state, policy_named("keep-best"))
         outcomes.append(action)
     assert type(outcomes[0]) is type(outcomes[1])

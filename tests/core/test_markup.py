@@ -29,7 +29,11 @@ def said(written: JsonObject, text: str) -> tuple[bool, str | None]:
         ("<img src='a>b.png'/><br>", True, True),
         ("<!-- note --><UL><LI>x</UL>", True, True),
         ("\ufeff<p>x</p>", True, True),
-        ('<html><head><script>if (a<b && c>d) e = "</p></div>";</script></head><body>x</body></html>', True, True),
+        (
+            '<html><head><script>if (a<b && c>d) e = "</p></div>";</script></head><body>x</body></html>',
+            True,
+            True,
+        ),
         ("<ul><li>a<li>b</ul> As you asked.", False, True),
         ("<html><body><p>one<p>two</body></html>\nHope this helps!", False, True),
         ("<script>if (a<b && c>d) {}</script> Here you go", False, True),
@@ -44,7 +48,9 @@ def said(written: JsonObject, text: str) -> tuple[bool, str | None]:
     ],
 )
 def test_what_is_html_and_what_holds_some(text: str, is_html: bool, has_html: bool) -> None:
-    """A text with words outside its elements is not HTML; names that are often placeholders do not make it hold any."""
+    """A text with words outside its elements is not HTML; names that are often placeholders do not
+    make it hold any.
+    """
     assert said({"is-html": True}, text)[0] is is_html
     assert said({"not-is-html": True}, text)[0] is not is_html
     assert said({"contains-html": True}, text)[0] is has_html
@@ -73,7 +79,9 @@ def test_what_is_xml(text: str, problem: str | None) -> None:
 
 
 def test_xml_inside_a_text() -> None:
-    """One well-formed element with an end tag, anywhere; with paths, one of that name that has them."""
+    """One well-formed element with an end tag, anywhere; with paths, one of that name that has
+    them.
+    """
     text = "So: <all><order><id>1</id></order> <br> <note>"
     assert said({"contains-xml": True}, text)[0]
     assert said({"contains-xml": ["order.id", "order"]}, text)[0]
@@ -90,15 +98,26 @@ def test_xml_inside_a_text() -> None:
 
 
 def test_elements_next_to_each_other() -> None:
-    """Paths with several roots: an element for each, anywhere in the text, as models write their thoughts and their answer."""
+    """Paths with several roots: an element for each, anywhere in the text, as models write their
+    thoughts and their answer.
+    """
     text = "<thinking>a <b></thinking> So: <thinking>hm</thinking> <answer><id>1</id></answer>"
     assert said({"contains-xml": ["thinking", "answer.id"]}, text)[0]
     assert said({"not-contains-xml": ["thinking", "answer.id"]}, text)[0] is False
-    assert said({"contains-xml": ["thinking", "answer.no"]}, text) == (False, "it has no element `answer.no`")
+    assert said({"contains-xml": ["thinking", "answer.no"]}, text) == (
+        False,
+        "it has no element `answer.no`",
+    )
     assert said({"contains-xml": ["thinking", "end"]}, text) == (False, "it has no element `end`")
 
 
-@given(st.recursive(WORDS, lambda inner: st.lists(st.tuples(st.sampled_from(NAMES), inner), max_size=4), max_leaves=12))
+@given(
+    st.recursive(
+        WORDS,
+        lambda inner: st.lists(st.tuples(st.sampled_from(NAMES), inner), max_size=4),
+        max_leaves=12,
+    )
+)
 def test_every_document_that_a_library_writes_is_xml(content: object) -> None:
     """Alone and inside words; cut short it is not."""
 
@@ -109,7 +128,9 @@ def test_every_document_that_a_library_writes_is_xml(content: object) -> None:
             filled(ElementTree.SubElement(node, name), below)
         return node
 
-    text = ElementTree.tostring(filled(ElementTree.Element("root"), content), "unicode", short_empty_elements=False)
+    text = ElementTree.tostring(
+        filled(ElementTree.Element("root"), content), "unicode", short_empty_elements=False
+    )
     paths = {f"root.{name}" for name, _ in content} if isinstance(content, list) else set()
     asked: JsonObject = {"is-xml": sorted(paths)} if paths else {"is-xml": True}
     assert said(asked, text) == (True, None)
@@ -125,13 +146,23 @@ def test_no_text_is_too_odd(text: str) -> None:
 
 
 def test_a_text_made_to_take_long_is_not_met_either_way() -> None:
-    """Elements in elements that all lack what is asked for: what was not looked at is neither there nor not there."""
+    """Elements in elements that all lack what is asked for: what was not looked at is neither there
+    nor not there.
+    """
     text = "<a>" * 10_000 + "</a>" * 10_000
     for kind in ("contains-xml", "not-contains-xml"):
-        assert said({kind: "a.b"}, text) == (None, "it has too many elements to look at all of them")
+        assert said({kind: "a.b"}, text) == (
+            None,
+            "it has too many elements to look at all of them",
+        )
 
 
 def test_arguments_that_make_no_sense_are_refused() -> None:
     """HTML takes no paths, and a path is a text."""
-    for kind, value in (("is-html", ["p"]), ("is-xml", [1]), ("contains-xml", ""), ("contains-html", False)):
+    for kind, value in (
+        ("is-html", ["p"]),
+        ("is-xml", [1]),
+        ("contains-xml", ""),
+        ("contains-html", False),
+    ):
         assert check_problem(Check(kind=kind, value=value)) is not None

@@ -8,17 +8,27 @@ from hypothesis import strategies as st
 from honestone.core.skill.brief import Learned, Lesson, learn, read_lesson
 
 
-def outcome(receipt: str, category: str = "docs", *, succeeded: bool = False, **more: object) -> Learned:
+def outcome(
+    receipt: str, category: str = "docs", *, succeeded: bool = False, **more: object
+) -> Learned:
     values = {"candidate_id": receipt, "timestamp": "2026-01-01T00:00:00Z", **more}
     return Learned(receipt=receipt, category=category, succeeded=succeeded, **values)  # type: ignore[arg-type]
 
 
 def test_lessons_count_by_category_outcome_and_layer() -> None:
-    """Two reverts at one layer are one lesson with two hits; a revert elsewhere and a success are others."""
+    """Two reverts at one layer are one lesson with two hits; a revert elsewhere and a success are
+    others.
+    """
     lessons = learn(
         [
             outcome("a", layer="regression", failed_tasks=("x",), timestamp="2026-01-02"),
-            outcome("b", layer="regression", failed_tasks=("x", "y"), timestamp="2026-01-03", reason="last"),
+            outcome(
+                "b",
+                layer="regression",
+                failed_tasks=("x", "y"),
+                timestamp="2026-01-03",
+                reason="last",
+            ),
             outcome("c", layer="compile"),
             outcome("d", succeeded=True),
         ]
@@ -42,7 +52,9 @@ outcomes = st.lists(
 
 
 @given(outcomes, st.integers(0, 20))
-def test_nothing_is_counted_twice_however_often_it_is_learned(found: list[Learned], at: int) -> None:
+def test_nothing_is_counted_twice_however_often_it_is_learned(
+    found: list[Learned], at: int
+) -> None:
     """Learning in two goes, and learning again, gives every receipt one hit."""
     once = learn(found[at:], learn(found[:at]))
     again = learn(found, once)
@@ -79,11 +91,17 @@ def test_lessons_of_another_program_stay_and_are_not_mixed_with_ours() -> None:
         st.lists(st.integers()),
         st.dictionaries(st.text(), st.integers()),
         st.fixed_dictionaries(
-            {"type": st.text(), "succeeded": st.one_of(st.booleans(), st.text()), "context": st.text()}
+            {
+                "type": st.text(),
+                "succeeded": st.one_of(st.booleans(), st.text()),
+                "context": st.text(),
+            }
         ),
     )
 )
 def test_an_entry_that_is_no_lesson_is_told_apart(entry: object) -> None:
     """Hostile memory is left out or read as a lesson, never a crash."""
     lesson = read_lesson(entry)
-    assert lesson is None or (lesson.type and isinstance(lesson.succeeded, bool) and lesson.hit_count >= 1)
+    assert lesson is None or (
+        lesson.type and isinstance(lesson.succeeded, bool) and lesson.hit_count >= 1
+    )

@@ -1,4 +1,6 @@
-"""What a machine lacks is said in words, with what a person can do, and without the value of any variable."""
+"""What a machine lacks is said in words, with what a person can do, and without the value of any
+variable.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def said(needs: MachineNeeds, machine: Here) -> list[str]:
 
 
 def test_of_several_ways_in_one_is_enough() -> None:
-    """The first variable that is set counts, also where what it holds is not a key; a login does where there is none."""
+    """The first variable that is set counts, also where what it holds is not a key; a login does
+    where there is none.
+    """
     needs = MachineNeeds(keys=(KeyNeed(variables=("A", "B"), login="codex"),))
     assert said(needs, Here({"B": "x"})) == said(needs, Here(logins=("codex",))) == []
     assert said(needs, Here()) == [

@@ -1,4 +1,6 @@
-"""How far two looks at the same bytes are apart: against the standard library, and by counting pairs."""
+"""How far two looks at the same bytes are apart: against the standard library, and by counting
+pairs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_fewer_than_two_have_no_spread() -> None:
 @given(st.lists(st.booleans(), min_size=2, max_size=12))
 def test_the_flip_rate_counts_pairs_that_differ(looks: list[bool]) -> None:
     pairs = list(combinations(looks, 2))
-    assert flip_rate(sum(looks), len(looks)) == pytest.approx(sum(a != b for a, b in pairs) / len(pairs))
+    assert flip_rate(sum(looks), len(looks)) == pytest.approx(
+        sum(a != b for a, b in pairs) / len(pairs)
+    )
     assert flip_rate(1, 1) is None
 
 

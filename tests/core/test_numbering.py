@@ -1,4 +1,6 @@
-"""Numbers and ids that were not asked: a reply that counts otherwise than the question gives no mark at all."""
+"""Numbers and ids that were not asked: a reply that counts otherwise than the question gives no
+mark at all.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,12 @@ def is_otherwise(found: list[int]) -> bool:
 @example((4, -1, "shifted"), True, True)
 @example((7, 1, "shifted"), False, False)
 @example((7, 99, "shifted"), False, "first")
-def test_shifted_numbers_never_give_a_mark(plan: tuple[int, int, str], is_list: bool, value: object) -> None:
-    """Of a model's judgement and of its comparison, as keys and as a list; the reason names what was not asked."""
+def test_shifted_numbers_never_give_a_mark(
+    plan: tuple[int, int, str], is_list: bool, value: object
+) -> None:
+    """Of a model's judgement and of its comparison, as keys and as a list; the reason names what
+    was not asked.
+    """
     found = numbers(*plan)
     assume(is_otherwise(found))
     asked = range(1, len(found) + 1)
@@ -56,17 +62,24 @@ def test_shifted_numbers_never_give_a_mark(plan: tuple[int, int, str], is_list: 
     if is_list:
         answers = [{"n": number, "answer": value} for number in found]
     text = json.dumps({"token": TOKEN, "answers": answers})
-    schema = ReplySchema(token=TOKEN, items={number: Item(id=f"q{number}", requirement="r") for number in asked})
+    schema = ReplySchema(
+        token=TOKEN, items={number: Item(id=f"q{number}", requirement="r") for number in asked}
+    )
     for reading in (read_reply(text, schema), read_pair_reply(text, TOKEN, asked)):
         assert not reading.answers
         assert set(reading.errors) == set(asked)
-        assert "not asked" in reading.problems[0] and set(reading.errors.values()) == set(reading.problems)
+        assert "not asked" in reading.problems[0] and set(reading.errors.values()) == set(
+            reading.problems
+        )
 
 
 @pytest.mark.parametrize("listed", [[1, 1, 2, 3], [1, 2, 3, 3], [2, 2, 2, 2]])
 def test_a_number_twice_where_another_is_missing_voids_the_reply(listed: list[int]) -> None:
     """Who counts 1, 1, 2, 3 may mean 1, 2, 3, 4."""
-    schema = ReplySchema(token=TOKEN, items={number: Item(id=f"q{number}", requirement="r") for number in range(1, 5)})
+    schema = ReplySchema(
+        token=TOKEN,
+        items={number: Item(id=f"q{number}", requirement="r") for number in range(1, 5)},
+    )
     members = ", ".join(f'"{number}": {{"answer": true}}' for number in listed)
     rows = json.dumps([{"n": number, "answer": True} for number in listed])
     for answers in (f"{{{members}}}", rows):
@@ -87,8 +100,12 @@ def program_reply(ids: list[str], is_whole: bool) -> dict[str, object]:
 
 @given(shifted, st.booleans())
 @example((4, -1, "shifted"), True)
-def test_shifted_ids_of_programs_never_give_a_mark(plan: tuple[int, int, str], is_whole: bool) -> None:
-    """Ids of criteria and of items; also where the judge is asked for each part in a call of its own."""
+def test_shifted_ids_of_programs_never_give_a_mark(
+    plan: tuple[int, int, str], is_whole: bool
+) -> None:
+    """Ids of criteria and of items; also where the judge is asked for each part in a call of its
+    own.
+    """
     found = numbers(*plan)
     assume(is_otherwise(found))
     question = program_question(len(found), is_whole)
@@ -96,7 +113,9 @@ def test_shifted_ids_of_programs_never_give_a_mark(plan: tuple[int, int, str], i
     assert not read_program(text, question).marks
     every = frozenset(key for key, _ in question.items())
     for criterion in question.criteria:
-        part = replace(question, criteria=(replace(criterion, items=criterion.items[:1]),), also_asked=every)
+        part = replace(
+            question, criteria=(replace(criterion, items=criterion.items[:1]),), also_asked=every
+        )
         assert not read_program(text, part).marks
 
 
@@ -107,6 +126,9 @@ def test_a_shifted_checklist_has_no_answer(plan: tuple[int, int, str], line: str
     found = numbers(*plan)
     assume(is_otherwise(found) and all(0 <= number < 10_000 for number in found))
     items = [f"the {letter} thing" for letter in "abcdefghi"[: len(found)]]
-    for text in ("\n".join(line.format(n) for n in found), json.dumps({str(n): True for n in found})):
+    for text in (
+        "\n".join(line.format(n) for n in found),
+        json.dumps({str(n): True for n in found}),
+    ):
         answer = read_checklist(text, items).answer
         assert answer is None or not any(value is not None for value in answer.values()), text

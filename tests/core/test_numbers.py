@@ -24,19 +24,25 @@ shares = st.fractions(0, 1, max_denominator=10**9)
         (Fraction(1, 3), Fraction(1, 3)),
     ],
 )
-def test_a_number_is_the_decimal_that_was_written(written: float | str | Fraction, value: Fraction) -> None:
+def test_a_number_is_the_decimal_that_was_written(
+    written: float | str | Fraction, value: Fraction
+) -> None:
     """0.1 is one tenth, not the nearest binary float."""
     assert exact(written) == value
 
 
-@pytest.mark.parametrize("written", [True, False, float("nan"), float("inf"), "nan", "inf", "1/3", "", "ten"])
+@pytest.mark.parametrize(
+    "written", [True, False, float("nan"), float("inf"), "nan", "inf", "1/3", "", "ten"]
+)
 def test_what_is_no_number_is_refused(written: object) -> None:
     """Booleans, NaN, infinities, fractions and words are no scores."""
     with pytest.raises(ValueError):
         exact(written)  # type: ignore[arg-type]
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-1000, max_value=1000))
+@given(
+    st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-1000, max_value=1000)
+)
 def test_text_and_its_value_agree(number: object) -> None:
     """Reading a decimal loses no digit."""
     assert exact(str(number)) == Fraction(str(number))

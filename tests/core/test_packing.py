@@ -1,4 +1,6 @@
-"""Artifacts that are too big: estimates, refusals that help, and parts that are never cut inside a line."""
+"""Artifacts that are too big: estimates, refusals that help, and parts that are never cut inside a
+line.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.packing import Budget, Pack, estimate_tokens, pack, room_for_text, text_size, too_big, what_to_do
+from honestone.core.packing import (
+    Budget,
+    Pack,
+    estimate_tokens,
+    pack,
+    room_for_text,
+    text_size,
+    too_big,
+    what_to_do,
+)
 
 STRATEGIES = (Pack.HEAD, Pack.OUTLINE)
 
@@ -57,7 +68,9 @@ def test_outline_reduces_the_largest_files_and_no_more_than_needed() -> None:
     assert packed.version.texts["small"] == "keep me\n"
     assert packed.version.texts["big"] == "# One\n## Two\ndef run(x):\n" * 3
     assert packed.label("big") == "outline, 9 of 30 lines" and packed.label("small") == ""
-    assert packed.sentence == "1 of 2 files whole, 1 by their headings and definitions, 0 not at all"
+    assert (
+        packed.sentence == "1 of 2 files whole, 1 by their headings and definitions, 0 not at all"
+    )
 
 
 def test_a_file_of_which_nothing_fits_is_named_as_not_shown() -> None:
@@ -65,7 +78,10 @@ def test_a_file_of_which_nothing_fits_is_named_as_not_shown() -> None:
     packed = pack(folder(a="1\n" * 20, b="x" * 50), Pack.HEAD, 45)
     assert packed is not None
     assert "b" not in packed.version.texts and packed.label("b") == "not shown, 1 line"
-    assert packed.to_plain()["files"] == [{"path": "a", "lines": 10, "of": 20}, {"path": "b", "lines": 0, "of": 1}]
+    assert packed.to_plain()["files"] == [
+        {"path": "a", "lines": 10, "of": 20},
+        {"path": "b", "lines": 0, "of": 1},
+    ]
 
 
 def test_one_endless_line_cannot_be_packed() -> None:
@@ -75,7 +91,9 @@ def test_one_endless_line_cannot_be_packed() -> None:
 
 
 @given(folders, st.sampled_from(STRATEGIES), st.integers(-5, 600))
-def test_what_is_shown_are_whole_lines_in_order_that_fit(version: Version, how: Pack, room: int) -> None:
+def test_what_is_shown_are_whole_lines_in_order_that_fit(
+    version: Version, how: Pack, room: int
+) -> None:
     """Never more than there is room for, never half a line, counted right, the same each time."""
     packed = pack(version, how, room)
     assert packed == pack(version, how, room)
@@ -102,7 +120,9 @@ def test_what_fits_is_shown_whole(version: Version) -> None:
 
 
 def test_the_room_is_what_the_rest_of_the_prompt_leaves() -> None:
-    """Requirements and the reply's form stay; text takes what is left, less what it takes to say so."""
+    """Requirements and the reply's form stay; text takes what is left, less what it takes to say
+    so.
+    """
     version = Version.of_text("x" * 1000)
     room = room_for_text(Budget(tokens=300), "p" * 200 + version.text, [version])
     assert 600 < room < 1000

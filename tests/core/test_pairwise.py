@@ -34,7 +34,9 @@ NUMBER = {"first": 0, "second": 1, "tie": 0.5}
 
 def criterion(id: str, weight: int = 1, **more: Any) -> Criterion:
     item = Item(id=id, requirement=f"It has {id}", whole=True)
-    return Criterion(id=id, requirement=f"It has {id}", weight=Fraction(weight), items=(item,), **more)
+    return Criterion(
+        id=id, requirement=f"It has {id}", weight=Fraction(weight), items=(item,), **more
+    )
 
 
 def rubric(*criteria: Criterion) -> Rubric:
@@ -42,19 +44,26 @@ def rubric(*criteria: Criterion) -> Rubric:
 
 
 def ballot(judge: str, **said: Choice) -> Ballot:
-    return Ballot(judge=judge, marks={(id, id): Mark(NUMBER[choice]) for id, choice in said.items()})
+    return Ballot(
+        judge=judge, marks={(id, id): Mark(NUMBER[choice]) for id, choice in said.items()}
+    )
 
 
-def looks(judge: str, a_first: dict[str, Choice], b_first: dict[str, Choice]) -> dict[Order, Ballot]:
+def looks(
+    judge: str, a_first: dict[str, Choice], b_first: dict[str, Choice]
+) -> dict[Order, Ballot]:
     return {"a_first": ballot(judge, **a_first), "b_first": ballot(judge, **b_first)}
 
 
 def compared(of: Rubric, rule: Rule = Rule.MEAN, **judges: Any) -> Comparison:
     """Each judge as (what it said with A first, what it said with B first)."""
-    return compare(of, PairAnswers(judges={name: looks(name, *said) for name, said in judges.items()}), rule)
+    return compare(
+        of, PairAnswers(judges={name: looks(name, *said) for name, said in judges.items()}), rule
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------- replies
+# ----------------------------------------------------------------------------------------------------------
+# replies
 
 
 def reply(answers: Any, token: str = TOKEN) -> str:
@@ -71,7 +80,9 @@ def read(text: str, *, cut: bool = False) -> dict[int, Choice | str]:
 
 def test_a_whole_reply_is_read_with_its_quotes() -> None:
     """Each answer at its number; quotes are kept."""
-    text = reply({"1": {"evidence": "an apple", "answer": "first"}, "2": {"evidence": "", "answer": "tie"}})
+    text = reply(
+        {"1": {"evidence": "an apple", "answer": "first"}, "2": {"evidence": "", "answer": "tie"}}
+    )
     found = read_pair_reply(text, TOKEN, (1, 2))
     assert {n: choice_of(mark) for n, mark in found.answers.items()} == {1: "first", 2: "tie"}
     assert found.answers[1].evidence == ("an apple",) and found.answers[2].evidence == ()
@@ -79,7 +90,8 @@ def test_a_whole_reply_is_read_with_its_quotes() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["First", "a", "A", "1", "both", "", None, True, 1, 0.5, ["first"], {"answer": "first"}, "n/a"]
+    "answer",
+    ["First", "a", "A", "1", "both", "", None, True, 1, 0.5, ["first"], {"answer": "first"}, "n/a"],
 )
 def test_nothing_but_the_three_words_is_an_answer(answer: Any) -> None:
     """No other spelling, number or list is turned into a preference."""
@@ -111,7 +123,9 @@ def test_a_reply_that_is_none_says_why(text: str, why: str) -> None:
 
 def test_numbers_that_were_not_asked_void_the_comparison() -> None:
     """Its other numbers may be shifted too."""
-    found = read_pair_reply(reply({"1": {"answer": "first"}, "2": "tie", "9": "tie"}), TOKEN, (1, 2))
+    found = read_pair_reply(
+        reply({"1": {"answer": "first"}, "2": "tie", "9": "tie"}), TOKEN, (1, 2)
+    )
     assert not found.answers and "not asked: '9'" in found.problems[0]
     assert set(found.errors.values()) == set(found.problems)
 
@@ -130,9 +144,14 @@ def test_no_text_raises_or_gives_an_answer_by_itself(text: str, cut: bool) -> No
 
 
 @given(
-    st.sampled_from(CHOICES), st.sampled_from(CHOICES), st.integers(0, 400), st.sampled_from(["prefix", "cut", "flip"])
+    st.sampled_from(CHOICES),
+    st.sampled_from(CHOICES),
+    st.integers(0, 400),
+    st.sampled_from(["prefix", "cut", "flip"]),
 )
-def test_a_damaged_reply_never_turns_a_preference(one: Choice, two: Choice, at: int, how: str) -> None:
+def test_a_damaged_reply_never_turns_a_preference(
+    one: Choice, two: Choice, at: int, how: str
+) -> None:
     """Whatever is lost or put around, each number has its own answer or none."""
     whole = reply({"1": {"evidence": "x", "answer": one}, "2": {"evidence": "", "answer": two}})
     at %= len(whole)
@@ -146,11 +165,14 @@ def test_a_damaged_reply_never_turns_a_preference(one: Choice, two: Choice, at: 
     assert said[2] == two or said[2] not in CHOICES
 
 
-# ---------------------------------------------------------------------------------------------------------- question
+# ----------------------------------------------------------------------------------------------------------
+# question
 
 
 def test_the_question_shows_each_criterion_with_what_it_means() -> None:
-    """One question a criterion; judged items and levels below it, checks left out, nothing of weights."""
+    """One question a criterion; judged items and levels below it, checks left out, nothing of
+    weights.
+    """
     checklist = Criterion(
         id="steps",
         requirement="Can be repeated",
@@ -161,23 +183,39 @@ def test_the_question_shows_each_criterion_with_what_it_means() -> None:
     )
     levels = Anchors(levels=((Fraction(0), "hostile"), (Fraction(10), "calm")))
     tone = Criterion(
-        id="tone", requirement="Is calm", items=(Item(id="tone", requirement="Is calm", anchors=levels, whole=True),)
+        id="tone",
+        requirement="Is calm",
+        items=(Item(id="tone", requirement="Is calm", anchors=levels, whole=True),),
     )
     only_code = Criterion(
         id="code",
         requirement="Has x",
-        items=(Item(id="code", requirement="Has x", check=Check(kind="contains", value=["x"]), whole=True),),
+        items=(
+            Item(
+                id="code",
+                requirement="Has x",
+                check=Check(kind="contains", value=["x"]),
+                whole=True,
+            ),
+        ),
     )
     question = pair_question(
-        rubric(checklist, tone, only_code), Version.of_text("AAA"), Version.of_text("BBB"), "b_first"
+        rubric(checklist, tone, only_code),
+        Version.of_text("AAA"),
+        Version.of_text("BBB"),
+        "b_first",
     )
     assert [key for key, _ in question.items()] == [("steps", "steps"), ("tone", "tone")]
-    assert question.details == {"steps": ("Steps are numbered",), "tone": ("0: hostile", "10: calm")}
+    assert question.details == {
+        "steps": ("Steps are numbered",),
+        "tone": ("0: hostile", "10: calm"),
+    }
     assert (question.first.text, question.second.text) == ("BBB", "AAA")
     assert "AAA" in question.artifact.version.text and "BBB" in question.artifact.version.text
 
 
-# ---------------------------------------------------------------------------------------------------------- both orders
+# ----------------------------------------------------------------------------------------------------------
+# both orders
 
 
 @pytest.mark.parametrize(
@@ -197,7 +235,9 @@ def test_the_question_shows_each_criterion_with_what_it_means() -> None:
 def test_only_a_preference_that_survives_the_exchange_counts(
     a_first: Choice | None, b_first: Choice | None, winner: str | None, inconsistent: bool
 ) -> None:
-    """Everything that changes with the order is a tie and inconsistent; one look alone says nothing."""
+    """Everything that changes with the order is a tie and inconsistent; one look alone says
+    nothing.
+    """
     found = TwoLooks(a_first=a_first, b_first=b_first)
     assert (found.winner, found.is_inconsistent) == (winner, inconsistent)
 
@@ -210,7 +250,10 @@ def test_preferences_are_weighed_by_code() -> None:
         two=({"x": "second", "y": "first"}, {"x": "first", "y": "second"}),
     )
     assert (found.preference, found.preferred) == (Fraction(3, 4), "b")
-    assert [line.wins for line in found.lines] == [{"a": 0, "tie": 0, "b": 2}, {"a": 2, "tie": 0, "b": 0}]
+    assert [line.wins for line in found.lines] == [
+        {"a": 0, "tie": 0, "b": 2},
+        {"a": 2, "tie": 0, "b": 0},
+    ]
     assert (found.inconsistent, found.pairs, found.first_position_rate) == (0, 4, Fraction(1, 2))
     assert not found.low_confidence
 
@@ -218,24 +261,40 @@ def test_preferences_are_weighed_by_code() -> None:
 def test_a_judge_that_goes_by_the_place_prefers_nothing_and_is_seen() -> None:
     """Always the first: a tie everywhere, all inconsistent, first position rate 1."""
     found = compared(rubric(criterion("x")), lazy=({"x": "first"}, {"x": "first"}))
-    assert (found.preference, found.inconsistent, found.first_position_rate) == (Fraction(1, 2), 1, 1)
+    assert (found.preference, found.inconsistent, found.first_position_rate) == (
+        Fraction(1, 2),
+        1,
+        1,
+    )
 
 
 def test_a_missing_look_leaves_an_interval() -> None:
-    """Half of the weight is unknown: from 1/2 to 1 for B, so B is not behind but not ahead for sure."""
+    """Half of the weight is unknown: from 1/2 to 1 for B, so B is not behind but not ahead for
+    sure.
+    """
     of = rubric(criterion("x"), criterion("y"))
     found = compared(of, one=({"x": "second", "y": "first"}, {"x": "first"}))
-    assert (found.low, found.high, found.preference, found.preferred) == (Fraction(1, 2), 1, None, None)
+    assert (found.low, found.high, found.preference, found.preferred) == (
+        Fraction(1, 2),
+        1,
+        None,
+        None,
+    )
     assert found.lines[1].by_judge["one"].why == "with B first: no answer"
     assert found.first_position_rate == Fraction(1, 2)
-    heavier = compared(rubric(criterion("x", 3), criterion("y")), one=({"x": "second", "y": "first"}, {"x": "first"}))
+    heavier = compared(
+        rubric(criterion("x", 3), criterion("y")),
+        one=({"x": "second", "y": "first"}, {"x": "first"}),
+    )
     assert (heavier.preference, heavier.preferred) == (None, "b")
 
 
 def test_nobody_is_no_verdict() -> None:
     """Failed judges leave 0..1, never a tie."""
     gone = Ballot(judge="gone", marks={}, state=JudgeState.SKIPPED, reason="not installed")
-    found = compare(rubric(criterion("x")), PairAnswers(judges={"gone": {"a_first": gone, "b_first": gone}}))
+    found = compare(
+        rubric(criterion("x")), PairAnswers(judges={"gone": {"a_first": gone, "b_first": gone}})
+    )
     assert (found.low, found.high, found.preferred, found.first_position_rate) == (0, 1, None, None)
     assert "not installed" in str(found.lines[0].by_judge["gone"].why)
 
@@ -251,7 +310,9 @@ def test_having_more_of_a_penalty_is_worse() -> None:
 
 
 def test_siblings_are_weighed_among_themselves() -> None:
-    """A group of weight 1 beside a criterion of weight 1: what is inside moves half, in its own shares."""
+    """A group of weight 1 beside a criterion of weight 1: what is inside moves half, in its own
+    shares.
+    """
     group = Criterion(id="g", requirement="G", children=(criterion("x", 90), criterion("y", 10)))
     found = compared(
         rubric(group, criterion("z")),
@@ -263,10 +324,14 @@ def test_siblings_are_weighed_among_themselves() -> None:
 
 
 def test_checks_are_compared_by_code_beside_judges() -> None:
-    """Three items: two judged say A, one check says B: 1/3 for B. A check that could not run leaves it open."""
+    """Three items: two judged say A, one check says B: 1/3 for B. A check that could not run leaves
+    it open.
+    """
     check = Item(id="c", requirement="code", check=Check(kind="contains", value=["x"]))
     mixed = Criterion(
-        id="m", requirement="M", items=(Item(id="i", requirement="I"), Item(id="j", requirement="J"), check)
+        id="m",
+        requirement="M",
+        items=(Item(id="i", requirement="I"), Item(id="j", requirement="J"), check),
     )
     judges = {"one": looks("one", {"m": "first"}, {"m": "second"})}
 
@@ -295,7 +360,10 @@ def test_checks_are_compared_by_code_beside_judges() -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(CHOICES), st.sampled_from(CHOICES), st.sampled_from(CHOICES), st.sampled_from(CHOICES)
+            st.sampled_from(CHOICES),
+            st.sampled_from(CHOICES),
+            st.sampled_from(CHOICES),
+            st.sampled_from(CHOICES),
         ),
         min_size=1,
         max_size=4,
@@ -312,7 +380,10 @@ def test_exchanging_a_and_b_turns_the_preference_round(
     other = {name: (b_first, a_first) for name, (a_first, b_first) in one.items()}
     here, there = compared(of, rule, **one), compared(of, rule, **other)
     assert (here.low, here.high) == (1 - there.high, 1 - there.low)
-    assert (here.inconsistent, here.first_position_rate) == (there.inconsistent, there.first_position_rate)
+    assert (here.inconsistent, here.first_position_rate) == (
+        there.inconsistent,
+        there.first_position_rate,
+    )
     assert 0 <= here.low <= here.high <= 1
 
 

@@ -13,9 +13,9 @@ from honestone.core.needs import KeyNeed, MachineNeeds
 from honestone.core.plan import Bundle, BundleFile, Plan
 
 WORDS = st.text(max_size=12)
-PARTS = st.text(st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=8).filter(
-    lambda one: one not in (".", "..")
-)
+PARTS = st.text(
+    st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=8
+).filter(lambda one: one not in (".", ".."))
 FILES = st.builds(
     BundleFile,
     path=st.lists(PARTS, min_size=1, max_size=3).map("/".join),
@@ -25,13 +25,17 @@ FILES = st.builds(
 NAMES = st.lists(WORDS, max_size=3).map(tuple)
 NEEDS = st.builds(
     MachineNeeds,
-    keys=st.lists(st.builds(KeyNeed, variables=NAMES, login=st.none() | WORDS), max_size=2).map(tuple),
+    keys=st.lists(st.builds(KeyNeed, variables=NAMES, login=st.none() | WORDS), max_size=2).map(
+        tuple
+    ),
     variables=NAMES,
     programs=NAMES,
 )
 PLANS = st.builds(
     Plan,
-    request=st.dictionaries(WORDS, st.none() | st.booleans() | st.integers() | WORDS | st.lists(WORDS), max_size=4),
+    request=st.dictionaries(
+        WORDS, st.none() | st.booleans() | st.integers() | WORDS | st.lists(WORDS), max_size=4
+    ),
     contract=WORDS,
     code=WORDS,
     version=WORDS,
@@ -98,14 +102,25 @@ def test_what_is_not_an_order_is_refused(change: dict[str, object]) -> None:
 
 def test_differences_are_named() -> None:
     """Code, judges and target; the contract alone only where they do not explain it."""
-    plan = Plan(request={}, contract="c", code="d", version="1", judges={"a": "x", "b": "y"}, target="t")
-    other = replace(plan, code="e", version="2", judges={"a": "x", "b": "z"}, target="u", contract="k")
+    plan = Plan(
+        request={}, contract="c", code="d", version="1", judges={"a": "x", "b": "y"}, target="t"
+    )
+    other = replace(
+        plan, code="e", version="2", judges={"a": "x", "b": "z"}, target="u", contract="k"
+    )
     said = "; ".join(plan.differences(other))
-    assert "version 2 here, 1 ordered" in said and "`b`" in said and "`a`" not in said and "target" in said
+    assert (
+        "version 2 here, 1 ordered" in said
+        and "`b`" in said
+        and "`a`" not in said
+        and "target" in said
+    )
     assert plan.differences(replace(plan, contract="k")) == ["the contract is another one"]
     assert plan.differences(replace(plan, artifact="v")) == ["the artifact is another one"]
     checks = replace(plan, sandbox="bwrap", files={"t.py": "1"})
-    assert checks.differences(replace(plan, sandbox="landlock", files={"t.py": "2"}, contract="k")) == [
+    assert checks.differences(
+        replace(plan, sandbox="landlock", files={"t.py": "2"}, contract="k")
+    ) == [
         (
             "the sandbox of its checks is landlock here, and was bwrap where the run was ordered"
             " (ordered with `--sandbox landlock` it can run here)"

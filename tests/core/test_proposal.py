@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, size_limit, unified_diff
+from honestone.core.loop.proposal import (
+    ProposalOutcome,
+    classify,
+    diff_size,
+    size_limit,
+    unified_diff,
+)
 
 LONG = "".join(f"line {n} of the text\n" for n in range(60))
 lines = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c\n"]), max_size=12).map("".join)
@@ -20,7 +26,9 @@ def text(content: str) -> Version:
 
 
 def folder(**files: str) -> Version:
-    return Version({name: Entry(content.encode()) for name, content in files.items()}, is_folder=True)
+    return Version(
+        {name: Entry(content.encode()) for name, content in files.items()}, is_folder=True
+    )
 
 
 def outcome(before: Version, after: Version | None, ended: str = "exited", **more: Any) -> str:
@@ -42,7 +50,9 @@ def outcome(before: Version, after: Version | None, ended: str = "exited", **mor
     ],
 )
 def test_bytes_decide_and_not_exit_codes(ended: str, after: str | None, made: str) -> None:
-    """A worker that crashed after a good edit has edited; one that says "done" over the same bytes has not."""
+    """A worker that crashed after a good edit has edited; one that says "done" over the same bytes
+    has not.
+    """
     assert outcome(text("old\n"), None if after is None else text(after), ended) == made
 
 
@@ -92,7 +102,11 @@ def test_a_deleted_file_of_a_folder_is_shrunk() -> None:
 def test_placeholders_in_place_of_content(line: str) -> None:
     """Somebody's note that the rest is as before is not the rest."""
     change, detail = classify(text(LONG), text(LONG + line + "\n"), ended="exited")
-    assert change is ProposalOutcome.PLACEHOLDER and detail is not None and "in place of content" in detail
+    assert (
+        change is ProposalOutcome.PLACEHOLDER
+        and detail is not None
+        and "in place of content" in detail
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,10 +134,15 @@ def test_a_placeholder_that_was_there_before_may_stay() -> None:
     assert outcome(text(LONG + note), text("new\n" + LONG + note)) == "changed"
 
 
-@pytest.mark.parametrize("filler", ["\n" * 5000, " " * 20_000, "# " * 5000, "...  [" * 3000, "the rest " * 3000])
+@pytest.mark.parametrize(
+    "filler", ["\n" * 5000, " " * 20_000, "# " * 5000, "...  [" * 3000, "the rest " * 3000]
+)
 def test_no_text_makes_the_search_slow(filler: str) -> None:
     """Blank lines by the thousand are read in no time (they once took hours)."""
-    assert outcome(text("x\n"), text("x\n" + filler + "y\n"), max_diff=10**9) in ("changed", "placeholder")
+    assert outcome(text("x\n"), text("x\n" + filler + "y\n"), max_diff=10**9) in (
+        "changed",
+        "placeholder",
+    )
 
 
 def test_too_large_a_change() -> None:
@@ -136,8 +155,14 @@ def test_too_large_a_change() -> None:
 def test_too_large_an_artifact() -> None:
     """Over all rounds; what was larger before may not grow further, and may shrink."""
     small, large, larger = text("a\n" * 10), text("a\n" * 30), text("a\n" * 31)
-    assert outcome(small, large, max_size=59) == "too-large" and outcome(small, large, max_size=60) == "changed"
-    assert outcome(large, larger, max_size=10) == "too-large" and outcome(larger, large, max_size=10) == "changed"
+    assert (
+        outcome(small, large, max_size=59) == "too-large"
+        and outcome(small, large, max_size=60) == "changed"
+    )
+    assert (
+        outcome(large, larger, max_size=10) == "too-large"
+        and outcome(larger, large, max_size=10) == "changed"
+    )
     assert size_limit(text("x" * 100)) == 40_000 and size_limit(text("x" * 30_000), 2) == 60_000
 
 
@@ -160,8 +185,14 @@ def test_the_size_of_a_change(before: str, after: str, size: tuple[int, int]) ->
 
 def test_a_binary_file_is_one_line() -> None:
     """And is named in the diff, not shown."""
-    before, after = (Version({"p": Entry(b"\0a")}, is_folder=True), Version({"p": Entry(b"\0b")}, is_folder=True))
-    assert (diff_size(before, after).files, unified_diff(before, after)) == (1, "Binary file p differs\n")
+    before, after = (
+        Version({"p": Entry(b"\0a")}, is_folder=True),
+        Version({"p": Entry(b"\0b")}, is_folder=True),
+    )
+    assert (diff_size(before, after).files, unified_diff(before, after)) == (
+        1,
+        "Binary file p differs\n",
+    )
 
 
 def test_a_mode_is_a_change_of_a_folder() -> None:
@@ -191,11 +222,17 @@ def test_a_change_of_no_lines_is_no_change(before: str, after: str) -> None:
     assert size.added - size.removed == len(after.splitlines()) - len(before.splitlines())
 
 
-@given(lines, lines, st.sampled_from(["exited", "timeout", "denied", "crashed"]), st.integers(0, 30))
+@given(
+    lines, lines, st.sampled_from(["exited", "timeout", "denied", "crashed"]), st.integers(0, 30)
+)
 def test_changed_means_other_bytes(before: str, after: str, ended: str, max_diff: int) -> None:
     """And never more than was allowed, nor after its time was up."""
     made, detail = classify(text(before), text(after), ended=ended, max_diff=max_diff)
     if made is ProposalOutcome.CHANGED:
-        assert before != after and ended != "timeout" and diff_size(text(before), text(after)).lines <= max_diff
+        assert (
+            before != after
+            and ended != "timeout"
+            and diff_size(text(before), text(after)).lines <= max_diff
+        )
     else:
         assert detail

@@ -19,11 +19,19 @@ NAMES = st.lists(st.text(max_size=5), unique=True, max_size=12)
 
 
 def target(item: Item) -> LabelTarget:
-    return LabelTarget(criterion=Criterion(id="c", requirement="c", weight=exact(1), items=(item,)), item=item)
+    return LabelTarget(
+        criterion=Criterion(id="c", requirement="c", weight=exact(1), items=(item,)), item=item
+    )
 
 
 YES_NO = target(Item(id="i", requirement="is it so", may_not_apply=True))
-SCALE = target(Item(id="i", requirement="how much", anchors=Anchors(levels=((exact(0), "no"), (exact(10), "much")))))
+SCALE = target(
+    Item(
+        id="i",
+        requirement="how much",
+        anchors=Anchors(levels=((exact(0), "no"), (exact(10), "much"))),
+    )
+)
 
 
 @given(names=NAMES, rater=st.text(max_size=5))
@@ -38,7 +46,9 @@ def test_raters_have_orders_of_their_own() -> None:
 
 
 @given(names=NAMES, count=st.integers(1, 15), data=st.data())
-def test_a_sample_takes_from_every_stratum_in_turn(names: list[str], count: int, data: st.DataObject) -> None:
+def test_a_sample_takes_from_every_stratum_in_turn(
+    names: list[str], count: int, data: st.DataObject
+) -> None:
     """No stratum that has more to give is behind another by more than one."""
     strata = {name: data.draw(st.sampled_from("abc")) for name in names}
     found = sample(strata, count)
@@ -49,13 +59,18 @@ def test_a_sample_takes_from_every_stratum_in_turn(names: list[str], count: int,
         assert drawn[stratum] == has or drawn[stratum] >= max(drawn.values()) - 1
 
 
-_SAID = st.lists(st.tuples(*[st.sampled_from([True, False, None, "n/a"])] * 3), min_size=1, max_size=8)
+_SAID = st.lists(
+    st.tuples(*[st.sampled_from([True, False, None, "n/a"])] * 3), min_size=1, max_size=8
+)
 
 
 @given(rows=_SAID)
 def test_agreement_counts_what_two_answered(rows: list[tuple[Answer | None, ...]]) -> None:
     places: list[Place] = [(f"{number}.md", ("c", "i")) for number in range(len(rows))]
-    said = {f"r{at}": {place: row[at] for place, row in zip(places, rows, strict=True)} for at in range(3)}
+    said = {
+        f"r{at}": {place: row[at] for place, row in zip(places, rows, strict=True)}
+        for at in range(3)
+    }
     found = agreement_of(dict.fromkeys(places, YES_NO), said)
     answers = [[one for one in row if one is not None] for row in rows]
     both = [one for one in answers if len(one) > 1]
@@ -71,9 +86,14 @@ def test_alpha_is_that_of_agreement() -> None:
     """Krippendorff's, of the shares; a scale counts by distance."""
     values = [(0, 0), (10, 8), (5, 6), (2, 2), (9, 10)]
     places: list[Place] = [(f"{number}.md", ("c", "i")) for number in range(len(values))]
-    said = {f"r{at}": {place: row[at] for place, row in zip(places, values, strict=True)} for at in (0, 1)}
+    said = {
+        f"r{at}": {place: row[at] for place, row in zip(places, values, strict=True)}
+        for at in (0, 1)
+    }
     found = agreement_of(dict.fromkeys(places, SCALE), said)
-    assert found.alpha == pytest.approx(alphas([(a / 10, b / 10) for a, b in values])[Level.INTERVAL])
+    assert found.alpha == pytest.approx(
+        alphas([(a / 10, b / 10) for a, b in values])[Level.INTERVAL]
+    )
     assert (found.agreed, found.compared) == (2, 5) and found.interval is not None
 
 

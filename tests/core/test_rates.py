@@ -1,4 +1,6 @@
-"""Rates: how many calls fit into a window, whoever makes them and whenever they come, and which tables share an account."""
+"""Rates: how many calls fit into a window, whoever makes them and whenever they come, and which
+tables share an account.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,17 @@ from hypothesis import strategies as st
 from honestone.core.rates import BURST, rates_of, tokens_of, wait_of
 
 
-@given(per_minute=st.floats(1, 6000), gaps=st.lists(st.floats(0, 2), min_size=1, max_size=200), window=st.floats(1, 30))
-def test_no_window_has_more_than_its_share(per_minute: float, gaps: list[float], window: float) -> None:
-    """Calls that come at any times are made when their slots begin: in every window as many as the rate allows, and one
-    second's worth."""
+@given(
+    per_minute=st.floats(1, 6000),
+    gaps=st.lists(st.floats(0, 2), min_size=1, max_size=200),
+    window=st.floats(1, 30),
+)
+def test_no_window_has_more_than_its_share(
+    per_minute: float, gaps: list[float], window: float
+) -> None:
+    """Calls that come at any times are made when their slots begin: in every window as many as the
+    rate allows, and one second's worth.
+    """
     taken, now, end = 60 / per_minute, 0.0, 0.0
     made = []
     for gap in gaps:
@@ -32,9 +41,19 @@ def test_a_call_never_waits_longer_than_for_its_slot(taken: float, ahead: float)
 
 
 def test_what_tables_share() -> None:
-    """An account of their own, else provider, address and key variable; without a rate there is no account."""
-    table = {"provider": "openai", "base_url": "http://h/v1", "api_key_env": "K", "requests_per_minute": 60}
-    one, other = rates_of({**table, "model": "a"}), rates_of({**table, "model": "b", "tokens_per_minute": 600})
+    """An account of their own, else provider, address and key variable; without a rate there is no
+    account.
+    """
+    table = {
+        "provider": "openai",
+        "base_url": "http://h/v1",
+        "api_key_env": "K",
+        "requests_per_minute": 60,
+    }
+    one, other = (
+        rates_of({**table, "model": "a"}),
+        rates_of({**table, "model": "b", "tokens_per_minute": 600}),
+    )
     assert one is not None and other is not None
     assert one.account == other.account
     assert one.lines(10) == {f"{one.account} requests": 1.0}

@@ -1,4 +1,6 @@
-"""Replies as small models write them: answers as text, stray brackets, thinking without its opening tag."""
+"""Replies as small models write them: answers as text, stray brackets, thinking without its opening
+tag.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def reply(**changed: object) -> str:
         "4": 2,
         **{key.removeprefix("n"): value for key, value in changed.items()},
     }
-    entries = {key: {"evidence": "", "answer": value, "suggestion": ""} for key, value in answers.items()}
+    entries = {
+        key: {"evidence": "", "answer": value, "suggestion": ""} for key, value in answers.items()
+    }
     return json.dumps({"token": TOKEN, "answers": entries}, ensure_ascii=False)
 
 
@@ -138,7 +142,9 @@ def test_any_other_text_leaves_its_item_open(word: str) -> None:
 
 @given(st.text(st.sampled_from("yestruno falm./<>|"), max_size=12))
 def test_a_text_is_an_answer_as_a_whole_or_not_at_all(word: str) -> None:
-    """What counts is a word of the lists, whatever is around it must be white space, marks or an end of a sentence."""
+    """What counts is a word of the lists, whatever is around it must be white space, marks or an
+    end of a sentence.
+    """
     answer = values(read(reply(n1=word))).get(1)
     plain = " ".join(word.strip(" .!*_`\"'").split()).casefold()
     known = {
@@ -194,7 +200,8 @@ def test_other_texts_for_a_scale_are_refused_by_name(number: int, text: str) -> 
     assert set(reading.errors) == {number} and text.strip() in reading.errors[number]
 
 
-# ---------------------------------------------------------------------------------------------------------- brackets
+# ----------------------------------------------------------------------------------------------------------
+# brackets
 
 
 def part(number: int, value: object) -> str:
@@ -205,8 +212,12 @@ MEANT = {1: True, 2: False, 3: 7, 4: 2}
 
 
 @given(st.permutations(sorted(MEANT)), st.integers(1, 4), st.integers(1, 4))
-def test_a_stray_bracket_between_answers_loses_none(order: list[int], first: int, second: int) -> None:
-    """Wherever one or two of them are, in whatever order the answers come: each is read as it was meant, or not at all."""
+def test_a_stray_bracket_between_answers_loses_none(
+    order: list[int], first: int, second: int
+) -> None:
+    """Wherever one or two of them are, in whatever order the answers come: each is read as it was
+    meant, or not at all.
+    """
     pieces = [part(number, MEANT[number]) for number in order]
     pieces[first - 1] += "}"
     reading = read(f'{{"token": "{TOKEN}", "answers": {{{", ".join(pieces)}}}}}')
@@ -220,7 +231,10 @@ def test_a_stray_bracket_between_answers_loses_none(order: list[int], first: int
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_a_stray_bracket_in_a_list_of_answers_loses_none(after: int) -> None:
     """The list form."""
-    rows = [json.dumps({"n": number, "evidence": "", "answer": value}) for number, value in MEANT.items()]
+    rows = [
+        json.dumps({"n": number, "evidence": "", "answer": value})
+        for number, value in MEANT.items()
+    ]
     rows[after - 1] += "}"
     assert values(read(f'{{"token": "{TOKEN}", "answers": [{", ".join(rows)}]}}')) == MEANT
 
@@ -244,11 +258,14 @@ def test_an_answer_inside_and_outside_is_answered_twice() -> None:
 def test_numbers_outside_that_were_not_asked_void_the_reply() -> None:
     """A stray bracket hides no shifted number."""
     pieces = [part(number - 1, value) for number, value in MEANT.items()]
-    text = f'{{"token": "{TOKEN}", "answers": {{{pieces[1]}, {pieces[2]}}}, {pieces[3]}, {pieces[0]}}}'
+    text = (
+        f'{{"token": "{TOKEN}", "answers": {{{pieces[1]}, {pieces[2]}}}, {pieces[3]}, {pieces[0]}}}'
+    )
     assert not read(text).answers
 
 
-# ---------------------------------------------------------------------------------------------------------- thinking
+# ----------------------------------------------------------------------------------------------------------
+# thinking
 
 
 @pytest.mark.parametrize("tag", ["</think>\n", "</think>\n\n", "</thinking>\n", "[/THINK]\n"])

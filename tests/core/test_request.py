@@ -22,7 +22,12 @@ OF = rubric(
         [
             "said",
             Item(id="rated", requirement="how well", anchors=scale("0.5", 10)),
-            Item(id="coded", requirement="c", check=Check(kind="contains", value="x"), fix="./secret-tool"),
+            Item(
+                id="coded",
+                requirement="c",
+                check=Check(kind="contains", value="x"),
+                fix="./secret-tool",
+            ),
         ],
         weight="77.125",
         floor="43.21",
@@ -37,7 +42,9 @@ OF = rubric(
 )
 
 
-def request(of: Rubric = OF, artifact: Artifact = FILE, problems: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+def request(
+    of: Rubric = OF, artifact: Artifact = FILE, problems: tuple[str, ...] = (), **more: Any
+) -> dict[str, Any]:
     return judge_request(Question(artifact=artifact, criteria=asked_criteria(of), **more), problems)
 
 
@@ -55,10 +62,18 @@ def test_the_whole_request() -> None:
                 "requirement": "list is complete",
                 "items": [
                     {"id": "said", "requirement": "has said"},
-                    {"id": "rated", "requirement": "how well", "anchors": {"0.5": "level 0.5", "10": "level 10"}},
+                    {
+                        "id": "rated",
+                        "requirement": "how well",
+                        "anchors": {"0.5": "level 0.5", "10": "level 10"},
+                    },
                 ],
             },
-            {"id": "tone", "requirement": "tone is good", "anchors": {"0": "level 0", "100": "level 100"}},
+            {
+                "id": "tone",
+                "requirement": "tone is good",
+                "anchors": {"0": "level 0", "100": "level 100"},
+            },
             {"id": "holds", "requirement": "holds holds"},
             {"id": "bad", "requirement": "bad holds"},
         ],
@@ -68,7 +83,9 @@ def test_the_whole_request() -> None:
 
 
 def test_a_judge_is_not_told_what_would_lead_it() -> None:
-    """No weight, floor, threshold, required flag, check or fix command; by type, no earlier score or round."""
+    """No weight, floor, threshold, required flag, check or fix command; by type, no earlier score
+    or round.
+    """
     sent = json.dumps(request())
     for hidden in (
         "77.125",
@@ -120,7 +137,13 @@ def test_a_folder_is_a_list_of_files() -> None:
 
 def test_a_case_and_its_output_are_passed_on() -> None:
     """Input, reference, output, workspace and the number of the look."""
-    more = {"input": "in", "reference": "ref", "output": "", "workspace": {"path": "w", "diff": ""}, "draw": 2}
+    more = {
+        "input": "in",
+        "reference": "ref",
+        "output": "",
+        "workspace": {"path": "w", "diff": ""},
+        "draw": 2,
+    }
     sent = request(**more)
     assert {name: sent[name] for name in more} == more
 
@@ -128,7 +151,9 @@ def test_a_case_and_its_output_are_passed_on() -> None:
 def test_large_and_fine_levels_keep_their_numbers() -> None:
     """Two levels never become one by rounding."""
     item = Item(id="a", requirement="a", anchors=scale("0.1234567", 1000000, 1000001), whole=True)
-    sent = judge_request(Question(artifact=FILE, criteria=(AskedCriterion(id="a", requirement="a", items=(item,)),)))
+    sent = judge_request(
+        Question(artifact=FILE, criteria=(AskedCriterion(id="a", requirement="a", items=(item,)),))
+    )
     assert list(sent["criteria"][0]["anchors"]) == ["0.1234567", "1000000", "1000001"]
 
 
@@ -136,5 +161,7 @@ def test_large_and_fine_levels_keep_their_numbers() -> None:
 def test_judges_are_asked_exactly_what_no_check_answers(of: Rubric) -> None:
     """In the order of the rubric, and the request is plain JSON."""
     question = Question(artifact=FILE, criteria=asked_criteria(of))
-    assert list(question.items()) == [(key, item) for key, item in of.questions() if item.check is None]
+    assert list(question.items()) == [
+        (key, item) for key, item in of.questions() if item.check is None
+    ]
     assert json.loads(json.dumps(judge_request(question))) == judge_request(question)

@@ -16,8 +16,13 @@ BASE = {
 
 
 def version(**changes: Entry | None) -> Version:
-    files = {**BASE, **{name.replace("__", "/").replace("_dot_", "."): entry for name, entry in changes.items()}}
-    return Version({name: entry for name, entry in files.items() if entry is not None}, is_folder=True)
+    files = {
+        **BASE,
+        **{name.replace("__", "/").replace("_dot_", "."): entry for name, entry in changes.items()},
+    }
+    return Version(
+        {name: entry for name, entry in files.items() if entry is not None}, is_folder=True
+    )
 
 
 def skill_md(head: str = HEAD, body: str = "# A\n\nText.\n") -> Entry:
@@ -25,12 +30,28 @@ def skill_md(head: str = HEAD, body: str = "# A\n\nText.\n") -> Entry:
 
 
 CASES = {
-    "text of SKILL.md": ({"SKILL_dot_md": skill_md(body="# A\n\nOther text.\n")}, Risk.LOW, Category.DOCS),
-    "a rule against": ({"SKILL_dot_md": skill_md(body="# A\n\nText.\nNever guess.\n")}, Risk.LOW, Category.GUARDRAIL),
+    "text of SKILL.md": (
+        {"SKILL_dot_md": skill_md(body="# A\n\nOther text.\n")},
+        Risk.LOW,
+        Category.DOCS,
+    ),
+    "a rule against": (
+        {"SKILL_dot_md": skill_md(body="# A\n\nText.\nNever guess.\n")},
+        Risk.LOW,
+        Category.GUARDRAIL,
+    ),
     "a reference": ({"references__n_dot_md": Entry(b"# N\n")}, Risk.LOW, Category.REFERENCE),
-    "the description": ({"SKILL_dot_md": skill_md(HEAD.replace("Helps", "Always"))}, Risk.MEDIUM, Category.PROMPT),
+    "the description": (
+        {"SKILL_dot_md": skill_md(HEAD.replace("Helps", "Always"))},
+        Risk.MEDIUM,
+        Category.PROMPT,
+    ),
     "front matter gone": ({"SKILL_dot_md": skill_md("")}, Risk.HIGH, Category.PROMPT),
-    "allowed tools": ({"SKILL_dot_md": skill_md(HEAD.replace("Read", "Bash"))}, Risk.HIGH, Category.PROMPT),
+    "allowed tools": (
+        {"SKILL_dot_md": skill_md(HEAD.replace("Read", "Bash"))},
+        Risk.HIGH,
+        Category.PROMPT,
+    ),
     "a key that is not plain": (
         {"SKILL_dot_md": skill_md(HEAD.replace("name: a", '"name": a'))},
         Risk.HIGH,
@@ -38,7 +59,11 @@ CASES = {
     ),
     "a file removed": ({"references__r_dot_md": None}, Risk.MEDIUM, Category.REFERENCE),
     "code": ({"tool_dot_py": Entry(b"print(1)\n")}, Risk.HIGH, Category.WORKFLOW),
-    "Markdown that may be executed": ({"references__r_dot_md": Entry(b"# R\n", True)}, Risk.HIGH, Category.WORKFLOW),
+    "Markdown that may be executed": (
+        {"references__r_dot_md": Entry(b"# R\n", True)},
+        Risk.HIGH,
+        Category.WORKFLOW,
+    ),
     "a program without an ending": ({"tool": Entry(b"#!/bin/sh\n")}, Risk.HIGH, Category.WORKFLOW),
     "what is no text": ({"logo_dot_png": Entry(b"\x89PNG\0")}, Risk.HIGH, Category.WORKFLOW),
     "a script removed": ({"run_dot_sh": None}, Risk.HIGH, Category.WORKFLOW),
@@ -56,7 +81,10 @@ CASES = {
 def test_risk_and_category_follow_from_the_bytes(name: str) -> None:
     """Each kind of change has its risk and its category, whatever a worker says of it."""
     changes, risk, category = CASES[name]
-    assert (risk_of(version(), version(**changes)), category_of(version(), version(**changes))) == (risk, category)
+    assert (risk_of(version(), version(**changes)), category_of(version(), version(**changes))) == (
+        risk,
+        category,
+    )
 
 
 def test_the_riskiest_file_decides() -> None:

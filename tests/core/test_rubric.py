@@ -1,4 +1,6 @@
-"""Rubrics: what they may be, which bar holds where, and that nothing is lost when they are written down."""
+"""Rubrics: what they may be, which bar holds where, and that nothing is lost when they are written
+down.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.errors import RubricError
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, from_plain, slug, to_plain
+from honestone.core.rubric import (
+    Anchors,
+    Check,
+    Criterion,
+    Item,
+    Rubric,
+    from_plain,
+    slug,
+    to_plain,
+)
 
 from .strategies import checked, checklist, group, percent, points, rubric, rubrics, scale, yes_no
 
@@ -23,22 +34,68 @@ from .strategies import checked, checklist, group, percent, points, rubric, rubr
         (lambda: rubric(yes_no("a"), threshold=101), "`threshold` is 101", ("threshold",)),
         (lambda: rubric(yes_no("a"), threshold=-1), "`threshold` is -1", ("threshold",)),
         (lambda: rubric(yes_no("a"), floor=100.5), "`floor` is 100.5", ("floor",)),
-        (lambda: rubric(yes_no("a", floor=120)), "`floor` of criterion `a` is 120", ("criteria", 0, "floor")),
-        (lambda: rubric(yes_no("a"), yes_no("a")), "two criteria have the id `a`", ("criteria", 1, "id")),
-        (lambda: rubric(group("a", yes_no("a"))), "two criteria have the id `a`", ("criteria", 0, "criteria", 0, "id")),
+        (
+            lambda: rubric(yes_no("a", floor=120)),
+            "`floor` of criterion `a` is 120",
+            ("criteria", 0, "floor"),
+        ),
+        (
+            lambda: rubric(yes_no("a"), yes_no("a")),
+            "two criteria have the id `a`",
+            ("criteria", 1, "id"),
+        ),
+        (
+            lambda: rubric(group("a", yes_no("a"))),
+            "two criteria have the id `a`",
+            ("criteria", 0, "criteria", 0, "id"),
+        ),
         (lambda: rubric(yes_no("a", weight=0)), "sum to 0", ("criteria", 0, "weight")),
         (lambda: rubric(yes_no("a", weight=0), yes_no("b", weight=0)), "sum to 0", ("criteria",)),
         (lambda: rubric(yes_no("a", weight=-1)), "sum to 0", ("criteria", 0, "weight")),
-        (lambda: rubric(Criterion(id="a", requirement="a")), "either items to mark or child criteria", ("criteria", 0)),
-        (lambda: rubric(yes_no("a"), percent("b", weight=-1)), "only a yes/no criterion", ("criteria", 1, "weight")),
-        (lambda: rubric(yes_no("a"), checklist("b", ["x"], weight=-1)), "only a yes/no", ("criteria", 1, "weight")),
-        (lambda: rubric(yes_no("a"), group("b", yes_no("c"), weight=-1)), "only a yes/no", ("criteria", 1, "weight")),
-        (lambda: rubric(yes_no("a"), yes_no("b", weight=-1, required=True)), "penalty", ("criteria", 1, "required")),
-        (lambda: rubric(yes_no("a"), yes_no("b", weight=-1, floor=50)), "penalty", ("criteria", 1, "floor")),
-        (lambda: rubric(checklist("a", ["x", "x"])), "two items with the id `x`", ("criteria", 0, "items", 1, "id")),
-        (lambda: rubric(checklist("a", [Item(id="x", requirement=" ")])), "has no text", ("criteria", 0, "items", 0)),
         (
-            lambda: rubric(Criterion(id="a", requirement="", items=(Item(id="a", requirement="", whole=True),))),
+            lambda: rubric(Criterion(id="a", requirement="a")),
+            "either items to mark or child criteria",
+            ("criteria", 0),
+        ),
+        (
+            lambda: rubric(yes_no("a"), percent("b", weight=-1)),
+            "only a yes/no criterion",
+            ("criteria", 1, "weight"),
+        ),
+        (
+            lambda: rubric(yes_no("a"), checklist("b", ["x"], weight=-1)),
+            "only a yes/no",
+            ("criteria", 1, "weight"),
+        ),
+        (
+            lambda: rubric(yes_no("a"), group("b", yes_no("c"), weight=-1)),
+            "only a yes/no",
+            ("criteria", 1, "weight"),
+        ),
+        (
+            lambda: rubric(yes_no("a"), yes_no("b", weight=-1, required=True)),
+            "penalty",
+            ("criteria", 1, "required"),
+        ),
+        (
+            lambda: rubric(yes_no("a"), yes_no("b", weight=-1, floor=50)),
+            "penalty",
+            ("criteria", 1, "floor"),
+        ),
+        (
+            lambda: rubric(checklist("a", ["x", "x"])),
+            "two items with the id `x`",
+            ("criteria", 0, "items", 1, "id"),
+        ),
+        (
+            lambda: rubric(checklist("a", [Item(id="x", requirement=" ")])),
+            "has no text",
+            ("criteria", 0, "items", 0),
+        ),
+        (
+            lambda: rubric(
+                Criterion(id="a", requirement="", items=(Item(id="a", requirement="", whole=True),))
+            ),
             "has no text",
             ("criteria", 0),
         ),
@@ -59,7 +116,10 @@ from .strategies import checked, checklist, group, percent, points, rubric, rubr
         ),
         (
             lambda: rubric(
-                checklist("a", [Item(id="x", requirement="x", anchors=scale(0, 5), check=Check(kind="regex"))])
+                checklist(
+                    "a",
+                    [Item(id="x", requirement="x", anchors=scale(0, 5), check=Check(kind="regex"))],
+                )
             ),
             "both anchors and a check",
             ("criteria", 0, "items", 0, "check"),
@@ -94,7 +154,9 @@ def test_a_rubric_that_breaks_a_rule_is_refused(
         ((-2, 3), -2, "0"),
     ],
 )
-def test_marks_on_a_scale_are_read_linearly(levels: tuple[int, ...], mark: float, share: str) -> None:
+def test_marks_on_a_scale_are_read_linearly(
+    levels: tuple[int, ...], mark: float, share: str
+) -> None:
     """Between the lowest and the highest described level, fractions too."""
     assert scale(*levels).share(mark) == Fraction(share)
 
@@ -117,7 +179,9 @@ def test_a_higher_mark_is_a_higher_share(low: int, span: int, one: int, other: i
 
 
 def test_the_rubrics_floor_holds_at_the_top_only() -> None:
-    """A child has a floor only if it says so; its own floor goes before the rubric's; a penalty has none."""
+    """A child has a floor only if it says so; its own floor goes before the rubric's; a penalty has
+    none.
+    """
     made = rubric(
         yes_no("plain"),
         yes_no("own", floor=90),
@@ -155,7 +219,9 @@ def test_a_rubric_knows_whom_it_asks() -> None:
     """With checks alone no judge is needed; mixed, both are."""
     assert (rubric(checked("a")).asks_judges, rubric(checked("a")).has_checks) == (False, True)
     assert (rubric(yes_no("a")).asks_judges, rubric(yes_no("a")).has_checks) == (True, False)
-    mixed = rubric(checklist("a", ["x", Item(id="y", requirement="y", check=Check(kind="regex", value="y"))]))
+    mixed = rubric(
+        checklist("a", ["x", Item(id="y", requirement="y", check=Check(kind="regex", value="y"))])
+    )
     assert mixed.asks_judges and mixed.has_checks
 
 
@@ -172,9 +238,13 @@ def test_every_field_is_written_down() -> None:
         requirement="x",
         may_not_apply=True,
         fix="./tool x",
-        check=Check(kind="regex", value="a|b", negated=True, options={"path": "*.md", "timeout": 3}),
+        check=Check(
+            kind="regex", value="a|b", negated=True, options={"path": "*.md", "timeout": 3}
+        ),
     )
-    made = rubric(checklist("a", [item], fix="./tool a", floor=0, required=True, weight="2.5"), title="T")
+    made = rubric(
+        checklist("a", [item], fix="./tool a", floor=0, required=True, weight="2.5"), title="T"
+    )
     assert from_plain(json.loads(json.dumps(to_plain(made)))) == made
     assert made.criteria[0].items[0].check is not None
     assert made.criteria[0].items[0].check.name == "not-regex"

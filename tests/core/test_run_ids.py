@@ -12,8 +12,12 @@ CHANCES = st.integers(0, 2**80 - 1)
 
 
 @given(MOMENTS, CHANCES, MOMENTS, CHANCES)
-def test_ids_sort_by_their_moment_and_after_the_last(one: int, chance: int, two: int, other: int) -> None:
-    """The moment can be read back; after a clock that was set back an id still comes after the last one."""
+def test_ids_sort_by_their_moment_and_after_the_last(
+    one: int, chance: int, two: int, other: int
+) -> None:
+    """The moment can be read back; after a clock that was set back an id still comes after the last
+    one.
+    """
     first = run_id(one, chance, last="")
     assert len(first) == 26 and moment_of_run(first) == one
     second = run_id(two, other, last=first)

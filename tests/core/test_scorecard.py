@@ -1,4 +1,6 @@
-"""Scorecards: votes to items, items to criteria, criteria to a score; exactly, and with an interval for what is missing."""
+"""Scorecards: votes to items, items to criteria, criteria to a score; exactly, and with an interval
+for what is missing.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,16 @@ from hypothesis import strategies as st
 
 from honestone.core.ballot import CHECK, Ballot, Mark, ballot_from_plain, ballot_to_plain
 from honestone.core.rubric import Check, Criterion, Item, Key, Rubric
-from honestone.core.scorecard import Line, Outcome, Rule, Scorecard, Scorer, combine, missing, read_gate_reason
+from honestone.core.scorecard import (
+    Line,
+    Outcome,
+    Rule,
+    Scorecard,
+    Scorer,
+    combine,
+    missing,
+    read_gate_reason,
+)
 
 from .strategies import (
     ballot,
@@ -45,7 +56,8 @@ def anchored(name: str, *levels: float, **more: Any) -> Criterion:
     return replace(yes_no(name, **more), items=(item,))
 
 
-# ------------------------------------------------------------------------------------------------------ arithmetic
+# ------------------------------------------------------------------------------------------------------
+# arithmetic
 
 
 def test_the_weighted_mean() -> None:
@@ -54,16 +66,24 @@ def test_the_weighted_mean() -> None:
     assert card_of(of, ballot("ann", {"a": 90, "b": 80, "c": 70})).score == Fraction(49, 60)
 
 
-@pytest.mark.parametrize(("mark", "score"), [(0, "0"), (5, "0.5"), (10, "1"), (7.5, "0.75"), (2, "0.2")])
+@pytest.mark.parametrize(
+    ("mark", "score"), [(0, "0"), (5, "0.5"), (10, "1"), (7.5, "0.75"), (2, "0.2")]
+)
 def test_anchors_on_0_5_10(mark: float, score: str) -> None:
     """Linear between the lowest and the highest level."""
-    assert card_of(rubric(anchored("a", 0, 5, 10)), ballot("ann", {"a": mark})).score == Fraction(score)
+    assert card_of(rubric(anchored("a", 0, 5, 10)), ballot("ann", {"a": mark})).score == Fraction(
+        score
+    )
 
 
-@pytest.mark.parametrize(("mark", "score"), [(1, "0"), (2, "0.25"), (3, "0.5"), (4.5, "0.875"), (5, "1")])
+@pytest.mark.parametrize(
+    ("mark", "score"), [(1, "0"), (2, "0.25"), (3, "0.5"), (4.5, "0.875"), (5, "1")]
+)
 def test_anchors_on_1_to_5(mark: float, score: str) -> None:
     """The lowest level is 0, whatever its number."""
-    assert card_of(rubric(anchored("a", 1, 2, 3, 4, 5)), ballot("ann", {"a": mark})).score == Fraction(score)
+    assert card_of(
+        rubric(anchored("a", 1, 2, 3, 4, 5)), ballot("ann", {"a": mark})
+    ).score == Fraction(score)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +94,9 @@ def test_a_checklist_is_met_by_asked(asked: int, met: int, score: Fraction) -> N
     """Exactly, sevenths too."""
     names = [f"i{n}" for n in range(asked)]
     of = rubric(checklist("a", names))
-    assert card_of(of, ballot("ann", {"a": {n: i < met for i, n in enumerate(names)}})).score == score
+    assert (
+        card_of(of, ballot("ann", {"a": {n: i < met for i, n in enumerate(names)}})).score == score
+    )
 
 
 def test_all_four_ways_of_marking_in_one_criterion() -> None:
@@ -89,15 +111,26 @@ def test_all_four_ways_of_marking_in_one_criterion() -> None:
             ],
         )
     )
-    card = card_of(of, ballot(CHECK, {"a": {"coded": True}}), ballot("ann", {"a": {"said": False, "rated": 5}}))
+    card = card_of(
+        of, ballot(CHECK, {"a": {"coded": True}}), ballot("ann", {"a": {"said": False, "rated": 5}})
+    )
     assert card.score == Fraction(1, 2)
 
 
 def test_penalties_count_as_in_healthbench() -> None:
     """Points met, less points lost, over the points that could be won."""
-    of = rubric(yes_no("a", weight=7), yes_no("b", weight=5), yes_no("bad", weight=-8), yes_no("worse", weight=-2))
-    assert card_of(of, ballot("ann", {"a": True, "b": False, "bad": False, "worse": True})).score == Fraction(5, 12)
-    assert card_of(of, ballot("ann", {"a": True, "b": True, "bad": False, "worse": False})).score == 1
+    of = rubric(
+        yes_no("a", weight=7),
+        yes_no("b", weight=5),
+        yes_no("bad", weight=-8),
+        yes_no("worse", weight=-2),
+    )
+    assert card_of(
+        of, ballot("ann", {"a": True, "b": False, "bad": False, "worse": True})
+    ).score == Fraction(5, 12)
+    assert (
+        card_of(of, ballot("ann", {"a": True, "b": True, "bad": False, "worse": False})).score == 1
+    )
 
 
 def test_a_score_is_cut_at_0() -> None:
@@ -108,7 +141,10 @@ def test_a_score_is_cut_at_0() -> None:
 
 def test_siblings_are_weighed_among_themselves() -> None:
     """A heavy child of a light group stays light in the whole."""
-    of = rubric(group("g", percent("x", weight=900), percent("y", weight=100), weight=1), percent("z", weight=3))
+    of = rubric(
+        group("g", percent("x", weight=900), percent("y", weight=100), weight=1),
+        percent("z", weight=3),
+    )
     card = card_of(of, ballot("ann", {"x": 100, "y": 0, "z": 0}))
     assert card.line("g").score == Fraction(9, 10)
     assert card.score == Fraction(9, 40)
@@ -122,19 +158,24 @@ def test_a_penalty_stays_in_its_group() -> None:
 
 
 @given(judged(complete=True))
-def test_complete_ballots_add_up_as_the_formula_says(case: tuple[Rubric, tuple[Ballot, ...]]) -> None:
+def test_complete_ballots_add_up_as_the_formula_says(
+    case: tuple[Rubric, tuple[Ballot, ...]],
+) -> None:
     """Against a second, plainer way of adding up."""
     of, given_ = case
     assert card_of(of, *given_).score == plain_score(of, given_)
 
 
-# ----------------------------------------------------------------------------------------------- not applicable
+# -----------------------------------------------------------------------------------------------
+# not applicable
 
 
 def test_an_item_that_does_not_apply_leaves_the_mean() -> None:
     """One met of two that apply is a half, not a third."""
     items = ["x", "y", Item(id="z", requirement="z", may_not_apply=True)]
-    card = card_of(rubric(checklist("a", items)), ballot("ann", {"a": {"x": True, "y": False, "z": "n/a"}}))
+    card = card_of(
+        rubric(checklist("a", items)), ballot("ann", {"a": {"x": True, "y": False, "z": "n/a"}})
+    )
     assert card.score == Fraction(1, 2)
     assert [line.applies for line in card.line("a").items] == [True, True, False]
 
@@ -142,7 +183,8 @@ def test_an_item_that_does_not_apply_leaves_the_mean() -> None:
 def test_a_criterion_that_does_not_apply_leaves_its_parent() -> None:
     """Its weight goes too, and so do a group's when all in it is left out."""
     of = rubric(
-        group("g", yes_no("x", may_not_apply=True), yes_no("y", may_not_apply=True), weight=9), percent("z", weight=1)
+        group("g", yes_no("x", may_not_apply=True), yes_no("y", may_not_apply=True), weight=9),
+        percent("z", weight=1),
     )
     card = card_of(of, ballot("ann", {"x": "n/a", "y": "n/a", "z": 40}))
     assert card.score == Fraction(2, 5)
@@ -163,7 +205,9 @@ def test_one_judges_not_applicable_is_no_vote() -> None:
 
 
 def test_a_penalised_group_that_may_yet_leave_is_open() -> None:
-    """Only a penalty in it is known to hold; if the rest does not apply, the group takes nothing from the whole."""
+    """Only a penalty in it is known to hold; if the rest does not apply, the group takes nothing
+    from the whole.
+    """
     of = rubric(group("g", yes_no("x", may_not_apply=True), yes_no("bad", weight=-1)), yes_no("z"))
     card = card_of(of, ballot("ann", {"bad": True, "z": True}))
     assert (card.low, card.high) == (Fraction(1, 2), 1)
@@ -171,12 +215,15 @@ def test_a_penalised_group_that_may_yet_leave_is_open() -> None:
     assert left.score == 1
 
 
-# -------------------------------------------------------------------------------------------------------- missing
+# --------------------------------------------------------------------------------------------------------
+# missing
 
 
 def test_a_missing_mark_is_an_interval() -> None:
     """Not 0 and not left out: two known of three give a third of room."""
-    card = card_of(rubric(checklist("a", ["x", "y", "z"])), ballot("ann", {"a": {"x": True, "y": False}}))
+    card = card_of(
+        rubric(checklist("a", ["x", "y", "z"])), ballot("ann", {"a": {"x": True, "y": False}})
+    )
     assert (card.low, card.high, card.score) == (Fraction(1, 3), Fraction(2, 3), None)
     assert missing(card) == [("a", "z")]
 
@@ -197,13 +244,19 @@ def test_a_missing_penalty_widens_downwards() -> None:
 def test_one_answer_is_enough_for_an_item() -> None:
     """A judge that abstains on it leaves the score, but its vote stays open for the gate."""
     of = rubric(checklist("a", ["x", "y"]))
-    card = card_of(of, ballot("ann", {"a": {"x": True, "y": True}}), ballot("bob", {"a": {"x": True}}))
+    card = card_of(
+        of, ballot("ann", {"a": {"x": True, "y": True}}), ballot("bob", {"a": {"x": True}})
+    )
     assert (card.score, card.low, card.high, card.open) == (1, Fraction(3, 4), 1, ("bob",))
 
 
 @given(st.data(), judged())
-def test_the_interval_holds_every_completion(data: st.DataObject, case: tuple[Rubric, tuple[Ballot, ...]]) -> None:
-    """Whatever the missing answers turn out to be, "n/a" included, of the whole and of every criterion."""
+def test_the_interval_holds_every_completion(
+    data: st.DataObject, case: tuple[Rubric, tuple[Ballot, ...]]
+) -> None:
+    """Whatever the missing answers turn out to be, "n/a" included, of the whole and of every
+    criterion.
+    """
     of, given_ = case
     before = card_of(of, *given_)
     full = data.draw(completions(of, given_))
@@ -217,7 +270,9 @@ def test_the_interval_holds_every_completion(data: st.DataObject, case: tuple[Ru
 
 
 @given(judged())
-def test_a_score_is_known_exactly_when_the_interval_is_a_point(case: tuple[Rubric, tuple[Ballot, ...]]) -> None:
+def test_a_score_is_known_exactly_when_the_interval_is_a_point(
+    case: tuple[Rubric, tuple[Ballot, ...]],
+) -> None:
     """Of those who answered, so far as no vote is open; and everything stays between 0 and 1."""
     card = card_of(case[0], *case[1])
     for one in (card, *card.lines):
@@ -225,7 +280,8 @@ def test_a_score_is_known_exactly_when_the_interval_is_a_point(case: tuple[Rubri
         assert (one.applies and one.score is not None) or one.low < one.high or not one.applies
 
 
-# -------------------------------------------------------------------------------------------- monotone, order, pure
+# --------------------------------------------------------------------------------------------
+# monotone, order, pure
 
 
 @given(st.data(), judged(), st.sampled_from(Rule))
@@ -266,7 +322,9 @@ def _higher(item: Item, answer: object) -> Any:
 
 
 @given(judged(), st.sampled_from(Rule), st.randoms(use_true_random=False))
-def test_order_never_matters(case: tuple[Rubric, tuple[Ballot, ...]], rule: Rule, chance: random.Random) -> None:
+def test_order_never_matters(
+    case: tuple[Rubric, tuple[Ballot, ...]], rule: Rule, chance: random.Random
+) -> None:
     """Of judges, criteria, items and marks."""
     of, given_ = case
 
@@ -281,7 +339,12 @@ def test_order_never_matters(case: tuple[Rubric, tuple[Ballot, ...]], rule: Rule
     other_rubric = replace(of, criteria=mixed(mix(c) for c in of.criteria))
     other_ballots = mixed(replace(b, marks=dict(mixed(b.marks.items()))) for b in given_)
     one, other = card_of(of, *given_, rule=rule), card_of(other_rubric, *other_ballots, rule=rule)
-    assert (one.low, one.high, one.applies, one.voters) == (other.low, other.high, other.applies, other.voters)
+    assert (one.low, one.high, one.applies, one.voters) == (
+        other.low,
+        other.high,
+        other.applies,
+        other.voters,
+    )
     assert sorted(one.flags) == sorted(other.flags)
     for line in one.lines:
         twin = other.line(line.criterion.id)
@@ -289,7 +352,9 @@ def test_order_never_matters(case: tuple[Rubric, tuple[Ballot, ...]], rule: Rule
 
 
 @given(st.data(), rubrics(), st.sampled_from(Rule))
-def test_a_scorer_remembers_nothing_that_changes_a_card(data: st.DataObject, of: Rubric, rule: Rule) -> None:
+def test_a_scorer_remembers_nothing_that_changes_a_card(
+    data: st.DataObject, of: Rubric, rule: Rule
+) -> None:
     """The hundredth card is the one that a new scorer would make."""
     used = Scorer(of, rule)
     for given_ in data.draw(st.lists(ballots(of), min_size=2, max_size=5)):
@@ -304,7 +369,8 @@ def test_one_judge_cannot_vote_twice() -> None:
         card_of(rubric(yes_no("a")), ballot("ann", {"a": True}), ballot("ann", {"a": False}))
 
 
-# ------------------------------------------------------------------------------------------------------ combining
+# ------------------------------------------------------------------------------------------------------
+# combining
 
 
 @pytest.mark.parametrize(
@@ -345,9 +411,16 @@ def test_yes_and_no(rule: Rule, votes: str, made: Fraction) -> None:
 
 @pytest.mark.parametrize(
     ("rule", "votes", "penalty"),
-    [(Rule.MIN, "yn", 1), (Rule.MAJORITY, "yn", 1), (Rule.MAJORITY, "ynn", 0), (Rule.MEAN, "yn", Fraction(1, 2))],
+    [
+        (Rule.MIN, "yn", 1),
+        (Rule.MAJORITY, "yn", 1),
+        (Rule.MAJORITY, "ynn", 0),
+        (Rule.MEAN, "yn", Fraction(1, 2)),
+    ],
 )
-def test_the_strict_rules_are_strict_about_penalties_too(rule: Rule, votes: str, penalty: Fraction) -> None:
+def test_the_strict_rules_are_strict_about_penalties_too(
+    rule: Rule, votes: str, penalty: Fraction
+) -> None:
     """There yes is the bad answer: one yes is enough for `min`, and a tie counts."""
     given_ = [ballot(f"j{n}", {"a": True, "bad": vote == "y"}) for n, vote in enumerate(votes)]
     card = card_of(rubric(yes_no("a"), yes_no("bad", weight=-1)), *given_, rule=rule)
@@ -360,29 +433,45 @@ def test_votes_together_lie_between_the_votes(shares: list[Fraction], rule: Rule
     assert min(shares) <= combine(shares, rule, yes_no=False) <= max(shares)
 
 
-@pytest.mark.parametrize(("votes", "unmet"), [("n", True), ("yn", True), ("yyn", False), ("y", False), ("ynn", True)])
+@pytest.mark.parametrize(
+    ("votes", "unmet"), [("n", True), ("yn", True), ("yyn", False), ("y", False), ("ynn", True)]
+)
 def test_an_item_is_unmet_when_half_or_more_say_no(votes: str, unmet: bool) -> None:
     """Whatever the rule."""
     given_ = [ballot(f"j{n}", {"a": {"x": vote == "y"}}) for n, vote in enumerate(votes)]
     for rule in Rule:
-        assert card_of(rubric(checklist("a", ["x"])), *given_, rule=rule).line("a").items[0].unmet is unmet
+        assert (
+            card_of(rubric(checklist("a", ["x"])), *given_, rule=rule).line("a").items[0].unmet
+            is unmet
+        )
 
 
 def test_unmet_for_scales_penalties_and_missing() -> None:
-    """A number is unmet below the threshold, a penalty when half say yes, and what nobody answered is neither."""
-    of = rubric(percent("low"), percent("high"), yes_no("bad", weight=-1), yes_no("who"), threshold=70)
-    card = card_of(of, ballot("ann", {"low": 69, "high": 70, "bad": True}), ballot("bob", {"bad": False}))
+    """A number is unmet below the threshold, a penalty when half say yes, and what nobody answered
+    is neither.
+    """
+    of = rubric(
+        percent("low"), percent("high"), yes_no("bad", weight=-1), yes_no("who"), threshold=70
+    )
+    card = card_of(
+        of, ballot("ann", {"low": 69, "high": 70, "bad": True}), ballot("bob", {"bad": False})
+    )
     unmet = {line.criterion.id: line.items[0].unmet for line in card.lines}
     assert unmet == {"low": True, "high": False, "bad": True, "who": None}
 
 
-# ------------------------------------------------------------------------------------------ judges side by side
+# ------------------------------------------------------------------------------------------ judges
+# side by side
 
 
-@pytest.mark.parametrize(("other", "flagged"), [(75, True), (79.9, True), (80, False), (100, False)])
+@pytest.mark.parametrize(
+    ("other", "flagged"), [(75, True), (79.9, True), (80, False), (100, False)]
+)
 def test_disagreement_is_more_than_20_points(other: float, flagged: bool) -> None:
     """100 and 75 are flagged, 100 and 80 are not."""
-    card = card_of(rubric(percent("tone")), ballot("ann", {"tone": 100}), ballot("bob", {"tone": other}))
+    card = card_of(
+        rubric(percent("tone")), ballot("ann", {"tone": 100}), ballot("bob", {"tone": other})
+    )
     assert bool(card.flags) is flagged
     assert card.line("tone").spread == 1 - Fraction(str(other)) / 100
 
@@ -397,7 +486,9 @@ def test_a_flag_names_the_criterion_and_the_gap() -> None:
 def test_only_complete_judges_stand_side_by_side() -> None:
     """Half an answer is a vote on its items, but no score of a judge and no disagreement."""
     of = rubric(checklist("a", ["x", "y"]))
-    card = card_of(of, ballot("ann", {"a": {"x": True, "y": True}}), ballot("bob", {"a": {"x": False}}))
+    card = card_of(
+        of, ballot("ann", {"a": {"x": True, "y": True}}), ballot("bob", {"a": {"x": False}})
+    )
     assert card.line("a").by_judge == {"ann": 1} and card.flags == ()
     assert card.score == Fraction(3, 4)
 
@@ -432,7 +523,12 @@ def test_the_mean_of_complete_judges_is_the_score(case: tuple[Rubric, tuple[Ball
         (rubric(yes_no("a")), [ballot("ann", {"a": True}), ballot("bob", {"a": True})], 2, False),
         (rubric(yes_no("a")), [], 0, True),
         (rubric(checked("a")), [ballot(CHECK, {"a": True})], None, False),
-        (rubric(checked("a"), yes_no("b")), [ballot(CHECK, {"a": True}), ballot("ann", {"b": True})], 1, True),
+        (
+            rubric(checked("a"), yes_no("b")),
+            [ballot(CHECK, {"a": True}), ballot("ann", {"b": True})],
+            1,
+            True,
+        ),
         (
             rubric(yes_no("a"), yes_no("b")),
             [ballot("ann", {"a": True, "b": True}), ballot("bob", {"a": True})],
@@ -441,7 +537,9 @@ def test_the_mean_of_complete_judges_is_the_score(case: tuple[Rubric, tuple[Ball
         ),
     ],
 )
-def test_one_voter_is_low_confidence(of: Rubric, given_: list[Ballot], voters: int | None, low: bool) -> None:
+def test_one_voter_is_low_confidence(
+    of: Rubric, given_: list[Ballot], voters: int | None, low: bool
+) -> None:
     """On any item that judges are asked; checks need no second voice."""
     card = card_of(of, *given_)
     assert (card.voters, card.low_confidence) == (voters, low)
@@ -452,7 +550,8 @@ def test_judges_that_failed_leave_the_mean(working: int, score: str) -> None:
     """Three judges, two, one: the mean of those that answered; with one of them, low confidence."""
     marks = [90, 80, 70]
     given_ = [
-        ballot(f"j{n}", {"a": mark}) if n < working else Ballot(judge=f"j{n}", marks={}) for n, mark in enumerate(marks)
+        ballot(f"j{n}", {"a": mark}) if n < working else Ballot(judge=f"j{n}", marks={})
+        for n, mark in enumerate(marks)
     ]
     card = card_of(rubric(percent("a")), *given_)
     assert card.score == Fraction(score)
@@ -462,7 +561,9 @@ def test_judges_that_failed_leave_the_mean(working: int, score: str) -> None:
 def test_code_and_judges_answer_different_items() -> None:
     """A judge has no say in a check, and code none in a judge's item, even if a ballot claims it."""
     of = rubric(checked("a"), yes_no("b"))
-    card = card_of(of, ballot(CHECK, {"a": False, "b": True}), ballot("ann", {"a": True, "b": False}))
+    card = card_of(
+        of, ballot(CHECK, {"a": False, "b": True}), ballot("ann", {"a": True, "b": False})
+    )
     assert (card.line("a").score, card.line("b").score) == (0, 0)
 
 
@@ -483,7 +584,8 @@ def test_a_floor_is_missed_only_when_it_is_certain() -> None:
     assert sure.floor == points(50)
 
 
-# ------------------------------------------------------------------------------------------------ measuring checks
+# ------------------------------------------------------------------------------------------------
+# measuring checks
 
 
 MEASURES = Check(kind="script", value={"language": "python", "code": "0.5"})
@@ -492,7 +594,9 @@ MEASURES = Check(kind="script", value={"language": "python", "code": "0.5"})
 def measured(name: str, **more: Any) -> Criterion:
     """As a file gives it: required, by the check's own bar."""
     item = Item(id=name, requirement=name, check=MEASURES, whole=True)
-    return Criterion(id=name, requirement=name, items=(item,), **{"required": True, "floor": Fraction(0), **more})
+    return Criterion(
+        id=name, requirement=name, items=(item,), **{"required": True, "floor": Fraction(0), **more}
+    )
 
 
 def measure(**said: tuple[bool, float]) -> Ballot:
@@ -500,9 +604,13 @@ def measure(**said: tuple[bool, float]) -> Ballot:
     return Ballot(judge=CHECK, marks=marks)
 
 
-@pytest.mark.parametrize(("met", "score"), [(True, 0.0), (True, 30.0), (False, 30.0), (False, 99.5), (True, 100.0)])
+@pytest.mark.parametrize(
+    ("met", "score"), [(True, 0.0), (True, 30.0), (False, 30.0), (False, 99.5), (True, 100.0)]
+)
 def test_the_own_bar_of_a_measuring_check_decides(met: bool, score: float) -> None:
-    """Its score counts in the mean, and whether the criterion is met is the check's word alone, even at 0 points."""
+    """Its score counts in the mean, and whether the criterion is met is the check's word alone,
+    even at 0 points.
+    """
     scorer = Scorer(replace(rubric(measured("a")), threshold=Fraction(0)))
     card, verdict = scorer.judged([measure(a=(met, score))])
     assert card.score == Fraction(repr(score)) / 100

@@ -28,7 +28,9 @@ def test_a_boolean(said: bool, language: Language, negated: bool) -> None:
 
 @given(NUMBERS, LANGUAGES, st.none() | st.floats(-1, 1), st.booleans())
 def test_a_number(said: float, language: Language, bar: float | None, negated: bool) -> None:
-    """It is met from its threshold on, without one above 0. The score stays as it is, within 0 to 1."""
+    """It is met from its threshold on, without one above 0. The score stays as it is, within 0 to
+    1.
+    """
     found = grade(said, language, None if bar is None else Fraction(repr(bar)), negated=negated)
     reached = said > 0 if bar is None else said >= bar
     assert found.met is (reached is not negated)
@@ -37,15 +39,21 @@ def test_a_number(said: float, language: Language, bar: float | None, negated: b
 
 
 @given(st.booleans(), NUMBERS, st.text(min_size=1, max_size=9), LANGUAGES, st.booleans())
-def test_a_grading_result(passed: bool, score: float, reason: str, language: Language, negated: bool) -> None:
+def test_a_grading_result(
+    passed: bool, score: float, reason: str, language: Language, negated: bool
+) -> None:
     """It says itself whether it passes; its reason is the note."""
-    found = grade({"pass": passed, "score": score, "reason": reason}, language, None, negated=negated)
+    found = grade(
+        {"pass": passed, "score": score, "reason": reason}, language, None, negated=negated
+    )
     assert found.met is (passed is not negated)
     assert found.note.startswith(reason)
 
 
 def test_the_threshold_of_a_grading_result() -> None:
-    """Python's result has to reach the threshold too; JavaScript's says by itself whether it passes."""
+    """Python's result has to reach the threshold too; JavaScript's says by itself whether it
+    passes.
+    """
     said: Json = {"pass_": True, "score": 0.4, "reason": "fine"}
     found = grade(said, "python", Fraction(1, 2))
     assert not found.met
@@ -54,7 +62,9 @@ def test_the_threshold_of_a_grading_result() -> None:
     assert grade(said, "javascript", Fraction(1, 2)).met
 
 
-@pytest.mark.parametrize(("said", "met"), [("True", True), ("false", False), ("0.5 of 1", True), ("0", False)])
+@pytest.mark.parametrize(
+    ("said", "met"), [("True", True), ("false", False), ("0.5 of 1", True), ("0", False)]
+)
 def test_texts_of_python(said: str, met: bool) -> None:
     """Booleans and numbers that are spelled out; of JavaScript they are another kind of reply."""
     assert grade(said, "python", None).met is met
@@ -89,8 +99,14 @@ def test_other_replies(said: Json) -> None:
         ({"language": "javascript", "code": "1", "function": "f"}, "is for a `file`"),
         ({"language": "python", "file": "a.py"}, "needs the `function`"),
         ({"language": "python", "code": "1", "evaluator": "C"}, "is for a `file`"),
-        ({"language": "javascript", "file": "a.js", "evaluator": "C"}, "is a class of a Python file"),
-        ({"language": "python", "file": "a.py", "function": "f", "evaluator": "C"}, "is a class of a Python file"),
+        (
+            {"language": "javascript", "file": "a.js", "evaluator": "C"},
+            "is a class of a Python file",
+        ),
+        (
+            {"language": "python", "file": "a.py", "function": "f", "evaluator": "C"},
+            "is a class of a Python file",
+        ),
         ({"language": "ruby", "code": "1"}, "takes"),
         ("output", "takes"),
     ],
@@ -106,12 +122,17 @@ def test_a_script_as_it_may_not_be_written(value: Any, wrong: str) -> None:
 def test_a_transform_reads_the_output() -> None:
     """With `path` or `in: diff` something else is looked at."""
     with pytest.raises(RubricError, match="changes the output"):
-        read_check({"contains": "x", "path": "a.md", "transform": {"language": "javascript", "code": "1"}})
+        read_check(
+            {"contains": "x", "path": "a.md", "transform": {"language": "javascript", "code": "1"}}
+        )
 
 
 def test_files_are_moved_with_their_check() -> None:
     """Those of its transforms too; code as text stays."""
-    inline, filed = {"language": "javascript", "code": "1"}, {"language": "python", "file": "a.py", "function": "f"}
+    inline, filed = (
+        {"language": "javascript", "code": "1"},
+        {"language": "python", "file": "a.py", "function": "f"},
+    )
     check = read_check({"script": filed, "transform": [inline, filed], "threshold": 0.5})
     moved = with_files(check, lambda name: f"../{name}")
     there = Script(language="python", file="../a.py", function="f")

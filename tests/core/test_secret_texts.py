@@ -113,4 +113,8 @@ def test_any_bytes_are_read(content: bytes) -> None:
 def test_what_was_drawn_is_found(name: str, value: str) -> None:
     """A long value with many letters of both cases and digits next to such a name."""
     if len(set(value)) > 20 and any(c.isdigit() for c in value) and any(c.islower() for c in value):
-        assert key_in(f"{name}={value}".encode()) or "example" in value.lower() or "xxxx" in value.lower()
+        assert (
+            key_in(f"{name}={value}".encode())
+            or "example" in value.lower()
+            or "xxxx" in value.lower()
+        )

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill, rate, rate_interval
+from honestone.core.skill.evaluation import (
+    SkillVerdict,
+    TaskResult,
+    broken_suite,
+    judge_skill,
+    rate,
+    rate_interval,
+)
 
 Passed = bool | None
 Sides = tuple[list[Passed], list[Passed]]
@@ -35,13 +42,17 @@ def completions(passed: Sequence[Passed]) -> Iterator[tuple[bool, ...]]:
 @st.composite
 def two_sides(draw: st.DrawFn, most_open: int = 6) -> Sides:
     count = draw(st.integers(1, 7))
-    found = draw(st.lists(st.sampled_from([True, True, False, None]), min_size=2 * count, max_size=2 * count))
+    found = draw(
+        st.lists(st.sampled_from([True, True, False, None]), min_size=2 * count, max_size=2 * count)
+    )
     if found.count(None) > most_open:
         found = [bool(one) for one in found]
     return found[:count], found[count:]
 
 
-def plain_verdict(after: Sequence[bool], before: Sequence[bool], *, is_without: bool) -> SkillVerdict:
+def plain_verdict(
+    after: Sequence[bool], before: Sequence[bool], *, is_without: bool
+) -> SkillVerdict:
     """The rule for two sides without an open task, in as few words as it has."""
     now, then = Fraction(sum(after), len(after)), Fraction(sum(before), len(before))
     fifth = Fraction(1, 5)
@@ -52,10 +63,14 @@ def plain_verdict(after: Sequence[bool], before: Sequence[bool], *, is_without: 
 
 @given(two_sides(), st.booleans())
 def test_a_verdict_is_what_every_completion_gives(sides: Sides, is_without: bool) -> None:
-    """Pass or fail only where no crash could have made it anything else; else error, and never a number for a crash."""
+    """Pass or fail only where no crash could have made it anything else; else error, and never a
+    number for a crash.
+    """
     after, before = sides
     ways = {
-        plain_verdict(now, then, is_without=is_without) for now in completions(after) for then in completions(before)
+        plain_verdict(now, then, is_without=is_without)
+        for now in completions(after)
+        for then in completions(before)
     }
     found = judge_skill(side(after), side(before), is_without=is_without)
     assert found.verdict == (ways.pop() if len(ways) == 1 else SkillVerdict.ERROR)
@@ -68,7 +83,9 @@ def test_a_verdict_is_what_every_completion_gives(sides: Sides, is_without: bool
 @settings(max_examples=25)
 @given(two_sides(most_open=3), st.booleans())
 def test_an_improvement_is_asked_of_every_completion_too(sides: Sides, is_without: bool) -> None:
-    """With --require-improvement the interval's lower end has to be above 0 however the open tasks had ended."""
+    """With --require-improvement the interval's lower end has to be above 0 however the open tasks
+    had ended.
+    """
     after, before = sides
     ways = {
         judge_skill(side(now), side(then), is_without=is_without, require_improvement=True).verdict
@@ -84,7 +101,10 @@ def test_asking_for_more_never_passes_more(sides: Sides) -> None:
     """What passes with --require-improvement passes without it, and its delta is above 0."""
     strict = judge_skill(side(sides[0]), side(sides[1]), is_without=False, require_improvement=True)
     if strict.verdict is SkillVerdict.PASS:
-        assert judge_skill(side(sides[0]), side(sides[1]), is_without=False).verdict is SkillVerdict.PASS
+        assert (
+            judge_skill(side(sides[0]), side(sides[1]), is_without=False).verdict
+            is SkillVerdict.PASS
+        )
         assert strict.delta is None or strict.delta > 0
 
 
@@ -103,7 +123,9 @@ def test_nothing_run_has_no_rate() -> None:
     assert judge_skill([], [], is_without=False).verdict is SkillVerdict.ERROR
 
 
-@pytest.mark.parametrize(("passing", "tasks", "is_broken"), [(1, 5, False), (1, 6, True), (0, 3, True)])
+@pytest.mark.parametrize(
+    ("passing", "tasks", "is_broken"), [(1, 5, False), (1, 6, True), (0, 3, True)]
+)
 def test_a_fifth_exactly_is_enough(passing: int, tasks: int, is_broken: bool) -> None:
     """A baseline under 20% means a broken suite; 20% does not."""
     results = side([number < passing for number in range(tasks)])
@@ -119,7 +141,9 @@ def test_a_baseline_that_may_be_enough_is_not_called_broken() -> None:
 
 
 def test_a_candidate_cannot_fall_below_a_suite_that_may_be_broken() -> None:
-    """Baseline 1 of 10 and one crash, candidate 0: a crash that failed would have meant a broken suite."""
+    """Baseline 1 of 10 and one crash, candidate 0: a crash that failed would have meant a broken
+    suite.
+    """
     found = judge_skill(side([False] * 10), side([True, None, *[False] * 8]), is_without=False)
     assert found.verdict is SkillVerdict.ERROR
     assert "t1" in found.reason

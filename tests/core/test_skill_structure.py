@@ -53,11 +53,19 @@ def test_a_well_formed_skill_has_nothing_to_say() -> None:
         (GOOD.replace("description: Answers", "about: Answers"), "no-description"),
         (GOOD.replace("Answers questions", "x " * 600), "long-description"),
         (
-            GOOD.replace("Answers questions about plants. Use when somebody asks about a plant.", "Plants."),
+            GOOD.replace(
+                "Answers questions about plants. Use when somebody asks about a plant.", "Plants."
+            ),
             "short-description",
         ),
-        (GOOD.replace(" Use when somebody asks about a plant.", " It knows them all."), "no-trigger"),
-        ("---\nname: plants\ndescription: Use when a plant is asked about.\n---\n# Plants\n", "no-body"),
+        (
+            GOOD.replace(" Use when somebody asks about a plant.", " It knows them all."),
+            "no-trigger",
+        ),
+        (
+            "---\nname: plants\ndescription: Use when a plant is asked about.\n---\n# Plants\n",
+            "no-body",
+        ),
         (GOOD + "- more\n" * 600, "long-body"),
         (GOOD.replace("references/list.md", "references/gone.md"), "broken-link"),
         (GOOD.replace("references/list.md", "../other/list.md"), "link-outside"),
@@ -69,7 +77,9 @@ def test_each_oddity_is_told(text: str, rule: str) -> None:
     """One thing wrong at a time."""
     found = look(text, "references/list.md", "scripts/look.py")
     assert rule in [one.rule for one in found]
-    assert all(one.why == RULES[one.rule].why and 1 <= one.line <= text.count("\n") + 1 for one in found)
+    assert all(
+        one.why == RULES[one.rule].why and 1 <= one.line <= text.count("\n") + 1 for one in found
+    )
 
 
 def test_the_line_is_where_it_stands() -> None:
@@ -86,10 +96,15 @@ def test_a_file_that_nothing_names_is_told() -> None:
 
 def test_front_matter_is_read_as_people_write_it() -> None:
     """Plain, quoted, folded and literal values."""
-    text = (
-        "---\na: plain # note\nb: \"say \\\"x\\\"\"\nc: 'it''s'\nd: >-\n  one\n  two\ne: |\n  x\n  y\nf:\n  - g\n---\n"
-    )
-    assert front_values(text) == {"a": "plain", "b": 'say "x"', "c": "it's", "d": "one two", "e": "x\ny", "f": "- g"}
+    text = "---\na: plain # note\nb: \"say \\\"x\\\"\"\nc: 'it''s'\nd: >-\n  one\n  two\ne: |\n  x\n  y\nf:\n  - g\n---\n"
+    assert front_values(text) == {
+        "a": "plain",
+        "b": 'say "x"',
+        "c": "it's",
+        "d": "one two",
+        "e": "x\ny",
+        "f": "- g",
+    }
     assert front_values("no front matter") == {}
 
 

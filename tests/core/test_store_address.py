@@ -14,7 +14,9 @@ from honestone.core.errors import StoreError
 from honestone.core.store_address import store_address
 
 
-@pytest.mark.parametrize("text", ["", ".honestone", "/srv/runs", "../runs", "runs", "a/b:c", "./x:y"])
+@pytest.mark.parametrize(
+    "text", ["", ".honestone", "/srv/runs", "../runs", "runs", "a/b:c", "./x:y"]
+)
 def test_a_folder_is_not_an_address(text: str) -> None:
     """What has no kind before a colon names a folder."""
     assert store_address(text) is None
@@ -40,7 +42,14 @@ def test_the_kind_is_what_comes_before_the_colon(text: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["postgresql:/oops", "postgresql:", "postgres:x", "postgresql://h:99999/x", "postgresql://h:pw/x"]
+    "text",
+    [
+        "postgresql:/oops",
+        "postgresql:",
+        "postgres:x",
+        "postgresql://h:99999/x",
+        "postgresql://h:pw/x",
+    ],
 )
 def test_an_address_that_cannot_be_one_is_refused(text: str) -> None:
     """Before anything is contacted, and with the form that is right."""
@@ -49,14 +58,16 @@ def test_an_address_that_cannot_be_one_is_refused(text: str) -> None:
     assert "postgresql://" in str(caught.value.hint)
 
 
-secrets = st.text(string.ascii_letters + string.digits + "!#%&/:?@+ é", min_size=5, max_size=20).map(
-    lambda text: f"Qz7{text}"
-)
+secrets = st.text(
+    string.ascii_letters + string.digits + "!#%&/:?@+ é", min_size=5, max_size=20
+).map(lambda text: f"Qz7{text}")
 
 
 @given(secret=secrets, in_query=st.booleans())
 def test_a_password_is_never_shown(secret: str, in_query: bool) -> None:
-    """Neither in the address that is shown, nor in its repr, nor in a message of the server that repeats it."""
+    """Neither in the address that is shown, nor in its repr, nor in a message of the server that
+    repeats it.
+    """
     coded = quote(secret, safe="")
     text = (
         f"postgresql://ann@db:5432/runs?password={coded}&sslmode=require"
@@ -65,7 +76,11 @@ def test_a_password_is_never_shown(secret: str, in_query: bool) -> None:
     )
     address = store_address(text)
     assert address is not None and address.has_password
-    for said in (address.shown, repr(address), address.without_secrets(f"cannot use {text}, {secret}")):
+    for said in (
+        address.shown,
+        repr(address),
+        address.without_secrets(f"cannot use {text}, {secret}"),
+    ):
         assert coded not in said and secret not in said
     assert address.shown.startswith("postgresql://ann@db:5432/runs")
     assert in_query == ("sslmode=require" in address.shown)

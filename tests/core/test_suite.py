@@ -29,7 +29,11 @@ from honestone.core.suite.case import (
     split_of,
 )
 
-RUBRIC = Rubric(criteria=(Criterion(id="q", requirement="Q", items=(Item(id="q", requirement="Q", whole=True),)),))
+RUBRIC = Rubric(
+    criteria=(
+        Criterion(id="q", requirement="Q", items=(Item(id="q", requirement="Q", whole=True),)),
+    )
+)
 
 
 def test_a_suite_needs_cases_with_ids_of_their_own() -> None:
@@ -75,7 +79,9 @@ CASES = st.builds(
     setup=st.lists(WORDS, max_size=2).map(tuple),
     teardown=st.lists(WORDS, max_size=2).map(tuple),
     workspace=st.none()
-    | st.builds(CaseWorkspace, copy=st.none() | WORDS, files=st.dictionaries(WORDS, WORDS, max_size=2)),
+    | st.builds(
+        CaseWorkspace, copy=st.none() | WORDS, files=st.dictionaries(WORDS, WORDS, max_size=2)
+    ),
     skip=st.none() | WORDS,
     description=st.none() | WORDS,
     expect=st.none()
@@ -125,7 +131,11 @@ def results(letters: str) -> list[CaseResult]:
     }
     ends = {"p": (1, 1), "f": (0, 0), "s": (0, 0)}
     return [
-        CaseResult(status=kinds[x], low=Fraction(ends.get(x, (0, 1))[0]), high=Fraction(ends.get(x, (0, 1))[1]))
+        CaseResult(
+            status=kinds[x],
+            low=Fraction(ends.get(x, (0, 1))[0]),
+            high=Fraction(ends.get(x, (0, 1))[1]),
+        )
         for x in letters
     ]
 
@@ -147,7 +157,9 @@ def results(letters: str) -> list[CaseResult]:
         ("pi", "1", "inconclusive"),
     ],
 )
-def test_the_gate_of_a_suite_decides_on_what_is_known(letters: str, least: str, outcome: str) -> None:
+def test_the_gate_of_a_suite_decides_on_what_is_known(
+    letters: str, least: str, outcome: str
+) -> None:
     """The lower end of the pass rate passes, the upper end fails, in between nothing is known."""
     assert judge_suite(rates_of(results(letters)), least=Fraction(least)).outcome == outcome
 
@@ -161,6 +173,10 @@ def test_a_run_that_a_budget_cut_short_cannot_pass() -> None:
 def test_rates_are_open_while_a_case_is() -> None:
     """Counts are always told."""
     rates = rates_of(results("pfes"))
-    assert (rates.pass_rate, rates.mean_score, rates.passes) == (None, None, (Fraction(1, 3), Fraction(2, 3)))
+    assert (rates.pass_rate, rates.mean_score, rates.passes) == (
+        None,
+        None,
+        (Fraction(1, 3), Fraction(2, 3)),
+    )
     assert rates.counts[Status.SKIPPED] == 1
     assert rates_of(results("pf")).pass_rate == Fraction(1, 2)

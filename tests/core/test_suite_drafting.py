@@ -1,4 +1,6 @@
-"""Drafting suites: tasks from what a skill says, judged by code, with nothing that the linter minds."""
+"""Drafting suites: tasks from what a skill says, judged by code, with nothing that the linter
+minds.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.authoring.suite_drafting import draft_suite, read_model_tasks, read_skill, telling_words
+from honestone.core.authoring.suite_drafting import (
+    draft_suite,
+    read_model_tasks,
+    read_skill,
+    telling_words,
+)
 from honestone.core.authoring.suite_lint import lint_suite
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case
@@ -74,7 +81,9 @@ def test_every_part_of_the_skill_becomes_a_task_for_code() -> None:
     assert checks(cases["output-a-list-of-open-tickets"]) == {"icontains": ["tickets.csv"]}
     example = next(case for case in cases.values() if "login page" in case.input)
     assert checks(example) == {"icontains": ["identity-crew"]}
-    assert checks(cases["not-for-writing-the-reply-to-a-customer"]) == {"icontains": ["reply-writer"]}
+    assert checks(cases["not-for-writing-the-reply-to-a-customer"]) == {
+        "icontains": ["reply-writer"]
+    }
     outside = checks(cases["not-for-billing-questions"])
     assert "SEV-1" in outside["not-icontains"]
     assert checks(cases["no-sev-0"])["not-icontains"] == ["SEV-0"]
@@ -89,7 +98,9 @@ def test_silence_does_not_pass_a_task_of_forbidden_words() -> None:
 
 def test_a_rule_that_says_both_is_left_to_a_person() -> None:
     """`kind instead of curt`: which word belongs where cannot be told by its form."""
-    words = [word for case in drafted().values() for found in checks(case).values() for word in found]
+    words = [
+        word for case in drafted().values() for found in checks(case).values() for word in found
+    ]
     assert "curt" not in words
 
 
@@ -102,7 +113,9 @@ def test_the_linter_minds_nothing_in_a_draft() -> None:
 
 def test_a_skill_with_a_description_alone_gets_tasks_for_judges() -> None:
     """Five ways to ask for it; the rubric is what the skill says of itself."""
-    cases = drafted("---\nname: x\ndescription: Folds paper cranes from any sheet.\n---\n# Cranes\n")
+    cases = drafted(
+        "---\nname: x\ndescription: Folds paper cranes from any sheet.\n---\n# Cranes\n"
+    )
     assert len(cases) == 5
     assert all(case.rubric.asks_judges and "paper cranes" in case.input for case in cases.values())
 
@@ -112,7 +125,8 @@ def test_the_phrases_a_skill_answers_to_become_prompts() -> None:
     quoted = read_skill("x", SKILL).requests
     assert quoted[0] == "sort my tickets"
     listed = read_skill(
-        "x", "---\ndescription: Use when the user asks to sort mail, file it away, or burn it all.\n---\n"
+        "x",
+        "---\ndescription: Use when the user asks to sort mail, file it away, or burn it all.\n---\n",
     )
     assert listed.requests == ("sort mail", "file it away", "burn it all")
 
@@ -127,27 +141,42 @@ def test_a_chinese_skill_gets_chinese_prompts() -> None:
     """Sections are known by their titles in Chinese and Korean too."""
     text = "---\nname: x\ndescription: 整理工单\n---\n## 何时使用\n- 整理今天的工单\n## 规则\n- 如果丢失数据：回答 `一级故障`\n"
     cases = draft_suite("x", text).suite.cases
-    assert any(checks(case) == {"icontains": ["一级故障"]} and "丢失数据" in case.input for case in cases)
+    assert any(
+        checks(case) == {"icontains": ["一级故障"]} and "丢失数据" in case.input for case in cases
+    )
     assert any(case.input.startswith("请帮我处理") for case in cases)
 
 
 def test_telling_words_are_names_not_words() -> None:
-    """Code and quotes first; else what looks like a name; never a place to fill in or a common word."""
+    """Code and quotes first; else what looks like a name; never a place to fill in or a common
+    word.
+    """
     assert telling_words("answer `SEV-1` and the rest") == ("SEV-1",)
-    assert telling_words("write CHANGED_FILES to out.csv, then the end") == ("CHANGED_FILES", "out.csv")
+    assert telling_words("write CHANGED_FILES to out.csv, then the end") == (
+        "CHANGED_FILES",
+        "out.csv",
+    )
     assert telling_words("put `<name>` and `the` there") == ()
 
 
-# ------------------------------------------------------------------------------------------------ a model's tasks
+# ------------------------------------------------------------------------------------------------ a
+# model's tasks
 
 
 def model_task(number: int, **more: Any) -> dict[str, Any]:
-    return {"id": f"Task {number}", "prompt": f"Sort ticket {number}", "expected": [f"SEV-{number}"], **more}
+    return {
+        "id": f"Task {number}",
+        "prompt": f"Sort ticket {number}",
+        "expected": [f"SEV-{number}"],
+        **more,
+    }
 
 
 def test_a_models_sound_tasks_are_taken() -> None:
     """Ids become ids, words stay, a rubric stands alone."""
-    read = read_model_tasks([*(model_task(n) for n in range(4)), {"prompt": "Rate it", "rubric": "Names a rate"}])
+    read = read_model_tasks(
+        [*(model_task(n) for n in range(4)), {"prompt": "Rate it", "rubric": "Names a rate"}]
+    )
     assert read.problems == ()
     assert [task.id for task in read.tasks] == ["task-0", "task-1", "task-2", "task-3", "rate-it"]
     assert read.tasks[-1].case().rubric.asks_judges
@@ -183,7 +212,11 @@ def test_too_few_sound_tasks_are_a_problem() -> None:
 @settings(max_examples=60)
 def test_any_skill_gives_a_sound_draft_or_a_refusal(body: str, bullets: list[str]) -> None:
     """Whatever stands in it: unique ids, no more than asked for, nothing that the linter minds."""
-    text = f"---\nname: x\ndescription: {body[:80]!r}\n---\n## Rules\n" + "".join(f"- {b}\n" for b in bullets) + body
+    text = (
+        f"---\nname: x\ndescription: {body[:80]!r}\n---\n## Rules\n"
+        + "".join(f"- {b}\n" for b in bullets)
+        + body
+    )
     try:
         suite = draft_suite("x", text, most=7).suite
     except UsageError:

@@ -1,4 +1,6 @@
-"""The linter of suites: each flaw is found where it is, a sound suite has none, and advice is apart."""
+"""The linter of suites: each flaw is found where it is, a sound suite has none, and advice is
+apart.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ from honestone.core.suite.case import Case, Message, Split, Suite
 
 
 def checked(*checks: Check, id: str = "keywords") -> Criterion:
-    items = tuple(Item(id=f"{id}-{n}", requirement=f"check {n}", check=check) for n, check in enumerate(checks))
+    items = tuple(
+        Item(id=f"{id}-{n}", requirement=f"check {n}", check=check)
+        for n, check in enumerate(checks)
+    )
     return Criterion(id=id, requirement=id, items=items)
 
 
@@ -35,12 +40,16 @@ def words(*expected: str, kind: str = "icontains", negated: bool = False) -> Rub
 
 
 def judged(text: str = "It is right") -> Criterion:
-    item = Item(id="j", requirement=text, whole=True, anchors=Anchors(levels=((ZERO, "no"), (ONE, "yes"))))
+    item = Item(
+        id="j", requirement=text, whole=True, anchors=Anchors(levels=((ZERO, "no"), (ONE, "yes")))
+    )
     return Criterion(id="j", requirement=text, items=(item,))
 
 
 def task(id: str, prompt: str, rubric: Rubric | None = None, **more: object) -> Case:
-    return Case(id=id, messages=(Message("user", prompt),), rubric=rubric or words(f"zebra-{id}"), **more)  # type: ignore[arg-type]
+    return Case(
+        id=id, messages=(Message("user", prompt),), rubric=rubric or words(f"zebra-{id}"), **more
+    )  # type: ignore[arg-type]
 
 
 def suite(*cases: Case, **more: object) -> Suite:
@@ -55,7 +64,10 @@ def advice(found: list[SuiteRemark]) -> list[str]:
     return [one.rule for one in found if one.is_advice]
 
 
-SOUND = [task(name, f"What about {name}?") for name in ("amber", "birch", "cedar", "daisy", "elder", "fern")]
+SOUND = [
+    task(name, f"What about {name}?")
+    for name in ("amber", "birch", "cedar", "daisy", "elder", "fern")
+]
 
 
 def test_a_sound_suite_of_six_has_no_flaw() -> None:
@@ -73,7 +85,10 @@ def test_a_sound_suite_of_six_has_no_flaw() -> None:
         (task("bad", "Rewrite this and remove every AI word.", words("plainly")), "only-presence"),
         (task("bad", "改写这段话，不要使用这些词。", words("清楚")), "only-presence"),
         (task("bad", "Say something", words("delve", negated=True)), "silence-passes"),
-        (task("bad", "Q?", Rubric(criteria=(judged(),), threshold=ZERO, floor=ZERO)), "cannot-fail"),
+        (
+            task("bad", "Q?", Rubric(criteria=(judged(),), threshold=ZERO, floor=ZERO)),
+            "cannot-fail",
+        ),
         (task("bad", "what about  AMBER?", words("other")), "same-prompt"),
     ],
 )
@@ -90,15 +105,25 @@ def test_each_flaw_is_found_in_its_case_and_in_no_other(flawed: Case, rule: str)
         task("x", "You must not use the word delve.", words("delve", negated=True)),
         task("x", "You must not use the word delve.", Rubric(criteria=(judged(),))),
         task("x", "Show me\n```\ndo not use x; remove all\n```", words("plainly")),
-        task("x", "Fix SELECT", Rubric(criteria=(checked(Check(kind="contains", value="SELECT")), judged()))),
+        task(
+            "x",
+            "Fix SELECT",
+            Rubric(criteria=(checked(Check(kind="contains", value="SELECT")), judged())),
+        ),
         task("x", "Fix SELECT", words("SELECT", "placeholder")),
         task("x", "What tier?", words("AI", kind="contains")),
-        task("x", "Say it", Rubric(criteria=(checked(Check(kind="icontains", value="no", negated=True)), judged()))),
+        task(
+            "x",
+            "Say it",
+            Rubric(criteria=(checked(Check(kind="icontains", value="no", negated=True)), judged())),
+        ),
     ],
 )
 def test_what_only_looks_like_a_flaw_is_let_be(sound: Case) -> None:
     """Another check, a judge, a missing word or code in the prompt make it a sound task."""
-    assert [one for one in flaws(lint_suite(suite(*SOUND, sound))) if one[0] != "silence-passes"] == []
+    assert [
+        one for one in flaws(lint_suite(suite(*SOUND, sound))) if one[0] != "silence-passes"
+    ] == []
 
 
 def test_any_of_several_words_is_common_when_one_is() -> None:
@@ -110,9 +135,15 @@ def test_any_of_several_words_is_common_when_one_is() -> None:
 
 
 def test_case_counts_where_the_check_minds_it() -> None:
-    """`contains` looks for the letters as they are, so another case in the prompt gives nothing away."""
-    assert flaws(lint_suite(suite(task("a", "about plan b", words("PLAN B", kind="contains"))))) == []
-    assert flaws(lint_suite(suite(task("a", "about plan b", words("PLAN B"))))) == [("answer-in-prompt", "a")]
+    """`contains` looks for the letters as they are, so another case in the prompt gives nothing
+    away.
+    """
+    assert (
+        flaws(lint_suite(suite(task("a", "about plan b", words("PLAN B", kind="contains"))))) == []
+    )
+    assert flaws(lint_suite(suite(task("a", "about plan b", words("PLAN B"))))) == [
+        ("answer-in-prompt", "a")
+    ]
 
 
 def test_advice_about_size_splits_limits_and_judges() -> None:
@@ -128,7 +159,9 @@ def test_advice_about_size_splits_limits_and_judges() -> None:
 
 def test_size_is_no_matter_where_there_is_no_skill() -> None:
     """A suite of a thousand cases for a model is no skill's suite."""
-    assert "many-tasks" not in advice(lint_suite(suite(*(task(f"t{n}", f"Q{n}?") for n in range(30)))))
+    assert "many-tasks" not in advice(
+        lint_suite(suite(*(task(f"t{n}", f"Q{n}?") for n in range(30))))
+    )
 
 
 def test_runs_show_what_needs_no_skill_and_what_nobody_does() -> None:
@@ -157,7 +190,11 @@ def test_one_failure_is_no_pattern() -> None:
 
 def test_beside_the_skill_names_and_authors_are_looked_at() -> None:
     """Another skill's suite, a prompt that names the skill, one author for both."""
-    ours = suite(task("a", "Use the plants skill on this."), task("b", "What plants grow?"), skill_id="animals")
+    ours = suite(
+        task("a", "Use the plants skill on this."),
+        task("b", "What plants grow?"),
+        skill_id="animals",
+    )
     found = lint_with_skill(ours, "plants", suite_authors=["me@x"], skill_authors=["me@x"])
     assert [(one.rule, one.case) for one in found] == [
         ("other-skill", None),
@@ -177,7 +214,11 @@ def test_a_prompt_that_holds_its_answer_is_always_found(before: str, word: str, 
     assert ("answer-in-prompt", "a") in found
 
 
-@given(st.lists(st.tuples(st.text(max_size=30), st.text(min_size=1, max_size=10)), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=30), st.text(min_size=1, max_size=10)), min_size=1, max_size=8
+    )
+)
 def test_every_remark_has_a_reason_and_a_known_case(rows: list[tuple[str, str]]) -> None:
     """Whatever a suite holds, remarks name cases that are there and rules that are explained."""
     cases = [task(f"c{n}", prompt, words(word)) for n, (prompt, word) in enumerate(rows)]

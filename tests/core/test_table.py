@@ -1,4 +1,6 @@
-"""Columns of one suite: the test of each pair, how it is made stricter, and which column is the cheapest."""
+"""Columns of one suite: the test of each pair, how it is made stricter, and which column is the
+cheapest.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def column(text: str) -> dict[str, CaseSide]:
 
 def test_three_columns_are_three_pairs() -> None:
     """Exact McNemar of 6, 7 and 1 discordant cases, adjusted by Holm over the three."""
-    pairs = compare_columns({"a": column("PPPPPPPP"), "b": column("PPFFFFFF"), "c": column("PFFFFFFF")})
+    pairs = compare_columns(
+        {"a": column("PPPPPPPP"), "b": column("PPFFFFFF"), "c": column("PFFFFFFF")}
+    )
     assert [(pair.a, pair.b, pair.wins, pair.losses) for pair in pairs] == [
         ("a", "b", 6, 0),
         ("a", "c", 7, 0),
@@ -46,9 +50,17 @@ def test_three_columns_are_three_pairs() -> None:
 
 
 def test_an_undecided_case_leaves_the_difference_open() -> None:
-    """It is counted, and there is no number for it; a case that is skipped in both is not there at all."""
+    """It is counted, and there is no number for it; a case that is skipped in both is not there at
+    all.
+    """
     (pair,) = compare_columns({"a": column("PPE-"), "b": column("PFP-")})
-    assert (pair.wins, pair.losses, pair.undecided, pair.delta, pair.interval) == (1, 0, 1, None, None)
+    assert (pair.wins, pair.losses, pair.undecided, pair.delta, pair.interval) == (
+        1,
+        0,
+        1,
+        None,
+        None,
+    )
     (pair,) = compare_columns({"a": column("PP-"), "b": column("PF-")})
     assert (pair.undecided, pair.delta) == (0, Fraction(1, 2))
     (pair,) = compare_columns({"a": column("PP-"), "b": column("PFP")})
@@ -60,7 +72,9 @@ def test_an_undecided_case_leaves_the_difference_open() -> None:
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_p_is_scipys_binomial(wins: int, losses: int) -> None:
     """Two-sided and exact; equal columns give 1."""
-    (pair,) = compare_columns({"a": column("P" * wins + "F" * losses), "b": column("F" * wins + "P" * losses)})
+    (pair,) = compare_columns(
+        {"a": column("P" * wins + "F" * losses), "b": column("F" * wins + "P" * losses)}
+    )
     known = BINOMIAL["sign"][max(wins, losses)][min(wins, losses)]
     assert pair.p == pytest.approx(known, rel=1e-9)
     assert pair.p_adjusted == pair.p
@@ -71,7 +85,9 @@ def test_holm_is_the_closed_test(ps: list[float]) -> None:
     """By the definition: the largest of the step-down products up to one's own rank, never above 1."""
     order = sorted(range(len(ps)), key=ps.__getitem__)
     expected = {
-        index: min(1.0, max((len(ps) - rank) * ps[other] for rank, other in enumerate(order[: place + 1])))
+        index: min(
+            1.0, max((len(ps) - rank) * ps[other] for rank, other in enumerate(order[: place + 1]))
+        )
         for place, index in enumerate(order)
     }
     adjusted = holm(ps)
@@ -88,12 +104,18 @@ def test_wilson_is_scipys() -> None:
     """The score interval without correction, for up to 50 that passed and up to 50 that did not."""
     for passed, row in enumerate(BINOMIAL["wilson"]):
         for more, (low, high) in enumerate(row, start=1):
-            assert wilson(passed, passed + more) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+            assert wilson(passed, passed + more) == (
+                pytest.approx(low, abs=1e-9),
+                pytest.approx(high, abs=1e-9),
+            )
 
 
 def test_the_paired_interval_is_newcombes() -> None:
     """The example of Newcombe (1998), table II, method 10."""
-    assert paired_interval(36, 12, 2, 0) == (pytest.approx(0.0569, abs=5e-5), pytest.approx(0.3404, abs=5e-5))
+    assert paired_interval(36, 12, 2, 0) == (
+        pytest.approx(0.0569, abs=5e-5),
+        pytest.approx(0.3404, abs=5e-5),
+    )
 
 
 @given(COUNTS)
@@ -104,7 +126,10 @@ def test_the_paired_interval_holds_the_difference(counts: tuple[int, int, int, i
     delta = (wins - losses) / sum(counts)
     assert -1 - 1e-9 <= low <= delta <= high <= 1 + 1e-9
     assert low < high
-    assert paired_interval(both, losses, wins, neither) == (pytest.approx(-high), pytest.approx(-low))
+    assert paired_interval(both, losses, wins, neither) == (
+        pytest.approx(-high),
+        pytest.approx(-low),
+    )
 
 
 def test_the_paired_interval_covers() -> None:
@@ -125,7 +150,12 @@ def test_a_pair_turned_round_says_the_same(cases: list[tuple[CaseSide, CaseSide]
     a = {str(n): pair[0] for n, pair in enumerate(cases)}
     b = {str(n): pair[1] for n, pair in enumerate(cases)}
     (one,), (other,) = compare_columns({"a": a, "b": b}), compare_columns({"b": b, "a": a})
-    assert (one.wins, one.losses, one.undecided, one.p) == (other.losses, other.wins, other.undecided, other.p)
+    assert (one.wins, one.losses, one.undecided, one.p) == (
+        other.losses,
+        other.wins,
+        other.undecided,
+        other.p,
+    )
     assert one.delta == (None if other.delta is None else -other.delta)
     assert (one.interval is None) == (one.delta is None)
 

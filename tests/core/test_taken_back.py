@@ -25,7 +25,9 @@ SCHEMA = ReplySchema(token=TOKEN, items={1: Item(id="q", requirement=ITEM)})
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader of replies: its answer or None, the object that states an answer, and two different answers."""
+    """A reader of replies: its answer or None, the object that states an answer, and two different
+    answers.
+    """
 
     read: Callable[[str], Any]
     states: Callable[[Any], dict[str, Any]]
@@ -48,19 +50,30 @@ def _answers(value: Any) -> dict[str, Any]:
 
 
 READERS = {
-    "score": Reader(lambda text: read_score(text, 1, 10).answer, lambda value: {"score": value}, 7, 3),
-    "yes-no": Reader(lambda text: read_yes_no(text).answer, lambda value: {"answer": value}, True, False),
-    "pairwise": Reader(lambda text: read_pairwise(text).answer, lambda value: {"winner": value}, "a", "b"),
+    "score": Reader(
+        lambda text: read_score(text, 1, 10).answer, lambda value: {"score": value}, 7, 3
+    ),
+    "yes-no": Reader(
+        lambda text: read_yes_no(text).answer, lambda value: {"answer": value}, True, False
+    ),
+    "pairwise": Reader(
+        lambda text: read_pairwise(text).answer, lambda value: {"winner": value}, "a", "b"
+    ),
     "checklist": Reader(
-        lambda text: (read_checklist(text, [ITEM]).answer or {}).get(ITEM), lambda value: {ITEM: value}, True, False
+        lambda text: (read_checklist(text, [ITEM]).answer or {}).get(ITEM),
+        lambda value: {ITEM: value},
+        True,
+        False,
     ),
     "reply": Reader(_marked, _answers, True, False),
     "pair reply": Reader(_paired, _answers, "first", "second"),
 }
 readers = st.sampled_from(sorted(READERS)).map(READERS.__getitem__)
-# Words with everything that opens something; what closes a comment is left out, or the rest would not be in it. No word
-# is an answer: after a # outside an object, as in a heading, it would be one.
-words = st.text(alphabet="xy {[}]\"\\',:z#/“”`", max_size=12).map(lambda text: text.replace("*/", "").replace("`", ""))
+# Words with everything that opens something; what closes a comment is left out, or the rest would
+# not be in it. No word is an answer: after a # outside an object, as in a heading, it would be one.
+words = st.text(alphabet="xy {[}]\"\\',:z#/“”`", max_size=12).map(
+    lambda text: text.replace("*/", "").replace("`", "")
+)
 
 
 def comment(kind: str, text: str) -> str:
@@ -108,10 +121,13 @@ KINDS = st.sampled_from(["//", "#", "/*", "<!--"])
 def commented(draw: st.DrawFn) -> tuple[Reader, str]:
     """A reply with its decoy in a comment, before, after or in the object that is the answer."""
     reader = draw(readers)
-    real = json.dumps({"why": "it is", **reader.states(reader.real)}, indent=draw(st.sampled_from([None, 2])))
+    real = json.dumps(
+        {"why": "it is", **reader.states(reader.real)}, indent=draw(st.sampled_from([None, 2]))
+    )
     where = draw(st.sampled_from(["in", "in", "before", "after"]))
     kind = draw(KINDS)
-    # Outside an object a line that begins with # is a heading: its words may be the verdict, an object in it may not.
+    # Outside an object a line that begins with # is a heading: its words may be the verdict, an
+    # object in it may not.
     hidden = comment(kind, draw(decoys(reader, spoken=kind != "#" or where == "in")))
     if where == "in":
         at = draw(st.sampled_from(boundaries(real)))
@@ -128,7 +144,11 @@ def test_a_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
 
 
 @settings(max_examples=300)
-@given(commented().flatmap(lambda made: st.integers(0, len(made[1])).map(lambda at: (made[0], made[1][:at]))))
+@given(
+    commented().flatmap(
+        lambda made: st.integers(0, len(made[1])).map(lambda at: (made[0], made[1][:at]))
+    )
+)
 @example((READERS["checklist"], '\n# {\n#   "Names the version": false'))
 @example((READERS["pairwise"], '\n#  {\n#   "winner": "b"\n# } b'))
 def test_a_cut_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
@@ -145,7 +165,11 @@ def test_the_object_around_a_comment_is_read(name: str, kind: str, place: str) -
     reader = READERS[name]
     real = json.dumps({"why": "it is", **reader.states(reader.real)})
     hidden = comment(kind, f"first thoughts:\n{json.dumps(reader.states(reader.decoy))}\nno, wait")
-    text = {"in": real[:1] + hidden + real[1:], "before": f"{hidden}\n{real}", "after": f"{real}\n{hidden}"}[place]
+    text = {
+        "in": real[:1] + hidden + real[1:],
+        "before": f"{hidden}\n{real}",
+        "after": f"{real}\n{hidden}",
+    }[place]
     assert reader.read(text) == reader.real
 
 

@@ -45,7 +45,9 @@ SAME: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("written", "text"), SAME)
 def test_equal_texts_match_in_whatever_form(written: dict[str, Any], text: str) -> None:
-    """What looks the same is the same: a check is met, its opposite is not and says that only the form differs."""
+    """What looks the same is the same: a check is met, its opposite is not and says that only the
+    form differs.
+    """
     ((kind, value),) = written.items()
     assert told(written, text) == (True, None)
     met, note = told({f"not-{kind}": value}, text)
@@ -79,10 +81,14 @@ def test_who_looks_for_a_form_finds_it(written: dict[str, Any], text: str, met: 
 
 @given(st.text(max_size=8), st.text("ab\r\n é한\u0301e", max_size=12))
 def test_a_text_contains_its_own_parts_in_every_form(word: str, around: str) -> None:
-    """What matches as it is written matches in every form of the text, and a `not-` never holds where the plain check does."""
+    """What matches as it is written matches in every form of the text, and a `not-` never holds
+    where the plain check does.
+    """
     for text in (word + around, unicodedata.normalize("NFC", word + around)):
         if word:
-            assert told({"contains": word}, text)[0] is (word in text or normal(word) in normal(text))
+            assert told({"contains": word}, text)[0] is (
+                word in text or normal(word) in normal(text)
+            )
         assert told({"equals": text}, unicodedata.normalize("NFD", text))[0] is True
         for kind in ("contains", "equals", "starts-with", "ends-with"):
             if around:
@@ -92,7 +98,9 @@ def test_a_text_contains_its_own_parts_in_every_form(word: str, around: str) -> 
 def test_lengths_are_of_what_is_read() -> None:
     """A character counts once however it is written, and so does a line break."""
     for written in ({"max-chars": 5}, {"min-chars": 5}):
-        assert told(written, unicodedata.normalize("NFD", "café\n").replace("\n", "\r\n"))[0] is True
+        assert (
+            told(written, unicodedata.normalize("NFD", "café\n").replace("\n", "\r\n"))[0] is True
+        )
     assert told({"max-chars": 5, "exact": "bytes"}, "caf\u0065\u0301\r\n")[0] is False
 
 

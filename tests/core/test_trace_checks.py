@@ -45,7 +45,9 @@ def met(written: dict[str, Any], trace: Trace) -> bool | None:
         ("subset", [{"tool": "a", "count": 1}, {"tool": "*", "count": 1}], "aa", True),
     ],
 )
-def test_the_four_ways_to_compare_calls(mode: str, wanted: list[Any], made: str, is_met: bool) -> None:
+def test_the_four_ways_to_compare_calls(
+    mode: str, wanted: list[Any], made: str, is_met: bool
+) -> None:
     """Each in any order, in this order, exactly these, nothing but these."""
     assert met({"tool-calls": wanted, "mode": mode}, called(*made)) is is_met
 
@@ -77,7 +79,9 @@ def test_a_call_that_fits_two_is_given_to_the_one_that_needs_it() -> None:
     """The general one does not take away the only call of the special one."""
     trace = Trace(tool_calls=(ToolCall(name="open", arguments={"id": 7}), ToolCall(name="open")))
     assert met({"tool-calls": ["open", {"tool": "open", "arguments": {"id": 7}}]}, trace) is True
-    assert met({"tool-calls": [{"tool": "open", "arguments": {"id": 7}, "count": 2}]}, trace) is False
+    assert (
+        met({"tool-calls": [{"tool": "open", "arguments": {"id": 7}, "count": 2}]}, trace) is False
+    )
 
 
 @given(st.lists(st.lists(st.integers(0, 4), unique=True, max_size=5), max_size=5))

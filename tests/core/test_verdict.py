@@ -12,7 +12,17 @@ from honestone.core.ballot import CHECK, Ballot
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import EXIT_CODES, Outcome, Scorer, Verdict, judge_gate
 
-from .strategies import ballot, checked, checklist, completions, group, judged, percent, rubric, yes_no
+from .strategies import (
+    ballot,
+    checked,
+    checklist,
+    completions,
+    group,
+    judged,
+    percent,
+    rubric,
+    yes_no,
+)
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
 
@@ -25,7 +35,8 @@ def said(**answers: Any) -> Ballot:
     return ballot("ann", answers)
 
 
-# ---------------------------------------------------------------------------------------------------------- bars
+# ----------------------------------------------------------------------------------------------------------
+# bars
 
 
 @pytest.mark.parametrize(
@@ -42,7 +53,9 @@ def said(**answers: Any) -> Ballot:
         (100, 100, PASS),
     ],
 )
-def test_the_threshold_is_compared_exactly(score: float, threshold: float, outcome: Outcome) -> None:
+def test_the_threshold_is_compared_exactly(
+    score: float, threshold: float, outcome: Outcome
+) -> None:
     """To the last decimal that was written."""
     assert verdict(rubric(percent("a"), threshold=threshold), said(a=score)).outcome is outcome
 
@@ -81,14 +94,20 @@ def test_required_means_above_0() -> None:
 def test_required_anywhere_in_a_tree() -> None:
     """Three levels down, with floors off, it still fails the whole."""
     of = rubric(
-        group("top", group("mid", yes_no("deep", weight=1, required=True), percent("other", weight=99))), threshold=10
+        group(
+            "top",
+            group("mid", yes_no("deep", weight=1, required=True), percent("other", weight=99)),
+        ),
+        threshold=10,
     )
     told = verdict(of, said(deep=False, other=100))
     assert told.outcome is FAIL and "'deep'" in told.reasons[0]
 
 
 def test_floors_at_the_top_and_of_ones_own() -> None:
-    """The rubric's floor holds for top-level criteria, not for children; a child's own floor holds for the child."""
+    """The rubric's floor holds for top-level criteria, not for children; a child's own floor holds
+    for the child.
+    """
     tree = group("top", percent("low", weight=1), percent("high", weight=9))
     assert verdict(rubric(tree, floor=60), said(low=0, high=100)).passed
     strict = group("top", percent("low", weight=1, floor=10), percent("high", weight=9))
@@ -103,7 +122,8 @@ def test_every_missed_bar_is_a_reason() -> None:
     of = rubric(yes_no("must", required=True), percent("a", floor=50), threshold=70)
     told = verdict(of, said(must=False, a=10))
     assert [
-        word in reason for word, reason in zip(("required", "floor 50", "threshold 70"), told.reasons, strict=True)
+        word in reason
+        for word, reason in zip(("required", "floor 50", "threshold 70"), told.reasons, strict=True)
     ] == [True] * 3
 
 
@@ -113,10 +133,13 @@ def test_a_penalty_has_no_floor() -> None:
     assert verdict(of, said(a=True, bad=False)).passed
 
 
-# --------------------------------------------------------------------------------------------------------- missing
+# ---------------------------------------------------------------------------------------------------------
+# missing
 
 
-@pytest.mark.parametrize(("threshold", "outcome"), [(50, PASS), (75, PASS), (76, OPEN), (100, OPEN)])
+@pytest.mark.parametrize(
+    ("threshold", "outcome"), [(50, PASS), (75, PASS), (76, OPEN), (100, OPEN)]
+)
 def test_missing_marks_leave_a_verdict_open(threshold: int, outcome: Outcome) -> None:
     """Three known of four: what the fourth could change is open, the rest is not."""
     of = rubric(checklist("a", ["x", "y", "z", "w"]), threshold=threshold)
@@ -144,7 +167,9 @@ def test_an_open_verdict_says_what_is_open() -> None:
     of = rubric(checklist("a", ["x", "y", "z"], floor=50), threshold=60)
     told = verdict(of, said(a={"x": True}))
     assert told.reasons[0] == "2 items have no answer"
-    assert any("its floor is 50" in r for r in told.reasons) and any("the threshold is 60" in r for r in told.reasons)
+    assert any("its floor is 50" in r for r in told.reasons) and any(
+        "the threshold is 60" in r for r in told.reasons
+    )
 
 
 def test_no_mark_at_all_is_never_a_pass() -> None:

@@ -1,6 +1,7 @@
 """Figures of public data sets, reproduced by the ordinary reading and scoring code.
 
-The data is not part of the project: tests read it beside the checkout at run time, and skip where it is not there.
+The data is not part of the project: tests read it beside the checkout at run time, and skip where
+it is not there.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def scored() -> Callable[[RecordJudge, Rubric, str], Scorecard]:
         asked = Question(artifact=Artifact(name, version), criteria=asked_criteria(rubric))
         request = judge.render(asked)
         reading = judge.read(asked, request, asyncio.run(judge.ask(request, asked)))
-        return Scorer(rubric).card([Ballot(judge=judge.id, marks=reading.marks, abstained=reading.errors)])
+        return Scorer(rubric).card(
+            [Ballot(judge=judge.id, marks=reading.marks, abstained=reading.errors)]
+        )
 
     return score

@@ -1,4 +1,6 @@
-"""A store that 0.1.0 wrote: every later version lists, shows and scores it alike. Wording and paths may change."""
+"""A store that 0.1.0 wrote: every later version lists, shows and scores it alike. Wording and paths
+may change.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Golden(NamedTuple):
     def run(self, *args: str) -> tuple[int, Any]:
         """The exit code, and the JSON that was printed."""
         env = {"PATH": f"{warm.path()}:/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"}
-        done = subprocess.run([warm.command(), *args], cwd=self.folder, env=env, capture_output=True, text=True)
+        done = subprocess.run(
+            [warm.command(), *args], cwd=self.folder, env=env, capture_output=True, text=True
+        )
         return done.returncode, json.loads(done.stdout or "null")
 
 
@@ -64,7 +68,9 @@ def golden(shared_data: Callable[[str], Path], tmp_path: Path) -> Golden:
 
 
 def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
-    """What of `old` is missing in `new` or has another value: numbers, booleans, null and the texts that must stay."""
+    """What of `old` is missing in `new` or has another value: numbers, booleans, null and the texts
+    that must stay.
+    """
     if isinstance(old, Mapping):
         for key, value in old.items():
             here = f"{at}.{key}"
@@ -98,4 +104,7 @@ def test_every_run_is_read_alike(golden: Golden, verb: str) -> None:
     for run in golden.printed("runs.json"):
         code, found = golden.run(verb, run["id"], "--json")
         assert code == golden.codes.get(f"{verb} {run['id']}", 0), (verb, run)
-        assert list(differences(golden.printed(f"{verb}-{run['id']}.json"), found)) == [], (verb, run)
+        assert list(differences(golden.printed(f"{verb}-{run['id']}.json"), found)) == [], (
+            verb,
+            run,
+        )

@@ -1,4 +1,6 @@
-"""InFoBench, English and Korean: yes/no checklists whose recorded answers give the published ratios."""
+"""InFoBench, English and Korean: yes/no checklists whose recorded answers give the published
+ratios.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,14 @@ def rows_of(folder: Path, language: str) -> list[dict[str, Any]]:
 
 
 def checklist(row: dict[str, Any]) -> Rubric:
-    """As many items as the set records answers to: one row has a single null for its five questions."""
+    """As many items as the set records answers to: one row has a single null for its five
+    questions.
+    """
     asked = row["decomposed_questions"][: len(row["eval"])]
     items = tuple(Item(id=f"q{n}", requirement=text) for n, text in enumerate(asked))
-    rubric = Rubric(criteria=(Criterion(id="c", requirement=row["id"], items=items),), floor=Fraction(0))
+    rubric = Rubric(
+        criteria=(Criterion(id="c", requirement=row["id"], items=items),), floor=Fraction(0)
+    )
     return parse_rubric(dump_rubric(rubric), "written").rubric
 
 
@@ -37,7 +43,9 @@ def recorded(rows: list[dict[str, Any]], path: Path) -> RecordJudge:
             json.dumps(
                 {
                     "artifact": row["id"],
-                    "criteria": {"c": {"items": {f"q{n}": {"met": met} for n, met in enumerate(row["eval"])}}},
+                    "criteria": {
+                        "c": {"items": {f"q{n}": {"met": met} for n, met in enumerate(row["eval"])}}
+                    },
                 }
             )
             for row in rows
@@ -48,8 +56,11 @@ def recorded(rows: list[dict[str, Any]], path: Path) -> RecordJudge:
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_ratios(language: str, shared_data: Any, expected: Any, scored: Any, tmp_path: Path) -> None:
-    """The share of met requirements over all questions, its mean over rows, and the rows with everything met.
+def test_ratios(
+    language: str, shared_data: Any, expected: Any, scored: Any, tmp_path: Path
+) -> None:
+    """The share of met requirements over all questions, its mean over rows, and the rows with
+    everything met.
 
     The set counts a null answer as a no; here it is open, so the published figure is the lower end.
     """
@@ -70,13 +81,19 @@ def test_ratios(language: str, shared_data: Any, expected: Any, scored: Any, tmp
 
 
 def test_one_rubric_for_all(shared_data: Any, expected: Any) -> None:
-    """Rows as groups weighted by their questions: the overall score is the micro ratio, by equal weights the macro one."""
+    """Rows as groups weighted by their questions: the overall score is the micro ratio, by equal
+    weights the macro one.
+    """
     figures = expected("infobench_en_ko")["en"]
     rows = rows_of(shared_data("infobench_en_ko"), "en")
     groups, marks = [], {}
     for row in rows:
-        items = tuple(Item(id=f"q{n}", requirement=q) for n, q in enumerate(row["decomposed_questions"]))
-        groups.append(Criterion(id=row["id"], requirement=row["id"], weight=Fraction(len(items)), items=items))
+        items = tuple(
+            Item(id=f"q{n}", requirement=q) for n, q in enumerate(row["decomposed_questions"])
+        )
+        groups.append(
+            Criterion(id=row["id"], requirement=row["id"], weight=Fraction(len(items)), items=items)
+        )
         marks.update({(row["id"], f"q{n}"): Mark(met) for n, met in enumerate(row["eval"])})
     ballot = Ballot(judge="gpt", marks=marks)
     micro = Scorer(Rubric(criteria=tuple(groups))).card([ballot]).score

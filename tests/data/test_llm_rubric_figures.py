@@ -1,4 +1,6 @@
-"""LLM-Rubric: expected and most likely answers on a scale from 1 to 4 against one person a dialogue."""
+"""LLM-Rubric: expected and most likely answers on a scale from 1 to 4 against one person a
+dialogue.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from honestone.formats.rubric_file import parse_rubric
 
 QUESTIONS = tuple(f"Q{n}" for n in range(9))
 RUBRIC = "rubric: 1\nfloor: 0\ncriteria:\n" + "".join(
-    f"  - {{id: {q}, requirement: Question {q}, anchors: {{1: worst, 2: low, 3: high, 4: best}}}}\n" for q in QUESTIONS
+    f"  - {{id: {q}, requirement: Question {q}, anchors: {{1: worst, 2: low, 3: high, 4: best}}}}\n"
+    for q in QUESTIONS
 )
 
 
@@ -38,20 +41,29 @@ def likeliest_answer(row: dict[str, str]) -> float:
     return 1 + found.index(max(found))
 
 
-@pytest.mark.parametrize(("name", "answer"), [("expected_llm", mean_answer), ("argmax_llm", likeliest_answer)])
+@pytest.mark.parametrize(
+    ("name", "answer"), [("expected_llm", mean_answer), ("argmax_llm", likeliest_answer)]
+)
 def test_scores_against_people(
     name: str, answer: Any, shared_data: Any, expected: Any, scored: Any, tmp_path: Path
 ) -> None:
-    """The answers go in as recorded marks and come out as scores; on the scale again they give the published figures."""
+    """The answers go in as recorded marks and come out as scores; on the scale again they give the
+    published figures.
+    """
     folder = shared_data("llm_rubric")
     figures = expected("llm_rubric")["real"]
-    people = {row["text_id"]: row for row in table(folder / "human_judges_real_convs_FIXED_ANON.tsv")}
+    people = {
+        row["text_id"]: row for row in table(folder / "human_judges_real_convs_FIXED_ANON.tsv")
+    }
     answers: dict[str, dict[str, float]] = {}
     for row in table(folder / "gpt-3.5-turbo-16k_real_evaluations_FIXED.tsv"):
         if row["criterion"] in QUESTIONS and row["text_id"] in people:
             answers.setdefault(row["text_id"], {})[row["criterion"]] = answer(row)
     path = tmp_path / "answers.jsonl"
-    lines = [{"artifact": id, "criteria": {q: {"score": n} for q, n in marks.items()}} for id, marks in answers.items()]
+    lines = [
+        {"artifact": id, "criteria": {q: {"score": n} for q, n in marks.items()}}
+        for id, marks in answers.items()
+    ]
     path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     rubric = parse_rubric(RUBRIC, "r.yaml").rubric
     judge = RecordJudge("record", path)

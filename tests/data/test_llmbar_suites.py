@@ -1,8 +1,9 @@
-"""LLMBar: five models pick the better of two outputs, each pair in both orders, in five ways of asking.
+"""LLMBar: five models pick the better of two outputs, each pair in both orders, in five ways of
+asking.
 
-The verdict is a yes or no to "Output (a) is better than Output (b)". A pair is a case in each order, with the label as
-what is expected of the judge; or one case with an attempt in each order, so that a verdict that turns with the order
-makes the case unstable.
+The verdict is a yes or no to "Output (a) is better than Output (b)". A pair is a case in each
+order, with the label as what is expected of the judge; or one case with an attempt in each order,
+so that a verdict that turns with the order makes the case unstable.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def winners(calls: list[dict[str, Any]], strategy: str) -> Winners:
         if call["strategy"] == strategy:
             place = (call["judge"], f"{call['subset']}/{call['item']}", call["swapped"])
             winner = int(call["winner"]) if call["winner"] else None
-            last[place] = max(last.get(place, (-1, None)), (call["step"], winner), key=lambda seen: seen[0])
+            last[place] = max(
+                last.get(place, (-1, None)), (call["step"], winner), key=lambda seen: seen[0]
+            )
     return {place: winner for place, (_, winner) in last.items()}
 
 
@@ -62,7 +65,8 @@ def name(judge: str) -> str:
     return f"record:{judge}.jsonl"
 
 
-# ------------------------------------------------------------------------------------------------ a case in each order
+# ------------------------------------------------------------------------------------------------ a
+# case in each order
 
 
 def make(bench: Evaluator, pairs: Mapping[str, Any], won: Winners) -> list[str]:
@@ -73,7 +77,14 @@ def make(bench: Evaluator, pairs: Mapping[str, Any], won: Winners) -> list[str]:
             is_first = picks_first(int(row["label"]), swapped)
             # More than half of the votes; a tie meets neither.
             wanted = [51, 100] if is_first else [0, 49]
-            cases.append({"id": id, "input": row["input"], "tags": [row["subset"], order], "expect": {"first": wanted}})
+            cases.append(
+                {
+                    "id": id,
+                    "input": row["input"],
+                    "tags": [row["subset"], order],
+                    "expect": {"first": wanted},
+                }
+            )
             outputs[id] = shown(row, swapped)
     bench.suite([FIRST], cases, outputs)
     return [
@@ -91,7 +102,10 @@ def make(bench: Evaluator, pairs: Mapping[str, Any], won: Winners) -> list[str]:
 
 @pytest.fixture(scope="module", params=STRATEGIES)
 def ran(
-    request: Any, pairs: dict[str, Any], calls: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+    request: Any,
+    pairs: dict[str, Any],
+    calls: list[dict[str, Any]],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[str, Report]:
     """One way of asking: all pairs in both orders before the panel of five."""
     bench = Evaluator(tmp_path_factory.mktemp(request.param))
@@ -112,22 +126,29 @@ def in_subset(pairs: Mapping[str, Any], subset: str) -> list[str]:
 
 
 @pytest.mark.parametrize("subset", SUBSETS)
-def test_each_judge(ran: tuple[str, Report], pairs: dict[str, Any], expected: Any, subset: str) -> None:
-    """Right in the given order, in both and on average; the same in both orders; how often the first place wins."""
+def test_each_judge(
+    ran: tuple[str, Report], pairs: dict[str, Any], expected: Any, subset: str
+) -> None:
+    """Right in the given order, in both and on average; the same in both orders; how often the
+    first place wins.
+    """
     strategy, report = ran
     for judge in JUDGES:
         wanted = expected("llmbar")[strategy][subset][judge]
         chosen = in_subset(pairs, subset)
         both = [picked(report, judge, pair) for pair in chosen]
         labels = [int(pairs[pair]["label"]) for pair in chosen]
-        right = [(one == label, other == label) for (one, other), label in zip(both, labels, strict=True)]
+        right = [
+            (one == label, other == label) for (one, other), label in zip(both, labels, strict=True)
+        ]
         count = len(chosen)
         found = {
             "accuracy_unswapped": sum(one for one, _ in right) / count,
             "accuracy_average": sum(one + other for one, other in right) / (2 * count),
             "both_orders_correct": sum(one and other for one, other in right) / count,
             "position_agreement": sum(one == other for one, other in both) / count,
-            "first_position_rate": sum((one == 1) + (other == 2) for one, other in both) / (2 * count),
+            "first_position_rate": sum((one == 1) + (other == 2) for one, other in both)
+            / (2 * count),
             "kappa_between_orders": kappa(both),
         }
         assert found.keys() == wanted.keys()
@@ -135,7 +156,9 @@ def test_each_judge(ran: tuple[str, Report], pairs: dict[str, Any], expected: An
 
 
 @pytest.mark.parametrize("subset", SUBSETS)
-def test_the_panel(ran: tuple[str, Report], pairs: dict[str, Any], expected: Any, subset: str) -> None:
+def test_the_panel(
+    ran: tuple[str, Report], pairs: dict[str, Any], expected: Any, subset: str
+) -> None:
     """A case passes when most judges picked the right output: five votes in one order, ten in both."""
     strategy, report = ran
     wanted = expected("llmbar")[strategy][subset]
@@ -148,23 +171,36 @@ def test_the_panel(ran: tuple[str, Report], pairs: dict[str, Any], expected: Any
     }
     ten = Counter[str]()
     for pair in chosen:
-        votes = Counter(one for judge in JUDGES for one in picked(report, judge, pair) if one is not None)
+        votes = Counter(
+            one for judge in JUDGES for one in picked(report, judge, pair) if one is not None
+        )
         ten["ties"] += votes[1] == votes[2]
-        ten["correct"] += max((1, 2), key=votes.__getitem__) == int(pairs[pair]["label"]) and votes[1] != votes[2]
+        ten["correct"] += (
+            max((1, 2), key=votes.__getitem__) == int(pairs[pair]["label"]) and votes[1] != votes[2]
+        )
     assert wanted["panel_majority_10_both_orders"] == {"n": len(chosen), **ten}
-    units = [[p for judge in JUDGES if (p := picked(report, judge, pair)[0]) is not None] for pair in chosen]
+    units = [
+        [p for judge in JUDGES if (p := picked(report, judge, pair)[0]) is not None]
+        for pair in chosen
+    ]
     assert abs(alpha(units) - wanted["krippendorff_nominal_5_judges_unswapped"]) < 1e-9
     complete = [unit for unit in units if len(unit) == len(JUDGES)]
     assert wanted["fleiss_kappa_5_judges_unswapped_complete"]["n"] == len(complete)
-    assert abs(fleiss(complete) - wanted["fleiss_kappa_5_judges_unswapped_complete"]["kappa"]) < 1e-9
+    assert (
+        abs(fleiss(complete) - wanted["fleiss_kappa_5_judges_unswapped_complete"]["kappa"]) < 1e-9
+    )
 
 
-def test_no_verdict_is_no_vote(ran: tuple[str, Report], calls: list[dict[str, Any]], pairs: dict[str, Any]) -> None:
+def test_no_verdict_is_no_vote(
+    ran: tuple[str, Report], calls: list[dict[str, Any]], pairs: dict[str, Any]
+) -> None:
     """A text without a verdict leaves its judge DEGRADED at that case; the rest decide."""
     strategy, report = ran
     won = winners(calls, strategy)
     for judge in JUDGES:
-        without = sum(won[judge, pair, swapped] is None for pair in pairs for swapped in (False, True))
+        without = sum(
+            won[judge, pair, swapped] is None for pair in pairs for swapped in (False, True)
+        )
         left = Counter({"AVAILABLE": 2 * len(pairs) - without, "DEGRADED": without})
         assert report.states(name(judge)) == left
     assert report.document["counts"]["inconclusive"] == 0
@@ -174,7 +210,9 @@ def test_no_verdict_is_no_vote(ran: tuple[str, Report], calls: list[dict[str, An
 def test_accuracy_is_the_pass_rate(
     judge: str, pairs: dict[str, Any], calls: list[dict[str, Any]], expected: Any, tmp_path: Path
 ) -> None:
-    """One judge, one order chosen by its tag: the lower end of the pass rate is the published accuracy."""
+    """One judge, one order chosen by its tag: the lower end of the pass rate is the published
+    accuracy.
+    """
     bench = Evaluator(tmp_path)
     make(bench, pairs, winners(calls, "Vanilla"))
     wanted = expected("llmbar")["Vanilla"]["ALL"][judge]
@@ -192,14 +230,17 @@ def test_accuracy_is_the_pass_rate(
     assert abs((rates[GIVEN] + rates[SWAPPED]) / 2 - wanted["accuracy_average"]) < 1e-9
 
 
-# --------------------------------------------------------------------------------------------- an attempt in each order
+# --------------------------------------------------------------------------------------------- an
+# attempt in each order
 
 
 @pytest.mark.parametrize("judge", ["GPT-4", "Falcon"])
 def test_orders_as_attempts(
     judge: str, pairs: dict[str, Any], calls: list[dict[str, Any]], expected: Any, tmp_path: Path
 ) -> None:
-    """With pass^k a case passes when both orders were right; where only one was, the case is unstable."""
+    """With pass^k a case passes when both orders were right; where only one was, the case is
+    unstable.
+    """
     won = winners(calls, "Vanilla")
     bench = Evaluator(tmp_path)
     orders = ((1, False), (2, True))
@@ -213,18 +254,26 @@ def test_orders_as_attempts(
             }
             for pair, row in pairs.items()
         ],
-        {(pair, attempt): shown(row, swapped) for pair, row in pairs.items() for attempt, swapped in orders},
+        {
+            (pair, attempt): shown(row, swapped)
+            for pair, row in pairs.items()
+            for attempt, swapped in orders
+        },
         attempts=2,
         attempt_rule="pass^k",
     )
     said = {
-        (pair, attempt): {"picks-1": won[judge, pair, swapped] == 1} for pair in pairs for attempt, swapped in orders
+        (pair, attempt): {"picks-1": won[judge, pair, swapped] == 1}
+        for pair in pairs
+        for attempt, swapped in orders
     }
     report = bench.run(bench.judge("one", said))
     wanted = expected("llmbar")["Vanilla"]["ALL"][judge]
     assert all(won[judge, pair, swapped] is not None for pair in pairs for _, swapped in orders)
     assert report.document["pass_rate"] == wanted["both_orders_correct"]
-    assert abs(1 - len(report.document["unstable"]) / len(pairs) - wanted["position_agreement"]) < 1e-9
+    assert (
+        abs(1 - len(report.document["unstable"]) / len(pairs) - wanted["position_agreement"]) < 1e-9
+    )
     per_order = Counter(
         attempt["attempt"]
         for case in report.cases.values()

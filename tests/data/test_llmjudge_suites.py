@@ -10,9 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from as_suites import Evaluator, Report, alpha, both, fleiss, kappa, kendall_tau_b, scale, share_equal, spearman
+from as_suites import (
+    Evaluator,
+    Report,
+    alpha,
+    both,
+    fleiss,
+    kappa,
+    kendall_tau_b,
+    scale,
+    share_equal,
+    spearman,
+)
 
-CRITERION = {"id": "relevance", "requirement": "The passage answers the query", "anchors": scale(0, 3)}
+CRITERION = {
+    "id": "relevance",
+    "requirement": "The passage answers the query",
+    "anchors": scale(0, 3),
+}
 PERSON = "human"
 OFF_SCALE = "RMITIR-llama70B"
 
@@ -27,10 +42,15 @@ def case_of(row: dict[str, str]) -> str:
 
 
 def make(bench: Evaluator, rows: list[dict[str, str]], judges: list[str]) -> list[str]:
-    """A case a passage, tagged with its query. Grades go in as they were submitted, one off the scale too."""
+    """A case a passage, tagged with its query. Grades go in as they were submitted, one off the
+    scale too.
+    """
     cases = [{"id": case_of(row), "tags": [row["query"]], "reference": row[PERSON]} for row in rows]
     bench.suite([CRITERION], cases, {case_of(row): f"Passage {row['passage']}" for row in rows})
-    return [bench.judge(judge, {case_of(row): {"relevance": int(row[judge])} for row in rows}) for judge in judges]
+    return [
+        bench.judge(judge, {case_of(row): {"relevance": int(row[judge])} for row in rows})
+        for judge in judges
+    ]
 
 
 def marks(report: Report, judge: str) -> dict[str, int]:
@@ -48,7 +68,9 @@ def models(rows: list[dict[str, str]]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def report(rows: list[dict[str, str]], models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Report:
+def report(
+    rows: list[dict[str, str]], models: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Report:
     """Every passage before a panel of all 33 models. The person's grade is the case's reference."""
     bench = Evaluator(tmp_path_factory.mktemp("llmjudge"))
     return bench.run(*make(bench, rows, models))
@@ -88,8 +110,12 @@ def test_each_model_against_the_person(
         assert off == set(), judge
 
 
-def test_a_grade_off_the_scale_is_no_grade(report: Report, rows: list[dict[str, str]], expected: Any) -> None:
-    """It is not cut to the scale: the judge is missing there with the number named, and the others decide."""
+def test_a_grade_off_the_scale_is_no_grade(
+    report: Report, rows: list[dict[str, str]], expected: Any
+) -> None:
+    """It is not cut to the scale: the judge is missing there with the number named, and the others
+    decide.
+    """
     ((judge, query, passage, given),) = expected("llmjudge_trec")["out_of_range_cells"]
     case = report.cases[f"{query}/{passage}"]
     state = next(entry for entry in case["judges"] if entry["id"] == f"record:{judge}.jsonl")
@@ -99,7 +125,13 @@ def test_a_grade_off_the_scale_is_no_grade(report: Report, rows: list[dict[str, 
     entry = case["criteria"][0]
     assert f"record:{judge}.jsonl" not in entry["by_judge"]
     assert len(entry["by_judge"]) == 32
-    others = [int(v) for row in rows if case_of(row) == case["id"] for k, v in row.items() if k in _models(row, judge)]
+    others = [
+        int(v)
+        for row in rows
+        if case_of(row) == case["id"]
+        for k, v in row.items()
+        if k in _models(row, judge)
+    ]
     assert abs(case["score"] * 3 / 100 - statistics.fmean(others)) < 1e-9
     assert report.states(f"record:{judge}.jsonl") == {"AVAILABLE": len(rows) - 1, "DEGRADED": 1}
 
@@ -108,7 +140,9 @@ def _models(row: dict[str, str], left_out: str) -> set[str]:
     return set(row) - {"query", "passage", PERSON, left_out}
 
 
-def test_the_panel(report: Report, person: dict[str, int], models: list[str], expected: Any) -> None:
+def test_the_panel(
+    report: Report, person: dict[str, int], models: list[str], expected: Any
+) -> None:
     """The cases' own scores are the mean of the panel; the mode comes from what each said."""
     wanted = expected("llmjudge_trec")
     means = report.combined("relevance", 0, 3)
@@ -126,7 +160,9 @@ def test_the_panel(report: Report, person: dict[str, int], models: list[str], ex
     _same(both(_half_up(means), person), wanted["panel_mean_rounded_half_up"])
     by_model = [marks(report, judge) for judge in models]
     votes = {id: Counter(one[id] for one in by_model if id in one) for id in person}
-    modes = {id: min(sorted(count), key=lambda level, c=count: -c[level]) for id, count in votes.items()}
+    modes = {
+        id: min(sorted(count), key=lambda level, c=count: -c[level]) for id, count in votes.items()
+    }
     _same(both(modes, person), wanted["panel_majority_mode_ties_to_lower"])
 
 
@@ -151,13 +187,19 @@ def test_agreement_among_models(report: Report, models: list[str], expected: Any
     assert abs(fleiss(complete) - wanted["fleiss_kappa_all_judges_complete_items"]) < 1e-9
 
 
-def test_the_person_as_a_judge_and_the_median(rows: list[dict[str, str]], models: list[str], tmp_path: Path) -> None:
-    """On two queries, one with the grade off the scale: a person sits on the panel like anybody; --combine median."""
+def test_the_person_as_a_judge_and_the_median(
+    rows: list[dict[str, str]], models: list[str], tmp_path: Path
+) -> None:
+    """On two queries, one with the grade off the scale: a person sits on the panel like anybody;
+    --combine median.
+    """
     some = [row for row in rows if row["query"] in ("q0", "q49")]
     bench = Evaluator(tmp_path)
     specs = make(bench, some, [PERSON, *models])
     report = bench.run(*specs[1:], options=("--combine", "median"))
-    grades = {case_of(row): [int(row[judge]) for judge in models if int(row[judge]) <= 3] for row in some}
+    grades = {
+        case_of(row): [int(row[judge]) for judge in models if int(row[judge]) <= 3] for row in some
+    }
     assert any(len(given) == 32 for given in grades.values())
     medians = {id: statistics.median(given) for id, given in grades.items()}
     found = report.combined("relevance", 0, 3)

@@ -1,7 +1,9 @@
-"""PandaLM: three people and two models say which of two answers is better; what cannot be read is counted three ways.
+"""PandaLM: three people and two models say which of two answers is better; what cannot be read is
+counted three ways.
 
-The verdict is a mark on a scale of three levels. A model's unreadable verdict is no mark, so the report holds it apart
-from every level; whoever wants it counted as a tie or as wrong does that with figures that the report prints.
+The verdict is a mark on a scale of three levels. A model's unreadable verdict is no mark, so the
+report holds it apart from every level; whoever wants it counted as a tie or as wrong does that with
+figures that the report prints.
 """
 
 from __future__ import annotations
@@ -17,7 +19,11 @@ from as_suites import Evaluator, Report, alpha, both, fleiss, json_lines, kappa,
 PEOPLE = ("human1", "human2", "human3")
 MODELS = ("gpt35", "pandalm7b")
 SECOND, TIE, FIRST = 0, 1, 2
-LEVELS = {"0": "Response 2 is better", "1": "Neither is better than the other", "2": "Response 1 is better"}
+LEVELS = {
+    "0": "Response 2 is better",
+    "1": "Neither is better than the other",
+    "2": "Response 1 is better",
+}
 CRITERION = {"id": "preference", "requirement": "Which response is better", "anchors": LEVELS}
 WORDS = {"1": FIRST, "2": SECOND, "0": TIE, "Tie": TIE}
 
@@ -32,7 +38,9 @@ def majority(row: dict[str, Any]) -> int:
 
 
 def make(bench: Evaluator, rows: list[dict[str, Any]]) -> None:
-    """A case a pair of answers. `expect` holds what most people said, so that a case passes when the judge says so too."""
+    """A case a pair of answers. `expect` holds what most people said, so that a case passes when
+    the judge says so too.
+    """
     cases, outputs = [], {}
     for row in rows:
         id = f"pair-{row['idx']}"
@@ -44,7 +52,9 @@ def make(bench: Evaluator, rows: list[dict[str, Any]]) -> None:
 
 
 def record(bench: Evaluator, rows: list[dict[str, Any]], who: str) -> str:
-    return bench.judge(who, {f"pair-{row['idx']}": {"preference": verdict(row, who)} for row in rows})
+    return bench.judge(
+        who, {f"pair-{row['idx']}": {"preference": verdict(row, who)} for row in rows}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +105,13 @@ def test_agreement_of_people(people: Report, wanted: dict[str, Any]) -> None:
 
 
 def test_the_panel_of_people_is_their_majority(people: Report, rows: list[dict[str, Any]]) -> None:
-    """Where nobody is alone among three, the median is what two or three said: every case meets its expectation."""
+    """Where nobody is alone among three, the median is what two or three said: every case meets its
+    expectation.
+    """
     assert (people.code, people.counts) == (0, {"passed": len(rows)})
-    assert people.combined("preference", 0, 2) == {f"pair-{row['idx']}": majority(row) for row in rows}
+    assert people.combined("preference", 0, 2) == {
+        f"pair-{row['idx']}": majority(row) for row in rows
+    }
 
 
 def macro(pairs: list[tuple[int, int]]) -> tuple[float, float, float]:
@@ -113,8 +127,12 @@ def macro(pairs: list[tuple[int, int]]) -> tuple[float, float, float]:
 
 
 @pytest.mark.parametrize("who", MODELS)
-def test_unreadable_as_a_tie(models: dict[str, Report], people: Report, wanted: dict[str, Any], who: str) -> None:
-    """The published way of counting, made from what the report prints: a case without a mark is given the middle level."""
+def test_unreadable_as_a_tie(
+    models: dict[str, Report], people: Report, wanted: dict[str, Any], who: str
+) -> None:
+    """The published way of counting, made from what the report prints: a case without a mark is
+    given the middle level.
+    """
     said = marks(models[who], who)
     right = people.combined("preference", 0, 2)
     pairs = [(said.get(id, TIE), round(level)) for id, level in right.items()]
@@ -129,7 +147,9 @@ def test_unreadable_as_a_tie(models: dict[str, Report], people: Report, wanted: 
 
 @pytest.mark.parametrize("who", MODELS)
 def test_unreadable_apart(models: dict[str, Report], rows: list[dict[str, Any]], who: str) -> None:
-    """The product's own way: those cases are inconclusive, the rate over the rest is passed to passed and failed."""
+    """The product's own way: those cases are inconclusive, the rate over the rest is passed to
+    passed and failed.
+    """
     report = models[who]
     unread = {f"pair-{row['idx']}" for row in rows if verdict(row, who) is None}
     agree = sum(verdict(row, who) == majority(row) for row in rows)
@@ -146,7 +166,9 @@ def test_unreadable_apart(models: dict[str, Report], rows: list[dict[str, Any]],
 def test_unreadable_as_wrong(
     models: dict[str, Report], rows: list[dict[str, Any]], wanted: dict[str, Any], who: str
 ) -> None:
-    """The lower end of the pass rate. What counting as a tie adds to it lies within what the interval leaves open."""
+    """The lower end of the pass rate. What counting as a tie adds to it lies within what the
+    interval leaves open.
+    """
     lowest, highest = models[who].document["pass_rate_interval"]
     agree = sum(verdict(row, who) == majority(row) for row in rows)
     unread = sum(verdict(row, who) is None for row in rows)
@@ -172,10 +194,14 @@ def test_a_row_left_out_is_the_same_as_no_answer(
 ) -> None:
     """Statuses, scores and rates are equal; only the reason differs."""
     said = {f"pair-{row['idx']}": {"preference": verdict(row, "gpt35")} for row in rows}
-    some = bench.judge("some", {id: answers for id, answers in said.items() if None not in answers.values()})
+    some = bench.judge(
+        "some", {id: answers for id, answers in said.items() if None not in answers.values()}
+    )
     found, before = bench.run(some), models["gpt35"]
     for name in ("counts", "pass_rate_interval", "mean_score_interval", "verdict"):
         assert found.document[name] == before.document[name]
     assert found.scores() == before.scores()
     left = [case for case in found.cases.values() if case["score"] is None]
-    assert all("holds no answers for case" in case["criteria"][0]["items"][0]["note"] for case in left)
+    assert all(
+        "holds no answers for case" in case["criteria"][0]["items"][0]["note"] for case in left
+    )

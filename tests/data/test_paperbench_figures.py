@@ -17,7 +17,12 @@ from honestone.formats.source import ForeignRubric
 from honestone.interop.recognise import read_any_rubric
 
 GRADED = ("semantic-self-consistency", "stay-on-topic-with-classifier-free-guidance", "all-in-one")
-UNGRADED = ("adaptive-pruning", "mechanistic-understanding", "robust-clip", "stochastic-interpolants")
+UNGRADED = (
+    "adaptive-pruning",
+    "mechanistic-understanding",
+    "robust-clip",
+    "stochastic-interpolants",
+)
 Scored = Callable[[RecordJudge, Rubric, str], Scorecard]
 
 
@@ -28,7 +33,9 @@ def nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", GRADED)
-def test_every_node_of_a_graded_tree(name: str, shared_data: Any, expected: Any, scored: Scored) -> None:
+def test_every_node_of_a_graded_tree(
+    name: str, shared_data: Any, expected: Any, scored: Scored
+) -> None:
     """Rubric and recorded judge from the same file: each node's score is the stored one."""
     path = shared_data("paperbench_judgeeval") / f"{name}.json"
     figures = expected("paperbench_judgeeval")[name]
@@ -40,10 +47,14 @@ def test_every_node_of_a_graded_tree(name: str, shared_data: Any, expected: Any,
     stored = {node["id"]: node["score"] for node in nodes(json.loads(path.read_text("utf-8")))}
     assert len(found) == len(stored) == figures["nodes"]
     assert [id for id, score in stored.items() if abs((found[id] or 0) - score) > 1e-12] == []
-    assert card.score is not None and abs(float(card.score) - figures["root_score_recomputed"]) < 1e-12
+    assert (
+        card.score is not None and abs(float(card.score) - figures["root_score_recomputed"]) < 1e-12
+    )
 
 
-def test_through_the_command(shared_data: Any, expected: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_through_the_command(
+    shared_data: Any, expected: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
     """`eval --rubric tree.json --judge record:tree.json --json` prints every node's score by id."""
     from honestone.cli.main import cli
 
@@ -58,7 +69,13 @@ def test_through_the_command(shared_data: Any, expected: Any, tmp_path: Path, mo
     found = {line["id"]: line["score"] / 100 for line in report["criteria"]}
     assert found.keys() == stored.keys()
     assert max(abs(found[id] - score) for id, score in stored.items()) < 1e-12
-    assert abs(report["score"] / 100 - expected("paperbench_judgeeval")["all-in-one"]["root_score_stored"]) < 1e-12
+    assert (
+        abs(
+            report["score"] / 100
+            - expected("paperbench_judgeeval")["all-in-one"]["root_score_stored"]
+        )
+        < 1e-12
+    )
 
 
 @pytest.mark.parametrize("name", UNGRADED)

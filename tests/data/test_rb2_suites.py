@@ -1,4 +1,5 @@
-"""RewardBench 2: a model marks four responses eight times each, from 1 to 10; the one right response has to come first.
+"""RewardBench 2: a model marks four responses eight times each, from 1 to 10; the one right
+response has to come first.
 
 Every look is a judge of its own, so the panel's mean is the mean of the looks that gave a mark.
 """
@@ -28,7 +29,11 @@ SETS = (
 
 
 def criterion(id: str) -> dict[str, Any]:
-    return {"id": id, "requirement": f"The response {id} does what was asked", "anchors": scale(1, 10)}
+    return {
+        "id": id,
+        "requirement": f"The response {id} does what was asked",
+        "anchors": scale(1, 10),
+    }
 
 
 def prompt(row: Mapping[str, Any]) -> str:
@@ -40,7 +45,11 @@ def make(bench: Evaluator, rows: Sequence[Mapping[str, Any]], model: str) -> lis
     """A case a prompt; the four responses are its criteria, each look a judge."""
     ids = [prompt(row) for row in rows]
     cases = [{"id": id, "tags": [row["subset"]]} for id, row in zip(ids, rows, strict=True)]
-    bench.suite([criterion(response) for response in RESPONSES], cases, {id: f"Four responses to {id}" for id in ids})
+    bench.suite(
+        [criterion(response) for response in RESPONSES],
+        cases,
+        {id: f"Four responses to {id}" for id in ids},
+    )
     return [bench.judge(look_name(look), _looked(ids, rows, model, look)) for look in range(LOOKS)]
 
 
@@ -48,7 +57,9 @@ def look_name(look: int) -> str:
     return f"look-{look + 1}"
 
 
-def _looked(ids: Sequence[str], rows: Sequence[Mapping[str, Any]], model: str, look: int) -> dict[str, Answers]:
+def _looked(
+    ids: Sequence[str], rows: Sequence[Mapping[str, Any]], model: str, look: int
+) -> dict[str, Answers]:
     return {
         id: {response: row[model][index][look] for index, response in enumerate(RESPONSES)}
         for id, row in zip(ids, rows, strict=True)
@@ -56,7 +67,9 @@ def _looked(ids: Sequence[str], rows: Sequence[Mapping[str, Any]], model: str, l
 
 
 def figures(means: Sequence[Sequence[float | None]]) -> dict[str, float]:
-    """Over the prompts whose responses all have a mean: how often the right one is alone at the top."""
+    """Over the prompts whose responses all have a mean: how often the right one is alone at the
+    top.
+    """
     whole = [[round(mean, 9) for mean in four if mean is not None] for four in means]
     whole = [four for four in whole if len(four) == len(RESPONSES)]
     correct = sum(four[0] > max(four[1:]) for four in whole)
@@ -107,7 +120,9 @@ def check(report: Report, wanted: dict[str, Any]) -> None:
     for count in (1, 2, 3, 5, 8):
         means = [[mean(response[:count]) for response in prompt] for prompt in marks]
         assert figures(means) == wanted[f"mean_k{count}"], f"{count} looks"
-    given = [[mark for mark in response if mark is not None] for prompt in marks for response in prompt]
+    given = [
+        [mark for mark in response if mark is not None] for prompt in marks for response in prompt
+    ]
     assert LOOKS * len(given) - sum(map(len, given)) == wanted["null_scores"]
     spread = statistics.fmean(statistics.variance(some) for some in given if len(some) > 1)
     assert abs(spread - wanted["mean_within_response_sample_variance"]) < 1e-9
@@ -120,18 +135,25 @@ def test_means_of_looks(ran: Ran, expected: Any, name: str, model: str) -> None:
 
 
 def test_the_median_throws_away_what_looks_bring(ran: Ran, expected: Any) -> None:
-    """The recorded run scored again with the median: more ties, fewer right, and nothing is asked or run."""
+    """The recorded run scored again with the median: more ties, fewer right, and nothing is asked
+    or run.
+    """
     bench, report = ran("base", "gpt-5.4")
     again = bench.rescore(report.document["run"], "--combine", "median")
     assert figures(combined(again)) == expected("rb2_ensemble")["base/gpt-5.4"]["median_k8"]
-    assert (again.document["usage"]["judge_calls"], again.document["usage"]["target_calls"]) == (0, 0)
+    assert (again.document["usage"]["judge_calls"], again.document["usage"]["target_calls"]) == (
+        0,
+        0,
+    )
 
 
 def test_a_panel_of_three_models(ran: Ran, expected: Any, shared_data: Any) -> None:
-    """The mean of the three models' means, and the vote of their winners, over the prompts that all three have.
+    """The mean of the three models' means, and the vote of their winners, over the prompts that all
+    three have.
 
-    The reference figures join by the bare id, which 38 prompts share with one of another subset; there the last one
-    stands. Joined by subset and id the panel has more prompts, checked against the rows themselves.
+    The reference figures join by the bare id, which 38 prompts share with one of another subset;
+    there the last one stands. Joined by subset and id the panel has more prompts, checked against
+    the rows themselves.
     """
     by_model = [
         dict(zip(report.cases, combined(report), strict=True))
@@ -139,13 +161,18 @@ def test_a_panel_of_three_models(ran: Ran, expected: Any, shared_data: Any) -> N
     ]
     wanted = expected("rb2_ensemble")
     bare = _common([{id.rpartition("/")[2]: four for id, four in one.items()} for one in by_model])
-    assert figures(_mean_of_means(bare)) == wanted["panel gpt-5.4+mini+nano base k8 (mean of means)"]
+    assert (
+        figures(_mean_of_means(bare)) == wanted["panel gpt-5.4+mini+nano base k8 (mean of means)"]
+    )
     votes = [[sum(_winner(one) == place for one in three) for place in range(4)] for three in bare]
     assert figures(votes) == wanted["panel gpt-5.4+mini+nano base k8 (vote of unique winners)"]
 
     folder = shared_data("rb2_ensemble")
     rows = [
-        {prompt(row): [mean(marks) for marks in row[model]] for row in json_lines(folder / f"{name}.jsonl.gz")}
+        {
+            prompt(row): [mean(marks) for marks in row[model]]
+            for row in json_lines(folder / f"{name}.jsonl.gz")
+        }
         for name, model in SETS[:3]
     ]
     joined = figures(_mean_of_means(_common(by_model)))
@@ -173,7 +200,9 @@ def _winner(four: Sequence[float]) -> int | None:
 
 
 def test_a_prompt_with_an_unmarked_response_has_no_score(shared_data: Any, tmp_path: Path) -> None:
-    """One look alone: what it left out is an interval, and the case is decided only where the bar lies outside it."""
+    """One look alone: what it left out is an interval, and the case is decided only where the bar
+    lies outside it.
+    """
     rows = json_lines(shared_data("rb2_ensemble") / "base_nano.jsonl.gz")
     bench = Evaluator(tmp_path)
     report = bench.run(make(bench, rows, "gpt-5.4-nano")[0], options=("--threshold", "50"))
@@ -190,7 +219,9 @@ def test_a_prompt_with_an_unmarked_response_has_no_score(shared_data: Any, tmp_p
         if None in firsts:
             status = "passed" if low >= 50 else "failed" if high < 50 else "inconclusive"
             assert (case["score"], case["status"]) == (None, status)
-            assert all(abs(a - b) < 1e-9 for a, b in zip(case["interval"], (low, high), strict=True))
+            assert all(
+                abs(a - b) < 1e-9 for a, b in zip(case["interval"], (low, high), strict=True)
+            )
             seen[status] += 1
     assert seen["inconclusive"] > 0
     assert report.document["mean_score"] is None
@@ -198,13 +229,23 @@ def test_a_prompt_with_an_unmarked_response_has_no_score(shared_data: Any, tmp_p
 
 
 def test_a_case_a_response(shared_data: Any, tmp_path: Path) -> None:
-    """The other way to write it, on the smallest subset: the case's own score is the mean of its looks, or missing."""
-    rows = [r for r in json_lines(shared_data("rb2_ensemble") / "base.jsonl.gz") if r["subset"] == "Precise IF"]
+    """The other way to write it, on the smallest subset: the case's own score is the mean of its
+    looks, or missing.
+    """
+    rows = [
+        r
+        for r in json_lines(shared_data("rb2_ensemble") / "base.jsonl.gz")
+        if r["subset"] == "Precise IF"
+    ]
     marks = {
-        f"{prompt(row)}/{response}": row["gpt-5.4"][index] for row in rows for index, response in enumerate(RESPONSES)
+        f"{prompt(row)}/{response}": row["gpt-5.4"][index]
+        for row in rows
+        for index, response in enumerate(RESPONSES)
     }
     bench = Evaluator(tmp_path)
-    bench.suite([criterion("quality")], [{"id": id} for id in marks], {id: f"Response {id}" for id in marks})
+    bench.suite(
+        [criterion("quality")], [{"id": id} for id in marks], {id: f"Response {id}" for id in marks}
+    )
     specs = [
         bench.judge(look_name(look), {id: {"quality": given[look]} for id, given in marks.items()})
         for look in range(LOOKS)

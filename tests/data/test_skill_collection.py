@@ -1,4 +1,6 @@
-"""Real skills: each loads, gets a draft suite that reads back and is checked, and runs with the mock target."""
+"""Real skills: each loads, gets a draft suite that reads back and is checked, and runs with the
+mock target.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,12 @@ def run(command: Any, *words: str) -> tuple[int, str]:
     return int(result.return_value or 0), result.stdout
 
 
-def test_every_real_skill_gets_a_suite_that_loads_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """5 to 10 tasks with unique ids, `suite check` finds no error, and a mock run has every field; none is a pass on
-    evidence, as the artifact says `mock`."""
+def test_every_real_skill_gets_a_suite_that_loads_and_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """5 to 10 tasks with unique ids, `suite check` finds no error, and a mock run has every field;
+    none is a pass on evidence, as the artifact says `mock`.
+    """
     monkeypatch.chdir(tmp_path)
     found = skills()
     assert len(found) >= 40
@@ -62,4 +67,7 @@ def test_every_real_skill_gets_a_suite_that_loads_and_runs(tmp_path: Path, monke
         told = json.loads(out.splitlines()[-1])
         assert told.keys() >= FIELDS and code in (0, 3), (number, told)
         artifact = json.loads(Path(told["truth_anchor"]).read_text())
-        assert artifact["mock"] is True and [one["task_id"] for one in artifact["candidate_results"]] == ids
+        assert (
+            artifact["mock"] is True
+            and [one["task_id"] for one in artifact["candidate_results"]] == ids
+        )

@@ -1,4 +1,6 @@
-"""WildBench: three judges on the same 3,072 answers, run as one suite, give each judge's score and how far they agree."""
+"""WildBench: three judges on the same 3,072 answers, run as one suite, give each judge's score and
+how far they agree.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from as_suites import Evaluator, Report, alpha, both, kappa, scale, share_equal,
 
 JUDGES = ("gpt4turbo_v0522", "gpt4o_v0522", "gpt4o_v0625")
 MODELS = ("Phi-3-mini-128k-instruct", "gemma-2b-it", "gpt-3.5-turbo-0125")
-CRITERION = {"id": "quality", "requirement": "It helps the person who asked", "anchors": scale(1, 10)}
+CRITERION = {
+    "id": "quality",
+    "requirement": "It helps the person who asked",
+    "anchors": scale(1, 10),
+}
 
 
 def rows_of(folder: Path) -> list[dict[str, str]]:
@@ -26,14 +32,20 @@ def case_of(row: dict[str, str]) -> str:
     return f"{row['model']}/{row['session_id']}"
 
 
-def make(bench: Evaluator, rows: list[dict[str, str]], judges: tuple[str, ...] = JUDGES) -> list[str]:
+def make(
+    bench: Evaluator, rows: list[dict[str, str]], judges: tuple[str, ...] = JUDGES
+) -> list[str]:
     """A case an answer, tagged with the model that gave it; an empty cell is no mark."""
     ids = [case_of(row) for row in rows]
     cases = [{"id": id, "tags": [row["model"]]} for id, row in zip(ids, rows, strict=True)]
     bench.suite([CRITERION], cases, {id: f"The answer {id}" for id in ids})
     return [
         bench.judge(
-            judge, {id: {"quality": int(row[judge]) if row[judge] else None} for id, row in zip(ids, rows, strict=True)}
+            judge,
+            {
+                id: {"quality": int(row[judge]) if row[judge] else None}
+                for id, row in zip(ids, rows, strict=True)
+            },
         )
         for judge in judges
     ]
@@ -61,7 +73,9 @@ def test_wb_scores(report: Report, expected: Any, model: str, judge: str) -> Non
     assert abs((statistics.fmean(found) - 5) * 2 - wanted["wb_score"]) < 1e-9
 
 
-@pytest.mark.parametrize(("one", "other"), [(JUDGES[0], JUDGES[1]), (JUDGES[1], JUDGES[2]), (JUDGES[0], JUDGES[2])])
+@pytest.mark.parametrize(
+    ("one", "other"), [(JUDGES[0], JUDGES[1]), (JUDGES[1], JUDGES[2]), (JUDGES[0], JUDGES[2])]
+)
 def test_agreement_of_judges(report: Report, expected: Any, one: str, other: str) -> None:
     """Two judges, on the answers that both marked."""
     wanted = expected("wildbench")[f"{one} vs {other}"]
@@ -90,7 +104,9 @@ def test_a_wide_gap_is_flagged(report: Report) -> None:
 
 
 def test_what_a_judge_left_out_is_no_number(report: Report, shared_data: Any) -> None:
-    """The judge is missing at that case with the reason; the mean is over those that spoke, or there is none."""
+    """The judge is missing at that case with the reason; the mean is over those that spoke, or
+    there is none.
+    """
     silent = 0
     for row in rows_of(shared_data("wildbench")):
         given = [int(row[judge]) for judge in JUDGES if row[judge]]
@@ -99,17 +115,25 @@ def test_what_a_judge_left_out_is_no_number(report: Report, shared_data: Any) ->
         silent += 1
         case = report.cases[case_of(row)]
         entry = case["criteria"][0]
-        assert entry["by_judge"].keys() == {f"record:{judge}.jsonl" for judge in JUDGES if row[judge]}
+        assert entry["by_judge"].keys() == {
+            f"record:{judge}.jsonl" for judge in JUDGES if row[judge]
+        }
         assert "no answer" in entry["items"][0]["note"]
         if given:
             assert abs(1 + case["score"] * 9 / 100 - statistics.fmean(given)) < 1e-9
         else:
-            assert (case["status"], case["score"], case["interval"]) == ("inconclusive", None, [0, 100])
+            assert (case["status"], case["score"], case["interval"]) == (
+                "inconclusive",
+                None,
+                [0, 100],
+            )
     assert silent > 0
 
 
 def test_a_leaderboard_row(shared_data: Any, expected: Any, tmp_path: Path) -> None:
-    """One judge, one model: the published score from the cases' own scores; three without a mark leave the suite's open."""
+    """One judge, one model: the published score from the cases' own scores; three without a mark
+    leave the suite's open.
+    """
     rows = [row for row in rows_of(shared_data("wildbench")) if row["model"] in MODELS[1:]]
     bench = Evaluator(tmp_path)
     spec = make(bench, rows, ("gpt4o_v0625",))

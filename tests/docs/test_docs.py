@@ -1,4 +1,6 @@
-"""The documentation is true: its commands run, its outputs are what they print, its links lead somewhere."""
+"""The documentation is true: its commands run, its outputs are what they print, its links lead
+somewhere.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,16 @@ def load_tool() -> ModuleType:
 
 docs = load_tool()
 PAGES = docs.told_pages()
-ALL = [REPO / "README.md", REPO / "CHANGELOG.md", REPO / "CONTRIBUTING.md", *sorted((REPO / "docs").rglob("*.md"))]
+ALL = [
+    REPO / "README.md",
+    REPO / "CHANGELOG.md",
+    REPO / "CONTRIBUTING.md",
+    *sorted((REPO / "docs").rglob("*.md")),
+]
 
 
-# --------------------------------------------------------------------------------------------- what pages say is true
+# --------------------------------------------------------------------------------------------- what
+# pages say is true
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -40,7 +48,9 @@ def test_every_command_on_a_page_runs_and_prints_what_stands_under_it(page: str)
     """A reader who types what a page shows gets the exit codes and the output that the page shows."""
     told = docs.told(page)
     assert told.problems == []
-    assert told.text.splitlines() == (REPO / page).read_text(encoding="utf-8").splitlines(), "run `make docs`"
+    assert told.text.splitlines() == (REPO / page).read_text(encoding="utf-8").splitlines(), (
+        "run `make docs`"
+    )
 
 
 @pytest.mark.parametrize("page", list(docs.GENERATED))
@@ -50,16 +60,23 @@ def test_generated_pages_are_fresh(page: str) -> None:
 
 
 def test_the_pages_that_must_be_run_are_run() -> None:
-    """README, guides and the page on JSON have commands, so none of them can lose its test unnoticed."""
+    """README, guides and the page on JSON have commands, so none of them can lose its test
+    unnoticed.
+    """
     wanted = {
         "README.md",
-        *(f"docs/{name}.md" for name in ("guide", "judges", "ci", "rubrics", "suites", "reference/json")),
+        *(
+            f"docs/{name}.md"
+            for name in ("guide", "judges", "ci", "rubrics", "suites", "reference/json")
+        ),
     }
     assert wanted <= set(PAGES)
 
 
 def test_make_demo_is_the_command_that_the_readme_shows() -> None:
-    """The README shows `make demo` with the output of `honestone demo`: the Makefile says that they are the same."""
+    """The README shows `make demo` with the output of `honestone demo`: the Makefile says that they
+    are the same.
+    """
     recipe = re.search(r"^demo:.*\n\t(.*)", (REPO / "Makefile").read_text(), re.MULTILINE)
     assert recipe is not None
     assert recipe[1].endswith("/honestone demo")
@@ -74,21 +91,33 @@ def test_the_readme_shows_the_whole_loop_of_the_demo() -> None:
     assert len(block.lines) <= 40
 
 
-# --------------------------------------------------------------------------------------------------- links and names
+# ---------------------------------------------------------------------------------------------------
+# links and names
 
 
 def test_every_link_of_the_documentation_resolves(tmp_path: Path) -> None:
     """Our own links-resolve check, through the command, on all pages together."""
     site = tmp_path / "site"
     shutil.copytree(REPO / "docs", site / "docs")
-    for name in ("README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"):
+    for name in (
+        "README.md",
+        "CHANGELOG.md",
+        "CODE_OF_CONDUCT.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "LICENSE",
+    ):
         shutil.copy(REPO / name, site / name)
     rubric = tmp_path / "rubric.yaml"
     rubric.write_text(
         "rubric: 1\ncriteria:\n  - {id: links, requirement: Every link leads somewhere, required: true, check: links-resolve}\n"
     )
     ended = subprocess.run(
-        [HONESTONE, "eval", site, "--rubric", rubric], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [HONESTONE, "eval", site, "--rubric", rubric],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
@@ -123,9 +152,14 @@ def test_the_glossary_points_at_files_that_are_there() -> None:
 def test_every_decision_is_in_the_list() -> None:
     """The list of decisions names each page under its own title."""
     folder = REPO / "docs" / "decisions"
-    listed = dict(re.findall(r"\[(.+?)\]\((\d{4}-.+?\.md)\)", (folder / "README.md").read_text(encoding="utf-8")))
+    listed = dict(
+        re.findall(
+            r"\[(.+?)\]\((\d{4}-.+?\.md)\)", (folder / "README.md").read_text(encoding="utf-8")
+        )
+    )
     titles = {
-        path.read_text(encoding="utf-8").splitlines()[0].partition(". ")[2]: path.name for path in folder.glob("0*.md")
+        path.read_text(encoding="utf-8").splitlines()[0].partition(". ")[2]: path.name
+        for path in folder.glob("0*.md")
     }
     assert listed == titles
 
@@ -206,7 +240,10 @@ def test_every_key_of_the_documents_is_explained() -> None:
         sorted(
             key
             for key in keys
-            if key not in words | known_by_name and ":" not in key and key != "check" and not key.isdigit()
+            if key not in words | known_by_name
+            and ":" not in key
+            and key != "check"
+            and not key.isdigit()
         )
         == []
     )
@@ -220,7 +257,8 @@ def keys_of(value: Any) -> set[str]:
     return set()
 
 
-# ------------------------------------------------------------------------------------------------------ the tool itself
+# ------------------------------------------------------------------------------------------------------
+# the tool itself
 
 
 PAGE = """\
@@ -320,7 +358,9 @@ def test_a_fence_that_is_not_closed_is_an_error() -> None:
 def test_check_says_what_is_stale_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    """`--check` exits 1 with the page's name and leaves the page as it is; without it the page is written."""
+    """`--check` exits 1 with the page's name and leaves the page as it is; without it the page is
+    written.
+    """
     page = tmp_path / "README.md"
     page.write_text("```console\n$ echo new\nold\n```\n")
     told = docs.told

@@ -1,4 +1,6 @@
-"""The documentation site: every page has its place, what is written for code hosts becomes what the site reads, and the check finds faults."""
+"""The documentation site: every page has its place, what is written for code hosts becomes what the
+site reads, and the check finds faults.
+"""
 
 from __future__ import annotations
 
@@ -28,33 +30,45 @@ def test_thirty_questions_have_a_page_that_exists() -> None:
     asked = site.questions((REPO / "docs/questions.md").read_text(encoding="utf-8"))
     assert len({question.words for question in asked}) == len(asked) >= 30
     assert all(question.pages for question in asked)
-    assert [page for one in asked for page in one.pages if not (REPO / "docs" / page).is_file()] == []
+    assert [
+        page for one in asked for page in one.pages if not (REPO / "docs" / page).is_file()
+    ] == []
 
 
 def test_blocks_get_titles_and_links_lead_to_pages_of_the_site() -> None:
-    """A file's name is its block's title; a root file is a page in `project/`; blocks keep every character."""
+    """A file's name is its block's title; a root file is a page in `project/`; blocks keep every
+    character.
+    """
     text = "See [that](../README.md#a), [b](../suites.md), [c](#d).\n\n```yaml a/b.yaml\nx: '[k](../README.md)'\n```\n```console silent\n$ true\n```\n"
     assert site.for_site(text, "reference/x.md") == (
-        "See [that](../../README.md#a), [b](../suites.md), [c](#d).\n\n".replace("../../README.md", "../README.md")
+        "See [that](../../README.md#a), [b](../suites.md), [c](#d).\n\n".replace(
+            "../../README.md", "../README.md"
+        )
         + "```yaml title=\"a/b.yaml\"\nx: '[k](../README.md)'\n```\n```console\n$ true\n```\n"
     )
     assert site.for_site("[a](../README.md#b)", "x.md") == "[a](project/readme.md#b)"
     assert site.for_site("[a](../../SECURITY.md)", "ko/x.md") == "[a](../project/security.md)"
     assert (
-        site.for_site("[a](docs/guide.md#b) [c](LICENSE)", "project/readme.md") == "[a](../guide.md#b) [c](licence.md)"
+        site.for_site("[a](docs/guide.md#b) [c](LICENSE)", "project/readme.md")
+        == "[a](../guide.md#b) [c](licence.md)"
     )
 
 
 def test_a_fence_inside_a_longer_fence_is_content() -> None:
     """What a block shows is not changed, other fences included."""
     text = "````markdown README.md\n```sh\n[a](../x.md)\n```\n````\n"
-    assert site.for_site(text, "x.md") == text.replace("markdown README.md", 'markdown title="README.md"')
+    assert site.for_site(text, "x.md") == text.replace(
+        "markdown README.md", 'markdown title="README.md"'
+    )
 
 
 def test_marked_blocks_become_tabs() -> None:
     """Each bold line between the marks opens a tab with what follows it."""
     text = "a\n\n<!-- tabs -->\n**One**\n\n```sh\ntrue\n```\n\n**Two**\n\nb\n\n<!-- end tabs -->\n\nc\n"
-    assert site.with_tabs(text) == 'a\n\n=== "One"\n\n    ```sh\n    true\n    ```\n\n=== "Two"\n\n    b\n\nc\n'
+    assert (
+        site.with_tabs(text)
+        == 'a\n\n=== "One"\n\n    ```sh\n    true\n    ```\n\n=== "Two"\n\n    b\n\nc\n'
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +91,9 @@ def test_a_link_to_nothing_is_found(tmp_path: Path, link: str, broken: int) -> N
 
 
 def test_versions_are_published_next_to_each_other(tmp_path: Path) -> None:
-    """The newest comes first and is where the first page leads; publishing one again replaces it and no other."""
+    """The newest comes first and is where the first page leads; publishing one again replaces it
+    and no other.
+    """
     built, to = tmp_path / "site", tmp_path / "public"
     built.mkdir()
     for version in ("0.9.0", "0.10.0rc1", "0.10.0", "0.2.0"):
@@ -91,7 +107,12 @@ def test_versions_are_published_next_to_each_other(tmp_path: Path) -> None:
         (version, ["latest"] if version == "0.10.0" else []) for version in versions
     ]
     assert "url=0.10.0/index.html" in (to / "index.html").read_text()
-    assert [(to / one / "index.html").read_text() for one in versions] == ["0.10.0", "0.10.0rc1", "again", "0.2.0"]
+    assert [(to / one / "index.html").read_text() for one in versions] == [
+        "0.10.0",
+        "0.10.0rc1",
+        "again",
+        "0.2.0",
+    ]
     with pytest.raises(ValueError, match="not a version"):
         site.publish(to, "../elsewhere", built)
 
@@ -105,6 +126,7 @@ def test_tabs_show_the_three_ways_of_use() -> None:
     """Where command, Python and CI all exist, the page shows them as tabs, in that order."""
     for page in ("index.md", "suites.md", "skills.md"):
         (tabs,) = re.findall(
-            r"(?ms)^<!-- tabs -->\n(.*?)^<!-- end tabs -->$", (REPO / "docs" / page).read_text("utf-8")
+            r"(?ms)^<!-- tabs -->\n(.*?)^<!-- end tabs -->$",
+            (REPO / "docs" / page).read_text("utf-8"),
         )
         assert re.findall(r"(?m)^\*\*(.+)\*\*$", tabs) == ["Command", "Python", "CI"], page

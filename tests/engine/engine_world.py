@@ -29,21 +29,34 @@ def run(work: Awaitable[T]) -> T:
 def words(id: str, *wanted: str, weight: int = 50, **more: Any) -> Criterion:
     """A checklist: `has WORD` for each word."""
     items = tuple(Item(id=word, requirement=f"has {word}") for word in wanted)
-    return Criterion(id=id, requirement=f"Words of {id}", weight=Fraction(weight), items=items, **more)
+    return Criterion(
+        id=id, requirement=f"Words of {id}", weight=Fraction(weight), items=items, **more
+    )
 
 
 def checked(id: str, word: str, weight: int = 50, **more: Any) -> Criterion:
     """One yes/no question that code answers."""
-    item = Item(id=id, requirement=f"has {word}", check=Check(kind="contains", value=[word]), whole=True)
-    return Criterion(id=id, requirement=f"has {word}", weight=Fraction(weight), items=(item,), **more)
+    item = Item(
+        id=id, requirement=f"has {word}", check=Check(kind="contains", value=[word]), whole=True
+    )
+    return Criterion(
+        id=id, requirement=f"has {word}", weight=Fraction(weight), items=(item,), **more
+    )
 
 
 def rubric(*criteria: Criterion, threshold: int = 80, floor: int = 0) -> Rubric:
-    return Rubric(criteria=criteria, title="Words", threshold=Fraction(threshold, 100), floor=Fraction(floor, 100))
+    return Rubric(
+        criteria=criteria,
+        title="Words",
+        threshold=Fraction(threshold, 100),
+        floor=Fraction(floor, 100),
+    )
 
 
 def question(rubric: Rubric, text: str = TEXT, path: str = "a.md") -> Question:
-    return Question(artifact=Artifact(path, Version.of_text(text, path)), criteria=asked_criteria(rubric))
+    return Question(
+        artifact=Artifact(path, Version.of_text(text, path)), criteria=asked_criteria(rubric)
+    )
 
 
 class Clock:
@@ -63,7 +76,11 @@ class Clock:
 
 def meter(calls: int = 100, *, clock: Clock | None = None, **more: Any) -> Meter:
     return Meter(
-        calls=calls, minutes=more.pop("minutes", 60), usd=more.pop("usd", None), clock=clock or Clock(), **more
+        calls=calls,
+        minutes=more.pop("minutes", 60),
+        usd=more.pop("usd", None),
+        clock=clock or Clock(),
+        **more,
     )
 
 
@@ -71,5 +88,12 @@ def seats(*judges: Judge) -> tuple[Seat, ...]:
     return tuple(Seat(id=judge.id, judge=judge) for judge in judges)
 
 
-def panel(judges: Sequence[Judge], store: Store | None = None, *, meter_: Meter | None = None, **more: Any) -> Panel:
-    return Panel(seats=seats(*judges), journal=(store or MemoryStore()).journal, meter=meter_ or meter(), **more)
+def panel(
+    judges: Sequence[Judge], store: Store | None = None, *, meter_: Meter | None = None, **more: Any
+) -> Panel:
+    return Panel(
+        seats=seats(*judges),
+        journal=(store or MemoryStore()).journal,
+        meter=meter_ or meter(),
+        **more,
+    )

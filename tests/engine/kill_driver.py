@@ -1,7 +1,9 @@
-"""Runs a `honestone` command in forks of one warm process; each may be told to SIGKILL itself at its Nth write.
+"""Runs a `honestone` command in forks of one warm process; each may be told to SIGKILL itself at
+its Nth write.
 
-One JSON line in ({cwd, args, kill, when}), one out ({status, writes}). Writes are everything that changes the store or
-a file of the person: they are numbered from 1 in each process. Not a test; see test_kill_everywhere.py.
+One JSON line in ({cwd, args, kill, when}), one out ({status, writes}). Writes are everything that
+changes the store or a file of the person: they are numbered from 1 in each process. Not a test; see
+test_kill_everywhere.py.
 """
 
 from __future__ import annotations
@@ -26,7 +28,15 @@ from honestone.core.suite.case import Case
 from honestone.ports import Brief, Output, Task, WorkDone
 from honestone.testing import ScriptedJudge, ScriptedWorker
 
-STORE_WRITES = ("keep_blobs", "start_run", "append", "append_many", "keep_reply", "keep_replies", "finish_run")
+STORE_WRITES = (
+    "keep_blobs",
+    "start_run",
+    "append",
+    "append_many",
+    "keep_reply",
+    "keep_replies",
+    "finish_run",
+)
 
 
 def log(line: str) -> None:
@@ -35,7 +45,8 @@ def log(line: str) -> None:
     os.close(handle)
 
 
-# ---------------------------------------------------------------------------------------------------------- players
+# ----------------------------------------------------------------------------------------------------------
+# players
 
 
 def judge(name: str) -> ScriptedJudge:
@@ -44,15 +55,19 @@ def judge(name: str) -> ScriptedJudge:
     def look(question: Question) -> dict[str, Any]:
         version = question.artifact.version
         log(f"{name} {version.digest}")
-        return {item.id: item.requirement.split()[-1] in version.text for _, item in question.items()}
+        return {
+            item.id: item.requirement.split()[-1] in version.text for _, item in question.items()
+        }
 
     return ScriptedJudge(look, id=name)
 
 
 def worker(name: str) -> ScriptedWorker:
-    """What it does follows from the focus and the text alone, so a call that was cut off can be made again.
+    """What it does follows from the focus and the text alone, so a call that was cut off can be
+    made again.
 
-    a, c, d: adds the words. b: makes things worse as long as c is missing, then nothing as long as d is missing.
+    a, c, d: adds the words. b: makes things worse as long as c is missing, then nothing as long as
+    d is missing.
     """
 
     def edit(place: Path, brief: Brief) -> WorkDone:
@@ -72,7 +87,9 @@ def worker(name: str) -> ScriptedWorker:
 
 
 def change_folder(place: Path, focus: str) -> None:
-    """Files come, go and become programs, so that one delivery is several writes. (What a worker does is not counted.)"""
+    """Files come, go and become programs, so that one delivery is several writes. (What a worker
+    does is not counted.)
+    """
     if focus == "a":
         os.remove(place / "old" / "first.md")
         os.remove(place / "old" / "second.md")
@@ -94,7 +111,9 @@ class WordsTarget:
         log(f"target {task.case} {task.attempt} {task.version.text.strip()}")
         if task.prompt == "break":
             return Output(text="", error="it broke")
-        return Output(text=f"{task.prompt} {task.version.text} {task.case} {task.attempt}", diff=None)
+        return Output(
+            text=f"{task.prompt} {task.version.text} {task.case} {task.attempt}", diff=None
+        )
 
     async def close(self) -> None:
         pass
@@ -111,7 +130,9 @@ def yes(name: str) -> ScriptedJudge:
 
 
 def cook(name: str) -> ScriptedWorker:
-    """Spoils the skill at first; when the brief says that this was put back, adds a dish and a file."""
+    """Spoils the skill at first; when the brief says that this was put back, adds a dish and a
+    file.
+    """
 
     def edit(place: Path, brief: Brief) -> WorkDone:
         skill = place / "SKILL.md"
@@ -151,13 +172,17 @@ class Point:
 def entry_points(*, group: str) -> list[Point]:
     points = {
         "honestone.judges": [Point("words", judge), Point("yes", yes)],
-        "honestone.targets": [Point("words", lambda rest: WordsTarget()), Point("menu", lambda rest: MenuTarget())],
+        "honestone.targets": [
+            Point("words", lambda rest: WordsTarget()),
+            Point("menu", lambda rest: MenuTarget()),
+        ],
         "honestone.workers": [Point("words", worker), Point("cook", cook)],
     }
     return points.get(group, [])
 
 
-# ---------------------------------------------------------------------------------------------------------- killing
+# ----------------------------------------------------------------------------------------------------------
+# killing
 
 
 class Killer:
@@ -170,7 +195,9 @@ class Killer:
 
     def wrap(self, write: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **named: Any) -> Any:
-            if Path(str(args[0])).parent.name == "live":  # Their number depends on the time, and nothing on them.
+            if (
+                Path(str(args[0])).parent.name == "live"
+            ):  # Their number depends on the time, and nothing on them.
                 return write(*args, **named)
             self.count += 1
             mine = self.count == self._number
@@ -217,6 +244,8 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    assert honestone.cli.improve and honestone.engine.loop_runner  # imported so that the forks need not
+    assert (
+        honestone.cli.improve and honestone.engine.loop_runner
+    )  # imported so that the forks need not
     assert honestone.report.improvement_text and honestone.report.markdown
     serve()

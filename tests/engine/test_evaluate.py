@@ -1,4 +1,6 @@
-"""Many artifacts: each on record before it is shown, in the order given, and the same marks on the quick way as on the slow."""
+"""Many artifacts: each on record before it is shown, in the order given, and the same marks on the
+quick way as on the slow.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from honestone.ports import CallFailed, Judge, Output, Store, Task
 from honestone.testing import ScriptedJudge
 
 JUDGED = world.rubric(world.words("a", "alpha", "beta"), world.checked("c", "gamma"))
-CODE = world.rubric(world.checked("a", "alpha"), world.checked("b", "beta"), world.checked("c", "gamma"))
+CODE = world.rubric(
+    world.checked("a", "alpha"), world.checked("b", "beta"), world.checked("c", "gamma")
+)
 
 
 class Silent:
@@ -36,9 +40,13 @@ class Silent:
     def event(self, event: Any) -> None: ...
 
 
-def evaluation(rubric: Rubric, judges: Sequence[Judge] = (), *, store: Store | None = None, **more: Any) -> Evaluation:
+def evaluation(
+    rubric: Rubric, judges: Sequence[Judge] = (), *, store: Store | None = None, **more: Any
+) -> Evaluation:
     store = store or MemoryStore()
-    run = store.start_run(kind="eval", subject="", identity="", contract="c", first={"type": "started"})
+    run = store.start_run(
+        kind="eval", subject="", identity="", contract="c", first={"type": "started"}
+    )
     bench = Evaluator(rubric, CheckRunner(Path()), world.panel(judges, store))
     return Evaluation(
         run=run,
@@ -92,7 +100,9 @@ def test_results_come_in_the_order_given_whoever_is_quick(tmp_path: Path) -> Non
 
     paths = write(tmp_path, ["alpha", "beta", "gamma", "delta", "epsilon"])
     found = judge_all(evaluation(JUDGED, [ScriptedJudge(step)], concurrency=3), paths)
-    assert [judgement.event.path for judgement in found] == [str(path) for path in paths] and most == 3
+    assert [judgement.event.path for judgement in found] == [
+        str(path) for path in paths
+    ] and most == 3
 
 
 def test_a_judgement_is_on_record_before_it_is_handed_on(tmp_path: Path) -> None:
@@ -116,7 +126,9 @@ def test_one_judge_that_fails_on_one_artifact_spoils_no_other(tmp_path: Path) ->
     def step(question: Any) -> Any:
         return CallFailed("too long") if "beta" in question.artifact.version.text else True
 
-    found = judge_all(evaluation(JUDGED, [ScriptedJudge(step)]), write(tmp_path, ["alpha", "beta", "gamma"]))
+    found = judge_all(
+        evaluation(JUDGED, [ScriptedJudge(step)]), write(tmp_path, ["alpha", "beta", "gamma"])
+    )
     assert [judgement.event.ballots[1].reason for judgement in found] == [None, "too long", None]
 
 
@@ -142,11 +154,15 @@ def test_a_target_that_fails_is_an_error_and_no_judge_is_asked(tmp_path: Path) -
     """Never a low score: no ballot at all, and the reason."""
     judge = ScriptedJudge(True)
     good, bad = judge_all(
-        evaluation(JUDGED, [judge], target=Shout(), input="say"), write(tmp_path, ["alpha", "broken"])
+        evaluation(JUDGED, [judge], target=Shout(), input="say"),
+        write(tmp_path, ["alpha", "broken"]),
     )
     assert good.event.output == good.text == "SAY ALPHA" and good.event.error is None
     assert judge.questions[0].output == "SAY ALPHA" and judge.calls == 1
-    assert bad.event.error == "the target failed: it ended with exit code 1" and bad.event.ballots == ()
+    assert (
+        bad.event.error == "the target failed: it ended with exit code 1"
+        and bad.event.ballots == ()
+    )
 
 
 def test_bad_input_in_the_middle_is_named(tmp_path: Path) -> None:
@@ -157,15 +173,21 @@ def test_bad_input_in_the_middle_is_named(tmp_path: Path) -> None:
         judge_all(evaluation(JUDGED, [ScriptedJudge()]), paths)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.lists(
-        st.lists(st.sampled_from(["alpha ", "beta ", "gamma ", "x ", "é"]), min_size=1).map("".join),
+        st.lists(st.sampled_from(["alpha ", "beta ", "gamma ", "x ", "é"]), min_size=1).map(
+            "".join
+        ),
         min_size=1,
         max_size=9,
     )
 )
-def test_the_quick_way_for_text_checks_gives_the_same_as_the_slow_one(tmp_path: Path, texts: list[str]) -> None:
+def test_the_quick_way_for_text_checks_gives_the_same_as_the_slow_one(
+    tmp_path: Path, texts: list[str]
+) -> None:
     """Ballot by ballot and score by score, fresh and from the record."""
     paths = write(tmp_path, texts)
     slow = judge_all(evaluation(CODE), paths)
@@ -174,11 +196,15 @@ def test_the_quick_way_for_text_checks_gives_the_same_as_the_slow_one(tmp_path: 
     again = judge_texts(evaluation(CODE, store=store), paths)
     scorer = Scorer(CODE)
     for other in (quick, again):
-        assert [(j.event.path, j.event.digest) for j in other] == [(j.event.path, j.event.digest) for j in slow]
+        assert [(j.event.path, j.event.digest) for j in other] == [
+            (j.event.path, j.event.digest) for j in slow
+        ]
         assert [ballot_to_plain(j.event.ballots[0]) for j in other] == [
             ballot_to_plain(j.event.ballots[0]) for j in slow
         ]
-        assert [scorer.card(j.event.ballots) for j in other] == [Scorer(CODE).card(j.event.ballots) for j in slow]
+        assert [scorer.card(j.event.ballots) for j in other] == [
+            Scorer(CODE).card(j.event.ballots) for j in slow
+        ]
 
 
 def test_more_artifacts_than_one_chunk(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
-"""Paid calls of several processes on one store: whatever their order and whoever is killed when, no request is paid twice
-without a kill, none is forgotten, and the cap holds."""
+"""Paid calls of several processes on one store: whatever their order and whoever is killed when, no
+request is paid twice without a kill, none is forgotten, and the cap holds.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ RUN = "run"
 
 
 class LateJournal(ThreadJournal):
-    """A journal whose calls wait: each is made, and then answered, after as many turns of the loop as chance wants."""
+    """A journal whose calls wait: each is made, and then answered, after as many turns of the loop
+    as chance wants.
+    """
 
     def __init__(self, store: MemoryStore, chance: random.Random) -> None:
         super().__init__(store, lambda: None)
@@ -57,7 +60,9 @@ def journal_of(store: MemoryStore, chance: random.Random, waits: bool) -> Journa
 
 
 class World:
-    """A store in memory, and what was paid for. `waits`: each process has a journal whose calls wait."""
+    """A store in memory, and what was paid for. `waits`: each process has a journal whose calls
+    wait.
+    """
 
     def __init__(self, chance: random.Random, waits: bool) -> None:
         self.store = MemoryStore()
@@ -93,9 +98,12 @@ class World:
     kills=st.integers(0, 3),
     waits=st.booleans(),
 )
-def test_equal_requests_are_paid_once(seed: int, processes: int, requests: int, kills: int, waits: bool) -> None:
-    """Each process asks every request, in an order of its own; some are killed anywhere. Every survivor has all replies, and
-    no more is paid for twice than was under way at a kill."""
+def test_equal_requests_are_paid_once(
+    seed: int, processes: int, requests: int, kills: int, waits: bool
+) -> None:
+    """Each process asks every request, in an order of its own; some are killed anywhere. Every
+    survivor has all replies, and no more is paid for twice than was under way at a kill.
+    """
     chance = random.Random(seed)
     world = World(chance, waits)
 
@@ -109,7 +117,9 @@ def test_equal_requests_are_paid_once(seed: int, processes: int, requests: int, 
 
     async def run() -> int:
         names = [f"request {n}" for n in range(requests)]
-        tasks = [asyncio.create_task(process(chance.sample(names, len(names)))) for _ in range(processes)]
+        tasks = [
+            asyncio.create_task(process(chance.sample(names, len(names)))) for _ in range(processes)
+        ]
         doomed = chance.sample(tasks, min(kills, processes - 1))
         for task in doomed:
             await world.turn()
@@ -142,10 +152,14 @@ def a_meter(
     return meter
 
 
-@given(cap=st.integers(0, 60), kept=st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25)), min_size=1, max_size=6))
+@given(
+    cap=st.integers(0, 60),
+    kept=st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25)), min_size=1, max_size=6),
+)
 def test_the_cap_holds_over_kills(cap: int, kept: list[tuple[int, int]]) -> None:
-    """Each process makes calls and is killed; of some of them the record says something to the next one, of the rest nothing
-    does. All together never make more than the cap."""
+    """Each process makes calls and is killed; of some of them the record says something to the next
+    one, of the rest nothing does. All together never make more than the cap.
+    """
     store = MemoryStore()
     made, on_record = 0, 0
 
@@ -192,8 +206,10 @@ def test_without_a_kill_every_call_of_the_cap_is_granted(cap: int) -> None:
 def test_the_cap_holds_over_many_runners_and_kills(
     seed: int, cap: int, runners: int, kills: int, block: int, waits: bool
 ) -> None:
-    """Several processes work on one run at once, each with several calls under way; some are killed anywhere, others end in
-    order and give back the rest. The cap is never passed, and what is missing from it was in the hands of the killed."""
+    """Several processes work on one run at once, each with several calls under way; some are killed
+    anywhere, others end in order and give back the rest. The cap is never passed, and what is
+    missing from it was in the hands of the killed.
+    """
     chance = random.Random(seed)
     store = MemoryStore()
     made: Counter[int] = Counter()
@@ -242,8 +258,10 @@ def test_the_cap_holds_over_many_runners_and_kills(
 def test_money_is_reserved_for_calls_under_way(
     seed: int, cap: float, runners: int, prices: list[float], waits: bool
 ) -> None:
-    """Once the price of the dearest call is known, so much is reserved for each call before it is made: what all runners
-    spend together does not pass the limit. No runner waits for ever, and one alone spends all that a call still fits in."""
+    """Once the price of the dearest call is known, so much is reserved for each call before it is
+    made: what all runners spend together does not pass the limit. No runner waits for ever, and one
+    alone spends all that a call still fits in.
+    """
     chance = random.Random(seed)
     store = MemoryStore()
     spent: list[float] = []
@@ -277,7 +295,9 @@ def test_money_is_reserved_for_calls_under_way(
 def test_minutes_count_from_the_start_of_the_run_where_that_is_asked() -> None:
     """A runner that joins later has no more time than the first one."""
     store = MemoryStore()
-    run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first={"type": "started"})
+    run = store.start_run(
+        kind="suite", subject="s", identity="i", contract="c", first={"type": "started"}
+    )
     time.sleep(0.05)
     meter = Meter(calls=1, minutes=0.0005, usd=None, clock=lambda: 0.0)
     reserve_in(store, run, meter, from_start=True)

@@ -23,7 +23,9 @@ A, B = Version.of_text("alpha\n"), Version.of_text("beta gamma\n")
 
 
 def by_words(prompt: Prompt) -> str:
-    """An honest judge: `Words of a` is met by the text that holds alpha, `Words of b` by the one with beta."""
+    """An honest judge: `Words of a` is met by the text that holds alpha, `Words of b` by the one
+    with beta.
+    """
     first = prompt.text.partition("Second text:")[0]
 
     def answer(requirement: str) -> str:
@@ -38,21 +40,33 @@ def judge(steps: Any = by_words, id: str = "one") -> PairJudge:
 
 
 def judged(
-    *judges: PairJudge, of: Rubric = RUBRIC, a: Version = A, b: Version = B, tmp: Any = None, **more: Any
+    *judges: PairJudge,
+    of: Rubric = RUBRIC,
+    a: Version = A,
+    b: Version = B,
+    tmp: Any = None,
+    **more: Any,
 ) -> PairJudged:
     panel = world.panel(judges, **more)
     return world.run(judge_pair(of, a, b, panel=panel, checker=CheckRunner(tmp)))
 
 
 def test_an_honest_judge_says_the_same_in_both_orders() -> None:
-    """A wins one criterion, B the other of equal weight: a tie overall, two calls, nothing inconsistent."""
+    """A wins one criterion, B the other of equal weight: a tie overall, two calls, nothing
+    inconsistent.
+    """
     found = judged(judge())
     card = found.comparison
-    assert [line.wins for line in card.lines] == [{"a": 1, "tie": 0, "b": 0}, {"a": 0, "tie": 0, "b": 1}]
+    assert [line.wins for line in card.lines] == [
+        {"a": 1, "tie": 0, "b": 0},
+        {"a": 0, "tie": 0, "b": 1},
+    ]
     assert (card.preference, card.preferred, card.inconsistent) == (Fraction(1, 2), "tie", 0)
     assert card.first_position_rate == Fraction(1, 2)
     assert found.spend.judge_calls == 2
-    assert [(b.judge, b.state, b.reason) for b in found.ballots] == [("one", JudgeState.AVAILABLE, None)]
+    assert [(b.judge, b.state, b.reason) for b in found.ballots] == [
+        ("one", JudgeState.AVAILABLE, None)
+    ]
 
 
 def test_each_order_is_asked_once_and_asked_again_costs_nothing() -> None:
@@ -79,7 +93,9 @@ def test_a_judge_of_places_is_void_by_the_control_item() -> None:
     """Whoever says `first` to everything says so where neither can be better."""
     found = judged(judge(fill_in("first", control="first")))
     (ballot,) = found.ballots
-    assert ballot.state is JudgeState.DEGRADED and str(ballot.reason).startswith("tampered: it preferred one text")
+    assert ballot.state is JudgeState.DEGRADED and str(ballot.reason).startswith(
+        "tampered: it preferred one text"
+    )
     assert found.comparison.preferred is None
 
 
@@ -99,7 +115,11 @@ def test_one_order_that_fails_leaves_no_verdict_of_that_judge() -> None:
     """The other judge decides; the first is DEGRADED with the order in which it failed."""
 
     def fails_second(prompt: Prompt) -> Any:
-        return CallFailed("it crashed") if prompt.text.index("beta") < prompt.text.index("alpha") else by_words(prompt)
+        return (
+            CallFailed("it crashed")
+            if prompt.text.index("beta") < prompt.text.index("alpha")
+            else by_words(prompt)
+        )
 
     found = judged(judge(fails_second), judge(id="two"))
     assert [(b.judge, str(b.state), b.reason) for b in found.ballots] == [

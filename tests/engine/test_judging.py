@@ -1,4 +1,6 @@
-"""One version judged: code answers what it can, judges the rest, and the order of judges does not matter."""
+"""One version judged: code answers what it can, judges the rest, and the order of judges does not
+matter.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ MIXED = world.rubric(
 def judge(rubric: Rubric, *judges: ScriptedJudge, text: str = world.TEXT, **more: Any) -> Judged:
     bench = Evaluator(rubric, CheckRunner(Path()), world.panel(judges))
     return world.run(
-        bench.judge(bench.question(Artifact("a.md", Version.of_text(text, "a.md")), **more), more.get("output"))
+        bench.judge(
+            bench.question(Artifact("a.md", Version.of_text(text, "a.md")), **more),
+            more.get("output"),
+        )
     )
 
 
@@ -62,38 +67,71 @@ def test_a_rubric_of_checks_asks_nobody() -> None:
 
 def test_a_rubric_without_checks_has_no_ballot_of_code() -> None:
     """There is nothing that code could say."""
-    judged = judge(world.rubric(world.words("a", "alpha")), ScriptedJudge(id="x"), ScriptedJudge(id="y"))
-    assert [ballot.judge for ballot in judged.ballots] == ["x", "y"] and judged.spend.judge_calls == 2
+    judged = judge(
+        world.rubric(world.words("a", "alpha")), ScriptedJudge(id="x"), ScriptedJudge(id="y")
+    )
+    assert [ballot.judge for ballot in judged.ballots] == [
+        "x",
+        "y",
+    ] and judged.spend.judge_calls == 2
 
 
 def test_what_a_target_produced_is_judged_by_code_and_judges_alike() -> None:
     """The artifact is not looked at, and input and reference reach the judge."""
     asked = ScriptedJudge(True)
-    judged = judge(MIXED, asked, output=Output(text="nothing here"), input="Say alpha", reference="alpha")
+    judged = judge(
+        MIXED, asked, output=Output(text="nothing here"), input="Say alpha", reference="alpha"
+    )
     (question,) = asked.questions
-    assert (question.output, question.input, question.reference) == ("nothing here", "Say alpha", "alpha")
+    assert (question.output, question.input, question.reference) == (
+        "nothing here",
+        "Say alpha",
+        "alpha",
+    )
     assert judged.ballots[0].marks["mixed", "code"].answer is False
 
 
 def test_a_check_that_could_not_run_abstains() -> None:
     """With the reason; it is never a no."""
-    keys = [(("a", "one"), Check(kind="command", value="x")), (("a", "two"), Check(kind="contains", value="y"))]
+    keys = [
+        (("a", "one"), Check(kind="command", value="x")),
+        (("a", "two"), Check(kind="contains", value="y")),
+    ]
     ballot = check_ballot(
-        keys, [Finding(met=None, note="python is not there"), Finding(met=False, note="not found", sandbox="bwrap")]
+        keys,
+        [
+            Finding(met=None, note="python is not there"),
+            Finding(met=False, note="not found", sandbox="bwrap"),
+        ],
     )
     assert ballot.abstained == {("a", "one"): "python is not there"}
-    assert ballot.marks["a", "two"].answer is False and ballot.marks["a", "two"].evidence == ("not found",)
-    assert ballot.sandbox == "bwrap" and ballot.reason is None and ballot.state is JudgeState.AVAILABLE
+    assert ballot.marks["a", "two"].answer is False and ballot.marks["a", "two"].evidence == (
+        "not found",
+    )
+    assert (
+        ballot.sandbox == "bwrap" and ballot.reason is None and ballot.state is JudgeState.AVAILABLE
+    )
 
 
 @given(st.permutations(["yes", "no", "crash", "half"]), st.booleans())
 def test_the_order_of_judges_never_matters(order: list[str], alpha: bool) -> None:
     """Scores, intervals, flags and the verdict are the same for any order of the panel."""
-    rubric = world.rubric(world.words("a", "one", "two"), world.checked("c", "alpha"), threshold=60, floor=10)
-    steps: dict[str, Any] = {"yes": True, "no": False, "crash": CallFailed("x"), "half": {"one": True}}
+    rubric = world.rubric(
+        world.words("a", "one", "two"), world.checked("c", "alpha"), threshold=60, floor=10
+    )
+    steps: dict[str, Any] = {
+        "yes": True,
+        "no": False,
+        "crash": CallFailed("x"),
+        "half": {"one": True},
+    }
 
     def outcome(names: list[str]) -> Any:
-        judged = judge(rubric, *(ScriptedJudge(steps[n], id=n) for n in names), text="alpha" if alpha else "beta")
+        judged = judge(
+            rubric,
+            *(ScriptedJudge(steps[n], id=n) for n in names),
+            text="alpha" if alpha else "beta",
+        )
         card = Scorer(rubric).card(judged.ballots)
         verdict = judge_gate(card, rubric)
         return (
@@ -110,11 +148,15 @@ def test_the_order_of_judges_never_matters(order: list[str], alpha: bool) -> Non
 
 
 def test_three_two_one_and_no_judge_left() -> None:
-    """One of three crashes: the mean of two, and its vote is open. Two: low confidence. Three: nothing can be said."""
+    """One of three crashes: the mean of two, and its vote is open. Two: low confidence. Three:
+    nothing can be said.
+    """
     rubric = world.rubric(world.words("a", "one", "two"))
 
     def with_crashes(crashes: int) -> tuple[Any, bool, Outcome]:
-        steps: list[Any] = [CallFailed("x")] * crashes + [True, {"one": True, "two": False}, True][crashes:]
+        steps: list[Any] = [CallFailed("x")] * crashes + [True, {"one": True, "two": False}, True][
+            crashes:
+        ]
         judged = judge(rubric, *(ScriptedJudge(step, id=str(n)) for n, step in enumerate(steps)))
         card = Scorer(rubric).card(judged.ballots)
         return card.score, card.low_confidence, judge_gate(card, rubric).outcome

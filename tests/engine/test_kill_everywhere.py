@@ -1,4 +1,6 @@
-"""`kill -9` at every write of a loop, by number: the same command goes on, pays nothing twice and ends the same."""
+"""`kill -9` at every write of a loop, by number: the same command goes on, pays nothing twice and
+ends the same.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class Driver:
             [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run(self, folder: Path, args: list[str], *, kill: int | None = None, when: str = "after") -> int:
+    def run(
+        self, folder: Path, args: list[str], *, kill: int | None = None, when: str = "after"
+    ) -> int:
         assert self._process.stdin and self._process.stdout
         job = {"cwd": str(folder), "args": [self._command, *args], "kill": kill, "when": when}
         self._process.stdin.write(json.dumps(job) + "\n")
@@ -108,7 +112,12 @@ def folder_scene(folder: Path) -> None:
 SCENES = [
     Scene("file", file_scene, ["doc.md", "--rubric", "rubric.yaml", *COMMAND], "doc.md"),
     Scene("folder", folder_scene, ["doc", "--rubric", "doc/rubric.yaml", *COMMAND], "doc"),
-    Scene("output", file_scene, ["doc.md", "--rubric", "rubric.yaml", *COMMAND, "--output", "new/out.md"], "doc.md"),
+    Scene(
+        "output",
+        file_scene,
+        ["doc.md", "--rubric", "rubric.yaml", *COMMAND, "--output", "new/out.md"],
+        "doc.md",
+    ),
 ]
 BELIEF = Scene("belief", file_scene, ["doc.md", "--rubric", "rubric.yaml", *BY_DEFAULT], "doc.md")
 scenes = pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
@@ -127,12 +136,16 @@ class End:
 
 
 def snapshot(folder: Path) -> dict[str, tuple[bytes, bool]]:
-    """The person's files: what honestone was told to change and what it must not; leftovers of it, too."""
+    """The person's files: what honestone was told to change and what it must not; leftovers of it,
+    too.
+    """
     own = {"calls.log", "out.json", "err.txt", "writes"}
     return {
         str(path.relative_to(folder)): (path.read_bytes(), bool(path.stat().st_mode & 0o100))
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in own and ".honestone" not in path.relative_to(folder).parts
+        if path.is_file()
+        and path.name not in own
+        and ".honestone" not in path.relative_to(folder).parts
     }
 
 
@@ -140,7 +153,9 @@ def plain_log(log: list[Event]) -> list[dict[str, Any]]:
     """Without times. A reply from the record counts as the call that it once was."""
     out = []
     for one in log:
-        event: dict[str, Any] = {name: value for name, value in event_to_plain(one).items() if name != "seconds"}
+        event: dict[str, Any] = {
+            name: value for name, value in event_to_plain(one).items() if name != "seconds"
+        }
         spend = dict(event.get("spend", {}))
         if spend:
             spend["judge_calls"] = spend.pop("judge_calls", 0) + spend.pop("cached_calls", 0)
@@ -195,7 +210,11 @@ def undisturbed(
             driver = drivers.get()
             code = driver.run(folder, scene.args)
             drivers.put(driver)
-            known[scene.name] = end_of(folder, code), calls(folder), int((folder / "writes").read_text())
+            known[scene.name] = (
+                end_of(folder, code),
+                calls(folder),
+                int((folder / "writes").read_text()),
+            )
         return known[scene.name]
 
     return run
@@ -219,7 +238,9 @@ def test_the_loop_that_is_killed_has_every_kind_of_event(scene: Scene, undisturb
         ("b", "changed", "accepted"),
     ]
     assert kinds["delivering"] == kinds["delivered"] == 4 and kinds["finished"] == 1
-    assert sum(called.values()) == 6 * 2 + 1 + 8, "two judges on six versions, one witness, eight proposals"
+    assert sum(called.values()) == 6 * 2 + 1 + 8, (
+        "two judges on six versions, one witness, eight proposals"
+    )
     assert writes > 50
 
 
@@ -231,7 +252,9 @@ def test_the_loop_that_is_killed_has_every_kind_of_event(scene: Scene, undisturb
 def test_killed_at_any_one_write(
     scene: Scene, when: str, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path
 ) -> None:
-    """One kill, at each write in turn; then the same command, which ends as if nothing had happened."""
+    """One kill, at each write in turn; then the same command, which ends as if nothing had
+    happened.
+    """
     expected, called, writes = undisturbed(scene)
 
     def one(number: int) -> list[str]:
@@ -240,7 +263,8 @@ def test_killed_at_any_one_write(
         driver = drivers.get()
         try:
             return [
-                f"write {number}: {why}" for why in kill_once(driver, scene, folder, number, when, expected, called)
+                f"write {number}: {why}"
+                for why in kill_once(driver, scene, folder, number, when, expected, called)
             ]
         finally:
             drivers.put(driver)
@@ -251,7 +275,13 @@ def test_killed_at_any_one_write(
 
 
 def kill_once(
-    driver: Driver, scene: Scene, folder: Path, number: int, when: str, expected: End, called: Counter[str]
+    driver: Driver,
+    scene: Scene,
+    folder: Path,
+    number: int,
+    when: str,
+    expected: End,
+    called: Counter[str],
 ) -> Iterator[str]:
     """What is wrong after a kill at one write and another run of the same command."""
     scene.prepare(folder)
@@ -266,8 +296,11 @@ def kill_once(
     code = driver.run(folder, scene.args)
     again = calls(folder) - before
     if finished:
-        # A finished run is never taken up again; a new one over the delivered bytes finds every reply on record.
-        yield from same(end_of(folder, code, first_run(folder)), expected, files=scene.name != "output")
+        # A finished run is never taken up again; a new one over the delivered bytes finds every
+        # reply on record.
+        yield from same(
+            end_of(folder, code, first_run(folder)), expected, files=scene.name != "output"
+        )
         if scene.name != "output" and again:
             yield f"everything was over, but it called {dict(again)}"
         return
@@ -319,16 +352,20 @@ def first_run(folder: Path) -> str:
 
 
 @all_scenes
-def test_killed_after_every_write_once(scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path) -> None:
-    """Every process dies right after its first write: each takes the loop one step further, to the same end."""
+def test_killed_after_every_write_once(
+    scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path
+) -> None:
+    """Every process dies right after its first write: each takes the loop one step further, to the
+    same end.
+    """
     expected, called, writes = undisturbed(scene)
     scene.prepare(tmp_path)
     driver = drivers.get()
     kills = 0
     try:
-        while (code := driver.run(tmp_path, scene.args, kill=one_step(tmp_path))) == KILLED and not is_finished(
-            tmp_path
-        ):
+        while (
+            code := driver.run(tmp_path, scene.args, kill=one_step(tmp_path))
+        ) == KILLED and not is_finished(tmp_path):
             kills += 1
             assert kills <= 3 * writes, "it does not get any further"
         if code == KILLED:
@@ -337,12 +374,16 @@ def test_killed_after_every_write_once(scene: Scene, undisturbed: Any, drivers: 
         drivers.put(driver)
     assert list(same(end_of(tmp_path, code), expected)) == []
     extra = calls(tmp_path) - called
-    assert sum(extra.values()) <= kills, "each kill may cost the call that was in flight, and no more"
+    assert sum(extra.values()) <= kills, (
+        "each kill may cost the call that was in flight, and no more"
+    )
     assert set(extra) <= set(called), "the calls are the same ones"
 
 
 def one_step(folder: Path) -> int:
-    """The first write that gets anywhere: content is kept before the run that it belongs to is started."""
+    """The first write that gets anywhere: content is kept before the run that it belongs to is
+    started.
+    """
     store = folder / ".honestone" / "store.db"
     if not store.exists():
         return 1
@@ -353,14 +394,20 @@ def one_step(folder: Path) -> int:
 
 
 @all_scenes
-def test_killed_at_every_third_write(scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path) -> None:
-    """Killed again and again right before a write, so that what came just before it is what has to hold."""
+def test_killed_at_every_third_write(
+    scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path
+) -> None:
+    """Killed again and again right before a write, so that what came just before it is what has to
+    hold.
+    """
     expected, called, writes = undisturbed(scene)
     scene.prepare(tmp_path)
     driver = drivers.get()
     kills = 0
     try:
-        while (code := driver.run(tmp_path, scene.args, kill=4, when="before")) == KILLED and not is_finished(tmp_path):
+        while (
+            code := driver.run(tmp_path, scene.args, kill=4, when="before")
+        ) == KILLED and not is_finished(tmp_path):
             kills += 1
             assert kills <= writes, "it does not get any further"
         if code == KILLED:
@@ -369,4 +416,6 @@ def test_killed_at_every_third_write(scene: Scene, undisturbed: Any, drivers: Qu
         drivers.put(driver)
     assert kills > 5
     assert list(same(end_of(tmp_path, code), expected)) == []
-    assert sum((calls(tmp_path) - called).values()) <= 2 * kills, "each kill may cost one look of the two judges"
+    assert sum((calls(tmp_path) - called).values()) <= 2 * kills, (
+        "each kill may cost one look of the two judges"
+    )

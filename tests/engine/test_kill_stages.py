@@ -1,4 +1,6 @@
-"""`kill -9` at every write of `stage run`, by number: the same command resumes, pays nothing twice and ends the same."""
+"""`kill -9` at every write of `stage run`, by number: the same command resumes, pays nothing twice
+and ends the same.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,23 @@ from honestone.adapters.stores.sqlite import SqliteStore
 SKILL = "---\nname: kitchen\ndescription: Takes orders.\n---\n# Kitchen\n\n* soup is hot\n"
 TASKS = {
     "suite": 1,
-    "cases": [{"id": dish, "input": dish, "checks": [{"contains": [f"{dish} is"]}]} for dish in ("soup", "pie")],
+    "cases": [
+        {"id": dish, "input": dish, "checks": [{"contains": [f"{dish} is"]}]}
+        for dish in ("soup", "pie")
+    ],
 }
-ARGS = ["run", "kitchen", "--task-suite", "tasks.json", "--worker", "cook:w", "--target", "menu:t", "--judge", "yes:j1"]
+ARGS = [
+    "run",
+    "kitchen",
+    "--task-suite",
+    "tasks.json",
+    "--worker",
+    "cook:w",
+    "--target",
+    "menu:t",
+    "--judge",
+    "yes:j1",
+]
 ARGS += ["--judge", "yes:j2", "--state-root", "st", "--json"]
 
 
@@ -38,7 +54,9 @@ def prepare(folder: Path) -> None:
 def end(folder: Path) -> dict[str, Any]:
     """What must be the same: the decisions, the figures, and the skill on disk."""
     document = json.loads((folder / "out.json").read_text())
-    tries = [(one["decision"], one["execution_pass_rate"], one["reason"]) for one in document["tries"]]
+    tries = [
+        (one["decision"], one["execution_pass_rate"], one["reason"]) for one in document["tries"]
+    ]
     skill = {path.name: path.read_text() for path in sorted((folder / "kitchen").iterdir())}
     return {"decision": document["decision"], "tries": tries, "skill": skill}
 
@@ -77,11 +95,14 @@ def test_killed_at_any_one_write(driver: Driver, tmp_path: Path, when: str) -> N
             continue
         ended = driver.run(folder, ARGS)
         if ended != code or end(folder) != expected:
-            troubles.append(f"write {number}: exit {ended} instead of {code}, or another end: {end(folder)}")
+            troubles.append(
+                f"write {number}: exit {ended} instead of {code}, or another end: {end(folder)}"
+            )
         if stage_files(folder) != files:
             troubles.append(f"write {number}: other files: {stage_files(folder)}")
         extra = calls(folder) - called
-        # What was in flight may be paid for again: a proposal, a task, or one look of the two judges.
+        # What was in flight may be paid for again: a proposal, a task, or one look of the two
+        # judges.
         if len({call.split()[0] for call in extra}) > 1 or sum(extra.values()) > 2:
             troubles.append(f"write {number}: paid twice: {dict(extra)}")
     assert not troubles, "\n".join(troubles[:20])

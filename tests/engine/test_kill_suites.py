@@ -1,4 +1,6 @@
-"""`kill -9` at every write of a suite's run, by number: the same command goes on, runs nothing twice and ends the same."""
+"""`kill -9` at every write of a suite's run, by number: the same command goes on, runs nothing
+twice and ends the same.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Driver:
             [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run(self, folder: Path, args: list[str], *, kill: int | None = None, when: str = "after") -> int:
+    def run(
+        self, folder: Path, args: list[str], *, kill: int | None = None, when: str = "after"
+    ) -> int:
         assert self._process.stdin and self._process.stdout
         job = {"cwd": str(folder), "args": ["eval", *args], "kill": kill, "when": when}
         self._process.stdin.write(json.dumps(job) + "\n")
@@ -75,7 +79,9 @@ def calls(folder: Path) -> Counter[str]:
 
 
 def report(folder: Path) -> dict[str, Any]:
-    """What the command printed, without what differs from run to run: ids, times, and what came from the record."""
+    """What the command printed, without what differs from run to run: ids, times, and what came
+    from the record.
+    """
     document: dict[str, Any] = json.loads((folder / "out.json").read_text())
     return plain(document)
 
@@ -83,7 +89,11 @@ def report(folder: Path) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     if isinstance(value, dict):
         left_out = {"run", "duration_ms", "usage", "baseline", "candidate", "outputs"}
-        return {k: plain(v) for k, v in value.items() if k not in left_out or (isinstance(v, dict) and k != "usage")}
+        return {
+            k: plain(v)
+            for k, v in value.items()
+            if k not in left_out or (isinstance(v, dict) and k != "usage")
+        }
     return [plain(one) for one in value] if isinstance(value, list) else value
 
 
@@ -96,7 +106,9 @@ def on_record(folder: Path) -> Counter[str]:
     for info in store.runs():
         log = [event_to_plain(event) for event in store.events(info.id)]
         text = "old" if log[0].get("side") in ("baseline", "column old.md") else "new"
-        found.update(f"target {e['case']} {e['attempt']} {text}" for e in log if e["type"] == "produced")
+        found.update(
+            f"target {e['case']} {e['attempt']} {text}" for e in log if e["type"] == "produced"
+        )
     store.close()
     return found
 
@@ -106,7 +118,11 @@ def is_over(folder: Path) -> bool:
     if not (folder / ".honestone" / "store.db").exists():
         return False
     store = SqliteStore(folder / ".honestone")
-    runs = [info for info in store.runs() if event_to_plain(store.events(info.id)[0]).get("side") in (None, "")]
+    runs = [
+        info
+        for info in store.runs()
+        if event_to_plain(store.events(info.id)[0]).get("side") in (None, "")
+    ]
     store.close()
     return bool(runs) and runs[0].finished is not None
 
@@ -116,14 +132,24 @@ def is_over(folder: Path) -> bool:
     [(ALONE, "before", 5), (ALONE, "after", 5), (BOTH, "after", 10), (TABLE, "after", 10)],
     ids=["before", "after", "baseline", "table"],
 )
-def test_killed_at_any_one_write(args: list[str], when: str, runs: int, driver: Driver, tmp_path: Path) -> None:
-    """At each write in turn: what is on record is not run again, what was in flight once more, and the end is the same."""
+def test_killed_at_any_one_write(
+    args: list[str], when: str, runs: int, driver: Driver, tmp_path: Path
+) -> None:
+    """At each write in turn: what is on record is not run again, what was in flight once more, and
+    the end is the same.
+    """
     prepare(tmp_path / "whole")
     code = driver.run(tmp_path / "whole", args)
     expected, called = report(tmp_path / "whole"), calls(tmp_path / "whole")
     writes = int((tmp_path / "whole" / "writes").read_text())
     for of_column in zip(*(case.get("cells") or [case] for case in expected["cases"]), strict=True):
-        assert [case["status"] for case in of_column] == ["passed", "failed", "passed", "target-error", "skipped"]
+        assert [case["status"] for case in of_column] == [
+            "passed",
+            "failed",
+            "passed",
+            "target-error",
+            "skipped",
+        ]
     assert sum(n for call, n in called.items() if call.startswith("target")) == runs
     assert writes > 2 * runs
     troubles = []
@@ -143,14 +169,19 @@ def test_killed_at_any_one_write(args: list[str], when: str, runs: int, driver: 
         if twice := [call for call in again if call in recorded]:
             troubles.append(f"write {number}: run again though on record: {twice}")
         extra = (before + again) - called
-        if sum(n for call, n in extra.items() if call.startswith("target")) > 1 or sum(extra.values()) > 2:
+        if (
+            sum(n for call, n in extra.items() if call.startswith("target")) > 1
+            or sum(extra.values()) > 2
+        ):
             troubles.append(f"write {number}: more than what was in flight: {dict(extra)}")
     assert not troubles, "\n".join(troubles[:20])
 
 
 @pytest.mark.parametrize("args", [BOTH, TABLE], ids=["baseline", "table"])
 def test_killed_after_every_write_once(args: list[str], driver: Driver, tmp_path: Path) -> None:
-    """Every process dies after its fourth write, and still the run gets to its end with nothing run twice but what flew."""
+    """Every process dies after its fourth write, and still the run gets to its end with nothing run
+    twice but what flew.
+    """
     prepare(tmp_path / "whole")
     code = driver.run(tmp_path / "whole", args)
     folder = tmp_path / "killed"
@@ -171,7 +202,9 @@ AGAIN = ["suite.yaml", "--judge", "words:j", "--concurrency", "1", "--json"]
 
 
 def test_a_repeatable_target_is_never_asked_twice(driver: Driver, tmp_path: Path) -> None:
-    """Killed after any one write, resumed, and run once more: each output was asked for once, an error each time."""
+    """Killed after any one write, resumed, and run once more: each output was asked for once, an
+    error each time.
+    """
     folder = tmp_path / "whole"
     prepare(folder)
     (folder / "suite.yaml").write_text(REPEATABLE)
@@ -193,7 +226,16 @@ def test_a_repeatable_target_is_never_asked_twice(driver: Driver, tmp_path: Path
 
 def test_judging_again_is_resumed_and_asks_no_target(driver: Driver, tmp_path: Path) -> None:
     """Killed at any one write of `--outputs last`: the same command takes the same run's outputs."""
-    again = ["suite.yaml", "--outputs", "last", "--judge", "words:k", "--concurrency", "1", "--json"]
+    again = [
+        "suite.yaml",
+        "--outputs",
+        "last",
+        "--judge",
+        "words:k",
+        "--concurrency",
+        "1",
+        "--json",
+    ]
     whole, writes = None, 1
     for number in (None, *range(1, 20)):
         if whole is not None and number is not None and number > writes:

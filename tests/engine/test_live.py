@@ -1,4 +1,6 @@
-"""How far a run is: what judges were asked, what parts of it add up to, and what its observer hears."""
+"""How far a run is: what judges were asked, what parts of it add up to, and what its observer
+hears.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,10 @@ def test_a_judge_is_asked_until_it_answers_or_fails() -> None:
                 raise CallFailed("it broke")
             return await super().ask(request, question)
 
-    judges = [Waiting(lambda question: {item.id: True for _, item in question.items()}, id=id) for id in "abc"]
+    judges = [
+        Waiting(lambda question: {item.id: True for _, item in question.items()}, id=id)
+        for id in "abc"
+    ]
     store = MemoryStore()
     panel = world.panel(judges, store)
     run = live(store=store, meter=panel.meter)
@@ -84,7 +89,9 @@ def test_a_judge_is_asked_until_it_answers_or_fails() -> None:
 
 
 def test_a_part_counts_in_the_whole_once() -> None:
-    """Calls and money of a part are those of the whole from the first moment, and not twice when it is over."""
+    """Calls and money of a part are those of the whole from the first moment, and not twice when it
+    is over.
+    """
     whole, part = world.meter(), world.meter()
     outer, inner = live(meter=whole), live("PART", meter=part)
     outer.progress(1, 5, "round 2")
@@ -100,12 +107,17 @@ def test_a_part_counts_in_the_whole_once() -> None:
         assert outer.record().calls == 4, "between the two meters nothing is lost"
         whole.spent.join(part.spent)
         assert (outer.record().calls, outer.record().usd) == (4, 0.5)
-    assert isinstance(inner.observer, Heard) and inner.observer.said == [(3, 8, "running, 4 s left")]
+    assert isinstance(inner.observer, Heard) and inner.observer.said == [
+        (3, 8, "running, 4 s left")
+    ]
 
 
 def test_a_table_is_the_sum_of_its_columns() -> None:
     shared = world.meter()
-    table, columns = live(meter=shared, is_sum=True), [live(name, meter=shared) for name in ("A", "B")]
+    table, columns = (
+        live(meter=shared, is_sum=True),
+        [live(name, meter=shared) for name in ("A", "B")],
+    )
     with table.here():
         for number, column in enumerate(columns, 1):
             with column.here():
@@ -136,6 +148,8 @@ def test_nothing_is_known_of_money_without_a_price() -> None:
 def test_whether_something_works_on_it(
     finished: bool, age: float | None, has_ended: bool, begun: float, now: RunNow
 ) -> None:
-    """By the age of its record; a run of an instant ago has none yet, one of an older version never had one."""
+    """By the age of its record; a run of an instant ago has none yet, one of an older version never
+    had one.
+    """
     kept = None if age is None else KeptLive(live=LiveRun(run="R", has_ended=has_ended), age=age)
     assert state_now(is_finished=finished, age=begun, kept=kept) == now

@@ -1,4 +1,6 @@
-"""The loop's shell: what a worker does is read from bytes, the best is delivered, and the person's file is theirs."""
+"""The loop's shell: what a worker does is read from bytes, the best is delivered, and the person's
+file is theirs.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,18 @@ from honestone.core.ballot import CHECK
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import event_to_plain
 from honestone.core.loop.named import policy_named
-from honestone.core.loop.state import Action, Ask, LoopLimits, LoopState, Policy, Propose, Result, RollBack, Stop, fold
+from honestone.core.loop.state import (
+    Action,
+    Ask,
+    LoopLimits,
+    LoopState,
+    Policy,
+    Propose,
+    Result,
+    RollBack,
+    Stop,
+    fold,
+)
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend
@@ -33,7 +46,9 @@ from honestone.system.files import load_artifact
 from honestone.testing import ScriptedJudge, ScriptedWorker, crash, unchanged
 
 RUBRIC = world.rubric(
-    world.words("a", "one", "two", weight=60), world.words("b", "three", "four", weight=40), threshold=100
+    world.words("a", "one", "two", weight=60),
+    world.words("b", "three", "four", weight=40),
+    threshold=100,
 )
 CODE_ONLY = world.rubric(world.checked("a", "one"), world.checked("b", "two"), threshold=100)
 START = "one\n"
@@ -95,7 +110,9 @@ class Loop:
             version = load_artifact(self.place.path, exclude=self.place.exclude).version
             self.store.keep_blobs(version_blobs(version))
             first = {"type": "started", "artifact": {"digest": version.digest}}
-            self.run_id = self.store.start_run(kind="improve", subject="", identity="", contract="", first=first)
+            self.run_id = self.store.start_run(
+                kind="improve", subject="", identity="", contract="", first=first
+            )
         log = self.store.events(self.run_id)
         state = fold(self.state(self.log[0]["artifact"]["digest"]), log[1:])
         if len(log) > 1:
@@ -151,12 +168,16 @@ class Loop:
         return self.place.path.read_text()
 
 
-def file_loop(tmp_path: Path, steps: Any, text: str = START, *, place: Mapping[str, Any] = {}, **more: Any) -> Loop:
+def file_loop(
+    tmp_path: Path, steps: Any, text: str = START, *, place: Mapping[str, Any] = {}, **more: Any
+) -> Loop:
     folder = tmp_path / "mine"
     folder.mkdir()
     path = folder / "doc.md"
     path.write_bytes(text.encode())
-    return Loop(place=Place(path=path, named="doc.md", **place), worker=ScriptedWorker(steps), **more)
+    return Loop(
+        place=Place(path=path, named="doc.md", **place), worker=ScriptedWorker(steps), **more
+    )
 
 
 def folder_loop(tmp_path: Path, steps: Any, files: Mapping[str, str], **more: Any) -> Loop:
@@ -186,7 +207,8 @@ def files_of(root: Path) -> dict[str, tuple[str, bool]]:
 GOOD = "one\ntwo\nthree\nfour\n"
 
 
-# ---------------------------------------------------------------------------------------------------------- the way to PASSED
+# ----------------------------------------------------------------------------------------------------------
+# the way to PASSED
 
 
 def test_an_artifact_may_not_grow_round_by_round(tmp_path: Path) -> None:
@@ -196,7 +218,10 @@ def test_an_artifact_may_not_grow_round_by_round(tmp_path: Path) -> None:
     loop = file_loop(tmp_path, steps, text, place={"max_growth": 1.1, "max_diff": 9000})
     loop.limits = LoopLimits(rounds=2, calls=100, minutes=60)
     loop.run()
-    assert loop.outcomes == ["changed", "too-large"] and "--max-growth" in loop.of("proposed")[1]["detail"]
+    assert (
+        loop.outcomes == ["changed", "too-large"]
+        and "--max-growth" in loop.of("proposed")[1]["detail"]
+    )
 
 
 class LooksTwice:
@@ -216,20 +241,24 @@ class LooksTwice:
 
 
 def test_a_policy_may_ask_for_another_look_and_name_items(tmp_path: Path) -> None:
-    """The judge is asked again, though its first answer is on record, and the worker is given the named items alone."""
+    """The judge is asked again, though its first answer is on record, and the worker is given the
+    named items alone.
+    """
     loop = file_loop(tmp_path, [GOOD])
     loop.policy = LooksTwice()
     stop = loop.run()
     assert stop.result is Result.PLATEAU and loop.text == START
     assert [judge.calls for judge in loop.panel] == [2]  # type: ignore[attr-defined]
     assert [event.get("draw", 0) for event in loop.of("ballot")] == [0, 1]
-    assert [brief.unmet for brief in loop.worker.briefs] == [(("a", "one"),)] and loop.of("proposed")[0]["items"] == [
-        ["a", "one"]
-    ]
+    assert [brief.unmet for brief in loop.worker.briefs] == [(("a", "one"),)] and loop.of(
+        "proposed"
+    )[0]["items"] == [["a", "one"]]
 
 
 def test_a_loop_that_passes(tmp_path: Path) -> None:
-    """The worst criterion first, the file holds the result, and the witness was asked once, at the end."""
+    """The worst criterion first, the file holds the result, and the witness was asked once, at the
+    end.
+    """
     loop = file_loop(tmp_path, ["one\nthree four\n", GOOD])
     stop = loop.run()
     assert (stop.result, loop.text) == (Result.PASSED, GOOD)
@@ -263,11 +292,17 @@ def test_code_alone_needs_no_witness(tmp_path: Path) -> None:
 def test_the_words_of_held_out_judges_never_reach_a_worker(tmp_path: Path) -> None:
     """Not in any brief, whatever they suggest and however often they are asked; the panel's do."""
     secret = ScriptedJudge(
-        lambda q: {"a": {"met": False, "evidence": "HIDDEN QUOTE", "suggestion": "HIDDEN WORDS"}, "b": True},
+        lambda q: {
+            "a": {"met": False, "evidence": "HIDDEN QUOTE", "suggestion": "HIDDEN WORDS"},
+            "b": True,
+        },
         id="HIDDEN",
     )
     open_judge = ScriptedJudge(
-        lambda q: {"a": "two" in q.artifact.version.text, "b": {"met": False, "suggestion": "write it in rhyme"}},
+        lambda q: {
+            "a": "two" in q.artifact.version.text,
+            "b": {"met": False, "suggestion": "write it in rhyme"},
+        },
         id="open",
     )
     loop = file_loop(
@@ -276,7 +311,9 @@ def test_the_words_of_held_out_judges_never_reach_a_worker(tmp_path: Path) -> No
         panel=(open_judge,),
         holdouts=(secret,),
         rubric=world.rubric(
-            world.words("a", "one", "two", weight=90), world.words("b", "three", weight=10), threshold=50
+            world.words("a", "one", "two", weight=90),
+            world.words("b", "three", weight=10),
+            threshold=50,
         ),
     )
     stop = loop.run()
@@ -287,7 +324,9 @@ def test_the_words_of_held_out_judges_never_reach_a_worker(tmp_path: Path) -> No
 
 
 def test_a_brief_says_where_and_what_and_nothing_of_rounds(tmp_path: Path) -> None:
-    """The place in the private copy, the criterion, the unmet items; the file `brief.md` holds the same."""
+    """The place in the private copy, the criterion, the unmet items; the file `brief.md` holds the
+    same.
+    """
     seen: list[tuple[str, str, str]] = []
 
     def look(place: Path, brief: Brief) -> None:
@@ -298,12 +337,18 @@ def test_a_brief_says_where_and_what_and_nothing_of_rounds(tmp_path: Path) -> No
     loop.run()
     ((text, copy, place),) = seen
     assert text == loop.worker.briefs[0].text and copy == START
-    assert f"Location: {place}" in text and "Criterion: b" in text and "- has three" in text and "has one" not in text
+    assert (
+        f"Location: {place}" in text
+        and "Criterion: b" in text
+        and "- has three" in text
+        and "has one" not in text
+    )
     assert not Path(place).exists(), "the private copy is gone afterwards"
     assert str(loop.place.path) not in text, "the worker is not told where the person's file is"
 
 
-# ---------------------------------------------------------------------------------------------------------- what a worker may do
+# ----------------------------------------------------------------------------------------------------------
+# what a worker may do
 
 
 def write_next_to(place: Path, brief: Brief) -> None:
@@ -356,18 +401,30 @@ BAD = [
     ("shrunk", remove, Result.WORKER_FAILED),
     ("shrunk", "", Result.WORKER_FAILED),
     ("shrunk", GOOD, Result.WORKER_FAILED),
-    ("placeholder", LONG[:900] + "two three four\n[rest of the text unchanged]\n", Result.WORKER_FAILED),
+    (
+        "placeholder",
+        LONG[:900] + "two three four\n[rest of the text unchanged]\n",
+        Result.WORKER_FAILED,
+    ),
     ("too-large", LONG + "two three four\n" * 60, Result.WORKER_FAILED),
 ]
 
 
-@pytest.mark.parametrize(("outcome", "step", "result"), BAD, ids=[f"{n}-{b[0]}" for n, b in enumerate(BAD)])
-def test_a_bad_proposal_is_thrown_away(tmp_path: Path, outcome: str, step: Any, result: Result) -> None:
-    """Each kind by name; it costs no judge call, changes not a byte, and three of them end the loop."""
+@pytest.mark.parametrize(
+    ("outcome", "step", "result"), BAD, ids=[f"{n}-{b[0]}" for n, b in enumerate(BAD)]
+)
+def test_a_bad_proposal_is_thrown_away(
+    tmp_path: Path, outcome: str, step: Any, result: Result
+) -> None:
+    """Each kind by name; it costs no judge call, changes not a byte, and three of them end the
+    loop.
+    """
     loop = file_loop(tmp_path, step, LONG, place={"max_diff": 50})
     stop = loop.run()
     assert (stop.result, set(loop.outcomes), len(loop.outcomes)) == (result, {outcome}, 3)
-    assert loop.text == LONG and sorted(p.name for p in loop.place.path.parent.iterdir()) == ["doc.md"]
+    assert loop.text == LONG and sorted(p.name for p in loop.place.path.parent.iterdir()) == [
+        "doc.md"
+    ]
     assert loop.panel[0].calls == 1, "only the baseline was judged"  # type: ignore[attr-defined]
     assert Counter(e["type"] for e in loop.log)["rejected"] == 3
     assert all(outcome in e["reason"] for e in loop.of("rejected"))
@@ -388,7 +445,9 @@ def test_the_outcome_is_told_with_the_workers_own_words(tmp_path: Path) -> None:
 
 
 def test_a_harmful_worker_is_rolled_back_and_its_bytes_are_judged_once(tmp_path: Path) -> None:
-    """The same bad bytes again are rejected by their digest; a focus rejected twice yields to the next."""
+    """The same bad bytes again are rejected by their digest; a focus rejected twice yields to the
+    next.
+    """
     loop = file_loop(tmp_path, "nothing of it left\n")
     stop = loop.run()
     assert stop.result is Result.PLATEAU and loop.text == START
@@ -408,13 +467,19 @@ def test_going_back_to_the_original_is_no_progress(tmp_path: Path) -> None:
 
 def test_the_best_is_delivered_and_not_the_last(tmp_path: Path) -> None:
     """Small losses are kept on the way (policy `plain` keeps all), but the file holds the best."""
-    loop = file_loop(tmp_path, ["one two three\n", "one\n.", "x\n", "y\n"], policy=policy_named("plain"), holdouts=())
+    loop = file_loop(
+        tmp_path,
+        ["one two three\n", "one\n.", "x\n", "y\n"],
+        policy=policy_named("plain"),
+        holdouts=(),
+    )
     loop.run()
     assert loop.text == "one two three\n"
     assert len(loop.of("accepted")) >= 3 and len(loop.of("delivered")) == 1
 
 
-# ---------------------------------------------------------------------------------------------------------- folders
+# ----------------------------------------------------------------------------------------------------------
+# folders
 
 
 def test_a_folder_with_files_added_removed_and_made_programs(tmp_path: Path) -> None:
@@ -441,9 +506,13 @@ def test_a_folder_with_files_added_removed_and_made_programs(tmp_path: Path) -> 
         "keep.md": ("kept\n", False),
         "new/deep/more.md": ("more\n", False),
     }
-    assert (loop.place.path / "keep.md").stat().st_ino == kept and not (loop.place.path / "old").exists()
+    assert (loop.place.path / "keep.md").stat().st_ino == kept and not (
+        loop.place.path / "old"
+    ).exists()
     original = load_version(loop.store, loop.log[0]["artifact"]["digest"])
-    assert sorted(original.files) == ["SKILL.md", "keep.md", "old/gone.md", "run.sh"], "the original can be had back"
+    assert sorted(original.files) == ["SKILL.md", "keep.md", "old/gone.md", "run.sh"], (
+        "the original can be had back"
+    )
 
 
 @pytest.mark.parametrize("how", ["edit", "delete", "link"])
@@ -474,13 +543,16 @@ def test_the_rubric_in_the_folder_is_in_the_copy_but_no_judge_sees_it(tmp_path: 
     def look(place: Path, brief: Brief) -> None:
         seen.append((place / "rubric.yaml").exists())
 
-    loop = folder_loop(tmp_path, look, {"SKILL.md": START}, limits=LoopLimits(rounds=1, calls=9, minutes=9))
+    loop = folder_loop(
+        tmp_path, look, {"SKILL.md": START}, limits=LoopLimits(rounds=1, calls=9, minutes=9)
+    )
     loop.run()
     (question,) = loop.panel[0].questions  # type: ignore[attr-defined]
     assert seen == [True] and list(question.artifact.version.files) == ["SKILL.md"]
 
 
-# ---------------------------------------------------------------------------------------------------------- the person's file
+# ----------------------------------------------------------------------------------------------------------
+# the person's file
 
 
 def test_the_person_edits_meanwhile(tmp_path: Path) -> None:
@@ -552,7 +624,9 @@ def test_a_dry_run_leaves_the_file_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("there", [None, "something else\n"], ids=["new", "there"])
 @pytest.mark.parametrize("steps", [GOOD, unchanged], ids=["improved", "unchanged"])
 def test_another_place_gets_the_best_version(tmp_path: Path, steps: Any, there: str | None) -> None:
-    """`--output` holds it at the end, even when the best is the original; the file itself is not touched."""
+    """`--output` holds it at the end, even when the best is the original; the file itself is not
+    touched.
+    """
     output = tmp_path / "out" / "best.md"
     if there is not None:
         output.parent.mkdir()
@@ -563,14 +637,20 @@ def test_another_place_gets_the_best_version(tmp_path: Path, steps: Any, there: 
 
 
 def test_another_folder_gets_all_of_the_best_version(tmp_path: Path) -> None:
-    """Whatever stands there under the same names is replaced, and what has nothing to do with it stays."""
+    """Whatever stands there under the same names is replaced, and what has nothing to do with it
+    stays.
+    """
     output = tmp_path / "out"
     output.mkdir()
     (output / "keep.md").write_text("an older one\n")
     (output / "theirs.md").write_text("theirs\n")
     loop = folder_loop(tmp_path, {"SKILL.md": GOOD}, {"SKILL.md": START, "keep.md": "kept\n"})
     loop.place = Place(
-        path=loop.place.path, named="skill", exclude=loop.place.exclude, siblings=loop.place.siblings, output=output
+        path=loop.place.path,
+        named="skill",
+        exclude=loop.place.exclude,
+        siblings=loop.place.siblings,
+        output=output,
     )
     assert loop.run().result is Result.PASSED
     assert files_of(output) == {
@@ -580,7 +660,9 @@ def test_another_folder_gets_all_of_the_best_version(tmp_path: Path) -> None:
     }
 
 
-def test_another_place_of_the_wrong_kind_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+def test_another_place_of_the_wrong_kind_is_refused_before_anything_is_spent(
+    tmp_path: Path,
+) -> None:
     """A folder where a file would go, and the other way round."""
     (tmp_path / "folder").mkdir()
     loop = file_loop(tmp_path, GOOD, place={"output": tmp_path / "folder"})
@@ -592,14 +674,20 @@ def test_another_place_of_the_wrong_kind_is_refused_before_anything_is_spent(tmp
 def test_a_witness_must_not_be_one_of_the_panel_under_another_name(tmp_path: Path) -> None:
     """Its recorded replies would certify what they steered."""
     same = {"kind": "scripted", "name": "one and the same"}
-    loop = file_loop(tmp_path, GOOD, panel=(reader("a", identity=same),), holdouts=(reader("b", identity=same),))
+    loop = file_loop(
+        tmp_path, GOOD, panel=(reader("a", identity=same),), holdouts=(reader("b", identity=same),)
+    )
     with pytest.raises(UsageError, match="'b' is one of the panel"):
         loop.run()
     assert loop.panel[0].calls == 0  # type: ignore[attr-defined]
 
 
-def test_a_file_that_cannot_be_written_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error with a hint; when the place is writable again, the same command delivers what it had."""
+def test_a_file_that_cannot_be_written_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error with a hint; when the place is writable again, the same command delivers what it
+    had.
+    """
     loop = file_loop(tmp_path, [GOOD])
 
     def refuse(*_: object, **__: object) -> None:
@@ -617,19 +705,34 @@ def test_a_file_that_cannot_be_written_loses_nothing(tmp_path: Path, monkeypatch
 def test_leftovers_of_a_killed_delivery_are_swept_and_nothing_else(tmp_path: Path) -> None:
     """Only a temporary file that holds the beginning of what was being delivered."""
     before, after = Version.of_text("old", "doc.md"), Version.of_text("new text", "doc.md")
-    for name, text in {".honestone-1": "new te", ".honestone-2": "other", ".honestone-3": "", "new.md": "new"}.items():
+    for name, text in {
+        ".honestone-1": "new te",
+        ".honestone-2": "other",
+        ".honestone-3": "",
+        "new.md": "new",
+    }.items():
         (tmp_path / name).write_text(text)
     (tmp_path / ".honestone").mkdir()
     sweep(tmp_path / "doc.md", before, after)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".honestone", ".honestone-2", ".honestone-3", "new.md"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        ".honestone",
+        ".honestone-2",
+        ".honestone-3",
+        "new.md",
+    ]
 
 
-# ---------------------------------------------------------------------------------------------------------- limits and stops
+# ----------------------------------------------------------------------------------------------------------
+# limits and stops
 
 
 def test_the_limit_of_calls_ends_the_loop(tmp_path: Path) -> None:
     """Typed BUDGET with the limit's name; what was judged counts, the rest is rolled back unjudged."""
-    loop = file_loop(tmp_path, [f"one two {n}\n" for n in range(9)], limits=LoopLimits(rounds=5, calls=2, minutes=60))
+    loop = file_loop(
+        tmp_path,
+        [f"one two {n}\n" for n in range(9)],
+        limits=LoopLimits(rounds=5, calls=2, minutes=60),
+    )
     stop = loop.run()
     assert stop.result is Result.BUDGET and "--max-calls 2" in stop.reason
     assert loop.meter.spent.judge_calls == 2 and loop.text == "one two 0\n"
@@ -640,7 +743,11 @@ def test_no_call_for_the_baseline_is_could_not_judge(tmp_path: Path) -> None:
     """With nothing known there is nothing to improve."""
     loop = file_loop(tmp_path, [], limits=LoopLimits(rounds=5, calls=0, minutes=60))
     stop = loop.run()
-    assert stop.result is Result.COULD_NOT_JUDGE and "--max-calls 0" in stop.reason and loop.worker.calls == 0
+    assert (
+        stop.result is Result.COULD_NOT_JUDGE
+        and "--max-calls 0" in stop.reason
+        and loop.worker.calls == 0
+    )
 
 
 def test_the_limit_of_minutes_ends_the_loop(tmp_path: Path) -> None:
@@ -657,12 +764,18 @@ def test_the_limit_of_minutes_ends_the_loop(tmp_path: Path) -> None:
     loop.clock.now += 10**6  # between the two processes nobody works
     loop.worker = ScriptedWorker([slow, crash])
     stop = loop.run()
-    assert stop.result is Result.BUDGET and "--max-minutes 10" in stop.reason and loop.worker.calls == 1
+    assert (
+        stop.result is Result.BUDGET
+        and "--max-minutes 10" in stop.reason
+        and loop.worker.calls == 1
+    )
     assert 720 <= loop.log[-1]["seconds"] < 800
 
 
 def test_the_limit_of_money_ends_the_loop(tmp_path: Path) -> None:
-    """What the judges say they cost is added up; the loop stops before a call that would no longer fit."""
+    """What the judges say they cost is added up; the loop stops before a call that would no longer
+    fit.
+    """
     from honestone.ports import Usage
 
     priced = reader(usage=Usage(usd=0.4))
@@ -680,17 +793,24 @@ def test_judges_that_all_fail_leave_nothing_to_improve(tmp_path: Path) -> None:
     """COULD_NOT_JUDGE with their reasons; no worker is paid."""
     loop = file_loop(tmp_path, [], panel=(ScriptedJudge(CallFailed("it broke"), id="x"),))
     stop = loop.run()
-    assert stop.result is Result.COULD_NOT_JUDGE and "x: it broke" in stop.reason and loop.worker.calls == 0
+    assert (
+        stop.result is Result.COULD_NOT_JUDGE
+        and "x: it broke" in stop.reason
+        and loop.worker.calls == 0
+    )
 
 
 def test_a_metric_that_cannot_move_is_dead(tmp_path: Path) -> None:
     """Three other texts, each with exactly the same score."""
     stubborn = ScriptedJudge(False, id="stubborn")
-    loop = file_loop(tmp_path, [f"one {n}\n" for n in range(9)], panel=(stubborn,), policy=policy_named("plain"))
+    loop = file_loop(
+        tmp_path, [f"one {n}\n" for n in range(9)], panel=(stubborn,), policy=policy_named("plain")
+    )
     assert loop.run().result is Result.METRIC_DEAD and stubborn.calls == 4
 
 
-# ---------------------------------------------------------------------------------------------------------- stopped and taken up again
+# ----------------------------------------------------------------------------------------------------------
+# stopped and taken up again
 
 
 def test_a_loop_that_is_cancelled_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -736,7 +856,17 @@ def test_the_state_is_the_fold_of_the_events(tmp_path: Path) -> None:
     improvement = loop.improvement()
     world.run(improvement.work())
     again = loop.start()
-    for name in ("current", "best", "rounds", "kept", "ballots", "limit", "finished", "delivering", "delivered"):
+    for name in (
+        "current",
+        "best",
+        "rounds",
+        "kept",
+        "ballots",
+        "limit",
+        "finished",
+        "delivering",
+        "delivered",
+    ):
         assert getattr(again, name) == getattr(improvement.state, name), name
 
 

@@ -50,7 +50,9 @@ class Silent:
 
 def evaluation(judge: Judge, *, concurrency: int, **more: Any) -> Evaluation:
     store = MemoryStore()
-    run = store.start_run(kind="eval", subject="", identity="", contract="c", first={"type": "started"})
+    run = store.start_run(
+        kind="eval", subject="", identity="", contract="c", first={"type": "started"}
+    )
     panel = world.panel([judge], store, meter_=world.meter(1000), concurrency=1000)
     return Evaluation(
         run=run,
@@ -78,7 +80,8 @@ def files(folder: Path, count: int) -> list[Path]:
     return paths
 
 
-# ------------------------------------------------------------------------------------------------------------ in order
+# ------------------------------------------------------------------------------------------------------------
+# in order
 
 
 def test_a_slow_one_holds_up_nobody_behind_it(tmp_path: Path) -> None:
@@ -99,7 +102,9 @@ def test_a_slow_one_holds_up_nobody_behind_it(tmp_path: Path) -> None:
 
 
 def test_the_quick_are_only_so_far_ahead(tmp_path: Path) -> None:
-    """Memory stays flat: with two at once, nobody begins who is eight or more behind the one that is waited for."""
+    """Memory stays flat: with two at once, nobody begins who is eight or more behind the one that
+    is waited for.
+    """
     begun: list[str] = []
     enough = asyncio.Event()
 
@@ -151,22 +156,30 @@ def test_after_an_error_nothing_new_is_begun(tmp_path: Path) -> None:
 
 
 def test_what_was_read_to_be_checked_is_what_is_judged(tmp_path: Path) -> None:
-    """An artifact that somebody changes meanwhile is judged as it was read, and let go of after that."""
+    """An artifact that somebody changes meanwhile is judged as it was read, and let go of after
+    that.
+    """
     paths = files(tmp_path, 2)
     looked_at = {paths[0]: load_artifact(paths[0], exclude=frozenset(), max_bytes=1000)}
     paths[0].write_text("other words")
     judge = ScriptedJudge(True)
     judge_all(evaluation(judge, concurrency=1, looked_at=looked_at), paths)
-    assert [question.artifact.version.text for question in judge.questions] == ["text of 000", "text of 001"]
+    assert [question.artifact.version.text for question in judge.questions] == [
+        "text of 000",
+        "text of 001",
+    ]
     assert looked_at == {}
 
 
-# ---------------------------------------------------------------------------------------------------------------- keys
+# ----------------------------------------------------------------------------------------------------------------
+# keys
 
 
 @given(st.text() | st.text(st.characters(codec=None)), st.integers(0, 3))
 def test_a_reply_is_found_by_the_digest_of_judge_body_and_draw(body: str, draw: int) -> None:
-    """The key that is put together by hand is the one that `judge submit` computes, whatever the text holds."""
+    """The key that is put together by hand is the one that `judge submit` computes, whatever the
+    text holds.
+    """
     judge = ScriptedJudge(True)
     seat = SimpleNamespace(id="j", judge=judge, draw=draw)
     panel = world.panel([judge])
@@ -184,15 +197,22 @@ def test_another_judge_under_the_same_name_has_other_keys() -> None:
     assert len(keys) == 2
 
 
-# ------------------------------------------------------------------------------------------------------------- schemas
+# -------------------------------------------------------------------------------------------------------------
+# schemas
 
 
 def test_equal_schemas_are_one_object_and_stay_strict() -> None:
-    """Another order of calls, other items of the same kinds: nothing is made anew, and strict mode takes it."""
+    """Another order of calls, other items of the same kinds: nothing is made anew, and strict mode
+    takes it.
+    """
     plain = Item(id="a", requirement="A", whole=True)
-    scaled = Item(id="b", requirement="B", anchors=Anchors(levels=((0, "bad"), (10, "good"))), whole=True)  # type: ignore[arg-type]
+    scaled = Item(
+        id="b", requirement="B", anchors=Anchors(levels=((0, "bad"), (10, "good"))), whole=True
+    )  # type: ignore[arg-type]
     first, other = reply_schema({1: plain, 2: scaled}), reply_schema({2: plain, 1: scaled})
-    assert first is reply_schema({1: Item(id="x", requirement="X"), 2: scaled}) and first is not other
+    assert (
+        first is reply_schema({1: Item(id="x", requirement="X"), 2: scaled}) and first is not other
+    )
     sent, strict = for_openai(first)
     assert strict and for_openai(first)[0] is sent and for_openai(other)[0] is not sent
     assert sent["properties"]["answers"]["properties"]["2"] == {"$ref": "#/$defs/b"}
@@ -201,32 +221,46 @@ def test_equal_schemas_are_one_object_and_stay_strict() -> None:
     assert for_anthropic(first)["$defs"]["a"]["additionalProperties"] is False
 
     alike = sent_schema({1: plain, 2: plain})
-    assert alike is sent_schema({3: plain, 4: plain}) and sent_schema({1: plain, 2: scaled}) is first
+    assert (
+        alike is sent_schema({3: plain, 4: plain}) and sent_schema({1: plain, 2: scaled}) is first
+    )
     assert for_openai(alike) == (alike, True)
     answers = for_anthropic(alike)["properties"]["answers"]
     assert set(answers) == {"type", "items"} and answers["items"]["additionalProperties"] is False
 
 
-# ----------------------------------------------------------------------------------------------------------- documents
+# -----------------------------------------------------------------------------------------------------------
+# documents
 
 
 @st.composite
 def several(draw: st.DrawFn) -> tuple[Rubric, list[tuple[Ballot, ...]]]:
     """A rubric, and what code and judges say of several artifacts, with words of their own."""
     of = draw(rubrics())
-    said = st.lists(st.sampled_from(["The words", "not there", "ab", "stand here", ""]), max_size=2).map(tuple)
+    said = st.lists(
+        st.sampled_from(["The words", "not there", "ab", "stand here", ""]), max_size=2
+    ).map(tuple)
     suggestion = st.none() | st.sampled_from(["do this", " "])
     found = []
     for _ in range(draw(st.integers(2, 6))):
         ballots = []
-        for judge in (CHECK, *draw(st.sampled_from([("ann",), ("ann", "bob"), ("bob", "ann"), ()]))):
-            asked = [(key, item) for key, item in of.questions() if (item.check is not None) == (judge == CHECK)]
+        for judge in (
+            CHECK,
+            *draw(st.sampled_from([("ann",), ("ann", "bob"), ("bob", "ann"), ()])),
+        ):
+            asked = [
+                (key, item)
+                for key, item in of.questions()
+                if (item.check is not None) == (judge == CHECK)
+            ]
             marks = {
                 key: Mark(draw(answers(item)), draw(said), draw(suggestion))
                 for key, item in asked
                 if draw(st.booleans())
             }
-            missing = {key: draw(st.sampled_from(["late", "gone"])) for key, _ in asked if key not in marks}
+            missing = {
+                key: draw(st.sampled_from(["late", "gone"])) for key, _ in asked if key not in marks
+            }
             if asked:
                 ballots.append(Ballot(judge=judge, marks=marks, abstained=missing))
         found.append(tuple(ballots))
@@ -235,8 +269,12 @@ def several(draw: st.DrawFn) -> tuple[Rubric, list[tuple[Ballot, ...]]]:
 
 @settings(max_examples=150, deadline=None)
 @given(several())
-def test_a_document_is_the_same_whatever_was_drawn_before(case: tuple[Rubric, list[tuple[Ballot, ...]]]) -> None:
-    """Numbers, words, notes and counts of each artifact, as if it were the only one; also the second time."""
+def test_a_document_is_the_same_whatever_was_drawn_before(
+    case: tuple[Rubric, list[tuple[Ballot, ...]]],
+) -> None:
+    """Numbers, words, notes and counts of each artifact, as if it were the only one; also the
+    second time.
+    """
     of, said = case
     scorer, known = Scorer(of), SharedParts()
     facts = Facts(path="p", digest="d", contract="c", run="r", usage=UsageDoc(), text=TEXT)

@@ -1,4 +1,6 @@
-"""A suite that is ordered keeps its cases in a file: what is planned, chosen and said is the same, and memory hardly grows with it."""
+"""A suite that is ordered keeps its cases in a file: what is planned, chosen and said is the same,
+and memory hardly grows with it.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,18 @@ SUITE = {"suite": 1, "rubric": [{"id": "r", "check": {"contains": "a"}}], "cases
 
 
 def row(number: int) -> dict[str, object]:
-    """Every kind of row: with checks of its own, skipped, with vars, tags, a split, files, and what is hard to write down."""
+    """Every kind of row: with checks of its own, skipped, with vars, tags, a split, files, and what
+    is hard to write down.
+    """
     more: list[dict[str, object]] = [
         {"tags": ["hot", "é"], "metadata": {"source": [1, None, 2.5]}},
         {"checks": [{"contains": "b"}], "attempts": 3},
         {"skip": "not yet", "split": "test"},
         {"input": "of {{city}}", "vars": {"city": "Paris"}, "timeout": 2.5},
-        {"workspace": {"files": {"a.txt": "x"}}, "expect": {"score": [10, 30.5], "verdict": "fail"}},
+        {
+            "workspace": {"files": {"a.txt": "x"}},
+            "expect": {"score": [10, 30.5], "verdict": "fail"},
+        },
         {
             "input": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}],
             "reference": "r",
@@ -51,11 +58,19 @@ def row(number: int) -> dict[str, object]:
 
 
 def planned(
-    folder: Path, *, is_ordered: bool, choice: CaseChoice = CaseChoice(), threshold: float | None = None
+    folder: Path,
+    *,
+    is_ordered: bool,
+    choice: CaseChoice = CaseChoice(),
+    threshold: float | None = None,
 ) -> SuitePlan:
     judging = JudgingOptions(threshold=threshold)
     request = SuiteRequest(
-        suite=Path("suite.json"), target="cmd:cat", judging=judging, choice=choice, is_ordered=is_ordered
+        suite=Path("suite.json"),
+        target="cmd:cat",
+        judging=judging,
+        choice=choice,
+        is_ordered=is_ordered,
     )
     return plan_suite(Workspace.at(folder), request, Quiet())
 
@@ -75,14 +90,24 @@ def suite(folder: Path, rows: list[dict[str, object]]) -> Path:
         CaseChoice(tags=("hot",), shard=(2, 3)),
         CaseChoice(splits=("test",)),
         CaseChoice(
-            failed=True, statuses={"case-00003": ["failed"], "case-00150": ["passed", "failed"], "gone": ["failed"]}
+            failed=True,
+            statuses={
+                "case-00003": ["failed"],
+                "case-00150": ["passed", "failed"],
+                "gone": ["failed"],
+            },
         ),
     ],
 )
-def test_what_is_ordered_is_what_would_be_run_here(tmp_path: Path, choice: CaseChoice, threshold: float | None) -> None:
+def test_what_is_ordered_is_what_would_be_run_here(
+    tmp_path: Path, choice: CaseChoice, threshold: float | None
+) -> None:
     """The same cases in the same order under the same contracts, and the same first event."""
     suite(tmp_path, [row(number) for number in range(2 * PAGE + 10)])
-    here, there = (planned(tmp_path, is_ordered=one, choice=choice, threshold=threshold) for one in (False, True))
+    here, there = (
+        planned(tmp_path, is_ordered=one, choice=choice, threshold=threshold)
+        for one in (False, True)
+    )
     assert isinstance(here.cases, tuple) and not isinstance(there.cases, tuple)
     assert [case.id for case in there.chosen] == [case.id for case in here.chosen]
     assert there.left_out == here.left_out and there.source.places == here.source.places
@@ -99,13 +124,22 @@ def _started(plan: SuitePlan) -> tuple[list[object], SuiteStarted]:
     "wrong",
     [
         [{"id": "a", "input": "x"}, {"id": "b", "input": "x"}, {"id": "a", "input": "y"}],
-        [{"id": "a", "input": "x"}, {"id": "b", "input": "x", "chekcs": []}, {"input": "y", "attempts": 0}],
+        [
+            {"id": "a", "input": "x"},
+            {"id": "b", "input": "x", "chekcs": []},
+            {"input": "y", "attempts": 0},
+        ],
         [{"id": "a", "input": "x"}, {"id": "b", "input": "x", "workspace": {"copy": "gone"}}],
-        [{"id": "a", "input": "x", "depends_on": ["b"]}, {"id": "b", "input": "x", "depends_on": ["a"]}],
+        [
+            {"id": "a", "input": "x", "depends_on": ["b"]},
+            {"id": "b", "input": "x", "depends_on": ["a"]},
+        ],
         [],
     ],
 )
-def test_what_is_wrong_is_said_as_without_an_order(tmp_path: Path, wrong: list[dict[str, object]]) -> None:
+def test_what_is_wrong_is_said_as_without_an_order(
+    tmp_path: Path, wrong: list[dict[str, object]]
+) -> None:
     """Each mistake at its place, before anything is ordered."""
     suite(tmp_path, wrong)
     said = []
@@ -119,7 +153,10 @@ def test_what_is_wrong_is_said_as_without_an_order(tmp_path: Path, wrong: list[d
 
 def test_without_room_for_a_file_the_cases_are_kept_in_memory(tmp_path: Path) -> None:
     suite(tmp_path, [row(number) for number in range(8)])
-    with patch("honestone.system.case_file.TemporaryFile", side_effect=OSError(28, "No space left on device")):
+    with patch(
+        "honestone.system.case_file.TemporaryFile",
+        side_effect=OSError(28, "No space left on device"),
+    ):
         plan = planned(tmp_path, is_ordered=True)
     assert isinstance(plan.cases, tuple) and len(plan.cases) == 8
 
@@ -140,22 +177,29 @@ def test_the_file_of_cases_has_no_name_and_ends_with_them(tmp_path: Path) -> Non
     assert {path.name for path in tmp_path.iterdir()} == {"suite.json", "cases.jsonl"}
 
 
-# ------------------------------------------------------------------------------------------------------------- memory
+# -------------------------------------------------------------------------------------------------------------
+# memory
 
 
 def test_the_memory_of_an_order_hardly_grows_with_its_cases(tmp_path: Path) -> None:
-    """Reading, checking, choosing, the identity of the run, its first event and the ids that are queued."""
+    """Reading, checking, choosing, the identity of the run, its first event and the ids that are
+    queued.
+    """
 
     def order(folder: Path) -> None:
         plan = planned(folder, is_ordered=True)
         first = plan.started(plan.subject, plan.chosen, plan.meter(plan.judge_calls(plan.chosen)))
-        assert plan.identity(plan.subject, plan.chosen) and sum(1 for one in first.cases if one.id) == len(plan.cases)
+        assert plan.identity(plan.subject, plan.chosen) and sum(
+            1 for one in first.cases if one.id
+        ) == len(plan.cases)
 
     peaks = []
     for number in (10, FEW, MANY):  # the first one loads what is needed
         folder = tmp_path / str(number)
         folder.mkdir()
-        suite(folder, [{"id": f"case-{one:05}", "input": f"Question {one}"} for one in range(number)])
+        suite(
+            folder, [{"id": f"case-{one:05}", "input": f"Question {one}"} for one in range(number)]
+        )
         # A file is asked for so many bytes at once, whatever its size: tracemalloc counts them all.
         with patch("honestone.formats.document.MOST_LINES", 1_000_000):
             peaks.append(_peak(lambda folder=folder: order(folder)))
@@ -175,7 +219,9 @@ def test_the_memory_of_watching_hardly_grows_with_the_cases(tmp_path: Path) -> N
         )
         for number in (10, FEW, MANY)
     ]
-    peaks = [_peak(lambda run=run: WatchedRecord(run, store, lambda: nullcontext(store))) for run in runs]
+    peaks = [
+        _peak(lambda run=run: WatchedRecord(run, store, lambda: nullcontext(store))) for run in runs
+    ]
     assert (peaks[2] - peaks[1]) / (MANY - FEW) < MOST, peaks
     store.close()
 

@@ -1,4 +1,6 @@
-"""The meter: every call is granted once, limits hold over all processes of a run, unknown prices are no zeros."""
+"""The meter: every call is granted once, limits hold over all processes of a run, unknown prices
+are no zeros.
+"""
 
 from __future__ import annotations
 
@@ -96,11 +98,18 @@ def test_a_spend_comes_back_from_its_record(spend: Spend) -> None:
     assert spend_from_plain(None) == Spend()
 
 
-@given(st.lists(st.tuples(st.none() | st.integers(0, 100), st.none() | st.integers(0, 100), prices), max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.none() | st.integers(0, 100), st.none() | st.integers(0, 100), prices),
+        max_size=6,
+    )
+)
 def test_usage_adds_what_is_known(told: list[tuple[int | None, int | None, float | None]]) -> None:
     """Tokens that were not told count nothing, and no price makes no total."""
     spend = Spend()
     for tokens_in, tokens_out, usd in told:
         spend.add(Usage(input_tokens=tokens_in, output_tokens=tokens_out, usd=usd))
-    assert spend.input_tokens == sum(t[0] or 0 for t in told) and spend.output_tokens == sum(t[1] or 0 for t in told)
+    assert spend.input_tokens == sum(t[0] or 0 for t in told) and spend.output_tokens == sum(
+        t[1] or 0 for t in told
+    )
     assert (spend.usd is None) == all(t[2] is None for t in told)

@@ -1,4 +1,6 @@
-"""The panel: judges apart from each other, in parallel, asked once more where it helps, and never twice for nothing."""
+"""The panel: judges apart from each other, in parallel, asked once more where it helps, and never
+twice for nothing.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,17 @@ def raw(**answers: Any) -> str:
     return json.dumps({"criteria": criteria})
 
 
-# ---------------------------------------------------------------------------------------------------------- apart from each other
+# ----------------------------------------------------------------------------------------------------------
+# apart from each other
 
 
 def test_a_question_has_no_place_for_what_a_judge_must_not_know() -> None:
     """No field for scores, rounds, weights, bars or other judges: what is not there cannot leak."""
-    names = {field.name for noun in (Question, AskedCriterion, Item) for field in dataclasses.fields(noun)}
+    names = {
+        field.name
+        for noun in (Question, AskedCriterion, Item)
+        for field in dataclasses.fields(noun)
+    }
     assert names == {
         "artifact",
         "criteria",
@@ -77,12 +84,19 @@ def test_a_question_has_no_place_for_what_a_judge_must_not_know() -> None:
 
 
 def test_what_a_judge_is_sent_is_the_same_whatever_the_others_say_and_the_bars_are() -> None:
-    """Neither another judge's suggestion nor weights, threshold and floor change a byte of the request."""
-    loud = ScriptedJudge({"alpha": {"met": False, "suggestion": "SHOUT"}, "a": True, "b": True}, id="loud")
+    """Neither another judge's suggestion nor weights, threshold and floor change a byte of the
+    request.
+    """
+    loud = ScriptedJudge(
+        {"alpha": {"met": False, "suggestion": "SHOUT"}, "a": True, "b": True}, id="loud"
+    )
     beside, alone = ScriptedJudge(id="spy"), ScriptedJudge(id="spy")
     consult(loud, beside)
     other_bars = world.rubric(
-        world.words("a", "alpha", "beta", weight=1), world.words("b", "gamma", weight=99), threshold=3, floor=2
+        world.words("a", "alpha", "beta", weight=1),
+        world.words("b", "gamma", weight=99),
+        threshold=3,
+        floor=2,
     )
     world.run(world.panel([alone]).consult(world.question(other_bars)))
     assert beside.bodies == alone.bodies
@@ -120,7 +134,8 @@ def test_ballots_come_in_the_order_of_the_seats() -> None:
     assert [c.ballot.judge for c in found] == ["slow", "quick"]
 
 
-# ---------------------------------------------------------------------------------------------------------- not there, failed
+# ----------------------------------------------------------------------------------------------------------
+# not there, failed
 
 
 def test_a_judge_that_is_not_there_is_skipped_and_one_that_fails_is_degraded() -> None:
@@ -149,11 +164,14 @@ def test_a_crash_is_not_asked_again_in_the_same_look() -> None:
 def test_without_a_question_nobody_is_asked() -> None:
     """Where code answers everything, a seat costs nothing."""
     judge = ScriptedJudge(AssertionError("asked"))
-    (found,) = world.run(world.panel([judge]).consult(world.question(world.rubric(world.checked("c", "alpha")))))
+    (found,) = world.run(
+        world.panel([judge]).consult(world.question(world.rubric(world.checked("c", "alpha"))))
+    )
     assert judge.calls == 0 and found.spend.judge_calls == 0 and found.ballot.marks == {}
 
 
-# ---------------------------------------------------------------------------------------------------------- asked once more
+# ----------------------------------------------------------------------------------------------------------
+# asked once more
 
 
 def test_a_clean_reply_is_asked_once() -> None:
@@ -171,7 +189,9 @@ def test_the_first_valid_answer_stands_and_the_second_fills_what_was_missing() -
     assert answers(found.ballot) == {"alpha": True, "beta": False, "gamma": True}
     assert found.ballot.abstained == {} and found.spend.judge_calls == 2
     assert judge.problems[0] == ()
-    assert any("beta" in why for why in judge.problems[1]) and any("gamma" in why for why in judge.problems[1])
+    assert any("beta" in why for why in judge.problems[1]) and any(
+        "gamma" in why for why in judge.problems[1]
+    )
     assert not any("alpha" in why for why in judge.problems[1]), "what was right is no error"
 
 
@@ -179,13 +199,25 @@ def test_what_is_still_missing_is_an_abstention_with_the_reason() -> None:
     """Two looks, then the item has no vote of this judge; the others have."""
     judge = ScriptedJudge([raw(alpha=True, gamma=True), raw(alpha=True, gamma=True)])
     ballot = one(judge).ballot
-    assert ballot.state is JudgeState.AVAILABLE and answers(ballot) == {"alpha": True, "gamma": True}
+    assert ballot.state is JudgeState.AVAILABLE and answers(ballot) == {
+        "alpha": True,
+        "gamma": True,
+    }
     assert list(ballot.abstained) == [BETA] and "no answer" in ballot.abstained[BETA]
 
 
 @pytest.mark.parametrize(
     "reply",
-    ["", "I think it is fine.", "{", raw(), '{"criteria": {"a": null}}', raw(alpha=None), "NaN", '{"score": 1}'],
+    [
+        "",
+        "I think it is fine.",
+        "{",
+        raw(),
+        '{"criteria": {"a": null}}',
+        raw(alpha=None),
+        "NaN",
+        '{"score": 1}',
+    ],
 )
 def test_a_judge_that_never_answers_is_degraded_after_two_looks(reply: str) -> None:
     """Never a default verdict."""
@@ -205,7 +237,9 @@ def test_a_failed_second_look_leaves_the_first_answers() -> None:
 
 @given(st.lists(st.sampled_from([True, False, None, "x", 3]), min_size=6, max_size=6))
 def test_two_looks_together_answer_what_either_answered(given: list[Any]) -> None:
-    """For any two replies: the first valid answer of each item, and an abstention exactly where there is none."""
+    """For any two replies: the first valid answer of each item, and an abstention exactly where
+    there is none.
+    """
     first, second = (
         dict(zip(("alpha", "beta", "gamma"), given[:3], strict=True)),
         dict(zip(("alpha", "beta", "gamma"), given[3:], strict=True)),
@@ -221,8 +255,9 @@ def test_two_looks_together_answer_what_either_answered(given: list[Any]) -> Non
 
 
 def test_a_second_reply_that_comes_late_is_spend_and_is_never_read() -> None:
-    """After an outage another process may ask the same. Its reply is on record first: this judge's own is paid for, and neither
-    this consultation nor a later one reads it."""
+    """After an outage another process may ask the same. Its reply is on record first: this judge's
+    own is paid for, and neither this consultation nor a later one reads it.
+    """
     store = MemoryStore()
 
     class Slow(ScriptedJudge):
@@ -241,7 +276,8 @@ def test_a_second_reply_that_comes_late_is_spend_and_is_never_read() -> None:
     assert again.meter.spent.judge_calls == 0 and store.state().replies == 1
 
 
-# ---------------------------------------------------------------------------------------------------------- models
+# ----------------------------------------------------------------------------------------------------------
+# models
 
 
 def prompted(*steps: Any, id: str = "model", **more: Any) -> tuple[PromptedJudge, ScriptedModel]:
@@ -272,20 +308,29 @@ def test_a_control_item_answered_on_the_second_look_is_fine() -> None:
 
 def test_a_control_item_answered_on_the_first_look_needs_no_second_answer() -> None:
     """A second reply that cannot be read at all takes nothing away from the first."""
-    judge, model = prompted(fill_in(lambda requirement: None if "beta" in requirement else True), "Sorry, no.")
+    judge, model = prompted(
+        fill_in(lambda requirement: None if "beta" in requirement else True), "Sorry, no."
+    )
     ballot = one(judge).ballot
-    assert ballot.state is JudgeState.AVAILABLE and answers(ballot) == {"alpha": True, "gamma": True}
+    assert ballot.state is JudgeState.AVAILABLE and answers(ballot) == {
+        "alpha": True,
+        "gamma": True,
+    }
     assert list(ballot.abstained) == [BETA] and len(model.prompts) == 2
 
 
 def test_tampering_on_the_second_look_voids_the_first() -> None:
     """One yes to the control item is enough."""
-    judge, _ = prompted(fill_in(lambda r: None if "beta" in r else True), fill_in(True, control=True))
+    judge, _ = prompted(
+        fill_in(lambda r: None if "beta" in r else True), fill_in(True, control=True)
+    )
     assert one(judge).ballot.reason == TAMPERED
 
 
 def test_a_model_is_told_its_errors_by_number() -> None:
-    """`item 2: ...` as in the prompt, so that it can find them; the control item does not stand out."""
+    """`item 2: ...` as in the prompt, so that it can find them; the control item does not stand
+    out.
+    """
     judge, model = prompted(fill_in("perhaps", control="perhaps"), fill_in(True))
     one(judge)
     first, second = (prompt.text for prompt in model.prompts)
@@ -300,20 +345,30 @@ def without(*words: str) -> Any:
 
 
 def test_a_judge_is_asked_again_as_often_as_its_settings_say() -> None:
-    """Each look fills only what is missing, each is a call with a prompt of its own, and it ends when nothing is."""
+    """Each look fills only what is missing, each is a call with a prompt of its own, and it ends
+    when nothing is.
+    """
     judge, model = prompted("Sorry, no.", "Sorry, no.", fill_in(True), reasks=3)
     found = one(judge)
-    assert answers(found.ballot) == {"alpha": True, "beta": True, "gamma": True} and found.spend.judge_calls == 3
+    assert (
+        answers(found.ballot) == {"alpha": True, "beta": True, "gamma": True}
+        and found.spend.judge_calls == 3
+    )
     assert len({prompt.text for prompt in model.prompts}) == 3
     assert "2 replies in a row could not be used" in model.prompts[2].text
 
     judge, model = prompted(without("alpha", "beta"), without("alpha"), fill_in(False), reasks=2)
-    assert answers(one(judge).ballot) == {"alpha": False, "beta": True, "gamma": True} and len(model.prompts) == 3
+    assert (
+        answers(one(judge).ballot) == {"alpha": False, "beta": True, "gamma": True}
+        and len(model.prompts) == 3
+    )
 
 
 @given(st.integers(0, 5))
 def test_what_is_missing_after_the_last_look_is_an_abstention(reasks: int) -> None:
-    """With n repeats a judge that never answers an item takes n + 1 calls, and the item has no mark."""
+    """With n repeats a judge that never answers an item takes n + 1 calls, and the item has no
+    mark.
+    """
     judge, model = prompted(*[without("beta")] * (reasks + 1), reasks=reasks)
     ballot = one(judge).ballot
     assert len(model.prompts) == reasks + 1 and list(ballot.abstained) == [BETA]
@@ -325,17 +380,23 @@ def test_asking_again_ends_at_a_yes_to_the_control_item_and_at_a_failure() -> No
     assert one(judge).ballot.reason == TAMPERED and len(model.prompts) == 2
     judge, model = prompted(without("beta"), CallFailed("gone"), fill_in(True), reasks=5)
     ballot = one(judge).ballot
-    assert answers(ballot) == {"alpha": True, "gamma": True} and "asked once more: gone" in ballot.problems
+    assert (
+        answers(ballot) == {"alpha": True, "gamma": True}
+        and "asked once more: gone" in ballot.problems
+    )
 
 
 def test_how_often_a_judge_is_asked_again_is_part_of_the_contract_and_not_of_a_reply() -> None:
-    """A reply on record counts whatever `reasks` says, and a run with another number is another run."""
+    """A reply on record counts whatever `reasks` says, and a run with another number is another
+    run.
+    """
     seats = [Seat(id="model", judge=prompted("Sorry.", reasks=n)[0]) for n in (0, 1, 2)]
     assert [seat.identity.get("reasks") for seat in seats] == [0, None, 2]
     assert len({str(seat.judge.identity) for seat in seats}) == 1
 
 
-# ---------------------------------------------------------------------------------------------------------- retries, calls, money
+# ----------------------------------------------------------------------------------------------------------
+# retries, calls, money
 
 
 @pytest.fixture
@@ -374,7 +435,9 @@ def test_retries_stop_at_the_limit_of_calls(clock: world.Clock) -> None:
     judge = ScriptedJudge(BUSY)
     found = one(judge, meter_=meter)
     assert (
-        judge.calls == 2 and found.ballot.state is JudgeState.DEGRADED and "--max-calls 2" in str(found.ballot.reason)
+        judge.calls == 2
+        and found.ballot.state is JudgeState.DEGRADED
+        and "--max-calls 2" in str(found.ballot.reason)
     )
 
 
@@ -400,7 +463,9 @@ def test_a_second_look_that_is_not_granted_leaves_the_first_answers() -> None:
 def test_tokens_and_money_are_added_up_over_looks() -> None:
     """Per ballot and for the run; a price that is not told stays unknown."""
     meter = world.meter()
-    told = ScriptedJudge([raw(), True], id="told", usage=Usage(input_tokens=10, output_tokens=2, usd=0.5))
+    told = ScriptedJudge(
+        [raw(), True], id="told", usage=Usage(input_tokens=10, output_tokens=2, usd=0.5)
+    )
     silent = ScriptedJudge(id="silent")
     first, second = consult(told, silent, meter_=meter)
     assert (first.spend.input_tokens, first.spend.output_tokens, first.spend.usd) == (20, 4, 1.0)
@@ -440,7 +505,8 @@ def test_one_judge_is_asked_at_most_so_many_times_at_once() -> None:
     assert most == 3
 
 
-# ---------------------------------------------------------------------------------------------------------- the record
+# ----------------------------------------------------------------------------------------------------------
+# the record
 
 
 def test_a_reply_on_record_costs_nothing_and_is_marked() -> None:
@@ -454,11 +520,16 @@ def test_a_reply_on_record_costs_nothing_and_is_marked() -> None:
 
 
 def test_an_unusable_reply_is_evidence_and_not_an_answer() -> None:
-    """A refusal is on record, named in the ballot by its place in the store, and the next run asks that judge again."""
+    """A refusal is on record, named in the ballot by its place in the store, and the next run asks
+    that judge again.
+    """
     store = MemoryStore()
     first = one(ScriptedJudge("I would rather not."), store=store)
     assert first.ballot.state is JudgeState.DEGRADED and first.spend.judge_calls == 2
-    texts = [json.loads(store.answers([key])[key][place].data)["text"] for key, place in first.ballot.unusable]
+    texts = [
+        json.loads(store.answers([key])[key][place].data)["text"]
+        for key, place in first.ballot.unusable
+    ]
     assert texts == ["I would rather not."] * 2
     again = one(ScriptedJudge(), store=store)
     assert again.ballot.marks and (again.spend.judge_calls, again.spend.cached_calls) == (1, 0)
@@ -472,7 +543,9 @@ def test_a_usable_reply_is_not_asked_for_again_although_a_later_one_is_unusable(
     store = MemoryStore()
     first = one(ScriptedJudge(), store=store)
     one(ScriptedJudge("garbage"), store=store, fresh=True)
-    assert one(ScriptedJudge(AssertionError("asked")), store=store).ballot.marks == first.ballot.marks
+    assert (
+        one(ScriptedJudge(AssertionError("asked")), store=store).ballot.marks == first.ballot.marks
+    )
 
 
 def test_what_one_run_was_told_often_enough_is_not_asked_again_in_it() -> None:
@@ -512,7 +585,11 @@ def test_a_reply_is_on_record_before_it_is_read() -> None:
         {"judge": ScriptedJudge(identity={"temperature": 1})},
         {"judge": ScriptedJudge(id="another")},
         {"question": world.question(RUBRIC, TEXT := "Another text.\n")},
-        {"question": world.question(world.rubric(world.words("a", "alpha", "beta"), world.words("b", "gamma!")))},
+        {
+            "question": world.question(
+                world.rubric(world.words("a", "alpha", "beta"), world.words("b", "gamma!"))
+            )
+        },
         {"draw": 1},
     ],
     ids=["setting", "judge", "text", "rubric", "draw"],
@@ -533,14 +610,18 @@ def test_two_seats_of_one_judge_are_two_looks() -> None:
     store = MemoryStore()
     judge = ScriptedJudge([True, False])
     pair = [Seat(id="j", judge=judge), Seat(id="j#2", judge=judge, draw=1)]
-    found = world.run(Panel(seats=pair, journal=store.journal, meter=world.meter()).consult(QUESTION))
+    found = world.run(
+        Panel(seats=pair, journal=store.journal, meter=world.meter()).consult(QUESTION)
+    )
     assert [answers(c.ballot)["alpha"] for c in found] == [True, False]
     silent = Panel(seats=pair, journal=store.journal, meter=world.meter(0))
     assert [c.spend.cached_calls for c in world.run(silent.consult(QUESTION))] == [1, 1]
 
 
 def test_fresh_asks_each_request_once_anew_and_later_the_newest_counts() -> None:
-    """`--fresh` does not ask twice for the same bytes in one run; the old reply stays, the new one is used from then on."""
+    """`--fresh` does not ask twice for the same bytes in one run; the old reply stays, the new one
+    is used from then on.
+    """
     store = MemoryStore()
     one(ScriptedJudge(True), store=store)
     judge = ScriptedJudge([False])
@@ -551,11 +632,15 @@ def test_fresh_asks_each_request_once_anew_and_later_the_newest_counts() -> None
 
     first, second = world.run(twice())
     assert judge.calls == 1 and (first.spend.cached_calls, second.spend.cached_calls) == (0, 1)
-    assert answers(one(ScriptedJudge(AssertionError("asked")), store=store).ballot)["alpha"] is False
+    assert (
+        answers(one(ScriptedJudge(AssertionError("asked")), store=store).ballot)["alpha"] is False
+    )
 
 
 def test_equal_requests_at_the_same_time_are_one_call() -> None:
-    """Two artifacts with the same bytes and path are paid for once, however close together they come."""
+    """Two artifacts with the same bytes and path are paid for once, however close together they
+    come.
+    """
     judge = ScriptedJudge([True])
     panel = world.panel([judge])
 
@@ -580,14 +665,18 @@ def test_a_reply_of_any_text_survives_the_record() -> None:
     assert one(ScriptedJudge(AssertionError("asked")), store=store).ballot == first.ballot
 
 
-# ---------------------------------------------------------------------------------------------------------- evidence
+# ----------------------------------------------------------------------------------------------------------
+# evidence
 
 
 @pytest.mark.parametrize(
-    ("quote", "stands"), [("costs 30 euros", True), ("COSTS  30\neuros", True), ("costs 31 euros", False)]
+    ("quote", "stands"),
+    [("costs 30 euros", True), ("COSTS  30\neuros", True), ("costs 31 euros", False)],
 )
 def test_required_evidence_has_to_stand_in_the_text(quote: str, stands: bool) -> None:
-    """With `--evidence require` an answer whose quote is not there is an abstention; without, it stays."""
+    """With `--evidence require` an answer whose quote is not there is an abstention; without, it
+    stays.
+    """
     said = {"alpha": {"met": True, "evidence": quote}, "beta": True, "gamma": True}
     strict = one(ScriptedJudge(said), require_evidence=True).ballot
     assert (ALPHA in strict.marks) is stands and (ALPHA in strict.abstained) is not stands

@@ -19,15 +19,21 @@ def passing(retry_after: float | None = None) -> CallFailed:
 
 
 @given(st.integers(1, 100), st.floats(0, 1000), unit)
-def test_what_waiting_cannot_cure_is_never_tried_again(attempt: int, spent: float, chance: float) -> None:
+def test_what_waiting_cannot_cure_is_never_tried_again(
+    attempt: int, spent: float, chance: float
+) -> None:
     """A refused key stays refused."""
     assert next_wait(CallFailed("no"), attempt, spent, jitter=lambda: chance) is None
 
 
 @given(st.integers(1, 10_000), st.floats(0, 100), unit)
-def test_waits_grow_to_a_bound_and_fit_into_the_total(attempt: int, spent: float, chance: float) -> None:
+def test_waits_grow_to_a_bound_and_fit_into_the_total(
+    attempt: int, spent: float, chance: float
+) -> None:
     """No attempt number overflows, no wait is negative, none ends after the total."""
-    wait = next_wait(passing(), attempt, spent, attempts=20_000, total_seconds=120, jitter=lambda: chance)
+    wait = next_wait(
+        passing(), attempt, spent, attempts=20_000, total_seconds=120, jitter=lambda: chance
+    )
     assert wait is None or (0 < wait <= LONGEST_WAIT and spent + wait <= 120)
 
 

@@ -1,4 +1,6 @@
-"""The shell of a loop over tasks: what is run, in which order, what is paid for once, and what the worker is shown."""
+"""The shell of a loop over tasks: what is run, in which order, what is paid for once, and what the
+worker is shown.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ import pytest
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Version
-from honestone.core.events import StartedArtifact, StartedSuite, SuiteImprovementStarted, event_to_plain
+from honestone.core.events import (
+    StartedArtifact,
+    StartedSuite,
+    SuiteImprovementStarted,
+    event_to_plain,
+)
 from honestone.core.loop.state import LoopLimits, Result, Stop, fold
 from honestone.core.loop.suite_loop import (
     KeepWhatHelps,
@@ -37,7 +44,9 @@ IDS = {"train": ["ta", "tb", "tc"], "val": ["va", "vb"], "test": ["xa", "xb"]}
 
 
 def _case(id: str, split: str) -> Case:
-    item = Item(id="says", requirement="says it", check=Check(kind="contains", value=[id]), whole=True)
+    item = Item(
+        id="says", requirement="says it", check=Check(kind="contains", value=[id]), whole=True
+    )
     rubric = Rubric(criteria=(Criterion(id="says", requirement="says it", items=(item,)),))
     return Case(id=id, rubric=rubric, messages=(Message("user", f"Say {id}"),), split=Split(split))
 
@@ -46,7 +55,9 @@ SPLITS = Splits.among([_case(id, split) for split, ids in IDS.items() for id in 
 
 
 def knows(text: str, id: str) -> bool | None:
-    """A task passes when the artifact holds its id or ALL; it has no result when the artifact says DOWN and its id."""
+    """A task passes when the artifact holds its id or ALL; it has no result when the artifact says
+    DOWN and its id.
+    """
     return None if f"DOWN {id}" in text else id in text or "ALL" in text
 
 
@@ -68,7 +79,11 @@ class Runner:
         for id in IDS[split]:
             passed = self.knows(version.text, id)
             why = "the agent is down" if passed is None else ""
-            results.append(TaskResult(task_id=id, passed=passed, score=None, details=f"no {id} in it", error=why))
+            results.append(
+                TaskResult(
+                    task_id=id, passed=passed, score=None, details=f"no {id} in it", error=why
+                )
+            )
         cut = "--max-calls 3 are used up" if self.cut_at == len(self.asked) else None
         spend = Spend(target_calls=len(results), judge_calls=1)
         return SplitRun(
@@ -158,7 +173,9 @@ class Loop:
         self.meter = world.meter()
         work = LoopRunner(
             run=self.run_id,
-            judgement=TaskJudgement(self.runner, train=SPLITS.train, kind="a prompt", edits=self.edits),
+            judgement=TaskJudgement(
+                self.runner, train=SPLITS.train, kind="a prompt", edits=self.edits
+            ),
             state=self.state(),
             policy=KeepWhatHelps(),
             place=self.place,
@@ -200,7 +217,9 @@ def test_a_general_edit_passes_and_is_delivered(doc: Path) -> None:
 
 
 def test_the_worker_is_shown_train_only(doc: Path) -> None:
-    """The brief names the failed train tasks with prompt and judge's words; nothing of val and test is in any."""
+    """The brief names the failed train tasks with prompt and judge's words; nothing of val and test
+    is in any.
+    """
     loop = Loop(doc, ["ta va tb\n", "ta va tb more\n", unchanged], rounds=3)
     loop.run()
     briefs = [brief.text for brief in loop.worker.briefs]
@@ -239,7 +258,8 @@ def test_the_same_bytes_again_cost_no_run(doc: Path) -> None:
     assert "same bytes" in loop.of("rejected")[1]["reason"]
 
 
-# ---------------------------------------------------------------------------------------------------------- candidates
+# ----------------------------------------------------------------------------------------------------------
+# candidates
 
 
 def test_of_several_candidates_the_best_on_train_goes_on(doc: Path) -> None:
@@ -249,7 +269,10 @@ def test_of_several_candidates_the_best_on_train_goes_on(doc: Path) -> None:
     assert loop.splits_run[:5] == ["val", "train", "train", "train", "val"]
     (proposed,) = loop.of("proposed")
     assert proposed["candidate"] == 2
-    assert [one["train"] for one in proposed["candidates"]] == [[pytest.approx(1 / 3)] * 2, [1.0, 1.0]]
+    assert [one["train"] for one in proposed["candidates"]] == [
+        [pytest.approx(1 / 3)] * 2,
+        [1.0, 1.0],
+    ]
 
 
 def test_a_panel_chooses_before_anything_is_run(doc: Path) -> None:
@@ -258,7 +281,10 @@ def test_a_panel_chooses_before_anything_is_run(doc: Path) -> None:
     loop = Loop(doc, ["ta va junk\n", "ta va ALL\n"], candidates=2, edits=edits)
     assert loop.run().result is Result.PASSED
     assert loop.splits_run == ["val", "train", "val", "train", "test", "test"]
-    assert [one["edit"] for one in loop.of("proposed")[0]["candidates"]] == [pytest.approx(10 / 6), 10.0]
+    assert [one["edit"] for one in loop.of("proposed")[0]["candidates"]] == [
+        pytest.approx(10 / 6),
+        10.0,
+    ]
 
 
 def test_a_dead_panel_makes_up_no_ranking(doc: Path) -> None:
@@ -282,12 +308,15 @@ def test_when_no_candidate_changed_anything_the_outcome_says_so(doc: Path) -> No
     assert loop.run().result is Result.NO_CHANGE and loop.worker.calls == 6
 
 
-# ---------------------------------------------------------------------------------------------------------- kills and limits
+# ----------------------------------------------------------------------------------------------------------
+# kills and limits
 
 
 @pytest.mark.parametrize("candidates", [1, 2])
 @pytest.mark.parametrize("kill_at", range(7))
-def test_a_kill_anywhere_repeats_nothing_on_record(doc: Path, kill_at: int, candidates: int) -> None:
+def test_a_kill_anywhere_repeats_nothing_on_record(
+    doc: Path, kill_at: int, candidates: int
+) -> None:
     """The same command goes on: every split of every version is run once, every proposal made once."""
     steps = ["ta va junk\n", "ta va ALL\n"]
     loop = Loop(doc, steps, candidates=candidates, runner=Runner(stop_at=kill_at))
@@ -302,11 +331,16 @@ def test_a_kill_anywhere_repeats_nothing_on_record(doc: Path, kill_at: int, cand
 
 
 def test_a_limit_within_a_split_is_no_result(doc: Path) -> None:
-    """What a budget cut off stands for nothing: BUDGET, the reason, and what it cost is on record all the same."""
+    """What a budget cut off stands for nothing: BUDGET, the reason, and what it cost is on record
+    all the same.
+    """
     loop = Loop(doc, ["ta va ALL\n"], runner=Runner(cut_at=3))
     stop = loop.run()
     assert (stop.result, stop.reason) == (Result.BUDGET, "--max-calls 3 are used up")
-    assert doc.read_text() == START and loop.of("limit")[0]["spend"] == {"judge_calls": 1, "target_calls": 2}
+    assert doc.read_text() == START and loop.of("limit")[0]["spend"] == {
+        "judge_calls": 1,
+        "target_calls": 2,
+    }
     assert loop.meter.spent.target_calls == 7
 
 
@@ -318,14 +352,17 @@ def test_a_limit_before_test_gives_no_pass(doc: Path) -> None:
 
 
 def test_an_agent_that_fails_on_val_is_no_pass(doc: Path) -> None:
-    """The edit is good, but a task of val could not be run with it: rolled back, the original bytes."""
+    """The edit is good, but a task of val could not be run with it: rolled back, the original
+    bytes.
+    """
     loop = Loop(doc, [f"ta va ALL DOWN va {n}\n" for n in range(3)])
     stop = loop.run()
     assert stop.result is Result.PLATEAU and doc.read_text() == START
     assert "va (the agent is down)" in loop.of("rejected")[0]["reason"]
 
 
-# ---------------------------------------------------------------------------------------------------------- skills
+# ----------------------------------------------------------------------------------------------------------
+# skills
 
 
 def skill_at(tmp_path: Path, **place: Any) -> tuple[Path, dict[str, Any]]:
@@ -335,7 +372,9 @@ def skill_at(tmp_path: Path, **place: Any) -> tuple[Path, dict[str, Any]]:
     (root / "suite.yaml").write_text("secret\n")
     (root / "fixtures" / "test_it.py").write_text("secret\n")
     (root / "grade.py").write_text("judges\n")
-    hidden = frozenset({(root / "suite.yaml").resolve(), (root / "fixtures" / "test_it.py").resolve()})
+    hidden = frozenset(
+        {(root / "suite.yaml").resolve(), (root / "fixtures" / "test_it.py").resolve()}
+    )
     return root, {
         "exclude": hidden,
         "off_limits": ("fixtures", "suite.yaml"),
@@ -362,7 +401,10 @@ def test_the_suite_is_not_in_the_workers_copy(tmp_path: Path) -> None:
     [
         (lambda copy: (copy / "suite.yaml").write_text("mine\n"), "out-of-scope", "suite.yaml"),
         (
-            lambda copy: ((copy / "fixtures").mkdir(), (copy / "fixtures" / "conftest.py").write_text("x\n")),
+            lambda copy: (
+                (copy / "fixtures").mkdir(),
+                (copy / "fixtures" / "conftest.py").write_text("x\n"),
+            ),
             "out-of-scope",
             "conftest.py",
         ),
@@ -371,8 +413,12 @@ def test_the_suite_is_not_in_the_workers_copy(tmp_path: Path) -> None:
     ],
     ids=["suite", "fixture", "judge", "skill"],
 )
-def test_a_worker_cannot_touch_what_judges(tmp_path: Path, do: Any, outcome: str, word: str) -> None:
-    """A suite, a fixture or a judging program made or changed, or SKILL.md gone: thrown away, nothing run, nothing lost."""
+def test_a_worker_cannot_touch_what_judges(
+    tmp_path: Path, do: Any, outcome: str, word: str
+) -> None:
+    """A suite, a fixture or a judging program made or changed, or SKILL.md gone: thrown away,
+    nothing run, nothing lost.
+    """
     root, place = skill_at(tmp_path)
 
     def step(copy: Path, brief: Any) -> None:
@@ -382,5 +428,7 @@ def test_a_worker_cannot_touch_what_judges(tmp_path: Path, do: Any, outcome: str
     loop.run()
     (proposed,) = loop.of("proposed")
     assert proposed["outcome"] == outcome and word in proposed["detail"]
-    assert (root / "suite.yaml").read_text() == "secret\n" and (root / "SKILL.md").read_text() == START
+    assert (root / "suite.yaml").read_text() == "secret\n" and (
+        root / "SKILL.md"
+    ).read_text() == START
     assert loop.splits_run == ["val", "train"]

@@ -1,4 +1,6 @@
-"""Two processes that work on one attempt: what is on record first counts, and whoever was later changes no result."""
+"""Two processes that work on one attempt: what is on record first counts, and whoever was later
+changes no result.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ COST = Spend(target_calls=1, input_tokens=7)
 
 
 RUBRIC = Rubric(
-    criteria=(Criterion(id="c", requirement="C", items=(Item(id="i", requirement="is there", whole=True),)),)
+    criteria=(
+        Criterion(
+            id="c", requirement="C", items=(Item(id="i", requirement="is there", whole=True),)
+        ),
+    )
 )
 
 
@@ -42,7 +48,11 @@ def started() -> SuiteStarted:
     case = Case(id="one", rubric=RUBRIC, messages=(Message("user", "hello"),))
     recorded = RecordedCase.of(case, rubric="r", contract="c", asked=None)
     return SuiteStarted(
-        suite=StartedSuite(path="s"), contract={}, contract_id="c", rubrics={"r": RUBRIC}, cases=(recorded,)
+        suite=StartedSuite(path="s"),
+        contract={},
+        contract_id="c",
+        rubrics={"r": RUBRIC},
+        cases=(recorded,),
     )
 
 
@@ -60,7 +70,9 @@ class Evaluator:
         self.shown.append(question)
         self.then()
         ballot = Ballot(judge=f"saw {question}", marks={})
-        return SimpleNamespace(ballots=(ballot,), spend=Spend(judge_calls=1), by_judge={}, refused=None)
+        return SimpleNamespace(
+            ballots=(ballot,), spend=Spend(judge_calls=1), by_judge={}, refused=None
+        )
 
 
 @dataclass
@@ -76,7 +88,12 @@ class Target:
 
 
 def worked(
-    store: MemoryStore, run: str, evaluator: Evaluator, then: Any = lambda: None, *, is_free: bool = False
+    store: MemoryStore,
+    run: str,
+    evaluator: Evaluator,
+    then: Any = lambda: None,
+    *,
+    is_free: bool = False,
 ) -> SuiteRecord:
     record = SuiteRecord(started(), run=run)
     work = CaseWork(
@@ -102,12 +119,16 @@ def of_kind(log: list[Event], kind: type[Event]) -> list[Event]:
 
 def begun() -> tuple[MemoryStore, str]:
     store = MemoryStore()
-    return store, store.start_run(kind="suite", subject="s", identity="i", contract="c", first=started())
+    return store, store.start_run(
+        kind="suite", subject="s", identity="i", contract="c", first=started()
+    )
 
 
 @pytest.mark.parametrize("is_free", [False, True])
 def test_the_output_that_was_on_record_first_is_judged(is_free: bool) -> None:
-    """A runner that was suspended while its target worked: its own output is not on record, what it cost is."""
+    """A runner that was suspended while its target worked: its own output is not on record, what it
+    cost is.
+    """
     store, run = begun()
     theirs = OutputProduced(case="one", attempt=1, output="theirs", spend=COST)
     evaluator = Evaluator()
@@ -136,7 +157,12 @@ def test_a_refusal_that_comes_late_changes_nothing() -> None:
     """Whichever is written first, a judgement without a refusal counts."""
     said = AttemptJudged(case="one", attempt=1, ballots=(Ballot(judge="one", marks={}),))
     refused = replace(said, ballots=(), refused="--max-calls 1 are used up")
-    for events in ([refused, said], [said, refused], [refused, said, refused], [refused, refused, said]):
+    for events in (
+        [refused, said],
+        [said, refused],
+        [refused, said, refused],
+        [refused, refused, said],
+    ):
         record = read_record([started(), *events])
         assert record.cases["one"].ballots[1] == said.ballots
     assert read_record([started(), refused]).cases["one"].ballots[1] == ()
@@ -145,5 +171,7 @@ def test_a_refusal_that_comes_late_changes_nothing() -> None:
 def test_a_case_is_passed_by_once() -> None:
     store, run = begun()
     assert store.append(run, CasePassedBy(case="one", reason="first")) is None
-    assert store.append(run, CasePassedBy(case="one", reason="second")) == CasePassedBy(case="one", reason="first")
+    assert store.append(run, CasePassedBy(case="one", reason="second")) == CasePassedBy(
+        case="one", reason="first"
+    )
     assert len(store.events(run)) == 2

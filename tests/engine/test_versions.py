@@ -13,7 +13,9 @@ from honestone.engine.place import load_version, version_blobs
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=12)
 entries = st.builds(Entry, st.binary(max_size=40), st.booleans())
-folders = st.dictionaries(names, entries, max_size=5).map(lambda files: Version(files, is_folder=True))
+folders = st.dictionaries(names, entries, max_size=5).map(
+    lambda files: Version(files, is_folder=True)
+)
 single = st.tuples(names, entries).map(lambda pair: Version(dict([pair]), is_folder=False))
 
 
@@ -27,7 +29,9 @@ def test_every_version_comes_back(version: Version) -> None:
 
 
 @given(folders, folders)
-def test_two_versions_never_share_a_digest_unless_they_are_equal(one: Version, other: Version) -> None:
+def test_two_versions_never_share_a_digest_unless_they_are_equal(
+    one: Version, other: Version
+) -> None:
     """The digest covers every path, mode and byte."""
     assert (one.digest == other.digest) == (one == other)
 
@@ -36,7 +40,12 @@ def test_equal_content_is_kept_once() -> None:
     """Two files with the same bytes, in two versions that differ in one mode, are one blob."""
     first = Version({"a": Entry(b"same"), "b": Entry(b"same")}, is_folder=True)
     second = Version({"a": Entry(b"same", executable=True), "b": Entry(b"same")}, is_folder=True)
-    content = {digest for v in (first, second) for digest in version_blobs(v) if not digest.startswith("version:")}
+    content = {
+        digest
+        for v in (first, second)
+        for digest in version_blobs(v)
+        if not digest.startswith("version:")
+    }
     assert content == {digest_of(b"same")} and first.digest != second.digest
 
 

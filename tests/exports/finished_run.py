@@ -16,10 +16,19 @@ SUITE = {
     "target": "cmd:python3 bot.py",
     "rubric": [
         {"id": "polite", "requirement": "Is polite", "weight": 3},
-        {"id": "level", "requirement": "Is clear", "anchors": {"0": "dark", "5": "half", "10": "clear"}},
+        {
+            "id": "level",
+            "requirement": "Is clear",
+            "anchors": {"0": "dark", "5": "half", "10": "clear"},
+        },
     ],
     "cases": [
-        {"id": "good", "input": "Hello </script> \u2028 \U0001f600", "reference": "A greeting", "tags": ["a"]},
+        {
+            "id": "good",
+            "input": "Hello </script> \u2028 \U0001f600",
+            "reference": "A greeting",
+            "tags": ["a"],
+        },
         {"id": "bad", "input": "rude"},
         {"id": "dead", "input": "crash"},
         {"id": "later", "input": "never", "skip": "not yet"},
@@ -42,7 +51,12 @@ print(json.dumps({"criteria": {"polite": {"met": fine}, "level": {"score": 10 if
 
 def command(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [HONESTONE, *args], cwd=folder, env=os.environ | env, capture_output=True, timeout=300, check=False
+        [HONESTONE, *args],
+        cwd=folder,
+        env=os.environ | env,
+        capture_output=True,
+        timeout=300,
+        check=False,
     )
 
 

@@ -1,4 +1,6 @@
-"""The commands of docs/exports.md as a newcomer types them, with the tools that the page names (`make test-exports`)."""
+"""The commands of docs/exports.md as a newcomer types them, with the tools that the page names
+(`make test-exports`).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ def typed(heading: str) -> list[list[str]]:
     section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     blocks = re.findall(r"(?ms)^```(sh|console)\n(.*?)^```$", section)
     read = [
-        [line.removeprefix("$ ") for line in text.splitlines() if kind == "sh" or line.startswith("$ ")]
+        [
+            line.removeprefix("$ ")
+            for line in text.splitlines()
+            if kind == "sh" or line.startswith("$ ")
+        ]
         for kind, text in blocks
     ]
     return [[line for line in lines if not line.startswith(NOT_HERE)] for lines in read]
@@ -63,7 +69,9 @@ def type_in(folder: Path, lines: list[str], **env: str) -> subprocess.CompletedP
         ("SARIF", "sarif", ""),
     ],
 )
-def test_each_export_works_as_it_is_written(newcomer: Path, heading: str, module: str, said: str) -> None:
+def test_each_export_works_as_it_is_written(
+    newcomer: Path, heading: str, module: str, said: str
+) -> None:
     """Block after block, in one folder."""
     pytest.importorskip(module, reason="make test-exports installs it")
     blocks = typed(heading)
@@ -89,7 +97,9 @@ def test_mlflow_works_as_it_is_written(newcomer: Path) -> None:
     server, database = typed("MLflow")
     assert server[-1] == database[-1]
     ended = type_in(newcomer, database)
-    assert ended.returncode == 0 and "written: experiment Opening hours" in ended.stdout, ended.stderr
+    assert ended.returncode == 0 and "written: experiment Opening hours" in ended.stdout, (
+        ended.stderr
+    )
 
 
 def test_langfuse_works_as_it_is_written(newcomer: Path) -> None:

@@ -112,7 +112,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _honestone(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "honestone", "eval", *words, "-j", "mock", "--allow-code", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "honestone",
+        "eval",
+        *words,
+        "-j",
+        "mock",
+        "--allow-code",
+        "--json",
+    ]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=500)
 
 
@@ -126,7 +136,9 @@ def _ours(folder: Path) -> dict[str, list[float]]:
 
 def _theirs(folder: Path) -> dict[str, list[float]]:
     """The same of Inspect's own run, with its stand-in for a model."""
-    inspect, model, scorer = (import_module(f"inspect_ai{name}") for name in ("", ".model", ".scorer"))
+    inspect, model, scorer = (
+        import_module(f"inspect_ai{name}") for name in ("", ".model", ".scorer")
+    )
     sys.path.insert(0, str(folder))
     module: Any = import_module("task")
     found = {}
@@ -138,15 +150,23 @@ def _theirs(folder: Path) -> dict[str, list[float]]:
             stand_in = model.get_model("mockllm/model", custom_outputs=[said], memoize=False)
             sample = int(id) if id.isdigit() else id
             (log,) = inspect.eval(
-                getattr(module, name)(), model=stand_in, sample_id=sample, display="none", log_dir=str(folder / "logs")
+                getattr(module, name)(),
+                model=stand_in,
+                sample_id=sample,
+                display="none",
+                log_dir=str(folder / "logs"),
             )
             to_float = scorer.value_to_float()
-            found[f"{name}/{id}"] = [to_float(score.value) for score in log.samples[0].scores.values()]
+            found[f"{name}/{id}"] = [
+                to_float(score.value) for score in log.samples[0].scores.values()
+            ]
     return found
 
 
 def test_a_task_is_scored_as_inspect_scores_it(folder: Path) -> None:
-    """Scorers of Inspect and of the file's own, solvers that change the question, and one that changes the reply."""
+    """Scorers of Inspect and of the file's own, solvers that change the question, and one that
+    changes the reply.
+    """
     ours, theirs = _ours(folder), _theirs(folder)
     assert ours.keys() == theirs.keys() == OUTPUT.keys()
     for case, scores in theirs.items():

@@ -1,4 +1,6 @@
-"""`show --format mlflow`, read back by MLflow's own client (`make test-exports` installs it in a folder of its own)."""
+"""`show --format mlflow`, read back by MLflow's own client (`make test-exports` installs it in a
+folder of its own).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,14 @@ def in_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def store(folder: Path) -> str:
     """A store that has the run; the command said where."""
     address = f"sqlite:///{folder}/mlflow.db"
-    ended = command(folder, "show", (folder / "run").read_text(), "--format", "mlflow", MLFLOW_TRACKING_URI=address)
+    ended = command(
+        folder,
+        "show",
+        (folder / "run").read_text(),
+        "--format",
+        "mlflow",
+        MLFLOW_TRACKING_URI=address,
+    )
     assert ended.returncode == 0, ended.stderr
     assert b"written: experiment Answers at sqlite:///" in ended.stdout
     assert ended.stderr == b"", "nothing is lost and MLflow says nothing of its own"
@@ -38,17 +47,29 @@ def test_mlflow_has_the_run_with_its_figures(folder: Path, store: str) -> None:
     (run,) = client.search_runs([experiment])
     assert (run.info.run_name, run.info.status) == (doc["run"], "FINISHED")
     assert run.info.end_time - run.info.start_time == int(doc["duration_ms"])
-    assert run.data.params["suite"] == "suite.json" and run.data.params["target"] == "cmd:python3 bot.py"
+    assert (
+        run.data.params["suite"] == "suite.json"
+        and run.data.params["target"] == "cmd:python3 bot.py"
+    )
     assert run.data.params["contract"] == doc["contract"]
-    assert run.data.tags["honestone.run"] == doc["run"] and run.data.tags["honestone.verdict"] == "fail"
+    assert (
+        run.data.tags["honestone.run"] == doc["run"]
+        and run.data.tags["honestone.verdict"] == "fail"
+    )
     metrics = run.data.metrics
-    assert doc["pass_rate"] is None and "pass_rate" not in metrics, "a case has no output, so the rate is not known"
+    assert doc["pass_rate"] is None and "pass_rate" not in metrics, (
+        "a case has no output, so the rate is not known"
+    )
     assert {status: metrics[f"cases.{status}"] for status in doc["counts"]} == doc["counts"]
     assert metrics["judge_calls"] == doc["usage"]["judge_calls"]
 
 
-def test_mlflow_has_a_table_of_cases_and_the_whole_report(folder: Path, store: str, tmp_path: Path) -> None:
-    """The table loads as MLflow's evaluation tables do, and the report is the document of `--json`, whole."""
+def test_mlflow_has_a_table_of_cases_and_the_whole_report(
+    folder: Path, store: str, tmp_path: Path
+) -> None:
+    """The table loads as MLflow's evaluation tables do, and the report is the document of `--json`,
+    whole.
+    """
     mlflow = import_module("mlflow")
     mlflow.set_tracking_uri(store)
     mlflow.set_experiment("Answers")
@@ -60,7 +81,11 @@ def test_mlflow_has_a_table_of_cases_and_the_whole_report(folder: Path, store: s
     assert by_case["good"]["score"] == 100 and by_case["bad"]["score"] == 12.5
     assert by_case["good"]["input"] == doc["cases"][0]["input"]
     assert by_case["later"]["status"] == "skipped" and not by_case["later"]["score"] > 0
-    kept = Path(mlflow.MlflowClient().download_artifacts(found["run_id"][0], "honestone-report.json", str(tmp_path)))
+    kept = Path(
+        mlflow.MlflowClient().download_artifacts(
+            found["run_id"][0], "honestone-report.json", str(tmp_path)
+        )
+    )
     assert json.loads(kept.read_text("utf-8")) == doc
 
 
@@ -84,19 +109,27 @@ def test_a_run_that_was_cut_off_does_not_count(folder: Path, store: str) -> None
         MLFLOW_EXPERIMENT_NAME="Cut off",
     )
     assert ended.returncode == 0 and b"written: experiment Cut off" in ended.stdout
-    assert sorted(run.info.status for run in client.search_runs([experiment])) == ["FINISHED", "RUNNING"]
+    assert sorted(run.info.status for run in client.search_runs([experiment])) == [
+        "FINISHED",
+        "RUNNING",
+    ]
 
 
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("http://robot:topsecret@127.0.0.1:9", b"MLflow at http://127.0.0.1:9 did not take the run"),
+        (
+            "http://robot:topsecret@127.0.0.1:9",
+            b"MLflow at http://127.0.0.1:9 did not take the run",
+        ),
         ("./mlruns", b"MLFLOW_TRACKING_URI cannot be used"),
         ("carrier://robot:topsecret@pigeon", b"MLFLOW_TRACKING_URI cannot be used"),
         ("", b"MLFLOW_TRACKING_URI is not set"),
     ],
 )
-def test_a_store_that_cannot_be_used_is_named_without_its_login(folder: Path, address: str, said: bytes) -> None:
+def test_a_store_that_cannot_be_used_is_named_without_its_login(
+    folder: Path, address: str, said: bytes
+) -> None:
     """Exit 2, one message, a hint, and no password in it."""
     ended = command(
         *(folder, "show", (folder / "run").read_text(), "--format", "mlflow"),

@@ -66,7 +66,9 @@ _TRICKY = st.sampled_from(
 )
 texts = (st.text(_SAYABLE, min_size=1, max_size=40) | _TRICKY).map(str.strip).filter(bool)
 fractions = st.builds(Fraction, st.integers(1, 10**6), st.integers(1, 10**4))
-decimals = st.builds(lambda n, places: Fraction(n, 10**places), st.integers(1, 10**6), st.integers(0, 5))
+decimals = st.builds(
+    lambda n, places: Fraction(n, 10**places), st.integers(1, 10**6), st.integers(0, 5)
+)
 points = st.builds(lambda n: Fraction(n, 10_000), st.integers(0, 10_000))
 thresholds = st.builds(lambda n: Fraction(n, 10_000), st.just(0) | st.integers(100, 10_000))
 """None above 0 and below 1 point: that was meant as a share, and is refused."""
@@ -90,7 +92,9 @@ def _check(kind: str, values: st.SearchStrategy[Any], **options: Any) -> st.Sear
 
 
 checks = st.one_of(
-    _check("contains", texts | st.lists(texts, min_size=1, max_size=3), path="docs/*.md", match="any"),
+    _check(
+        "contains", texts | st.lists(texts, min_size=1, max_size=3), path="docs/*.md", match="any"
+    ),
     _check("is-json", st.none(), path="x.json"),
     _check("links-resolve", st.none()),
     _check("max-words", st.integers(0, 9999)),
@@ -108,7 +112,9 @@ checks = st.one_of(
 
 @st.composite
 def anchors(draw: st.DrawFn) -> Anchors:
-    values = draw(st.lists(decimals | decimals.map(lambda x: -x), min_size=2, max_size=5, unique=True))
+    values = draw(
+        st.lists(decimals | decimals.map(lambda x: -x), min_size=2, max_size=5, unique=True)
+    )
     return Anchors(levels=tuple((value, draw(texts)) for value in sorted(values)))
 
 
@@ -137,9 +143,14 @@ def criteria(draw: st.DrawFn, id: str, depth: int = 2) -> Criterion:
         fix=draw(st.none() | texts),
     )
     if depth and draw(st.integers(0, 4)) == 0:
-        children = tuple(draw(criteria(f"{id}.{n}", depth - 1)) for n in range(draw(st.integers(1, 3))))
+        children = tuple(
+            draw(criteria(f"{id}.{n}", depth - 1)) for n in range(draw(st.integers(1, 3)))
+        )
         return replace(criterion, children=children)
-    listed = tuple(draw(items(draw(texts.map(lambda t, n=n: f"{n}{t}")))) for n in range(draw(st.integers(0, 4))))
+    listed = tuple(
+        draw(items(draw(texts.map(lambda t, n=n: f"{n}{t}"))))
+        for n in range(draw(st.integers(0, 4)))
+    )
     how = draw(st.sampled_from(["check", "scale", *(["none"] if listed else ["ask"])]))
     if how == "none":
         return replace(criterion, items=listed)
@@ -152,7 +163,9 @@ def criteria(draw: st.DrawFn, id: str, depth: int = 2) -> Criterion:
         whole=True,
     )
     if not listed and how == "ask" and draw(st.booleans()):
-        criterion = replace(criterion, weight=-criterion.weight, floor=None, required=False, negate=False)
+        criterion = replace(
+            criterion, weight=-criterion.weight, floor=None, required=False, negate=False
+        )
     return replace(criterion, items=(*listed, whole))
 
 
@@ -163,10 +176,20 @@ def rubrics(draw: st.DrawFn) -> Rubric:
     rest = tuple(draw(criteria(id)) for id in ids[1:])
     every = [c.id for top in (first, *rest) for c, _ in top.walk()]
     if len(set(every)) < len(every) or any(
-        not any(child.weight > 0 for child in c.children) for top in (first, *rest) for c, _ in top.walk() if c.children
+        not any(child.weight > 0 for child in c.children)
+        for top in (first, *rest)
+        for c, _ in top.walk()
+        if c.children
     ):
         rest = ()
-        first = replace(first, children=(), items=(Item(id=first.id, requirement=first.requirement, whole=True),))
+        first = replace(
+            first,
+            children=(),
+            items=(Item(id=first.id, requirement=first.requirement, whole=True),),
+        )
     return Rubric(
-        title=draw(st.just("") | texts), threshold=draw(thresholds), floor=draw(points), criteria=(first, *rest)
+        title=draw(st.just("") | texts),
+        threshold=draw(thresholds),
+        floor=draw(points),
+        criteria=(first, *rest),
     )

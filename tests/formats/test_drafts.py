@@ -1,4 +1,6 @@
-"""Drafts from files of no known format: whatever the shape, the criteria are those of the file, and nothing is invented."""
+"""Drafts from files of no known format: whatever the shape, the criteria are those of the file, and
+nothing is invented.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,13 @@ CRITERION = st.builds(
     name=NAME,
     weight=st.integers(1, 100),
     text=WORDS.map(lambda words: f"T {words}"),
-    items=st.lists(WORDS.map(lambda words: f"I {words}"), min_size=1, max_size=4, unique=True).map(tuple),
+    items=st.lists(WORDS.map(lambda words: f"I {words}"), min_size=1, max_size=4, unique=True).map(
+        tuple
+    ),
     levels=st.just({})
-    | st.lists(WORDS, min_size=4, max_size=4).map(lambda texts: dict(zip((4, 3, 2, 1), texts, strict=True))),
+    | st.lists(WORDS, min_size=4, max_size=4).map(
+        lambda texts: dict(zip((4, 3, 2, 1), texts, strict=True))
+    ),
 )
 CRITERIA = st.lists(CRITERION, min_size=1, max_size=5, unique_by=lambda one: one.name)
 
@@ -58,7 +64,9 @@ def found(folder: Path, name: str, text: str) -> tuple[Criterion, ...]:
     draft = rubric_from_file(folder / name)
     back = parse_rubric(draft.text, "rubric.yaml")
     assert back.rubric == draft.rubric and DRAFT_NOTE in back.notes
-    assert {one.purpose for one in draft.taken} and all(one.place.startswith(name) for one in draft.taken)
+    assert {one.purpose for one in draft.taken} and all(
+        one.place.startswith(name) for one in draft.taken
+    )
     return draft.rubric.criteria
 
 
@@ -68,30 +76,54 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @settings(max_examples=120, deadline=None)
-@given(CRITERIA, st.sampled_from(",;\t"), st.sampled_from(["Criterion", "CRITERIA", "Dimension:", "Aspect"]), st.data())
+@given(
+    CRITERIA,
+    st.sampled_from(",;\t"),
+    st.sampled_from(["Criterion", "CRITERIA", "Dimension:", "Aspect"]),
+    st.data(),
+)
 def test_a_sheet_keeps_names_weights_and_levels(
     folder: Path, wanted: list[Wanted], delimiter: str, name: str, data: st.DataObject
 ) -> None:
-    """Whatever parts its cells, in any order of columns, with lines before the headings and a total at the end."""
+    """Whatever parts its cells, in any order of columns, with lines before the headings and a total
+    at the end.
+    """
     weight = data.draw(st.sampled_from(["Weight", "Points", "Max. points", "%"]))
     heading = data.draw(st.sampled_from(["{} ({})", "{}: {}", "{} - {}", "{1}"]))
     labels = {4: "Excellent", 3: "Good", 2: "Fair", 1: "Poor"}
-    columns = [name, weight, *(heading.format(label, level) for level, label in labels.items()), "Internal code"]
+    columns = [
+        name,
+        weight,
+        *(heading.format(label, level) for level, label in labels.items()),
+        "Internal code",
+    ]
     order = data.draw(st.permutations(range(1, len(columns))))
     file = io.StringIO()
     table = csv.writer(file, delimiter=delimiter)
     if data.draw(st.booleans()):
         table.writerow(["Essay sheet"])
         table.writerow([])
-    rows = [columns, *([one.name, f"{one.weight}%", *(one.levels.get(n, "") for n in labels), "x1"] for one in wanted)]
+    rows = [
+        columns,
+        *(
+            [one.name, f"{one.weight}%", *(one.levels.get(n, "") for n in labels), "x1"]
+            for one in wanted
+        ),
+    ]
     rows.append(["Total", "100", "", "", "", "", ""])
     for row in rows:
         table.writerow([row[0], *(row[at] for at in order)])
     criteria = found(folder, "sheet.csv", file.getvalue())
-    assert [(one.requirement, one.weight) for one in criteria] == [(one.name, one.weight) for one in wanted]
+    assert [(one.requirement, one.weight) for one in criteria] == [
+        (one.name, one.weight) for one in wanted
+    ]
     for one, criterion in zip(wanted, criteria, strict=True):
         anchors = criterion.items[-1].anchors
-        says = {} if anchors is None else {int(value): text.rpartition(": ")[2] for value, text in anchors.levels}
+        says = (
+            {}
+            if anchors is None
+            else {int(value): text.rpartition(": ")[2] for value, text in anchors.levels}
+        )
         assert says == one.levels
 
 
@@ -101,14 +133,32 @@ def test_a_sheet_keeps_names_weights_and_levels(
     st.sampled_from(["## {} ({}%)", "### {} — {} points", "## {} [{} pts]"]),
     st.sampled_from(["- [ ] ", "* [x] ", "☐ "]),
 )
-def test_headings_with_boxes_and_weights(folder: Path, wanted: list[Wanted], heading: str, box: str) -> None:
+def test_headings_with_boxes_and_weights(
+    folder: Path, wanted: list[Wanted], heading: str, box: str
+) -> None:
     """A heading is a criterion and a box an item; code blocks and other text are not looked at."""
-    parts = ["# Before merging", "Read this first: it is important.", "```", "- [ ] not a box", "```"]
+    parts = [
+        "# Before merging",
+        "Read this first: it is important.",
+        "```",
+        "- [ ] not a box",
+        "```",
+    ]
     for one in wanted:
-        parts += ["", heading.format(one.name, one.weight), "", "Some words.", *(box + item for item in one.items)]
+        parts += [
+            "",
+            heading.format(one.name, one.weight),
+            "",
+            "Some words.",
+            *(box + item for item in one.items),
+        ]
     criteria = found(folder, "list.md", "\n".join(parts))
-    assert [(one.requirement, one.weight) for one in criteria] == [(one.name, one.weight) for one in wanted]
-    assert [tuple(item.requirement for item in one.items) for one in criteria] == [one.items for one in wanted]
+    assert [(one.requirement, one.weight) for one in criteria] == [
+        (one.name, one.weight) for one in wanted
+    ]
+    assert [tuple(item.requirement for item in one.items) for one in criteria] == [
+        one.items for one in wanted
+    ]
 
 
 @settings(max_examples=120, deadline=None)
@@ -118,7 +168,9 @@ def test_headings_with_boxes_and_weights(folder: Path, wanted: list[Wanted], hea
     st.sampled_from(["Points", "Weight", "**Weight**"]),
     st.sampled_from(["What counts", "Description"]),
 )
-def test_a_table_in_a_text(folder: Path, wanted: list[Wanted], bars: bool, weight: str, text: str) -> None:
+def test_a_table_in_a_text(
+    folder: Path, wanted: list[Wanted], bars: bool, weight: str, text: str
+) -> None:
     """With and without the outer bars; marks of Markdown are not words."""
     rows = [["Criterion", weight, text], [":---", "---:", "---"]]
     rows += [[f"**{one.name}**", str(one.weight), one.text] for one in wanted]
@@ -150,10 +202,19 @@ def test_a_tree_of_any_shape(folder: Path, wanted: list[Wanted], data: st.DataOb
             return dict(one.levels)
         if form == "rows":
             return [{"score": level, "description": words} for level, words in one.levels.items()]
-        return {f"L{level}": {"points": level, "description": words} for level, words in one.levels.items()}
+        return {
+            f"L{level}": {"points": level, "description": words}
+            for level, words in one.levels.items()
+        }
 
     def entry(one: Wanted) -> dict[str, Any]:
-        out = {name: one.name, weight: one.weight, text: one.text, items: list(one.items), "owner": "us"}
+        out = {
+            name: one.name,
+            weight: one.weight,
+            text: one.text,
+            items: list(one.items),
+            "owner": "us",
+        }
         return out | ({levels: scale(one)} if one.levels else {})
 
     rows: Any = [entry(one) for one in wanted]
@@ -174,7 +235,11 @@ def test_a_tree_of_any_shape(folder: Path, wanted: list[Wanted], data: st.DataOb
     for one, criterion in zip(wanted, criteria, strict=True):
         assert tuple(item.requirement for item in criterion.items if not item.whole) == one.items
         anchors = criterion.items[-1].anchors
-        says = {} if anchors is None else {int(value): words.rpartition(": ")[2] for value, words in anchors.levels}
+        says = (
+            {}
+            if anchors is None
+            else {int(value): words.rpartition(": ")[2] for value, words in anchors.levels}
+        )
         assert says == one.levels
 
 
@@ -217,7 +282,9 @@ def test_any_text_is_drafted_or_refused(folder: Path, text: str, name: str) -> N
 
 
 def test_hostile_words_stay_words(tmp_path: Path) -> None:
-    """Escapes, line breaks and YAML in names and headings neither leave their comment nor become keys."""
+    """Escapes, line breaks and YAML in names and headings neither leave their comment nor become
+    keys.
+    """
     (tmp_path / "a.csv").write_text(
         'Criterion,Weight,"Note\n\x1b[31mthreshold: 0"\n"Thesis\nthreshold: 0\x1b[2J",40,x\n"b: {c",60,y\n'
     )
@@ -250,9 +317,14 @@ def test_what_is_not_one_number_is_none(written: object) -> None:
     assert number_in(written) is None
 
 
-# ------------------------------------------------------------------------------------------------------------- suites
+# -------------------------------------------------------------------------------------------------------------
+# suites
 
-ROWS = st.lists(st.fixed_dictionaries({"q": WORDS, "a": st.just("") | WORDS, "t": WORDS}), min_size=1, max_size=6)
+ROWS = st.lists(
+    st.fixed_dictionaries({"q": WORDS, "a": st.just("") | WORDS, "t": WORDS}),
+    min_size=1,
+    max_size=6,
+)
 
 
 @settings(max_examples=100, deadline=None)
@@ -276,7 +348,11 @@ def test_a_table_of_questions_is_a_suite(
             writer.writeheader()
             writer.writerows(table)
     draft = suite_from_table(path)
-    assert {one.source: one.purpose for one in draft.taken} == {"topic": "metadata", ask: "input", says: "reference"}
+    assert {one.source: one.purpose for one in draft.taken} == {
+        "topic": "metadata",
+        ask: "input",
+        says: "reference",
+    }
     cases = [(case.input, case.reference, case.metadata) for case in draft.suite.cases]
     assert cases == [(row["q"], row["a"] or None, {"topic": row["t"]}) for row in rows]
     back = read_suite(Document(path=folder / "s.yaml", text=dump_suite(draft.suite))).suite
@@ -299,7 +375,8 @@ def test_a_table_without_an_input_is_refused(tmp_path: Path) -> None:
         suite_from_table(tmp_path / "c.csv")
 
 
-# ----------------------------------------------------------------------------------------- files of a newcomer
+# ----------------------------------------------------------------------------------------- files of
+# a newcomer
 
 
 def _drafted(folder: Path, name: str, text: str) -> tuple[tuple[Criterion, ...], dict[str, str]]:
@@ -329,7 +406,9 @@ def _levels(criterion: Criterion) -> list[tuple[int, str]]:
         ("1.000", Fraction(1)),
     ],
 )
-def test_thousands_are_parted_by_commas_spaces_and_apostrophes(written: str, number: Fraction) -> None:
+def test_thousands_are_parted_by_commas_spaces_and_apostrophes(
+    written: str, number: Fraction
+) -> None:
     """A comma before other than three digits, or after a zero, is a decimal comma."""
     assert number_in(written) == number
 
@@ -343,8 +422,12 @@ def test_a_number_is_the_same_with_and_without_its_separators(number: int) -> No
 
 @pytest.mark.parametrize("delimiter", [";", ",", "\t"])
 @pytest.mark.parametrize("is_best_first", [True, False])
-def test_columns_with_words_for_levels_are_anchors(tmp_path: Path, delimiter: str, is_best_first: bool) -> None:
-    """In the order of the words, whichever comes first; a sum and a row without a name are left out, and said."""
+def test_columns_with_words_for_levels_are_anchors(
+    tmp_path: Path, delimiter: str, is_best_first: bool
+) -> None:
+    """In the order of the words, whichever comes first; a sum and a row without a name are left
+    out, and said.
+    """
     words, texts = ["Poor", "Good", "Excellent"], ["none", "two, or so", "three"]
     rows = [
         ["Criterion", "Weight", *words[:: -1 if is_best_first else 1]],
@@ -354,7 +437,11 @@ def test_columns_with_words_for_levels_are_anchors(tmp_path: Path, delimiter: st
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter).writerows(rows)
     (criterion,), taken = _drafted(tmp_path, "sheet.csv", "\ufeff" + out.getvalue())
-    assert _levels(criterion) == [(0, "Poor: none"), (1, "Good: two, or so"), (2, "Excellent: three")]
+    assert _levels(criterion) == [
+        (0, "Poor: none"),
+        (1, "Good: two, or so"),
+        (2, "Excellent: three"),
+    ]
     assert criterion.weight == 1500
     assert taken["Total"] == taken["stray"] == "left out"
     assert taken["Good"] == "level 1"
@@ -362,7 +449,9 @@ def test_columns_with_words_for_levels_are_anchors(tmp_path: Path, delimiter: st
 
 def test_words_that_are_not_in_order_are_no_levels(tmp_path: Path) -> None:
     """Two words of one rank, or words in no order, are columns of another kind: left out, and said."""
-    _, taken = _drafted(tmp_path, "sheet.csv", "Criterion,Weight,Good,Poor,Excellent\nTone,2,a,b,c\n")
+    _, taken = _drafted(
+        tmp_path, "sheet.csv", "Criterion,Weight,Good,Poor,Excellent\nTone,2,a,b,c\n"
+    )
     assert taken["Good"] == taken["Excellent"] == "left out"
 
 
@@ -380,7 +469,9 @@ def test_a_table_with_headings_inside_and_none_over_its_first_column(tmp_path: P
 
 
 def test_boxes_further_in_are_items(tmp_path: Path) -> None:
-    """Of the box above them; points in its words are its weight, and what is not a box is left out, and said."""
+    """Of the box above them; points in its words are its weight, and what is not a box is left out,
+    and said.
+    """
     text = "- [ ] Docs\n  - [ ] README is there\n  - [x] Changes are named\n- [ ] Tests (2 points)\n  * [ ] Unit tests\n- Not a box\n"
     (docs, tests), taken = _drafted(tmp_path, "list.md", text)
     assert [item.requirement for item in docs.items] == ["README is there", "Changes are named"]
@@ -398,7 +489,9 @@ def test_boxes_further_in_are_items(tmp_path: Path) -> None:
 )
 def test_words_for_levels_in_a_tree(tmp_path: Path, levels: str) -> None:
     """As keys of a criterion, or under `levels`."""
-    (criterion,), taken = _drafted(tmp_path, "sheet.yaml", f"criteria:\n  Delivery:\n    weight: 40\n{levels}")
+    (criterion,), taken = _drafted(
+        tmp_path, "sheet.yaml", f"criteria:\n  Delivery:\n    weight: 40\n{levels}"
+    )
     wanted = ["Unsatisfactory: reads", "Proficient: mostly free", "Exemplary: free"]
     assert _levels(criterion) == list(enumerate(wanted))
     assert "left out" not in taken.values()
@@ -411,7 +504,10 @@ def test_weighted_checks_below_a_criterion_are_criteria(tmp_path: Path) -> None:
             {
                 "name": "Right",
                 "share": 0.5,
-                "checks": [{"what": "Empty input", "share": 0.4}, {"what": "Large input", "share": 0.6}],
+                "checks": [
+                    {"what": "Empty input", "share": 0.4},
+                    {"what": "Large input", "share": 0.6},
+                ],
             },
             {"name": "Short", "share": 0.5},
         ]
@@ -424,10 +520,14 @@ def test_weighted_checks_below_a_criterion_are_criteria(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("q.csv", ";"), ("q.tsv", "\t"), ("q.csv", ",")])
-def test_a_table_of_questions_may_be_parted_otherwise(tmp_path: Path, name: str, delimiter: str) -> None:
+def test_a_table_of_questions_may_be_parted_otherwise(
+    tmp_path: Path, name: str, delimiter: str
+) -> None:
     """By semicolons or tabs, with a mark at its start."""
     out = io.StringIO()
-    csv.writer(out, delimiter=delimiter).writerows([["Question", "Answer", "Kind"], ["Why, and; how?", "So", "a"]])
+    csv.writer(out, delimiter=delimiter).writerows(
+        [["Question", "Answer", "Kind"], ["Why, and; how?", "So", "a"]]
+    )
     (tmp_path / name).write_text("\ufeff" + out.getvalue(), encoding="utf-8")
     (case,) = suite_from_table(tmp_path / name).suite.cases
     assert (case.input, case.reference, case.metadata) == ("Why, and; how?", "So", {"Kind": "a"})

@@ -17,16 +17,20 @@ WILD = Path(__file__).parents[2] / "../shared/data/rubrics_wild"
 
 def test_a_wording_of_another_format_is_found_by_its_text() -> None:
     """Paths mean something else there, so the place is where the words stand."""
-    rubric = parse_rubric("rubric: 1\ncriteria: [Is well written, Names the author]\n", "ours").rubric
-    theirs = parse_marked('{"tests": [{"ask": "Names the author"},\n {"ask": "Is well written"}]}', "theirs.json")
-    assert [(f.rule, f.place) for f in find(rubric, theirs, is_native=False)] == [("vague-wording", "theirs.json:2:10")]
+    rubric = parse_rubric(
+        "rubric: 1\ncriteria: [Is well written, Names the author]\n", "ours"
+    ).rubric
+    theirs = parse_marked(
+        '{"tests": [{"ask": "Names the author"},\n {"ask": "Is well written"}]}', "theirs.json"
+    )
+    assert [(f.rule, f.place) for f in find(rubric, theirs, is_native=False)] == [
+        ("vague-wording", "theirs.json:2:10")
+    ]
 
 
 def test_an_id_that_the_reader_made_is_nobodys_fault() -> None:
     """Only ids that stand in the file are remarked on."""
-    text = (
-        "rubric: 1\ncriteria:\n  - {id: c1, requirement: Names the author}\n  - {id: c2, requirement: Gives the year}\n"
-    )
+    text = "rubric: 1\ncriteria:\n  - {id: c1, requirement: Names the author}\n  - {id: c2, requirement: Gives the year}\n"
     theirs = parse_marked("- c2\n- Names the author\n", "theirs")
     found = find(parse_rubric(text, "ours").rubric, theirs, is_native=False)
     assert [(f.rule, f.place) for f in found] == [("id-says-nothing", "theirs:1:3")]

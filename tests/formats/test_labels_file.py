@@ -1,4 +1,6 @@
-"""Labels files: what is read from CSV and JSON lines, what is refused with its line, and what is added."""
+"""Labels files: what is read from CSV and JSON lines, what is refused with its line, and what is
+added.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def rubric(tmp_path: Path) -> Rubric:
 
 def read(folder: Path, rubric: Rubric, name: str, text: str | bytes) -> list[tuple[object, ...]]:
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    return [(one.artifact, one.rater, one.key, one.answer) for one in read_labels(folder / name, rubric)]
+    return [
+        (one.artifact, one.rater, one.key, one.answer) for one in read_labels(folder / name, rubric)
+    ]
 
 
 @pytest.mark.parametrize("before", ["", "\ufeff"])
@@ -85,8 +89,13 @@ def test_json_lines(tmp_path: Path, rubric: Rubric) -> None:
 
 def test_the_later_answer_about_other_bytes_counts(tmp_path: Path, rubric: Rubric) -> None:
     row = {"artifact": "a.md", "rater": "m", "criterion": "sound"}
-    lines = [{**row, "value": True, "digest": "sha256:1"}, {**row, "value": False, "digest": "sha256:2"}]
-    assert [row[3] for row in read(tmp_path, rubric, "l.jsonl", "\n".join(map(json.dumps, lines)))] == [False]
+    lines = [
+        {**row, "value": True, "digest": "sha256:1"},
+        {**row, "value": False, "digest": "sha256:2"},
+    ]
+    assert [
+        row[3] for row in read(tmp_path, rubric, "l.jsonl", "\n".join(map(json.dumps, lines)))
+    ] == [False]
 
 
 @pytest.mark.parametrize(
@@ -111,16 +120,46 @@ def test_the_later_answer_about_other_bytes_counts(tmp_path: Path, rubric: Rubri
         ("l.csv", "", ["l.csv"]),
         ("l.jsonl", "{}\n", ["l.jsonl:1", "`criterion`"]),
         ("l.jsonl", "[]\n", ["l.jsonl:1", "not a JSON object"]),
-        ("l.jsonl", '{"artifact": "a", "criterium": "sound", "value": true}\n', ["did you mean `criterion`?"]),
-        ("l.jsonl", '{"artifact": "a", "criterion": "sond", "value": true}\n', ["did you mean `sound`?"]),
-        ("l.jsonl", '{"artifact": "a", "criterion": "sound", "item": "x", "value": true}\n', ["`sound/x`"]),
-        ("l.jsonl", '{"artifact": "a\\u0000", "criterion": "sound", "value": true}\n', ["which artifact"]),
-        ("l.jsonl", '{"artifact": "a", "criterion": "sound", "value": [1]}\n', ["l.jsonl:1", "yes or no"]),
-        ("l.jsonl", '{"artifact": "a", "criterion": "sound", "value": "\\u001b[31m"}\n', ["l.jsonl:1"]),
-        ("l.jsonl", '{"artifact": "a", "rater": 3, "criterion": "sound", "value": true}\n', ["must be text"]),
+        (
+            "l.jsonl",
+            '{"artifact": "a", "criterium": "sound", "value": true}\n',
+            ["did you mean `criterion`?"],
+        ),
+        (
+            "l.jsonl",
+            '{"artifact": "a", "criterion": "sond", "value": true}\n',
+            ["did you mean `sound`?"],
+        ),
+        (
+            "l.jsonl",
+            '{"artifact": "a", "criterion": "sound", "item": "x", "value": true}\n',
+            ["`sound/x`"],
+        ),
+        (
+            "l.jsonl",
+            '{"artifact": "a\\u0000", "criterion": "sound", "value": true}\n',
+            ["which artifact"],
+        ),
+        (
+            "l.jsonl",
+            '{"artifact": "a", "criterion": "sound", "value": [1]}\n',
+            ["l.jsonl:1", "yes or no"],
+        ),
+        (
+            "l.jsonl",
+            '{"artifact": "a", "criterion": "sound", "value": "\\u001b[31m"}\n',
+            ["l.jsonl:1"],
+        ),
+        (
+            "l.jsonl",
+            '{"artifact": "a", "rater": 3, "criterion": "sound", "value": true}\n',
+            ["must be text"],
+        ),
     ],
 )
-def test_errors_have_their_line(name: str, text: str | bytes, said: list[str], tmp_path: Path, rubric: Rubric) -> None:
+def test_errors_have_their_line(
+    name: str, text: str | bytes, said: list[str], tmp_path: Path, rubric: Rubric
+) -> None:
     with pytest.raises(UsageError) as caught:
         read(tmp_path, rubric, name, text)
     message = f"{caught.value} {caught.value.hint}"
@@ -142,7 +181,9 @@ def test_what_is_added_is_read_back(name: str, ends: bool, tmp_path: Path, rubri
     file = LabelsFile.open(tmp_path / name, [one for one in targets.values() if one.item])
     answers = {"sound": True, "words/apple": False, "depth": 2.5}
     for column, answer in answers.items():
-        label = GivenLabel(artifact="ä, b.md", rater="마리아", key=targets[column].key, answer=answer)
+        label = GivenLabel(
+            artifact="ä, b.md", rater="마리아", key=targets[column].key, answer=answer
+        )
         file.add(label, targets[column])
         if not ends:
             (tmp_path / name).write_bytes((tmp_path / name).read_bytes().rstrip(b"\n"))
@@ -157,11 +198,15 @@ def test_a_table_without_the_column_is_not_added_to(tmp_path: Path, rubric: Rubr
         LabelsFile.open(tmp_path / "l.csv", targets_of(rubric).values())
 
 
-_CELL = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(["yes", "no", "7", "artifact"])
+_CELL = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
+    ["yes", "no", "7", "artifact"]
+)
 
 
 @given(rows=st.lists(st.lists(_CELL, min_size=3, max_size=3), max_size=5))
-def test_any_table_is_read_or_refused(rows: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_table_is_read_or_refused(
+    rows: list[list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Never with another error."""
     folder = tmp_path_factory.mktemp("labels")
     (folder / "r.yaml").write_text(TEXT)
@@ -176,8 +221,16 @@ def test_any_table_is_read_or_refused(rows: list[list[str]], tmp_path_factory: p
 
 
 def test_of_lines_that_label_wrote_the_last_counts(tmp_path: Path, rubric: Rubric) -> None:
-    """A null is a skip, which takes an answer back; lines without the schema may still not say the same twice."""
-    row = {"schema": "honestone.label/1", "artifact": "a.md", "rater": "m", "criterion": "sound", "digest": "sha256:1"}
+    """A null is a skip, which takes an answer back; lines without the schema may still not say the
+    same twice.
+    """
+    row = {
+        "schema": "honestone.label/1",
+        "artifact": "a.md",
+        "rater": "m",
+        "criterion": "sound",
+        "digest": "sha256:1",
+    }
     lines = [{**row, "value": True}, {**row, "value": False}, {**row, "rater": "n", "value": True}]
     lines += [{**row, "rater": "n", "value": None}]
     text = "\n".join(map(json.dumps, lines))
@@ -191,9 +244,18 @@ def test_of_lines_that_label_wrote_the_last_counts(tmp_path: Path, rubric: Rubri
 _WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
-@given(note=_WORDS, quote=_WORDS, seconds=st.floats(0, 1e6), answer=st.sampled_from([True, False, None]))
+@given(
+    note=_WORDS,
+    quote=_WORDS,
+    seconds=st.floats(0, 1e6),
+    answer=st.sampled_from([True, False, None]),
+)
 def test_any_remark_is_read_back(
-    note: str, quote: str, seconds: float, answer: bool | None, tmp_path_factory: pytest.TempPathFactory
+    note: str,
+    quote: str,
+    seconds: float,
+    answer: bool | None,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """Line ends of every kind in it too: a line stays one line."""
     folder = tmp_path_factory.mktemp("labels")

@@ -1,4 +1,6 @@
-"""Marked files: YAML and JSON read to plain values, with the place of everything and a place for every refusal."""
+"""Marked files: YAML and JSON read to plain values, with the place of everything and a place for
+every refusal.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def refusal(text: str) -> FileError:
 
 def test_values_and_their_places() -> None:
     """Every value and every key can be found again in the file, lines and columns counted from 1."""
-    marked = parse_marked("title: Bugs\ncriteria:\n  - id: tone\n    weight: 2.50\n  - plain\n", "r.yaml")
+    marked = parse_marked(
+        "title: Bugs\ncriteria:\n  - id: tone\n    weight: 2.50\n  - plain\n", "r.yaml"
+    )
     assert marked.value == {"title": "Bugs", "criteria": [{"id": "tone", "weight": 2.5}, "plain"]}
     assert marked.at(()) == "r.yaml:1:1"
     assert marked.at(("criteria", 0, "weight")) == "r.yaml:4:13"
@@ -104,7 +108,9 @@ def test_number_keys_are_numbers_and_the_rest_is_text() -> None:
     assert marked.key_at((2.5,)) == "f:2:1"
 
 
-@pytest.mark.parametrize("text", ['{"a": [1, 2.5, null, true], "b": {"c": "d"}}', '\n  [{"a": 1}, "x"]\n'])
+@pytest.mark.parametrize(
+    "text", ['{"a": [1, 2.5, null, true], "b": {"c": "d"}}', '\n  [{"a": 1}, "x"]\n']
+)
 def test_json_reads_as_json(text: str) -> None:
     """A file that starts with a brace or bracket is read as JSON, whatever it is called."""
     assert parse_marked(text, "f").value == json.loads(text)
@@ -225,7 +231,8 @@ def test_half_characters_that_belong_together_are_joined() -> None:
     assert parse_marked('{"a": "\\ud83d\\ude00"}', "f").value == {"a": "😀"}
 
 
-# ---------------------------------------------------------------------------------------------------- files
+# ----------------------------------------------------------------------------------------------------
+# files
 
 
 def test_a_missing_file_with_a_near_name(tmp_path: Path) -> None:
@@ -295,7 +302,8 @@ def test_lines_come_one_at_a_time(text: str) -> None:
     assert "".join(lines_in(text)) == text
 
 
-# ---------------------------------------------------------------------------------------------------- properties
+# ----------------------------------------------------------------------------------------------------
+# properties
 
 plain = st.recursive(
     st.none()
@@ -306,7 +314,9 @@ plain = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0")), inner, max_size=4
+            st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0")),
+            inner,
+            max_size=4,
         )
     ),
     max_leaves=12,
@@ -315,9 +325,14 @@ plain = st.recursive(
 
 @settings(deadline=None)
 @given(
-    st.dictionaries(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0")), plain), st.booleans()
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0")), plain
+    ),
+    st.booleans(),
 )
-def test_any_json_file_reads_as_the_standard_library_reads_it(value: dict[str, object], ascii_only: bool) -> None:
+def test_any_json_file_reads_as_the_standard_library_reads_it(
+    value: dict[str, object], ascii_only: bool
+) -> None:
     """Whatever JSON can say, the marked reader says the same."""
     text = json.dumps(value, ensure_ascii=ascii_only)
     assert parse_marked(text, "f").value == json.loads(text)

@@ -1,4 +1,6 @@
-"""Reading a rubric file: every way of marking, every mistake with its line, and what the lint remarks on."""
+"""Reading a rubric file: every way of marking, every mistake with its line, and what the lint
+remarks on.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def errors(text: str) -> list[tuple[str, str, str | None]]:
         parse_rubric(text, "r.yaml")
     assert caught.value.message == caught.value.errors[0].message
     assert caught.value.place == caught.value.errors[0].place
-    return [((e.place or "").removeprefix("r.yaml:"), e.message, e.hint) for e in caught.value.errors]
+    return [
+        ((e.place or "").removeprefix("r.yaml:"), e.message, e.hint) for e in caught.value.errors
+    ]
 
 
 def error(criteria: str) -> tuple[str, str, str | None]:
@@ -76,14 +80,19 @@ def error(criteria: str) -> tuple[str, str, str | None]:
     return only
 
 
-# ---------------------------------------------------------------------------------------------------- what is read
+# ----------------------------------------------------------------------------------------------------
+# what is read
 
 
 def test_the_example_of_the_format() -> None:
     """A rubric with a checklist, code checks, anchors and a yes/no criterion is read as it stands."""
     source = parse_rubric(BUG, "bug.yaml")
     read = source.rubric
-    assert (read.title, read.threshold, read.floor) == ("A bug report", Fraction(725, 1000), Fraction(55, 100))
+    assert (read.title, read.threshold, read.floor) == (
+        "A bug report",
+        Fraction(725, 1000),
+        Fraction(55, 100),
+    )
     first, tone, impact = read.criteria
     assert (first.weight, first.floor, first.required) == (50, Fraction(7, 10), True)
     assert [item.id for item in first.items] == [
@@ -101,7 +110,11 @@ def test_the_example_of_the_format() -> None:
     assert not any(item.whole for item in first.items)
     assert tone.items[0].whole and tone.items[0].anchors is not None
     assert tone.items[0].anchors.levels == ((0, "hostile"), (50, "mixed"), (100, "factual"))
-    assert (impact.id, impact.requirement, impact.weight) == ("says-who-is-hit", "Says who is hit", 1)
+    assert (impact.id, impact.requirement, impact.weight) == (
+        "says-who-is-hit",
+        "Says who is hit",
+        1,
+    )
     assert impact.items[0].whole and impact.items[0].id == "says-who-is-hit"
     assert source.notes == ()
 
@@ -110,7 +123,11 @@ def test_defaults() -> None:
     """Threshold 70, floor 60, weight 1, nothing required."""
     read = rubric("  - Is short\n")
     assert (read.threshold, read.floor) == (Fraction(7, 10), Fraction(6, 10))
-    assert (read.criteria[0].weight, read.criteria[0].required, read.criteria[0].floor) == (1, False, None)
+    assert (read.criteria[0].weight, read.criteria[0].required, read.criteria[0].floor) == (
+        1,
+        False,
+        None,
+    )
 
 
 def test_own_anchors_beside_items_are_one_more_item() -> None:
@@ -124,7 +141,9 @@ def test_own_anchors_beside_items_are_one_more_item() -> None:
 
 
 def test_all_ways_of_marking_in_one_criterion() -> None:
-    """Items, anchors and a check together: the check is an item of its own, as an item has one answer."""
+    """Items, anchors and a check together: the check is an item of its own, as an item has one
+    answer.
+    """
     read = one("  - {id: a, requirement: A, items: [x], anchors: {0: n, 10: y}, check: is-json}\n")
     assert [(i.id, i.whole, i.check is not None) for i in read.items] == [
         ("x", False, False),
@@ -135,16 +154,31 @@ def test_all_ways_of_marking_in_one_criterion() -> None:
 
 def test_ids_stay_as_written() -> None:
     """`off`, `no`, `1.0` and `true` are ids like any other."""
-    read = rubric("".join(f"  - {{id: {id}, requirement: R}}\n" for id in ("off", "no", "1.0", "true", "0x1f", "1e3")))
+    read = rubric(
+        "".join(
+            f"  - {{id: {id}, requirement: R}}\n"
+            for id in ("off", "no", "1.0", "true", "0x1f", "1e3")
+        )
+    )
     assert [c.id for c in read.criteria] == ["off", "no", "1.0", "true", "0x1f", "1e3"]
 
 
 def test_long_texts_that_begin_alike_get_ids_of_their_own() -> None:
     """Two different questions are never one item, however long the words that they share."""
     start = "The answer names the function in which the error is raised and also"
-    ids = [item.id for item in one(f"  - {{id: a, requirement: A, items: ['{start} why', '{start} how']}}\n").items]
+    ids = [
+        item.id
+        for item in one(
+            f"  - {{id: a, requirement: A, items: ['{start} why', '{start} how']}}\n"
+        ).items
+    ]
     assert len(set(ids)) == 2
-    turned = [item.id for item in one(f"  - {{id: a, requirement: A, items: ['{start} how', '{start} why']}}\n").items]
+    turned = [
+        item.id
+        for item in one(
+            f"  - {{id: a, requirement: A, items: ['{start} how', '{start} why']}}\n"
+        ).items
+    ]
     assert turned == ids[::-1]
     assert len({c.id for c in rubric(f"  - {start} why\n  - {start} how\n").criteria}) == 2
 
@@ -176,7 +210,11 @@ def test_ways_to_write_a_check_without_argument() -> None:
 
 def test_arguments_of_checks_are_plain_values() -> None:
     """A JSON Schema in a rubric has text keys, whatever YAML makes of them."""
-    check = one("  - check: {json-schema: {properties: {1: {type: object}, no: {}}}, path: '*.json'}\n").items[0].check
+    check = (
+        one("  - check: {json-schema: {properties: {1: {type: object}, no: {}}}, path: '*.json'}\n")
+        .items[0]
+        .check
+    )
     assert check is not None
     assert check.value == {"properties": {"1": {"type": "object"}, "no": {}}}
     assert check.options == {"path": "*.json"}
@@ -208,14 +246,16 @@ def test_what_may_not_apply() -> None:
 
 def test_penalties() -> None:
     """A yes/no criterion may take points away."""
-    assert rubric("  - Good\n  - {id: lies, requirement: Makes things up, weight: -8}\n").criteria[1].is_penalty
+    assert (
+        rubric("  - Good\n  - {id: lies, requirement: Makes things up, weight: -8}\n")
+        .criteria[1]
+        .is_penalty
+    )
 
 
 def test_json_rubrics() -> None:
     """The same format in JSON."""
-    text = (
-        '{"rubric": 1, "criteria": [{"id": "a", "requirement": "A", "weight": 0.1, "anchors": {"0": "n", "10": "y"}}]}'
-    )
+    text = '{"rubric": 1, "criteria": [{"id": "a", "requirement": "A", "weight": 0.1, "anchors": {"0": "n", "10": "y"}}]}'
     (read,) = parse_rubric(text, "r.json").rubric.criteria
     assert read.weight == Fraction(1, 10)
     assert read.items[0].anchors is not None and read.items[0].anchors.highest == 10
@@ -229,19 +269,32 @@ def test_a_missing_version_line_is_noted() -> None:
 
 def test_bars_are_exact() -> None:
     """A threshold has the decimals that were written, all of them."""
-    assert rubric("  - a b\n", "rubric: 1\nthreshold: 69.99999999999999999999\n").threshold < Fraction(7, 10)
+    assert rubric(
+        "  - a b\n", "rubric: 1\nthreshold: 69.99999999999999999999\n"
+    ).threshold < Fraction(7, 10)
 
 
-# ---------------------------------------------------------------------------------------------------- mistakes
+# ----------------------------------------------------------------------------------------------------
+# mistakes
 
 
 @pytest.mark.parametrize(
     ("criterion", "place", "says", "hint"),
     [
-        ("{id: a, requirement: A, wieght: 3}", "3:29", "unknown key `wieght` in criterion `a`", "`weight`"),
+        (
+            "{id: a, requirement: A, wieght: 3}",
+            "3:29",
+            "unknown key `wieght` in criterion `a`",
+            "`weight`",
+        ),
         ("{id: a, description: A}", "3:13", "unknown key `description`", "`requirement`"),
         ("{id: a, requirement: A, zzz: 3}", "3:29", "unknown key `zzz`", "`may_not_apply`"),
-        ("{id: a, requirement: A, contains: x}", "3:29", "unknown key `contains`", "`check: {contains: ...}`"),
+        (
+            "{id: a, requirement: A, contains: x}",
+            "3:29",
+            "unknown key `contains`",
+            "`check: {contains: ...}`",
+        ),
         (
             "{id: a, requirement: A, weight: high}",
             "3:37",
@@ -249,14 +302,24 @@ def test_bars_are_exact() -> None:
             "relative",
         ),
         ('{id: a, requirement: A, weight: "3"}', "3:37", 'is "3"', "without quotes: 3"),
-        ("{id: a, requirement: A, weight: true}", "3:37", "is true, but must be a number", "relative"),
+        (
+            "{id: a, requirement: A, weight: true}",
+            "3:37",
+            "is true, but must be a number",
+            "relative",
+        ),
         ("{id: a, requirement: A, weight: [3]}", "3:37", "is a list", "relative"),
         ("{id: a, requirement: A, weight: }", "3:29", "has no value", "default: 1"),
         ("{id: a, requirement: A, weight: 0}", "3:37", "sum to 0", "above 0"),
         ("{id: a, requirement: A, weight: -1}", "3:37", "sum to 0", "above 0"),
         ("{id: a, requirement: A, floor: 101}", "3:36", "`floor` of criterion `a` is 101", None),
         ("{id: a, requirement: A, floor: 70%}", "3:36", 'is "70%"', "write 70"),
-        ("{id: a, requirement: A, required: yes}", "3:39", 'is "yes", but must be true or false', "write `true`"),
+        (
+            "{id: a, requirement: A, required: yes}",
+            "3:39",
+            'is "yes", but must be true or false',
+            "write `true`",
+        ),
         ("{id: a, requirement: A, required: 0}", "3:39", "is 0, but must be true or false", None),
         ("{id: a}", "3:5", "`requirement` of criterion `a` is missing", "in words"),
         ("{weight: 3}", "3:5", "`requirement` of criterion number 1 is missing", "in words"),
@@ -269,9 +332,19 @@ def test_bars_are_exact() -> None:
         ("[a]", "3:5", "is a list", None),
         ("{id: a, requirement: A, items: []}", "3:36", "`items` of criterion `a` is empty", "- "),
         ("{id: a, requirement: A, items: x}", "3:36", 'is "x", but must be a list', "- "),
-        ("{id: a, requirement: A, items: [x, 5]}", "3:40", "item number 2 of criterion `a` is 5", "quotes"),
+        (
+            "{id: a, requirement: A, items: [x, 5]}",
+            "3:40",
+            "item number 2 of criterion `a` is 5",
+            "quotes",
+        ),
         ("{id: a, requirement: A, items: [x, x]}", "3:40", "two items with the id `x`", "reword"),
-        ("{id: a, requirement: A, items: [{id: x}]}", "3:37", "`requirement` of item `x` is missing", "in words"),
+        (
+            "{id: a, requirement: A, items: [{id: x}]}",
+            "3:37",
+            "`requirement` of item `x` is missing",
+            "in words",
+        ),
         (
             "{id: a, requirement: A, items: [{requirement: x, weight: 3}]}",
             "3:54",
@@ -282,34 +355,86 @@ def test_bars_are_exact() -> None:
         ("{id: a, requirement: A, anchors: {}}", "3:38", "is empty", "{0: none"),
         ("{id: a, requirement: A, anchors: {low: x, 5: y}}", "3:39", "`low`", "by number"),
         ("{id: a, requirement: A, anchors: {0: x, 5: }}", "3:45", "level 5", None),
-        ("{id: a, requirement: A, anchors: {0: x, 5: 5}}", "3:48", "is 5, but must be text", "quotes"),
+        (
+            "{id: a, requirement: A, anchors: {0: x, 5: 5}}",
+            "3:48",
+            "is 5, but must be text",
+            "quotes",
+        ),
         (
             "{id: a, requirement: A, anchors: [{value: 1, text: x}, {value: 1.0, text: y}]}",
             "3:",
             "described twice",
             None,
         ),
-        ("{id: a, requirement: A, anchors: [{text: x}, {value: 1, text: y}]}", "3:39", "needs a `value`", None),
-        ("{id: a, requirement: A, anchors: [x, {value: 1, text: y}]}", "3:39", "must be a mapping", None),
+        (
+            "{id: a, requirement: A, anchors: [{text: x}, {value: 1, text: y}]}",
+            "3:39",
+            "needs a `value`",
+            None,
+        ),
+        (
+            "{id: a, requirement: A, anchors: [x, {value: 1, text: y}]}",
+            "3:39",
+            "must be a mapping",
+            None,
+        ),
         ("{id: a, requirement: A, anchors: text}", "3:38", 'is "text"', "by number"),
-        ("{id: a, requirement: A, weight: -50, anchors: {0: n, 1: y}}", "3:37", "penalty", "yes/no"),
-        ("{id: a, requirement: A, check: {contians: x}}", "3:37", "unknown check `contians`", "`contains`"),
-        ("{id: a, requirement: A, check: contians}", "3:36", "unknown check `contians`", "`contains`"),
+        (
+            "{id: a, requirement: A, weight: -50, anchors: {0: n, 1: y}}",
+            "3:37",
+            "penalty",
+            "yes/no",
+        ),
+        (
+            "{id: a, requirement: A, check: {contians: x}}",
+            "3:37",
+            "unknown check `contians`",
+            "`contains`",
+        ),
+        (
+            "{id: a, requirement: A, check: contians}",
+            "3:36",
+            "unknown check `contians`",
+            "`contains`",
+        ),
         ("{id: a, requirement: A, check: contains}", "3:36", "`contains` takes", None),
         ("{id: a, requirement: A, check: {contains: 3}}", "3:37", "`contains` takes", "quotes"),
-        ("{id: a, requirement: A, check: {contains: x, pth: y}}", "3:50", "no option `pth`", "`path`"),
-        ("{id: a, requirement: A, check: {contains: x, regex: y}}", "3:50", "one kind", "two items"),
+        (
+            "{id: a, requirement: A, check: {contains: x, pth: y}}",
+            "3:50",
+            "no option `pth`",
+            "`path`",
+        ),
+        (
+            "{id: a, requirement: A, check: {contains: x, regex: y}}",
+            "3:50",
+            "one kind",
+            "two items",
+        ),
         ("{id: a, requirement: A, check: {regex: '('}}", "3:37", "pattern", None),
         ("{id: a, requirement: A, check: [{contains: x}]}", "3:36", "is a list", "item of its own"),
         ("{id: a, requirement: A, check: {}}", "3:36", "`check` of criterion `a`", None),
         ("{id: a, requirement: A, fix: [x]}", "3:34", "must be a command line", None),
-        ("{id: g, criteria: [x], items: [y]}", "3:28", "combined with child `criteria`", "child criterion"),
-        ("{id: g, criteria: [x], may_not_apply: true}", "3:28", "combined with child `criteria`", "children"),
+        (
+            "{id: g, criteria: [x], items: [y]}",
+            "3:28",
+            "combined with child `criteria`",
+            "child criterion",
+        ),
+        (
+            "{id: g, criteria: [x], may_not_apply: true}",
+            "3:28",
+            "combined with child `criteria`",
+            "children",
+        ),
         ("{criteria: [x]}", "3:5", "`requirement` of criterion number 1 is missing", None),
     ],
 )
 def test_mistakes_in_a_criterion(criterion: str, place: str, says: str, hint: str | None) -> None:
-    """Each mistake is told in words, at the line and column of the value, or of the key that should not be there."""
+    """Each mistake is told in words, at the line and column of the value, or of the key that should
+    not be there.
+    """
     criteria = f"  - {criterion}\n" + ("  - Something else\n" if "penalty" in says else "")
     where, message, advice = error(criteria)
     assert where.startswith(place)
@@ -376,7 +501,8 @@ def test_errors_inside_an_alias_point_at_what_was_written() -> None:
     assert first.items[0].anchors == second.items[0].anchors
 
 
-# ---------------------------------------------------------------------------------------------------- other files
+# ----------------------------------------------------------------------------------------------------
+# other files
 
 
 @pytest.mark.parametrize(
@@ -399,7 +525,9 @@ def test_errors_inside_an_alias_point_at_what_was_written() -> None:
     ],
 )
 def test_files_that_are_no_rubric(text: str, name: str, says: str) -> None:
-    """A file of another kind is told by its name, with what to do, and never read as an empty rubric."""
+    """A file of another kind is told by its name, with what to do, and never read as an empty
+    rubric.
+    """
     with pytest.raises(RubricFileErrors) as caught:
         parse_rubric(text, name)
     assert says in caught.value.message
@@ -425,7 +553,8 @@ def test_reading_a_file(tmp_path: Path) -> None:
     assert read_rubric(path).path == path
 
 
-# ---------------------------------------------------------------------------------------------------- findings
+# ----------------------------------------------------------------------------------------------------
+# findings
 
 CLEAN = """\
 rubric: 1
@@ -460,14 +589,29 @@ def test_a_sound_rubric_has_no_findings() -> None:
         ("weight: 40", "weight: 35", "2:1", "sum to 95"),
         ("weight: 40", "weight: 41.5", "2:1", "sum to 101.5"),
         (", Lists two sources, Quotes the law, Says who paid]", "]", "3:66", "has 2 items"),
-        ("Names the author", ", ".join(f"Names person {n}" for n in range(14)), "3:66", "has 18 items"),
-        ("rubric: 1", "rubric: 1\nthreshold: 50", "2:12", "the floor (60) is above the threshold (50)"),
+        (
+            "Names the author",
+            ", ".join(f"Names person {n}" for n in range(14)),
+            "3:66",
+            "has 18 items",
+        ),
+        (
+            "rubric: 1",
+            "rubric: 1\nthreshold: 50",
+            "2:12",
+            "the floor (60) is above the threshold (50)",
+        ),
         ("rubric: 1", "rubric: 1\nfloor: 80", "2:8", "the floor (80) is above the threshold (70)"),
         ("rubric: 1", "rubric: 1\nfloor: 0.7", "2:8", "0.7 of 100 points"),
         ("weight: 40", "weight: 0, required: true", "4:80", "required but weighs 0"),
         ("id: close", "id: check1", "4:10", "`check1` says nothing"),
         ("id: close", "id: r2", "4:10", "`r2` says nothing"),
-        ("[Names the author", "[{id: item3, requirement: Names the author}", "3:79", "`item3` says nothing"),
+        (
+            "[Names the author",
+            "[{id: item3, requirement: Names the author}",
+            "3:79",
+            "`item3` says nothing",
+        ),
     ],
 )
 def test_findings(old: str, new: str, place: str, says: str) -> None:
@@ -488,10 +632,12 @@ def test_weights_are_looked_at_in_each_group() -> None:
     assert (where, "sum to 95" in message) == ("5:5", True)
 
 
-# ---------------------------------------------------------------------------------------------------- any file
+# ----------------------------------------------------------------------------------------------------
+# any file
 
 KEYS = st.sampled_from(
-    [field.key for shape in RUBRIC_SHAPES for field in shape.fields] + ["contains", "not-regex", "timeout", "0", "10"]
+    [field.key for shape in RUBRIC_SHAPES for field in shape.fields]
+    + ["contains", "not-regex", "timeout", "0", "10"]
 )
 VALUES = st.recursive(
     st.none()

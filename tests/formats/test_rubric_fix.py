@@ -35,7 +35,8 @@ def group(*written: str) -> str:
     )
 
 
-# ---------------------------------------------------------------------------------------------------- weights
+# ----------------------------------------------------------------------------------------------------
+# weights
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,9 @@ def test_weights_are_scaled_to_100(before: tuple[str, ...], after: list[str]) ->
     assert {change.rule for change in fixed.changes} == {"weights-sum"}
 
 
-@pytest.mark.parametrize("written", [("60", "40"), ("3", "1"), ("50", "50.5"), ("50", "39"), ("99",)])
+@pytest.mark.parametrize(
+    "written", [("60", "40"), ("3", "1"), ("50", "50.5"), ("50", "39"), ("99",)]
+)
 def test_other_weights_are_left_alone(written: tuple[str, ...]) -> None:
     """What sums to 100, or is no percent at all, is right as it is."""
     text = group(*written)
@@ -65,7 +68,9 @@ def test_other_weights_are_left_alone(written: tuple[str, ...]) -> None:
 
 
 def test_weights_that_are_not_written_out_are_left() -> None:
-    """A weight behind an alias is not edited, as others may stand behind it too; the reason is told."""
+    """A weight behind an alias is not edited, as others may stand behind it too; the reason is
+    told.
+    """
     text = (
         HEAD
         + "  - {id: first-of-all, requirement: A b, weight: &w 47}\n  - {id: second-of-all, requirement: C d, weight: *w}\n"
@@ -77,7 +82,9 @@ def test_weights_that_are_not_written_out_are_left() -> None:
 
 @given(st.lists(st.integers(1, 10_000), min_size=2, max_size=8), st.integers(0, 2))
 def test_scaling_keeps_order_and_sums_to_100(whole: list[int], places: int) -> None:
-    """Bigger stays at least as big, nothing above 0 becomes 0, and no share moves by a whole unit of rounding."""
+    """Bigger stays at least as big, nothing above 0 becomes 0, and no share moves by a whole unit
+    of rounding.
+    """
     before = tuple(Fraction(number, 10**places) for number in whole)
     after = scaled_to_100(before)
     assert sum(after) == 100
@@ -85,12 +92,15 @@ def test_scaling_keeps_order_and_sums_to_100(whole: list[int], places: int) -> N
     factor = Fraction(100) / sum(before)
     assert all(abs(new - old * factor) < 1 for old, new in zip(before, after, strict=True))
     for (old, new), (other_old, other_new) in zip(
-        sorted(zip(before, after, strict=True)), sorted(zip(before, after, strict=True))[1:], strict=False
+        sorted(zip(before, after, strict=True)),
+        sorted(zip(before, after, strict=True))[1:],
+        strict=False,
     ):
         assert old == other_old or new <= other_new
 
 
-# ---------------------------------------------------------------------------------------------------- ids
+# ----------------------------------------------------------------------------------------------------
+# ids
 
 
 def test_an_id_is_made_of_the_text() -> None:
@@ -100,12 +110,17 @@ def test_an_id_is_made_of_the_text() -> None:
         + "  - id: 'c1'   # one\n    requirement: Names the author\n    items:\n      - {id: \"r2\", requirement: Gives the year}\n      - Lists it\n"
     )
     fixed = fix_rubric(text, "r")
-    assert fixed.text == text.replace("'c1'", "'names-the-author'").replace('"r2"', '"gives-the-year"')
+    assert fixed.text == text.replace("'c1'", "'names-the-author'").replace(
+        '"r2"', '"gives-the-year"'
+    )
 
 
 def test_an_id_that_something_refers_to_stays() -> None:
     """The reason names what refers to it."""
-    text = HEAD + "  - {id: c1, requirement: Names the author}\n  - {id: c2, requirement: Gives the year}\n"
+    text = (
+        HEAD
+        + "  - {id: c1, requirement: Names the author}\n  - {id: c2, requirement: Gives the year}\n"
+    )
     fixed = fix_rubric(text, "r", referred=lambda id: "a lock" if id == "c1" else None)
     assert fixed.text == text.replace("id: c2", "id: gives-the-year")
     assert fixed.left == ("r:3:10: the id `c1` is left, as a lock refers to it",)
@@ -113,7 +128,10 @@ def test_an_id_that_something_refers_to_stays() -> None:
 
 def test_two_like_texts_do_not_get_one_id() -> None:
     """The second stays as it is, as ids are unique in a rubric."""
-    text = HEAD + "  - {id: c1, requirement: Names the author}\n  - {id: c2, requirement: Names the author!}\n"
+    text = (
+        HEAD
+        + "  - {id: c1, requirement: Names the author}\n  - {id: c2, requirement: Names the author!}\n"
+    )
     fixed = fix_rubric(text, "r")
     assert fixed.text == text.replace("id: c1", "id: names-the-author")
     assert "`names-the-author` is taken" in fixed.left[0]
@@ -121,11 +139,15 @@ def test_two_like_texts_do_not_get_one_id() -> None:
 
 def test_korean_texts_make_korean_ids() -> None:
     """An id may be in any script."""
-    text = HEAD + "  - {id: r1, requirement: 출처를 적는다}\n  - {id: other-thing, requirement: Names it}\n"
+    text = (
+        HEAD
+        + "  - {id: r1, requirement: 출처를 적는다}\n  - {id: other-thing, requirement: Names it}\n"
+    )
     assert "id: 출처를-적는다" in fix_rubric(text, "r").text
 
 
-# ---------------------------------------------------------------------------------------------------- the file
+# ----------------------------------------------------------------------------------------------------
+# the file
 
 
 def test_the_version_line_is_added_below_leading_remarks() -> None:
@@ -140,14 +162,18 @@ def test_line_ends_stay(end: str) -> None:
     """A file from another system is edited at the right places and keeps its line ends."""
     text = group("60", "35").replace("\n", end)
     fixed = fix_rubric(text, "r")
-    assert fixed.text == text.replace("weight: 60", "weight: 63").replace("weight: 35", "weight: 37")
+    assert fixed.text == text.replace("weight: 60", "weight: 63").replace(
+        "weight: 35", "weight: 37"
+    )
 
 
 def test_json_is_edited_too() -> None:
     """The quotes that JSON needs are there."""
     text = '{"rubric": 1, "criteria": [{"id": "c1", "requirement": "Names it all", "weight": 60}, {"id": "ending-well", "requirement": "Ends it", "weight": 35}]}'
     fixed = fix_rubric(text, "r")
-    assert fixed.text == text.replace('"c1"', '"names-it-all"').replace("60", "63").replace("35", "37")
+    assert fixed.text == text.replace('"c1"', '"names-it-all"').replace("60", "63").replace(
+        "35", "37"
+    )
 
 
 def test_places_and_reasons_are_told() -> None:
@@ -176,7 +202,10 @@ def test_an_id_made_of_a_word_that_yaml_reads_as_something_else_is_quoted() -> N
     text = "rubric: 1\ncriteria:\n  - id: check1\n    requirement: 'Null'\n    weight: 45\n  - id: r2\n    requirement: Names the day\n    weight: 50\n"
     fixed = fix_rubric(text, "r")
     assert '  - id: "null"\n' in fixed.text and "  - id: names-the-day\n" in fixed.text
-    assert [criterion.id for criterion in parse_rubric(fixed.text, "r").rubric.criteria] == ["null", "names-the-day"]
+    assert [criterion.id for criterion in parse_rubric(fixed.text, "r").rubric.criteria] == [
+        "null",
+        "names-the-day",
+    ]
     assert fix_rubric(fixed.text, "r").text == fixed.text
 
 
@@ -197,9 +226,13 @@ def test_fixing_is_idempotent_and_keeps_questions_and_remarks(rubric: Rubric) ->
     fixed = fix_rubric(text, "r")
     assert re.findall("# remark .*", fixed.text) == re.findall("# remark .*", text)
     now = parse_rubric(fixed.text, "r").rubric
-    assert [item.requirement for _, item in now.questions()] == [item.requirement for _, item in rubric.questions()]
+    assert [item.requirement for _, item in now.questions()] == [
+        item.requirement for _, item in rubric.questions()
+    ]
     assert (now.threshold, now.floor) == (rubric.threshold, rubric.floor)
     again = fix_rubric(fixed.text, "r")
     assert (again.text, again.changes) == (fixed.text, ())
     if not fixed.left:
-        assert "weights-sum" not in {finding.rule for finding in findings_of(parse_rubric(fixed.text, "r"))}
+        assert "weights-sum" not in {
+            finding.rule for finding in findings_of(parse_rubric(fixed.text, "r"))
+        }

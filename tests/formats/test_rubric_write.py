@@ -64,7 +64,9 @@ def test_what_is_written_is_read_back(rubric: Rubric) -> None:
 
 
 def yes_no(id: str, **more: object) -> Criterion:
-    return replace(Criterion(id=id, requirement=id, items=(Item(id=id, requirement=id, whole=True),)), **more)
+    return replace(
+        Criterion(id=id, requirement=id, items=(Item(id=id, requirement=id, whole=True),)), **more
+    )
 
 
 @given(
@@ -72,7 +74,9 @@ def yes_no(id: str, **more: object) -> Criterion:
     fractions.map(lambda share: min(share, 1 / share)),
     st.lists(fractions, min_size=2, max_size=4, unique=True),
 )
-def test_what_no_decimal_can_say_is_a_fraction(weight: Fraction, bar: Fraction, levels: list[Fraction]) -> None:
+def test_what_no_decimal_can_say_is_a_fraction(
+    weight: Fraction, bar: Fraction, levels: list[Fraction]
+) -> None:
     """Weights, bars and levels of any share are written so that exactly the same is read."""
     marked = yes_no("a", weight=weight, floor=bar)
     anchors = Anchors(levels=tuple((level, "so") for level in sorted(levels)))

@@ -126,7 +126,9 @@ def test_every_example_of_a_criterion_is_sound(example: str) -> None:
     assert parse_rubric(text, "r").rubric.criteria[0].requirement == "Good"
 
 
-@pytest.mark.parametrize("example", [field.example for field in SHAPES["item"].fields if field.key != "requirement"])
+@pytest.mark.parametrize(
+    "example", [field.example for field in SHAPES["item"].fields if field.key != "requirement"]
+)
 def test_every_example_of_an_item_is_sound(example: str) -> None:
     """Each key's example works in an item."""
     text = f"rubric: 1\ncriteria:\n  - id: a\n    requirement: A\n    items:\n      - requirement: Good\n        {example}\n"
@@ -146,14 +148,15 @@ def test_the_speed_of_help_is_not_paid_for_here() -> None:
     import subprocess
     import sys
 
-    code = (
-        "import sys, honestone.formats.rubric_file; print([m for m in sys.modules if 'ruamel' in m or 'difflib' in m])"
-    )
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    code = "import sys, honestone.formats.rubric_file; print([m for m in sys.modules if 'ruamel' in m or 'difflib' in m])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     assert "ruamel" not in loaded
 
 
-# ------------------------------------------------------------------------------------------------------------- suites
+# -------------------------------------------------------------------------------------------------------------
+# suites
 
 
 @cache

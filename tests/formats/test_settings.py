@@ -73,7 +73,9 @@ def test_the_nearest_file_upwards_holds(tmp_path: Path) -> None:
 
 
 def test_a_pyproject_counts_where_it_speaks_of_us(tmp_path: Path) -> None:
-    """`[tool.honestone]` holds; a pyproject.toml without it is passed by; honestone.toml beside it wins."""
+    """`[tool.honestone]` holds; a pyproject.toml without it is passed by; honestone.toml beside it
+    wins.
+    """
     inner = tmp_path / "inner"
     inner.mkdir()
     (tmp_path / "pyproject.toml").write_text("[tool.honestone.limits]\nrounds = 7\n")
@@ -112,7 +114,9 @@ def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
         ("[limits]\nrounds = 1\nrounds = 2\n", 3, "TOML", None),
     ],
 )
-def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, message: str, hint: str | None) -> None:
+def test_a_mistake_is_told_with_its_line(
+    tmp_path: Path, text: str, line: int, message: str, hint: str | None
+) -> None:
     """Typos, wrong types and broken TOML name file, line and the near match."""
     error = error_of(tmp_path, text)
     assert error.place is not None
@@ -137,9 +141,16 @@ def test_a_mistake_in_a_pyproject_is_told_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_pyproject_that_only_mentions_us_is_passed_by(tmp_path: Path) -> None:
-    """A comment or a tool of a similar name are no settings of ours, and broken TOML of others is not our affair."""
+    """A comment or a tool of a similar name are no settings of ours, and broken TOML of others is
+    not our affair.
+    """
     path = tmp_path / "pyproject.toml"
-    for text in ("# see tool.honestone\n", "[tool.honestone-docs]\nx = 1\n", "[tool.honestones]\n", "broken ["):
+    for text in (
+        "# see tool.honestone\n",
+        "[tool.honestone-docs]\nx = 1\n",
+        "[tool.honestones]\n",
+        "broken [",
+    ):
         path.write_text(text)
         assert find_settings(tmp_path).folder is None
 
@@ -158,7 +169,9 @@ def test_a_folder_of_that_name_is_no_settings_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["honestone.toml", "pyproject.toml"])
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_is_told(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No right to read the settings is an error of the settings, not a crash."""
     path = tmp_path / name
     path.write_text("[tool.honestone]\n")
@@ -175,10 +188,19 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: str, monkeypat
 
 @pytest.mark.parametrize(
     ("value", "wrong"),
-    [("-1", "from 0 to 5"), ("6", "from 0 to 5"), ("1.5", "must be a number"), ("true", "must be a number")],
+    [
+        ("-1", "from 0 to 5"),
+        ("6", "from 0 to 5"),
+        ("1.5", "must be a number"),
+        ("true", "must be a number"),
+    ],
 )
-def test_how_often_a_judge_is_asked_again_has_bounds(tmp_path: Path, value: str, wrong: str) -> None:
+def test_how_often_a_judge_is_asked_again_has_bounds(
+    tmp_path: Path, value: str, wrong: str
+) -> None:
     """`reasks` is a number from 0 to 5, and the place of another one is named."""
     error = error_of(tmp_path, f'[judges.a]\nprovider = "claude"\nreasks = {value}\n')
     assert error.place == f"{tmp_path / 'honestone.toml'}:3:1" and wrong in error.message, error
-    assert read(tmp_path, '[judges.a]\nprovider = "claude"\nreasks = 5\n').judges["a"]["reasks"] == 5  # type: ignore[attr-defined]
+    assert (
+        read(tmp_path, '[judges.a]\nprovider = "claude"\nreasks = 5\n').judges["a"]["reasks"] == 5
+    )  # type: ignore[attr-defined]

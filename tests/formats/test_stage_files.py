@@ -34,12 +34,20 @@ HEAD = {
     "next_owner": None,
     "truth_anchor": "/x",
 }
-EXECUTION = {**HEAD, "stage": "executed", "candidate_id": "c", "result": {"status": "no_change", "modified": False}}
+EXECUTION = {
+    **HEAD,
+    "stage": "executed",
+    "candidate_id": "c",
+    "result": {"status": "no_change", "modified": False},
+}
 TRACES = {"candidate_id": "c", "reason": "worse", "failed_tasks": [{"task_id": "a"}, "b"]}
 
 
 def problems(name: str, document: Any) -> list[str]:
-    return [error.message for error in jsonschema.Draft202012Validator(stage_schema(name)).iter_errors(document)]
+    return [
+        error.message
+        for error in jsonschema.Draft202012Validator(stage_schema(name)).iter_errors(document)
+    ]
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -84,7 +92,9 @@ def test_recorded_artifacts_of_the_original_fit() -> None:
         ("traces", TRACES, {"reason": None}),
     ],
 )
-def test_a_wrong_field_is_refused(name: str, document: dict[str, Any], change: dict[str, Any]) -> None:
+def test_a_wrong_field_is_refused(
+    name: str, document: dict[str, Any], change: dict[str, Any]
+) -> None:
     """The document fits, and no longer with the change."""
     assert problems(name, document) == [] and problems(name, {**document, **change}) != []
 

@@ -45,7 +45,8 @@ cases:
 """
 
 
-# ------------------------------------------------------------------------------------------------ what keys mean
+# ------------------------------------------------------------------------------------------------
+# what keys mean
 
 
 def test_every_key_of_a_suite_is_read(tmp_path: Path) -> None:
@@ -100,7 +101,12 @@ cases:
     assert plain.messages == (Message("user", "Hello"),)
     assert rich.messages == (Message("system", "Be brief"), Message("user", "Hello"))
     assert rich.reference == "  A greeting\n"
-    assert [c.id for c in rich.rubric.criteria] == ["is-polite", "is-short", "contains-hi", "is-json"]
+    assert [c.id for c in rich.rubric.criteria] == [
+        "is-polite",
+        "is-short",
+        "contains-hi",
+        "is-json",
+    ]
     assert (rich.split, rich.tags, rich.skip) == (Split.VAL, ("slow", "1.0"), "not ready")
     assert (rich.timeout, rich.attempts, rich.attempt_rule) == (0.5, 1, AttemptRule.BEST)
     assert rich.setup == ("make seed", "a 1", "b 2") and rich.teardown == ("c", "make clean")
@@ -108,8 +114,15 @@ cases:
     assert rich.expect is not None and rich.expect.verdict == "fail"
     assert rich.expect.score == (Fraction(1, 10), Fraction(305, 1000))
     assert rich.expect.criteria == {"is-short": (0, 1)}
-    assert found.places == {"plain": f"{tmp_path / 'suite.yaml'}:16:5", "rich": f"{tmp_path / 'suite.yaml'}:17:5"}
-    assert (found.dialect, found.base, found.files) == ("honestone", tmp_path, (tmp_path / "suite.yaml",))
+    assert found.places == {
+        "plain": f"{tmp_path / 'suite.yaml'}:16:5",
+        "rich": f"{tmp_path / 'suite.yaml'}:17:5",
+    }
+    assert (found.dialect, found.base, found.files) == (
+        "honestone",
+        tmp_path,
+        (tmp_path / "suite.yaml",),
+    )
     assert not found.notes and not found.losses
 
 
@@ -127,15 +140,32 @@ def test_a_target_may_be_a_plain_text(tmp_path: Path) -> None:
 
 def test_equal_checks_get_ids_of_their_own(tmp_path: Path) -> None:
     """Two checks that ask the same, and one whose name a criterion has already, do not collide."""
-    case = one(tmp_path, "{id: a, rubric: [{id: is-json, requirement: x}], checks: [is-json, is-json, {contains: x}]}")
-    assert [c.id for c in case.rubric.criteria] == ["is-json", "is-json-2", "is-json-3", "contains-x"]
+    case = one(
+        tmp_path,
+        "{id: a, rubric: [{id: is-json, requirement: x}], checks: [is-json, is-json, {contains: x}]}",
+    )
+    assert [c.id for c in case.rubric.criteria] == [
+        "is-json",
+        "is-json-2",
+        "is-json-3",
+        "contains-x",
+    ]
     assert all(c.weight == 1 and c.items[0].check for c in case.rubric.criteria[1:])
 
 
-# ------------------------------------------------------------------------------------------------ whose gate holds
+# ------------------------------------------------------------------------------------------------
+# whose gate holds
 
-OWN = {"": "[Own]", "40": "{threshold: 40, criteria: [Own]}", "40/10": "{threshold: 40, floor: 10, criteria: [Own]}"}
-SHARED = {"": "[Shared]", "90": "{threshold: 90, criteria: [Shared]}", "90/20": "{file: shared.yaml}"}
+OWN = {
+    "": "[Own]",
+    "40": "{threshold: 40, criteria: [Own]}",
+    "40/10": "{threshold: 40, floor: 10, criteria: [Own]}",
+}
+SHARED = {
+    "": "[Shared]",
+    "90": "{threshold: 90, criteria: [Shared]}",
+    "90/20": "{file: shared.yaml}",
+}
 
 
 @pytest.mark.parametrize("suite", ["", "50/30"])
@@ -144,8 +174,12 @@ SHARED = {"": "[Shared]", "90": "{threshold: 90, criteria: [Shared]}", "90/20": 
 def test_the_gate_is_the_cases_own_then_the_shared_one_then_the_suites(
     tmp_path: Path, own: str, shared: str, suite: str
 ) -> None:
-    """Threshold and floor, each by itself, come from the nearest rubric that names it, else from the suite, else 70 and 60."""
-    (tmp_path / "shared.yaml").write_text("rubric: 1\nthreshold: 90\nfloor: 20\ncriteria: [Shared]\n")
+    """Threshold and floor, each by itself, come from the nearest rubric that names it, else from
+    the suite, else 70 and 60.
+    """
+    (tmp_path / "shared.yaml").write_text(
+        "rubric: 1\nthreshold: 90\nfloor: 20\ncriteria: [Shared]\n"
+    )
     head = f"rubric: {SHARED[shared]}\n" + ("threshold: 50\nfloor: 30\n" if suite else "")
     rubric = one(tmp_path, f"{{id: a, input: x, rubric: {OWN[own]}}}", head).rubric
     named = [pair.split("/") for pair in (own, shared, suite or "70/60", "70/60") if pair]
@@ -157,11 +191,15 @@ def test_the_gate_is_the_cases_own_then_the_shared_one_then_the_suites(
 
 def test_a_penalty_may_stand_beside_the_checks_that_it_takes_from(tmp_path: Path) -> None:
     """An own rubric with nothing but a penalty is sound where checks stand beside it."""
-    case = one(tmp_path, "{id: a, input: x, rubric: [{id: rude, requirement: Is rude, weight: -1}], checks: [is-json]}")
+    case = one(
+        tmp_path,
+        "{id: a, input: x, rubric: [{id: rude, requirement: Is rude, weight: -1}], checks: [is-json]}",
+    )
     assert [c.weight for c in case.rubric.criteria] == [-1, 1]
 
 
-# ------------------------------------------------------------------------------------------------ files beside it
+# ------------------------------------------------------------------------------------------------
+# files beside it
 
 
 def test_rubrics_and_inputs_are_read_from_files(tmp_path: Path) -> None:
@@ -185,12 +223,19 @@ cases:
     assert a.input == "  Two\nlines\n" and a.reference == "B\n" and c.input == "B\n"
     assert b.input == "long.md:\n\n  Two\nlines\n\nb.md:\n\nB"
     assert a.rubric.title == "Shared"
-    assert sorted(path.name for path in found.files) == ["b.md", "long.md", "shared.yaml", "suite.yaml"]
+    assert sorted(path.name for path in found.files) == [
+        "b.md",
+        "long.md",
+        "shared.yaml",
+        "suite.yaml",
+    ]
 
 
 def test_errors_of_a_rubric_file_have_its_place(tmp_path: Path) -> None:
     """A mistake in a shared rubric is told once, in the file where it is to be mended."""
-    (tmp_path / "shared.yaml").write_text("rubric: 1\ncriteria:\n  - {id: a, requirement: x, wieght: 2}\n")
+    (tmp_path / "shared.yaml").write_text(
+        "rubric: 1\ncriteria:\n  - {id: a, requirement: x, wieght: 2}\n"
+    )
     text = "suite: 1\ncases:\n  - {id: a, input: x, rubric: {file: shared.yaml}}\n  - {id: b, input: x, rubric: {file: shared.yaml}}\n"
     assert errors(tmp_path, text) == ["shared.yaml:3:29: unknown key `wieght` in criterion `a`"]
 
@@ -199,44 +244,82 @@ def test_a_missing_file_is_told_where_it_is_named(tmp_path: Path) -> None:
     """Rubric, input and folder that are not there: the place in the suite, and the case."""
     text = "suite: 1\ncases:\n  - {id: a, input: {file: no.md}, rubric: {file: no.yaml}, workspace: {copy: no}}\n"
     found = errors(tmp_path, text)
-    assert len(found) == 3 and all(error.startswith("suite.yaml:3:") and "case `a`" in error for error in found)
+    assert len(found) == 3 and all(
+        error.startswith("suite.yaml:3:") and "case `a`" in error for error in found
+    )
 
 
 def test_a_pipe_is_no_input(tmp_path: Path) -> None:
     """A named pipe or a device would keep the reader waiting for ever."""
     os.mkfifo(tmp_path / "pipe")
-    assert "is not a file" in errors(tmp_path, "suite: 1\ncases: [{id: a, input: {file: pipe}, rubric: [x]}]\n")[0]
+    assert (
+        "is not a file"
+        in errors(tmp_path, "suite: 1\ncases: [{id: a, input: {file: pipe}, rubric: [x]}]\n")[0]
+    )
 
 
-# ------------------------------------------------------------------------------------------------ mistakes
+# ------------------------------------------------------------------------------------------------
+# mistakes
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("{id: wrong,", "{id: wrong, inptu: x,", "4:17: case `wrong`: unknown key `inptu`"),
-        ("wrong, checks: [{contains: x}]", "wrong", "4:5: case `wrong`: there is nothing to judge it by"),
-        ("id: fine", "id: wrong", "4:10: case `wrong`: two cases have this id, the first in line 3"),
+        (
+            "wrong, checks: [{contains: x}]",
+            "wrong",
+            "4:5: case `wrong`: there is nothing to judge it by",
+        ),
+        (
+            "id: fine",
+            "id: wrong",
+            "4:10: case `wrong`: two cases have this id, the first in line 3",
+        ),
         (
             "{id: wrong,",
             "{id: wrong, attempts: 0,",
             "4:27: case `wrong`: `attempts` is 0, but must be a whole number from 1",
         ),
-        ("{id: wrong,", "{id: wrong, attempts: 1.5,", "`attempts` is 1.5, but must be a whole number"),
-        ("{id: wrong,", "{id: wrong, attempts: true,", "`attempts` is true, but must be a whole number"),
+        (
+            "{id: wrong,",
+            "{id: wrong, attempts: 1.5,",
+            "`attempts` is 1.5, but must be a whole number",
+        ),
+        (
+            "{id: wrong,",
+            "{id: wrong, attempts: true,",
+            "`attempts` is true, but must be a whole number",
+        ),
         ("{id: wrong,", "{id: wrong, attempts: 99999999,", "10000 is the most"),
-        ("{id: wrong,", "{id: wrong, attempt_rule: most,", 'case `wrong`: `attempt_rule` is "most"'),
+        (
+            "{id: wrong,",
+            "{id: wrong, attempt_rule: most,",
+            'case `wrong`: `attempt_rule` is "most"',
+        ),
         ("wrong, checks: [{contains", "wrong, checks: [{contians", "unknown check `contians`"),
         ("wrong, checks: [{contains: x}]", "wrong, checks: []", "`checks` is empty"),
         ("{id: wrong,", "{id: wrong, timeout: soon,", '4:26: case `wrong`: `timeout` is "soon"'),
-        ("{id: wrong,", "{id: wrong, timeout: 0,", "`timeout` is 0, but must be a number of seconds above 0"),
+        (
+            "{id: wrong,",
+            "{id: wrong, timeout: 0,",
+            "`timeout` is 0, but must be a number of seconds above 0",
+        ),
         ("{id: wrong,", "{id: wrong, timeout: 1e300,", "seconds are the most"),
         ("{id: wrong,", "{id: wrong, split: dev,", '`split` is "dev"'),
         ("{id: wrong,", "{id: wrong, skip: true,", "`skip` is true, but must be text"),
         ("{id: wrong,", "{id: wrong, rubric: shared.yaml,", '`rubric` is "shared.yaml"'),
         ("{id: wrong,", "{id: wrong, rubric: {title: x},", "this rubric has no `criteria`"),
-        ("{id: wrong,", "{id: wrong, rubric: {threshold: 101, criteria: [x]},", "`threshold` is 101"),
-        ("{id: wrong,", "{id: wrong, rubric: [{id: contains-y, requirement: x, flor: 3}],", "unknown key `flor`"),
+        (
+            "{id: wrong,",
+            "{id: wrong, rubric: {threshold: 101, criteria: [x]},",
+            "`threshold` is 101",
+        ),
+        (
+            "{id: wrong,",
+            "{id: wrong, rubric: [{id: contains-y, requirement: x, flor: 3}],",
+            "unknown key `flor`",
+        ),
         (
             "{id: wrong,",
             "{id: wrong, rubric: [{id: a, requirement: x}, {id: a, requirement: y}],",
@@ -248,11 +331,23 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
         ("{id: wrong,", "{id: wrong, expect: {verdict: maybe},", "`verdict` of `expect`"),
         ("{id: wrong,", "{id: wrong, setup: 'a \"b',", "`setup` cannot be split into words"),
         ("{id: wrong,", "{id: wrong, workspace: {files: {../x: y}},", "leads out of the folder"),
-        ("{id: wrong,", "{id: wrong, workspace: {files: {a: x, a/b: y}},", "a file and a folder at once"),
+        (
+            "{id: wrong,",
+            "{id: wrong, workspace: {files: {a: x, a/b: y}},",
+            "a file and a folder at once",
+        ),
         ("{id: wrong,", "{id: wrong, workspace: {copy: '.', git: r},", "both `copy` and `git`"),
-        ("{id: wrong,", "{id: wrong, workspace: {git: '--upload-pack=x'},", "is not the name of a repository"),
+        (
+            "{id: wrong,",
+            "{id: wrong, workspace: {git: '--upload-pack=x'},",
+            "is not the name of a repository",
+        ),
         ("{id: wrong,", "{id: wrong, input: [hello],", "message number 1 must be a mapping"),
-        ("{id: wrong,", "{id: wrong, input: [{role: user}],", "`content` of message number 1 is missing"),
+        (
+            "{id: wrong,",
+            "{id: wrong, input: [{role: user}],",
+            "`content` of message number 1 is missing",
+        ),
         ("{id: wrong,", "{id: wrong, input: 5,", "`input` is 5, but must be text"),
         ("{id: wrong,", '{id: "wr\\nong",', "characters that cannot be shown"),
         ("{id: wrong,", "{", "case number 2: `id` is missing"),
@@ -264,7 +359,9 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
         ("suite: 1", "suite: 1\nworkspace: fixture", '`workspace` is "fixture"'),
     ],
 )
-def test_a_mistake_is_told_with_place_and_case(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_mistake_is_told_with_place_and_case(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     """One mistake in an otherwise sound suite: one error, that says where and in which case."""
     before, found_old, after = GOOD.rpartition(old)
     assert found_old
@@ -285,7 +382,8 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "text", ["suite: 1\n", "suite: 1\ncases: []\n", "suite: 1\ncases: x\n", "suite: 1\ncases: [text]\n"]
+    "text",
+    ["suite: 1\n", "suite: 1\ncases: []\n", "suite: 1\ncases: x\n", "suite: 1\ncases: [text]\n"],
 )
 def test_a_suite_needs_cases(tmp_path: Path, text: str) -> None:
     """Without one sound case there is nothing to run."""
@@ -294,7 +392,12 @@ def test_a_suite_needs_cases(tmp_path: Path, text: str) -> None:
 
 def test_hints_say_what_was_meant(tmp_path: Path) -> None:
     """Another tool's word for a key is understood well enough to name ours."""
-    for word, ours in (("prompt", "input"), ("expected_output", "reference"), ("repeat", "attempts"), ("tgs", "tags")):
+    for word, ours in (
+        ("prompt", "input"),
+        ("expected_output", "reference"),
+        ("repeat", "attempts"),
+        ("tgs", "tags"),
+    ):
         with pytest.raises(SourceErrors) as raised:
             source(tmp_path, GOOD.replace("{id: wrong,", f"{{id: wrong, {word}: x,"))
         assert raised.value.errors[0].hint == f"did you mean `{ours}`?"
@@ -303,18 +406,36 @@ def test_hints_say_what_was_meant(tmp_path: Path) -> None:
 def test_a_case_without_input_and_a_file_without_version_are_noted(tmp_path: Path) -> None:
     """Allowed, but rarely meant: so it is said."""
     found = source(tmp_path, "cases:\n  - {id: a, rubric: [Is short]}\n")
-    assert len(found.notes) == 2 and "version 1" in found.notes[0] and "`a` has no input" in found.notes[1]
+    assert (
+        len(found.notes) == 2
+        and "version 1" in found.notes[0]
+        and "`a` has no input" in found.notes[1]
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.sampled_from(["x", "", "a: b", "file", "criteria"]),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.sampled_from(["x", "", "a: b", "file", "criteria"]),
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
                 st.sampled_from(
-                    ["file", "files", "criteria", "id", "role", "content", "use", "git", "repo", "contains"]
+                    [
+                        "file",
+                        "files",
+                        "criteria",
+                        "id",
+                        "role",
+                        "content",
+                        "use",
+                        "git",
+                        "repo",
+                        "contains",
+                    ]
                 ),
                 inner,
                 max_size=3,
@@ -346,7 +467,8 @@ def test_any_value_of_any_key_is_read_or_refused_in_words(value: object, key: st
 
     case = {"id": "a", "input": "x", "rubric": ["Is short"], key: value}
     document = Document(
-        path=Path("no-such-folder/suite.yaml"), text=json.dumps({"suite": 1, "cases": [case], key: value})
+        path=Path("no-such-folder/suite.yaml"),
+        text=json.dumps({"suite": 1, "cases": [case], key: value}),
     )
     place: str | None = "read"
     try:
@@ -356,7 +478,8 @@ def test_any_value_of_any_key_is_read_or_refused_in_words(value: object, key: st
     assert place
 
 
-# ------------------------------------------------------------------------------------------------ small parts
+# ------------------------------------------------------------------------------------------------
+# small parts
 
 
 @pytest.mark.parametrize(
@@ -371,12 +494,16 @@ def test_any_value_of_any_key_is_read_or_refused_in_words(value: object, key: st
         ("ssh://git@host/a@v2", ("ssh://git@host/a", "v2")),
     ],
 )
-def test_a_ref_is_what_follows_the_last_at_sign_of_a_path(text: str, parts: tuple[str, str | None]) -> None:
+def test_a_ref_is_what_follows_the_last_at_sign_of_a_path(
+    text: str, parts: tuple[str, str | None]
+) -> None:
     """User names in addresses are no refs."""
     assert split_ref(text) == parts
 
 
-@pytest.mark.parametrize("name", ["", " ", "/a", "../a", "a/../b", "a//b", "./a", "C:x", "a\\b", "a\nb", "~/x"])
+@pytest.mark.parametrize(
+    "name", ["", " ", "/a", "../a", "a/../b", "a//b", "./a", "C:x", "a\\b", "a\nb", "~/x"]
+)
 def test_names_that_lead_out_of_a_folder_are_unsafe(name: str) -> None:
     """A suite writes into the workspace and nowhere else."""
     assert unsafe_name(name) is not None

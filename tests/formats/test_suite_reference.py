@@ -14,7 +14,9 @@ from honestone.formats.document import Document
 from honestone.formats.fields import SHAPES, TAKES
 from honestone.formats.suite_file import read_suite
 
-SUITE_SHAPES = [shape for name, shape in SHAPES.items() if name not in ("rubric", "criterion", "item", "level")]
+SUITE_SHAPES = [
+    shape for name, shape in SHAPES.items() if name not in ("rubric", "criterion", "item", "level")
+]
 
 
 def is_read(text: str) -> bool:

@@ -1,4 +1,6 @@
-"""Cases from tables and texts, what `defaults` says for all, and vars: what they mean, and every mistake with its place."""
+"""Cases from tables and texts, what `defaults` says for all, and vars: what they mean, and every
+mistake with its place.
+"""
 
 from __future__ import annotations
 
@@ -41,17 +43,21 @@ def asked(case: Case) -> list[str]:
     return [criterion.requirement for criterion in case.rubric.criteria]
 
 
-# ------------------------------------------------------------------------------------------------------------- tables
+# -------------------------------------------------------------------------------------------------------------
+# tables
 
 
 def test_columns_are_keys_of_a_case_or_vars(tmp_path: Path) -> None:
-    """Tags between commas, numbers as numbers, JSON where a list is wanted; an empty cell says nothing."""
+    """Tags between commas, numbers as numbers, JSON where a list is wanted; an empty cell says
+    nothing.
+    """
     files(
         tmp_path,
         c__csv='id,city,want,tags,attempts,split,checks\r\nparis,"Paris, France",Paris,"eu, big",2,test,"[{""max-words"": 9}]"\r\n,Lima,,,,,\r\n',
     )
     found = source(
-        tmp_path, 'suite: 1\ndefaults: {input: "{{ city }}?", split: val, checks: [{min-words: 1}]}\ncases: c.csv\n'
+        tmp_path,
+        'suite: 1\ndefaults: {input: "{{ city }}?", split: val, checks: [{min-words: 1}]}\ncases: c.csv\n',
     )
     paris, lima = found.suite.cases
     assert (paris.id, paris.input, paris.tags, paris.attempts, paris.split) == (
@@ -74,7 +80,10 @@ def test_columns_are_keys_of_a_case_or_vars(tmp_path: Path) -> None:
         ("c.ndjson", ROWS.replace("\n", "\r\n") + "\n"),
         ("c.JSON", "[" + ",".join(ROWS.splitlines()) + "]"),
         ("c.json", "\ufeff" + ROWS),
-        ("c.yaml", "- {id: paris, vars: {city: Paris, want: Paris}}\n- {id: lima, vars: {city: Lima, want: 7.50}}\n"),
+        (
+            "c.yaml",
+            "- {id: paris, vars: {city: Paris, want: Paris}}\n- {id: lima, vars: {city: Lima, want: 7.50}}\n",
+        ),
         ("c.csv", "\ufeffid,city,want\nparis,Paris,Paris\nlima,Lima,7.50\n"),
     ],
 )
@@ -90,7 +99,13 @@ def test_tables_of_every_kind_say_the_same(tmp_path: Path, name: str, text: str)
 
 def test_files_patterns_and_cases_in_one_list(tmp_path: Path) -> None:
     """Files of a pattern by name, texts as one case each; hidden files are left out."""
-    files(tmp_path, t_in_b__txt="two\n", t_in_a__txt="one", t_in___hidden__txt="no", x__json='{"input": "three"}')
+    files(
+        tmp_path,
+        t_in_b__txt="two\n",
+        t_in_a__txt="one",
+        t_in___hidden__txt="no",
+        x__json='{"input": "three"}',
+    )
     text = "suite: 1\ndefaults: {checks: [{min-words: 1}]}\ncases: ['t/*.txt', {id: own, input: four}, x.json]\n"
     assert [(case.id, case.input) for case in source(tmp_path, text).suite.cases] == [
         ("a", "one"),
@@ -111,7 +126,9 @@ cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\
 
 @settings(deadline=None)
 @given(st.lists(cells, min_size=1, max_size=6))
-def test_every_text_of_a_cell_arrives_as_it_is(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+def test_every_text_of_a_cell_arrives_as_it_is(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
     """Quotes, commas, braces and line breaks of a cell are its text, and are not read again."""
     folder = tmp_path_factory.mktemp("t")
     written = io.StringIO()
@@ -119,11 +136,14 @@ def test_every_text_of_a_cell_arrives_as_it_is(tmp_path_factory: pytest.TempPath
     table.writerow(["id", "said"])
     table.writerows([f"c{number}", text] for number, text in enumerate(texts))
     (folder / "c.csv").write_bytes(written.getvalue().encode())
-    cases = source(folder, "suite: 1\ndefaults: {input: '<{{ said }}>', rubric: [x]}\ncases: c.csv\n").suite.cases
+    cases = source(
+        folder, "suite: 1\ndefaults: {input: '<{{ said }}>', rubric: [x]}\ncases: c.csv\n"
+    ).suite.cases
     assert [case.input for case in cases] == [f"<{text}>" for text in texts]
 
 
-# ----------------------------------------------------------------------------------------------------------- defaults
+# -----------------------------------------------------------------------------------------------------------
+# defaults
 
 
 def test_defaults_add_up_or_give_way(tmp_path: Path) -> None:
@@ -149,14 +169,21 @@ def test_what_defaults_say_wrongly_is_said_once(tmp_path: Path) -> None:
     text = "suite: 1\ndefaults: {id: x, split: vall, chekcs: []}\ncases:\n"
     text += "".join(f"  - {{id: c{n}, input: x, checks: [{{contains: x}}]}}\n" for n in range(9))
     found = errors(tmp_path, text)
-    assert [line.split(": ")[0] for line in found] == ["suite.yaml:2:12", "suite.yaml:2:26", "suite.yaml:2:32"]
+    assert [line.split(": ")[0] for line in found] == [
+        "suite.yaml:2:12",
+        "suite.yaml:2:26",
+        "suite.yaml:2:32",
+    ]
 
 
-# --------------------------------------------------------------------------------------------------------------- vars
+# ---------------------------------------------------------------------------------------------------------------
+# vars
 
 
 def test_vars_reach_every_text_of_a_case_and_no_name_of_a_file(tmp_path: Path) -> None:
-    """Texts of files named by a case too; the ids of criteria and what programs are run stay as written."""
+    """Texts of files named by a case too; the ids of criteria and what programs are run stay as
+    written.
+    """
     (tmp_path / "p.md").write_text("# {{ topic }}\n")
     text = """\
 suite: 1
@@ -176,11 +203,15 @@ cases:
     anchors = about.items[0].anchors
     assert anchors is not None and [level for _, level in anchors.levels] == ["no tea", "tea"]
     assert contains.items[0].check is not None and contains.items[0].check.value == ["tea", "x"]
-    assert command.items[0].check is not None and command.items[0].check.options["expect_stdout"] == {"contains": "tea"}
+    assert command.items[0].check is not None and command.items[0].check.options[
+        "expect_stdout"
+    ] == {"contains": "tea"}
 
 
 def test_a_number_is_filled_in_where_a_check_takes_one(tmp_path: Path) -> None:
-    """`max-words` of a cell is a number, `contains` of the same cell a text; what is no number is refused."""
+    """`max-words` of a cell is a number, `contains` of the same cell a text; what is no number is
+    refused.
+    """
     files(tmp_path, c__csv="id,n\na,12\nb,some\n")
     text = "suite: 1\ndefaults: {checks: [{max-words: '{{ n }}'}, {contains: '{{ n }}'}], input: x}\ncases: c.csv\n"
     (found,) = errors(tmp_path, text)
@@ -214,11 +245,22 @@ cases:
             "{{ city }",
             "{{}}",
         ),
-        *("{{ city | e }}", "{{ city.__class__ }}", "{{ self }}", "{{ config }}", "{{{ city }}}", "{{ 'city' }}"),
+        *(
+            "{{ city | e }}",
+            "{{ city.__class__ }}",
+            "{{ self }}",
+            "{{ config }}",
+            "{{{ city }}}",
+            "{{ 'city' }}",
+        ),
     ],
 )
-@pytest.mark.parametrize("where", ["input: {0}", "rubric: [{0}]", "checks: [{{contains: {0}}}]", "reference: {0}"])
-def test_anything_but_a_name_is_an_error_with_its_place(tmp_path: Path, hole: str, where: str) -> None:
+@pytest.mark.parametrize(
+    "where", ["input: {0}", "rubric: [{0}]", "checks: [{{contains: {0}}}]", "reference: {0}"]
+)
+def test_anything_but_a_name_is_an_error_with_its_place(
+    tmp_path: Path, hole: str, where: str
+) -> None:
     """Nothing is computed: no attribute, no call, no filter, no environment."""
     said = where.replace("{{", "{").replace("}}", "}").replace("{0}", json.dumps(hole))
     text = f"suite: 1\nrubric: [x]\ncases:\n  - id: c\n    vars: {{city: Paris}}\n    {said}\n"
@@ -238,13 +280,17 @@ def test_anything_but_a_name_is_an_error_with_its_place(tmp_path: Path, hole: st
         ("rubric: [{requirement: x, check: {contains: x}, fix: 'rm {{ city }}'}]", 3),
     ],
 )
-def test_a_row_of_a_table_chooses_neither_files_nor_programs(tmp_path: Path, more: str, line: int) -> None:
+def test_a_row_of_a_table_chooses_neither_files_nor_programs(
+    tmp_path: Path, more: str, line: int
+) -> None:
     files(tmp_path, c__csv="id,city\na,/etc/passwd\n")
     found = errors(tmp_path, f"suite: 1\ndefaults:\n  {more}\ncases: c.csv\n")
     assert any("nothing is filled into" in one and f"suite.yaml:{line}:" in one for one in found)
 
 
-def test_a_mistake_in_a_template_is_said_once_and_with_the_vars_that_there_are(tmp_path: Path) -> None:
+def test_a_mistake_in_a_template_is_said_once_and_with_the_vars_that_there_are(
+    tmp_path: Path,
+) -> None:
     """In a rubric or a prompt of another file it has the place in that file."""
     files(
         tmp_path,
@@ -261,19 +307,26 @@ def test_a_mistake_in_a_template_is_said_once_and_with_the_vars_that_there_are(t
 
 @given(st.text(st.sampled_from("{}% ab|\n"), max_size=40))
 def test_filling_in_either_refuses_or_leaves_no_template(text: str) -> None:
-    """Whatever braces there are: all names are replaced, or the first thing that is none is reported."""
+    """Whatever braces there are: all names are replaced, or the first thing that is none is
+    reported.
+    """
     said: list[tuple[int, str]] = []
-    filled = fill_text(text, {"a": "{{ b }}", "b": "B"}, lambda at, message, _: said.append((at, message)))
+    filled = fill_text(
+        text, {"a": "{{ b }}", "b": "B"}, lambda at, message, _: said.append((at, message))
+    )
     if said:
         assert filled == text and text[said[0][0] :].startswith(("{{", "{%"))
     else:
         assert "{{" not in filled.replace("{{ b }}", "") or "{{" in text.replace("{{", "", 1)
         assert (
-            filled.count("B") == sum(text.count(one) for one in ("{{b}}", "{{ b }}", "{{b }}", "{{ b}}")) or "b" in text
+            filled.count("B")
+            == sum(text.count(one) for one in ("{{b}}", "{{ b }}", "{{b }}", "{{ b}}"))
+            or "b" in text
         )
 
 
-# ----------------------------------------------------------------------------------------------------------- mistakes
+# -----------------------------------------------------------------------------------------------------------
+# mistakes
 
 
 @pytest.mark.parametrize(
@@ -317,7 +370,9 @@ def test_bytes_that_are_no_text_are_refused_in_words(tmp_path: Path) -> None:
         assert found.startswith("c.csv:") and "UTF-" in found
 
 
-@pytest.mark.parametrize("named", ["none-*.csv", "none.csv", "t", "/etc/*.conf", "", "a\\0b*", "**none"])
+@pytest.mark.parametrize(
+    "named", ["none-*.csv", "none.csv", "t", "/etc/*.conf", "", "a\\0b*", "**none"]
+)
 def test_what_names_no_file_is_refused(tmp_path: Path, named: str) -> None:
     """A pattern without a match, a folder, an absolute pattern."""
     (tmp_path / "t").mkdir()
@@ -334,7 +389,14 @@ def test_tables_are_read_from_the_project_only(tmp_path: Path) -> None:
     outside.mkdir()
     (outside / "c.csv").write_text("id,input\nsecret,SECRET\n")
     os.symlink(outside / "c.csv", project / "l.csv")
-    for named in ("../outside/c.csv", "l.csv", "l*.csv", "../outside/*.csv", str(outside / "c.csv"), ".git/HEAD"):
+    for named in (
+        "../outside/c.csv",
+        "l.csv",
+        "l*.csv",
+        "../outside/*.csv",
+        str(outside / "c.csv"),
+        ".git/HEAD",
+    ):
         (found,) = errors(project, f"suite: 1\nrubric: [x]\ncases: {named!r}\n")
         assert "out of the project" in found and "SECRET" not in found
 
@@ -353,12 +415,15 @@ def test_a_cell_of_a_megabyte_is_a_text_and_many_of_them_are_refused(tmp_path: P
     assert "more than 2,000,000 characters" in found
 
 
-# ------------------------------------------------------------------------------------------------------------- at large
+# -------------------------------------------------------------------------------------------------------------
+# at large
 
 
 def _calls(folder: Path, rows: int) -> int:
     """How many functions are called to read so many rows."""
-    lines = (json.dumps({"id": f"c{n}", "vars": {"city": f"C{n}", "want": "x"}}) for n in range(rows))
+    lines = (
+        json.dumps({"id": f"c{n}", "vars": {"city": f"C{n}", "want": "x"}}) for n in range(rows)
+    )
     (folder / "c.jsonl").write_text("\n".join(lines))
     counting = cProfile.Profile()
     found = counting.runcall(source, folder, f"{ASKS}cases: c.jsonl\n")
@@ -380,19 +445,28 @@ def test_the_expanded_suite_is_written_and_read_back(tmp_path: Path) -> None:
     assert source(tmp_path, written).suite == suite and "{{" not in written
 
 
-# ------------------------------------------------------------------------------------------------------------- memory
+# -------------------------------------------------------------------------------------------------------------
+# memory
 
 
 def test_the_rows_of_a_table_are_read_one_at_a_time(tmp_path: Path) -> None:
-    """A case is there before the next row is looked at, and nothing of the file is kept of those that are right."""
+    """A case is there before the next row is looked at, and nothing of the file is kept of those
+    that are right.
+    """
     files(tmp_path, cases__jsonl='{"id": "a"}\n{"id": "b"}\n{"id": \n')
     rows = cases_in(tmp_path / "cases.jsonl")
     assert [next(rows)[0].value["id"], next(rows)[0].value["id"]] == ["a", "b"]
     with pytest.raises(FileError, match="JSON"):
         next(rows)
     written = "".join(json.dumps({"id": f"c{n}", "input": "x"}) + "\n" for n in range(20))
-    files(tmp_path, cases__jsonl=written, suite__yaml="suite: 1\nrubric: [polite]\ncases: cases.jsonl\n")
-    reading = _SuiteReading(read_marked(tmp_path / "suite.yaml"), tmp_path / "suite.yaml", read_rubric)
+    files(
+        tmp_path,
+        cases__jsonl=written,
+        suite__yaml="suite: 1\nrubric: [polite]\ncases: cases.jsonl\n",
+    )
+    reading = _SuiteReading(
+        read_marked(tmp_path / "suite.yaml"), tmp_path / "suite.yaml", read_rubric
+    )
     assert len(reading.suite().cases) == 20
     assert len(set(map(id, reading.marked.node(("cases",)).children))) == 1
 
@@ -405,5 +479,9 @@ def test_a_table_that_breaks_off_says_what_is_wrong_in_all_of_it(tmp_path: Path)
     )
     with pytest.raises(UsageError) as raised:
         source(tmp_path, "suite: 1\nrubric: [polite]\ncases: cases.jsonl\n")
-    lines = {str(one.place).split(":")[1] for one in raised.value.errors if "cases.jsonl" in str(one.place)}
+    lines = {
+        str(one.place).split(":")[1]
+        for one in raised.value.errors
+        if "cases.jsonl" in str(one.place)
+    }
     assert {"1", "2", "3", "4"} <= lines

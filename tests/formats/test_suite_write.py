@@ -68,7 +68,11 @@ def test_a_gate_of_its_own_is_written_with_the_case(tmp_path: Path) -> None:
     suite = read(COMMON, tmp_path)
     last = suite.cases[1]
     changed = replace(
-        suite, cases=(suite.cases[0], replace(last, rubric=replace(last.rubric, threshold=Fraction(9, 10))))
+        suite,
+        cases=(
+            suite.cases[0],
+            replace(last, rubric=replace(last.rubric, threshold=Fraction(9, 10))),
+        ),
     )
     text = dump_suite(changed)
     assert text.count("threshold:") == 1 and "threshold: 90" in text
@@ -79,7 +83,9 @@ def test_descriptions_are_kept_as_comments(tmp_path: Path) -> None:
     """What the format has no key for is not lost without a word, and changes nothing."""
     suite = read(COMMON, tmp_path)
     described = replace(
-        suite, skill_id="greeter", cases=(replace(suite.cases[0], description="Says hello\n\x1b[2J"), suite.cases[1])
+        suite,
+        skill_id="greeter",
+        cases=(replace(suite.cases[0], description="Says hello\n\x1b[2J"), suite.cases[1]),
     )
     text = dump_suite(described)
     assert "# skill: greeter" in text and "# Says hello" in text and "\x1b" not in text
@@ -111,7 +117,9 @@ def test_metadata_is_written_and_read_back(made: dict[str, Any]) -> None:
 def test_what_json_does_not_have_is_written_as_text(tmp_path: Path) -> None:
     """A date or an endless number in the metadata of another tool's file."""
     suite = read(COMMON, tmp_path)
-    told = replace(suite.cases[0], metadata={"on": date(2026, 1, 2), "n": float("inf"), "big": 2**70})
+    told = replace(
+        suite.cases[0], metadata={"on": date(2026, 1, 2), "n": float("inf"), "big": 2**70}
+    )
     again = read(dump_suite(replace(suite, cases=(told, suite.cases[1]))), tmp_path)
     assert again.cases[0].metadata == {"on": "2026-01-02", "n": "inf", "big": str(2**70)}
 

@@ -28,7 +28,9 @@ def test_a_place_is_that_of_the_file() -> None:
     assert parse_marked("a: x\n\t\nb:\n  - y\n", "f.yaml").at(("b", 0)) == "f.yaml:4:5"
 
 
-@pytest.mark.parametrize(("text", "place"), [("a:\n\tb: x\n", "f.yaml:2:1"), ("a:\n\t\n  b: x: y\n", "f.yaml:2:1")])
+@pytest.mark.parametrize(
+    ("text", "place"), [("a:\n\tb: x\n", "f.yaml:2:1"), ("a:\n\t\n  b: x: y\n", "f.yaml:2:1")]
+)
 def test_what_is_wrong_all_the_same_is_said_of_the_text_as_it_is(text: str, place: str) -> None:
     with pytest.raises(FileError) as caught:
         parse_marked(text, "f.yaml")

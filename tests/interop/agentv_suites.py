@@ -1,7 +1,8 @@
 """Own suites in AgentV's fourth dialect, for a comparison of honestone with the real AgentV.
 
-A case's output is what follows `OUT:` in its input. A judge says yes where a question has the word YES in it, and gives the number of
-`SCORE=N` where marks are asked for. `DIFFERENCES` are the cases that the two tools are known to score in different ways, with the reason.
+A case's output is what follows `OUT:` in its input. A judge says yes where a question has the word
+YES in it, and gives the number of `SCORE=N` where marks are asked for. `DIFFERENCES` are the cases
+that the two tools are known to score in different ways, with the reason.
 """
 
 from __future__ import annotations

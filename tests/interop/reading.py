@@ -1,4 +1,6 @@
-"""Small helpers of the tests of single readers: a file on disk, read, and what was found wrong with it."""
+"""Small helpers of the tests of single readers: a file on disk, read, and what was found wrong with
+it.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def rubric_of(reader: Reader, document: Document) -> ForeignRubric:
 
 
 def wrong(reader: Reader, document: Document) -> list[str]:
-    """All that a reading refuses, each `line:column message`: errors, or losses where there are none."""
+    """All that a reading refuses, each `line:column message`: errors, or losses where there are
+    none.
+    """
     with pytest.raises(SourceErrors) as caught:
         without_losses(reader.read(document))
     return [f"{where(error.place)} {error.message}" for error in caught.value.errors]
@@ -73,7 +77,11 @@ def lost(source: SuiteSource | ForeignRubric) -> list[str]:
 def checks(criterion: Criterion) -> list[tuple[str, Any, Mapping[str, Any]]]:
     """Every check below a criterion: name, argument, options."""
     found = [item.check for node, _ in criterion.walk() for item in node.items]
-    return [(check.name, check.value, dict(check.options)) for check in found if isinstance(check, Check)]
+    return [
+        (check.name, check.value, dict(check.options))
+        for check in found
+        if isinstance(check, Check)
+    ]
 
 
 def never_crashes(reader: Reader, document: Document) -> None:

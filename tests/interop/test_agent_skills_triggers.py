@@ -39,7 +39,9 @@ def test_each_query_is_a_case_about_the_skill(tmp_path: Path, key: str | None) -
         {"query": "Make a page", "should_trigger": True, "reason": "pages"},
         {"id": "w", "query": "The weather?", "should_trigger": False},
     ]
-    found = read(tmp_path, queries if key is None else {"skill_name": "pages", "owner": "me", key: queries})
+    found = read(
+        tmp_path, queries if key is None else {"skill_name": "pages", "owner": "me", key: queries}
+    )
     one, two = found.suite.cases
     assert [one.id, two.id, one.input, two.input] == ["1", "w", "Make a page", "The weather?"]
     assert [wanted(one), wanted(two)] == ["skill-loaded", "not-skill-loaded"]
@@ -60,18 +62,29 @@ def test_each_query_is_a_case_about_the_skill(tmp_path: Path, key: str | None) -
     ],
 )
 def test_whether_it_triggers_may_be_written_in_words(tmp_path: Path, said: str, check: str) -> None:
-    """`expected: trigger` in place of `should_trigger: true`; next to that key it is metadata like any other."""
-    found = read(tmp_path, {"cases": [{"query": "q", "expected": said}, {"query": "r", "expected": "trigger"}]})
+    """`expected: trigger` in place of `should_trigger: true`; next to that key it is metadata like
+    any other.
+    """
+    found = read(
+        tmp_path,
+        {"cases": [{"query": "q", "expected": said}, {"query": "r", "expected": "trigger"}]},
+    )
     assert (
-        wanted(found.suite.cases[0]) == check and not found.losses and "expected" not in found.suite.cases[0].metadata
+        wanted(found.suite.cases[0]) == check
+        and not found.losses
+        and "expected" not in found.suite.cases[0].metadata
     )
     both = read(tmp_path, [{"query": "q", "should_trigger": False, "expected": said}])
-    assert wanted(both.suite.cases[0]) == "not-skill-loaded" and both.suite.cases[0].metadata == {"expected": said}
+    assert wanted(both.suite.cases[0]) == "not-skill-loaded" and both.suite.cases[0].metadata == {
+        "expected": said
+    }
 
 
 def test_two_lists_of_texts_say_what_should_trigger(tmp_path: Path) -> None:
     """The form in which a list says it for all of its queries."""
-    found = read(tmp_path, {"skill_name": "s", "should_trigger": ["a", "b"], "should_not_trigger": ["c"]})
+    found = read(
+        tmp_path, {"skill_name": "s", "should_trigger": ["a", "b"], "should_not_trigger": ["c"]}
+    )
     assert [(c.input, wanted(c)) for c in found.suite.cases] == [
         ("a", "skill-loaded"),
         ("b", "skill-loaded"),
@@ -88,7 +101,9 @@ def test_two_lists_of_texts_say_what_should_trigger(tmp_path: Path) -> None:
         ("Trigger", "no-trigger"),
     ],
 )
-def test_lists_may_have_other_names_and_be_below_another_key(tmp_path: Path, yes: str, no: str) -> None:
+def test_lists_may_have_other_names_and_be_below_another_key(
+    tmp_path: Path, yes: str, no: str
+) -> None:
     """The words in use for the two lists, with texts or mappings."""
     lists = {yes: ["a", {"prompt": "b", "why": "w"}], no: [{"text": "c"}]}
     for content in (lists, {"skill_name": "s", "trigger_tests": lists}):
@@ -105,11 +120,15 @@ def test_lists_for_several_skills_are_a_loss(tmp_path: Path) -> None:
     """Each is about a skill of its own, and one skill is installed."""
     lists = {"should_trigger": ["a"], "should_not_trigger": ["b"]}
     found = read(tmp_path, {"pages": lists, "mails": lists})
-    assert len(found.suite.cases) == 4 and ["several skills" in loss.message for loss in found.losses] == [True]
+    assert len(found.suite.cases) == 4 and [
+        "several skills" in loss.message for loss in found.losses
+    ] == [True]
 
 
 @pytest.mark.parametrize("said", [{}, {"should_trigger": "maybe"}, {"expected": "pages"}])
-def test_a_query_of_which_nothing_says_whether_it_triggers_is_a_loss(tmp_path: Path, said: dict[str, Any]) -> None:
+def test_a_query_of_which_nothing_says_whether_it_triggers_is_a_loss(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
     """It is skipped; the others are asked."""
     found = read(tmp_path, [{"query": "a", "should_trigger": "no"}, {"query": "b", **said}])
     one, two = found.suite.cases
@@ -123,7 +142,13 @@ def test_a_query_of_which_nothing_says_whether_it_triggers_is_a_loss(tmp_path: P
         ([{"query": "a", "should_trigger": True}, {"should_trigger": True}], "`query` is missing"),
         ([{"query": "a", "should_trigger": True}, "b"], "a query must be a mapping"),
         ({"should_trigger": ["a", "  "]}, "a query must be text"),
-        ([{"query": "a", "should_trigger": True, "id": "x"}, {"query": "b", "should_trigger": True, "id": "x"}], "two"),
+        (
+            [
+                {"query": "a", "should_trigger": True, "id": "x"},
+                {"query": "b", "should_trigger": True, "id": "x"},
+            ],
+            "two",
+        ),
     ],
 )
 def test_a_mistake_is_reported_with_its_place(tmp_path: Path, content: Any, message: str) -> None:
@@ -131,7 +156,9 @@ def test_a_mistake_is_reported_with_its_place(tmp_path: Path, content: Any, mess
     with pytest.raises(UsageError) as raised:
         read(tmp_path, content)
     found = raised.value.errors or (raised.value,)
-    assert any(message in error.message and error.place for error in found), [error.message for error in found]
+    assert any(message in error.message and error.place for error in found), [
+        error.message for error in found
+    ]
 
 
 words = st.sampled_from(

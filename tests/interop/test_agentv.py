@@ -1,4 +1,6 @@
-"""AgentV files: every dialect is read as AgentV means it, and what is wrong or lost is named with its place."""
+"""AgentV files: every dialect is read as AgentV means it, and what is wrong or lost is named with
+its place.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,10 @@ def test_the_page_is_read_with_its_defaults(folder: Path) -> None:
     assert source.dialect == "agentv-seed"
     assert any("`required` is false" in note for note in source.notes)
     assert [c.id for c, _ in case.rubric.walk()] == ["quality", "names-cause", "names-fix", "care"]
-    assert (leaf(case.rubric, "names-cause").required, leaf(case.rubric, "names-fix").required) == (True, False)
+    assert (leaf(case.rubric, "names-cause").required, leaf(case.rubric, "names-fix").required) == (
+        True,
+        False,
+    )
     assert (case.rubric.threshold, case.rubric.floor) == (Fraction(80, 100), 0)
     assert case.messages == (Message("system", "Be brief"), Message("user", "Why?"))
     assert case.reference == "Useful"
@@ -91,7 +96,9 @@ def test_the_page_is_read_with_its_defaults(folder: Path) -> None:
 
 
 def test_the_weighted_mean_and_the_scale_are_the_page_s(folder: Path) -> None:
-    """3 of weight 3, 0 of weight 1 and 7.5 of 10 of weight 2 make (3 + 1.5) / 6, and 10 is the top of the scale."""
+    """3 of weight 3, 0 of weight 1 and 7.5 of 10 of weight 2 make (3 + 1.5) / 6, and 10 is the top
+    of the scale.
+    """
     rubric = only(read(folder, PAGE)).rubric
     score, _ = verdict(rubric, {"names-cause": True, "names-fix": False, "care": 7.5})
     assert score == Fraction(45, 60)
@@ -102,7 +109,9 @@ def test_the_weighted_mean_and_the_scale_are_the_page_s(folder: Path) -> None:
 
 
 def test_a_required_criterion_fails_the_case_whatever_the_mean(folder: Path) -> None:
-    """A failed required criterion among passing checks fails the case and is named (the tool let 0.818 pass)."""
+    """A failed required criterion among passing checks fails the case and is named (the tool let
+    0.818 pass).
+    """
     text = """
 tests:
   - id: mix
@@ -119,7 +128,8 @@ tests:
 """
     rubric = only(read(folder, text)).rubric
     score, outcome = verdict(
-        rubric, {"contains": True, "contains-2": True, "contains-3": True, "must": False, "may": True}
+        rubric,
+        {"contains": True, "contains-2": True, "contains-3": True, "must": False, "may": True},
     )
     assert score is not None
     assert score > rubric.threshold
@@ -130,27 +140,49 @@ tests:
 @pytest.mark.parametrize(
     ("written", "dialect", "required"),
     [
-        ("evalcases: [{id: a, expected_outcome: g, input: q, rubrics: [{expected_outcome: x}]}]", "agentv-seed", False),
+        (
+            "evalcases: [{id: a, expected_outcome: g, input: q, rubrics: [{expected_outcome: x}]}]",
+            "agentv-seed",
+            False,
+        ),
         (
             "evalcases: [{id: a, expected_outcome: g, input_messages: [{role: user, content: q}], rubrics: [x]}]",
             "agentv-2",
             True,
         ),
-        ("dataset: d\nevalcases: [{id: a, expected_outcome: g, input: q, rubrics: [x]}]", "agentv-2", True),
-        ("tests: [{id: a, criteria: g, input: q, assert: [{type: rubrics, criteria: [x]}]}]", "agentv-2", True),
-        ("tests: [{id: a, criteria: g, input: q, assertions: [{type: rubrics, criteria: [x]}]}]", "agentv-4", True),
+        (
+            "dataset: d\nevalcases: [{id: a, expected_outcome: g, input: q, rubrics: [x]}]",
+            "agentv-2",
+            True,
+        ),
+        (
+            "tests: [{id: a, criteria: g, input: q, assert: [{type: rubrics, criteria: [x]}]}]",
+            "agentv-2",
+            True,
+        ),
+        (
+            "tests: [{id: a, criteria: g, input: q, assertions: [{type: rubrics, criteria: [x]}]}]",
+            "agentv-4",
+            True,
+        ),
         (
             "prompts: ['{{input}}']\ntests: [{id: a, vars: {input: q}, assert: [{type: llm-rubric, value: [x]}]}]",
             "agentv-5",
             True,
         ),
-        ("prompts: ['{{input}}']\ntests: [{id: a, vars: {input: q}, assert: [x]}]", "agentv-5", True),
+        (
+            "prompts: ['{{input}}']\ntests: [{id: a, vars: {input: q}, assert: [x]}]",
+            "agentv-5",
+            True,
+        ),
     ],
 )
 def test_the_dialect_is_told_by_content_and_sets_required(
     folder: Path, written: str, dialect: str, required: bool
 ) -> None:
-    """The names a file uses say which dialect it is; the same criterion is required in AgentV's own and not on the page."""
+    """The names a file uses say which dialect it is; the same criterion is required in AgentV's own
+    and not on the page.
+    """
     source = read(folder, written, name="whatever.txt.yaml")
     assert source.dialect == dialect
     assert leaf(only(source).rubric, "x").required is required
@@ -158,7 +190,9 @@ def test_the_dialect_is_told_by_content_and_sets_required(
 
 
 def test_what_the_file_and_the_case_ask_stand_side_by_side(folder: Path) -> None:
-    """Shared graders and a case's own rubrics are groups of equal weight; a case without its own has only the shared."""
+    """Shared graders and a case's own rubrics are groups of equal weight; a case without its own
+    has only the shared.
+    """
     text = """
 execution:
   evaluators:
@@ -170,12 +204,18 @@ evalcases:
     source = read(folder, text)
     both, plain = source.suite.cases
     assert [c.id for c in both.rubric.criteria] == ["rubrics", "shared"]
-    assert verdict(both.rubric, {"greets": True, "smiles": False, "tone": True})[0] == Fraction(3, 4)
+    assert verdict(both.rubric, {"greets": True, "smiles": False, "tone": True})[0] == Fraction(
+        3, 4
+    )
     assert [c.id for c, _ in plain.rubric.walk()] == ["shared", "tone"]
 
 
-def test_a_case_s_evaluators_stand_in_place_of_the_file_s_in_2_5_and_beside_them_later(folder: Path) -> None:
-    """`evalcases` lets a case override the file's graders; `tests` puts them one after another, unless it skips them."""
+def test_a_case_s_evaluators_stand_in_place_of_the_file_s_in_2_5_and_beside_them_later(
+    folder: Path,
+) -> None:
+    """`evalcases` lets a case override the file's graders; `tests` puts them one after another,
+    unless it skips them.
+    """
     old = """
 execution: {evaluators: [{name: all, type: rubric, rubrics: [{id: a, expected_outcome: A}]}]}
 evalcases:
@@ -194,7 +234,9 @@ tests:
 
 
 def test_floors_of_a_criterion_come_from_either_scale(folder: Path) -> None:
-    """`required_min_score: 8` of 10 and `min_score: 0.8` of 1 are the same floor; 7 misses it, 8 meets it."""
+    """`required_min_score: 8` of 10 and `min_score: 0.8` of 1 are the same floor; 7 misses it, 8
+    meets it.
+    """
     for key, value in (("required_min_score", "8"), ("min_score", "0.8")):
         text = f"evalcases: [{{id: a, expected_outcome: g, input: q, rubrics: [{{id: c, {key}: {value}, score_ranges: {{0: bad, 10: good}}}}]}}]"
         rubric = only(read(folder, text)).rubric
@@ -218,7 +260,12 @@ def test_bands_are_levels_at_their_lower_ends(folder: Path) -> None:
     text = f"tests: [{{id: a, criteria: g, input: q, assertions: [{{type: rubrics, criteria: [{{id: c, outcome: x, score_ranges: {bands}}}]}}]}}]"
     anchors = leaf(only(read(folder, text)).rubric, "c").items[0].anchors
     assert anchors is not None
-    assert [(int(v), t) for v, t in anchors.levels] == [(0, "bad"), (4, "fair"), (8, "good"), (10, "good")]
+    assert [(int(v), t) for v, t in anchors.levels] == [
+        (0, "bad"),
+        (4, "fair"),
+        (8, "good"),
+        (10, "good"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -230,14 +277,19 @@ def test_bands_are_levels_at_their_lower_ends(folder: Path) -> None:
         ("{0: bad, five: good}", "`five` is not a score"),
         ("{0: bad, 10: ''}", "says nothing at 10"),
         ("{}", "is empty"),
-        ("[{score_range: [0, 4], outcome: a}, {score_range: [6, 10], outcome: b}]", "leave a gap at 5"),
+        (
+            "[{score_range: [0, 4], outcome: a}, {score_range: [6, 10], outcome: b}]",
+            "leave a gap at 5",
+        ),
         ("[{score_range: [0, 5], outcome: a}, {score_range: [5, 10], outcome: b}]", "overlap at 5"),
         ("[{score_range: [0, 9], outcome: a}]", "end at 9"),
         ("[{score_range: [0, ten], outcome: a}]", "two whole numbers"),
         ("great", "must be a mapping"),
     ],
 )
-def test_score_ranges_that_are_wrong_are_refused_in_place(folder: Path, ranges: str, says: str) -> None:
+def test_score_ranges_that_are_wrong_are_refused_in_place(
+    folder: Path, ranges: str, says: str
+) -> None:
     """A scale that does not cover 0-10 is an error at its line, never repaired in silence."""
     text = f"evalcases:\n  - id: a\n    expected_outcome: g\n    input: q\n    rubrics:\n      - {{id: c, expected_outcome: x, score_ranges: {ranges}}}\n"
     errors = wrong(folder, text)
@@ -259,8 +311,12 @@ def test_score_ranges_that_are_wrong_are_refused_in_place(folder: Path, ranges: 
         ("role: system, ", "", 13, "`content`"),
     ],
 )
-def test_mistakes_are_named_with_their_line(folder: Path, old: str, new: str, line: int, says: str) -> None:
-    """A criterion without text, an unknown key, a wrong value: each an error with file and line, nothing is dropped."""
+def test_mistakes_are_named_with_their_line(
+    folder: Path, old: str, new: str, line: int, says: str
+) -> None:
+    """A criterion without text, an unknown key, a wrong value: each an error with file and line,
+    nothing is dropped.
+    """
     if says == "`content`":
         old, new = "content: Why?", "contents: Why?"
     errors = wrong(folder, PAGE.replace(old, new))
@@ -271,8 +327,13 @@ def test_mistakes_are_named_with_their_line(folder: Path, old: str, new: str, li
 
 def test_every_mistake_is_told_at_once_in_order(folder: Path) -> None:
     """Two mistakes are two errors, in the order of the file."""
-    errors = wrong(folder, PAGE.replace("weight: 3.0", "wight: 3").replace("id: one", "id: one\n    foo: 1"))
-    assert [e.message for e in errors] == ["unknown key `wight` in a criterion", "unknown key `foo` in a case"]
+    errors = wrong(
+        folder, PAGE.replace("weight: 3.0", "wight: 3").replace("id: one", "id: one\n    foo: 1")
+    )
+    assert [e.message for e in errors] == [
+        "unknown key `wight` in a criterion",
+        "unknown key `foo` in a case",
+    ]
     assert "weight" in (errors[0].hint or "")
 
 
@@ -288,11 +349,19 @@ def test_a_doubled_id_and_a_file_without_cases_are_refused(folder: Path) -> None
 
 def test_a_goal_alone_is_marked_from_nothing_to_all(folder: Path) -> None:
     """Without graders one judge marks the goal 0-1; it is not shown twice."""
-    case = only(read(folder, "tests: [{id: a, criteria: Be kind, input: q, expected_output: Hello}]"))
+    case = only(
+        read(folder, "tests: [{id: a, criteria: Be kind, input: q, expected_output: Hello}]")
+    )
     (criterion,) = case.rubric.criteria
-    assert (criterion.id, criterion.requirement, case.reference) == ("llm-grader", "Be kind", "Hello")
+    assert (criterion.id, criterion.requirement, case.reference) == (
+        "llm-grader",
+        "Be kind",
+        "Hello",
+    )
     assert verdict(case.rubric, {"llm-grader": 0.85})[0] == Fraction(85, 100)
-    assert "nothing to judge" in wrong(folder, "tests: [{id: a, input: q, execution: {}}]")[0].message
+    assert (
+        "nothing to judge" in wrong(folder, "tests: [{id: a, input: q, execution: {}}]")[0].message
+    )
 
 
 def test_goal_and_answer_are_both_shown_beside_graders(folder: Path) -> None:
@@ -313,7 +382,9 @@ def test_strings_among_assertions_are_one_rubric_that_counts_as_many(folder: Pat
     text = "prompts: ['{{ input }}']\ntests: [{id: a, vars: {input: q}, assert: [Is kind, {type: contains, value: x}, Is short]}]"
     rubric = only(read(folder, text)).rubric
     assert [(c.id, c.weight) for c in rubric.criteria] == [("llm-rubric", 2), ("contains", 1)]
-    assert verdict(rubric, {"is-kind": True, "is-short": False, "contains": True})[0] == Fraction(2, 3)
+    assert verdict(rubric, {"is-kind": True, "is-short": False, "contains": True})[0] == Fraction(
+        2, 3
+    )
 
 
 def test_text_checks_become_ours(folder: Path) -> None:
@@ -377,7 +448,9 @@ tests:
         {"scored": True, "takes_text": True},
     )
     assert (found["prog"].required, found["prog"].floor) == (False, Fraction(6, 10))
-    assert [(c.kind, c.value) for id in ("latency", "cost", "token-usage") if (c := checks[id])] == [
+    assert [
+        (c.kind, c.value) for id in ("latency", "cost", "token-usage") if (c := checks[id])
+    ] == [
         ("latency", 2000),
         ("cost", 0.1),
         ("tokens", {"total": 100}),
@@ -388,7 +461,9 @@ tests:
         "max_tool_calls",
         "max_llm_calls",
     }
-    assert [(c.id, c.items[0].check.value) for c in found["counts"].children if c.items[0].check] == [
+    assert [
+        (c.id, c.items[0].check.value) for c in found["counts"].children if c.items[0].check
+    ] == [
         ("search", {"search": {"min": 2}}),
         ("save", {"save": {"min": 1}}),
     ]
@@ -403,7 +478,9 @@ tests:
 
 
 def test_fields_are_compared_one_by_one(folder: Path) -> None:
-    """Each field is a weighted criterion with its expected value; one without an expected value is told."""
+    """Each field is a weighted criterion with its expected value; one without an expected value is
+    told.
+    """
     text = """
 tests:
   - id: a
@@ -424,7 +501,9 @@ tests:
     first = group.children[0].items[0].check
     assert first is not None
     assert first.value == {
-        "fields": [{"path": "total", "expected": 12.5, "match": "numeric_tolerance", "tolerance": 0.1}]
+        "fields": [
+            {"path": "total", "expected": 12.5, "match": "numeric_tolerance", "tolerance": 0.1}
+        ]
     }
     assert any("expected value" in note for note in source.notes)
 
@@ -460,11 +539,17 @@ tests:
       - {metric: flexible, type: assert-set, threshold: 0.5, assert: [{metric: x, type: llm-rubric, value: X}, {type: contains, value: y}]}
 """
     (group,) = only(read(folder, five)).rubric.criteria
-    assert (group.id, group.floor, [c.id for c in group.children]) == ("flexible", Fraction(1, 2), ["x", "contains"])
+    assert (group.id, group.floor, [c.id for c in group.children]) == (
+        "flexible",
+        Fraction(1, 2),
+        ["x", "contains"],
+    )
 
 
 def test_a_group_put_together_by_code_is_a_loss_with_its_place(folder: Path) -> None:
-    """An aggregator that is a program or a model cannot be said: a loss that names the line; the rest is read."""
+    """An aggregator that is a program or a model cannot be said: a loss that names the line; the
+    rest is read.
+    """
     text = """
 evalcases:
   - id: a
@@ -489,7 +574,9 @@ evalcases:
 
 def test_a_case_of_which_every_grader_is_lost_is_skipped_never_passed(folder: Path) -> None:
     """With `--accept-loss` such a case must not be judged by something nobody wrote."""
-    source = read(folder, "tests: [{id: a, criteria: g, input: q, assertions: [{type: webhook, value: u}]}]")
+    source = read(
+        folder, "tests: [{id: a, criteria: g, input: q, assertions: [{type: webhook, value: u}]}]"
+    )
     assert only(source).skip is not None
     assert source.losses
 
@@ -508,13 +595,17 @@ tests:
       - {name: rude, type: llm-grader, prompt: Is it rude?, negate: true}
 """
     rubric = only(read(folder, text)).rubric
-    assert leaf(rubric, "up").requirement != leaf(rubric, "down").requirement.replace("Costs fell", "Sales rose")
+    assert leaf(rubric, "up").requirement != leaf(rubric, "down").requirement.replace(
+        "Costs fell", "Sales rose"
+    )
     assert leaf(rubric, "down").requirement.endswith("Costs fell")
     assert verdict(rubric, {"up": True, "down": True, "rude": 0.25})[0] == Fraction(7, 8)
 
 
 def test_required_graders_have_their_cut_as_floor(folder: Path) -> None:
-    """`required: true` asks for the grader's `min_score`, else the case's threshold; a number is the cut itself."""
+    """`required: true` asks for the grader's `min_score`, else the case's threshold; a number is
+    the cut itself.
+    """
     graders = "[{name: a, type: llm-grader, prompt: A, required: true}, {name: b, type: llm-grader, prompt: B, required: 0.4}, {name: c, type: llm-grader, prompt: C, required: true, min_score: 0.3}]"
     text = f"execution: {{threshold: 0.6}}\ntests: [{{id: t, criteria: g, input: q, assertions: {graders}}}]"
     rubric = only(read(folder, text)).rubric
@@ -523,13 +614,22 @@ def test_required_graders_have_their_cut_as_floor(folder: Path) -> None:
 
 
 def test_prompt_files_are_read_beside_the_file(folder: Path) -> None:
-    """A prompt file's text is what is asked, with names for what a judge sees anyway; a program is a loss."""
-    (folder / "ask.md").write_text("Judge {{output}} for {{input}}. Aim: {{criteria}}. Tools: {{tool_calls}}\n")
+    """A prompt file's text is what is asked, with names for what a judge sees anyway; a program is
+    a loss.
+    """
+    (folder / "ask.md").write_text(
+        "Judge {{output}} for {{input}}. Aim: {{criteria}}. Tools: {{tool_calls}}\n"
+    )
     text = "tests: [{id: t, criteria: Be kind, input: q, assertions: [{name: a, type: llm-grader, prompt: file://ask.md}, {name: b, type: llm-grader, prompt: ask.ts}, {name: c, type: llm-grader, prompt: file://gone.md}]}]"
     source = read(folder, text)
     rubric = only(source).rubric
-    assert rubric.criteria[0].requirement.startswith("Judge (the output) for (the input). Aim: Be kind.")
-    assert [("tool_calls" in x.message, "ask.ts" in x.message, "gone.md" in x.message) for x in source.losses] == [
+    assert rubric.criteria[0].requirement.startswith(
+        "Judge (the output) for (the input). Aim: Be kind."
+    )
+    assert [
+        ("tool_calls" in x.message, "ask.ts" in x.message, "gone.md" in x.message)
+        for x in source.losses
+    ] == [
         (True, False, False),
         (False, True, False),
         (False, False, True),
@@ -538,7 +638,9 @@ def test_prompt_files_are_read_beside_the_file(folder: Path) -> None:
 
 
 def test_a_path_that_agentv_two_takes_for_text_is_noted(folder: Path) -> None:
-    """AgentV 2 takes a prompt path that leads nowhere for the prompt: ours asks by name and goal and says so."""
+    """AgentV 2 takes a prompt path that leads nowhere for the prompt: ours asks by name and goal
+    and says so.
+    """
     text = "evalcases: [{id: t, expected_outcome: Be kind, input: q, execution: {evaluators: [{name: safety, type: llm_judge, prompt: ../prompts/safe.md}]}}]"
     source = read(folder, text)
     assert only(source).rubric.criteria[0].requirement == "safety: Be kind"
@@ -547,7 +649,9 @@ def test_a_path_that_agentv_two_takes_for_text_is_noted(folder: Path) -> None:
 
 
 def test_input_files_and_blocks_become_part_of_the_input(folder: Path) -> None:
-    """Text and file blocks and `input_files` are one message; a file that is not there is left out, with a note, as AgentV does."""
+    """Text and file blocks and `input_files` are one message; a file that is not there is left out,
+    with a note, as AgentV does.
+    """
     (folder / "data.csv").write_text("a,b\n1,2\n")
     text = """
 tests:
@@ -567,23 +671,39 @@ tests:
 
 
 def test_images_of_an_input_are_given_to_models(folder: Path) -> None:
-    """Next to the file, at an address or as a data URL; one that is not there is left out, and what models do not take is a loss."""
+    """Next to the file, at an address or as a data URL; one that is not there is left out, and what
+    models do not take is a loss.
+    """
     data = b"\x89PNG\r\n\x1a\n\0"
     (folder / "dot.png").write_bytes(data)
     (folder / "text.png").write_text("no image")
 
     def asked(value: str) -> SuiteSource:
         blocks = f"[{{type: text, value: How many?}}, {{type: image, value: '{value}'}}]"
-        return read(folder, f"tests: [{{id: a, criteria: g, input: [{{role: user, content: {blocks}}}]}}]")
+        return read(
+            folder, f"tests: [{{id: a, criteria: g, input: [{{role: user, content: {blocks}}}]}}]"
+        )
 
     source = asked("dot.png")
-    assert [image.data for image in only(source).images] == [data] and folder / "dot.png" in source.files
+    assert [image.data for image in only(source).images] == [
+        data
+    ] and folder / "dot.png" in source.files
     (there,) = only(asked("https://pictures.test/dot.png")).images
     assert there.path == "https://pictures.test/dot.png"
-    assert [image.data for image in only(asked("data:image/png;base64,iVBORw0KGgoA")).images] == [data]
+    assert [image.data for image in only(asked("data:image/png;base64,iVBORw0KGgoA")).images] == [
+        data
+    ]
     gone = asked("gone.png")
-    assert only(gone).input == "How many?" and not gone.losses and any("`gone.png`" in note for note in gone.notes)
-    for odd in ("text.png", "data:image/svg+xml;base64,PHN2Zz4=", "https://pictures.test/a dot.png"):
+    assert (
+        only(gone).input == "How many?"
+        and not gone.losses
+        and any("`gone.png`" in note for note in gone.notes)
+    )
+    for odd in (
+        "text.png",
+        "data:image/svg+xml;base64,PHN2Zz4=",
+        "https://pictures.test/a dot.png",
+    ):
         source = asked(odd)
         assert [f"`{odd}`" in loss.message for loss in source.losses] == [True]
         assert "base64" not in only(source).input
@@ -604,12 +724,16 @@ def test_an_input_file_that_cannot_be_read_is_a_loss(folder: Path) -> None:
     (folder / "data.bin").write_bytes(b"\0\1\xff")
     (folder / "loop").symlink_to(folder / "loop")
     for name in ("data.bin", "loop"):
-        source = read(folder, f"tests: [{{id: a, criteria: g, input: Sum it, input_files: [{name}]}}]")
+        source = read(
+            folder, f"tests: [{{id: a, criteria: g, input: Sum it, input_files: [{name}]}}]"
+        )
         assert [f"`{name}`" in loss.message for loss in source.losses] == [True]
 
 
 def test_prompts_are_filled_with_the_case_s_variables(folder: Path) -> None:
-    """A prompt with several variables is filled once; one that asks for a variable the case lacks is an error."""
+    """A prompt with several variables is filled once; one that asks for a variable the case lacks
+    is an error.
+    """
     text = "prompts: ['Pack for {{ days }} days of {{weather}}']\ntests:\n  - {id: a, vars: {days: 3, weather: '{{days}}'}, assert: [ok]}\n"
     assert only(read(folder, text)).input == "Pack for 3 days of {{days}}"
     errors = wrong(folder, text.replace("days: 3, ", ""))
@@ -630,7 +754,11 @@ tests:
 """
     source = read(folder, text)
     a, b = source.suite.cases
-    assert (source.suite.title, source.suite.concurrency, source.suite.target.use) == ("runs", 4, "openai:gpt-5")
+    assert (source.suite.title, source.suite.concurrency, source.suite.target.use) == (
+        "runs",
+        4,
+        "openai:gpt-5",
+    )
     assert (a.attempts, a.attempt_rule, a.timeout) == (3, AttemptRule.PASS_HAT_K, 1.5)
     assert (a.tags, a.split, a.metadata) == (("x", "y"), Split.VAL, {"owner": "me"})
     assert (b.attempts, b.attempt_rule, b.timeout, b.rubric.threshold) == (
@@ -640,7 +768,8 @@ tests:
         Fraction(1, 2),
     )
     early = read(
-        folder, "evaluate_options: {repeat: {count: 3, early_exit: true}}\ntests: [{id: a, criteria: g, input: q}]"
+        folder,
+        "evaluate_options: {repeat: {count: 3, early_exit: true}}\ntests: [{id: a, criteria: g, input: q}]",
     )
     assert (a.stops_at_pass, only(early).stops_at_pass) == (False, True)
     lossy = read(
@@ -677,7 +806,9 @@ def test_an_included_file_of_graders_is_read(folder: Path) -> None:
 
 
 def test_json_lines_are_cases_with_the_file_beside_them(folder: Path) -> None:
-    """Each row is a case; the YAML of the same stem says what holds for all; named alone it points to the rows."""
+    """Each row is a case; the YAML of the same stem says what holds for all; named alone it points
+    to the rows.
+    """
     rows = [
         {"id": "a", "expected_outcome": "Kind", "input": "q"},
         {"id": "b", "expected_outcome": "Short", "input": "r", "rubrics": ["Is short"]},
@@ -687,7 +818,10 @@ def test_json_lines_are_cases_with_the_file_beside_them(folder: Path) -> None:
     )
     text = "\n".join(map(json.dumps, rows)) + "\n"
     source = read(folder, text, "d.jsonl")
-    assert [[c.id for c in case.rubric.criteria] for case in source.suite.cases] == [["all"], ["rubrics", "all"]]
+    assert [[c.id for c in case.rubric.criteria] for case in source.suite.cases] == [
+        ["all"],
+        ["rubrics", "all"],
+    ]
     assert source.suite.title == "both"
     assert source.places["b"].startswith(f"{folder / 'd.jsonl'}:2:")
     with pytest.raises(UsageError, match="has none itself") as alone:
@@ -700,7 +834,9 @@ def test_json_lines_are_cases_with_the_file_beside_them(folder: Path) -> None:
 
 
 def test_cases_in_files_of_their_own(folder: Path) -> None:
-    """`tests` may name files of cases, YAML or JSON lines; one that is missing is an error with a place."""
+    """`tests` may name files of cases, YAML or JSON lines; one that is missing is an error with a
+    place.
+    """
     (folder / "more.jsonl").write_text('{"id": "b", "criteria": "g", "input": "q"}\n')
     (folder / "list.yaml").write_text("- {id: c, criteria: g, input: q}\n")
     text = "assertions: [{type: is-json}]\ntests:\n  - {id: a, criteria: g, input: q}\n  - file://more.jsonl\n  - file://list.yaml\n"
@@ -711,7 +847,9 @@ def test_cases_in_files_of_their_own(folder: Path) -> None:
 
 
 def test_a_targets_file_is_no_suite(folder: Path) -> None:
-    """A list of targets says what it is, with its place; its targets are offered as `--target` takes them."""
+    """A list of targets says what it is, with its place; its targets are offered as `--target`
+    takes them.
+    """
     text = """
 targets:
   - name: mine
@@ -729,7 +867,10 @@ targets:
     assert "not a suite" in error.message
     assert "x.yaml:2:" in (error.place or "")
     hint = error.hint or ""
-    assert "`mine` (--target 'cmd:python agent.py --id {CASE_ID} {PROMPT_FILE} -o {OUTPUT_FILE}')" in hint
+    assert (
+        "`mine` (--target 'cmd:python agent.py --id {CASE_ID} {PROMPT_FILE} -o {OUTPUT_FILE}')"
+        in hint
+    )
     assert "`judge` (--target openai:gpt-5)" in hint
     assert "`cloud` (not known here)" in hint
     assert "`cc` (--target claude)" in hint
@@ -738,7 +879,14 @@ targets:
 
 
 @pytest.mark.parametrize(
-    "entry", ["{provider: cli}", "{provider: [x]}", "{provider: cli, command: 3}", "3", "{name: [a], provider: null}"]
+    "entry",
+    [
+        "{provider: cli}",
+        "{provider: [x]}",
+        "{provider: cli, command: 3}",
+        "3",
+        "{name: [a], provider: null}",
+    ],
 )
 def test_odd_targets_are_refused_like_others(folder: Path, entry: str) -> None:
     """Whatever an entry of a targets file holds, the file is refused as one, without a crash."""
@@ -757,7 +905,9 @@ def test_grader_scores_are_expectations_of_the_suite_beside_them(folder: Path) -
     assert case.expect.criteria == {"rubrics": (Fraction(3, 10), Fraction(1))}
     assert case.expect.score == (Fraction(1, 5), Fraction(9, 10))
     assert all(one.expect is None for one in read_any_suite(folder / "s.yaml").suite.cases)
-    errors = wrong(folder, scores.replace("test_id: a, grader", "test_id: aa, grader"), "s.grader-scores.yaml")
+    errors = wrong(
+        folder, scores.replace("test_id: a, grader", "test_id: aa, grader"), "s.grader-scores.yaml"
+    )
     assert "no case `aa`" in errors[0].message
     (folder / "s.yaml").unlink()
     (lone,) = wrong(folder, scores, "s.grader-scores.yaml")
@@ -772,7 +922,9 @@ def test_an_unknown_file_is_never_an_agentv_suite(folder: Path) -> None:
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_every_reader_s_own_example_is_recognised_and_read(folder: Path, reader: Any) -> None:
-    """The example of each format on the reference page is one: its reader takes it and reads it without a loss."""
+    """The example of each format on the reference page is one: its reader takes it and reads it
+    without a loss.
+    """
     ending = "jsonl" if reader.name == "agentv-jsonl" else "yaml"
     if reader.name == "agentv-grader-scores":
         (folder / "e.yaml").write_text(
@@ -815,8 +967,12 @@ def test_every_reader_s_own_example_is_recognised_and_read(folder: Path, reader:
         "default_test: {vars: 4}\ntests: [{id: a, input: q, criteria: g}]\nenvironment: {type: moon}",
     ],
 )
-def test_files_that_are_wrong_in_any_way_are_refused_with_a_place(folder: Path, hostile: str) -> None:
-    """Whatever stands where: an error with a place, or a suite with something to judge; never a crash."""
+def test_files_that_are_wrong_in_any_way_are_refused_with_a_place(
+    folder: Path, hostile: str
+) -> None:
+    """Whatever stands where: an error with a place, or a suite with something to judge; never a
+    crash.
+    """
     place = ""
     try:
         assert read(folder, hostile).suite.cases
@@ -825,7 +981,8 @@ def test_files_that_are_wrong_in_any_way_are_refused_with_a_place(folder: Path, 
     assert not place or "x.yaml:" in place
 
 
-# ------------------------------------------------------------------------------------------------------ templates
+# ------------------------------------------------------------------------------------------------------
+# templates
 
 TEMPLATES = """\
 name: t
@@ -847,7 +1004,9 @@ tests:
 def test_variables_are_filled_in_wherever_they_are(
     folder: Path, monkeypatch: pytest.MonkeyPatch, env: str | None, word: str
 ) -> None:
-    """Of the environment, of the case and of the default test: in input, reference, checks and questions."""
+    """Of the environment, of the case and of the default test: in input, reference, checks and
+    questions.
+    """
     monkeypatch.delenv("HS_WORD", raising=False)
     if env is not None:
         monkeypatch.setenv("HS_WORD", env)
@@ -874,7 +1033,8 @@ def test_variables_are_filled_in_wherever_they_are(
     ],
 )
 @pytest.mark.parametrize(
-    "where", ["input: 'T'", "input: [{role: user, content: 'T'}]", "input: q\n    expected_output: 'T'"]
+    "where",
+    ["input: 'T'", "input: [{role: user, content: 'T'}]", "input: q\n    expected_output: 'T'"],
 )
 def test_a_variable_without_a_value_is_a_loss_with_its_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str, where: str
@@ -882,7 +1042,9 @@ def test_a_variable_without_a_value_is_a_loss_with_its_name(
     """Never literal in silence, and a key of the environment is never put into a text."""
     monkeypatch.setenv("HS_API_KEY", "sk-very-secret")
     here = where.replace("T", text)
-    source = read(folder, f"tests:\n  - id: a\n    criteria: g\n    {here}\n    assertions: [Is kind]\n")
+    source = read(
+        folder, f"tests:\n  - id: a\n    criteria: g\n    {here}\n    assertions: [Is kind]\n"
+    )
     assert [says in loss.message for loss in source.losses] == [True]
     assert "sk-very-secret" not in repr(source)
 
@@ -901,7 +1063,8 @@ def test_texts_that_grow_without_end_are_refused(folder: Path) -> None:
         read(folder, text)
 
 
-# ----------------------------------------------------------------------------------------------- parts in other files
+# -----------------------------------------------------------------------------------------------
+# parts in other files
 
 PARTS = """\
 name: t
@@ -929,7 +1092,9 @@ def parts(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["./cases/", "file://./cases/", "cases"])
 def test_a_folder_of_cases_and_parts_in_files_of_their_own(folder: Path, name: str) -> None:
-    """Cases come in the order of their folders' names; the default test and the environment hold for all of them."""
+    """Cases come in the order of their folders' names; the default test and the environment hold
+    for all of them.
+    """
     parts(folder)
     source = read(folder, PARTS.replace("./cases/", name))
     first, beta = source.suite.cases
@@ -944,7 +1109,9 @@ def test_a_folder_of_cases_and_parts_in_files_of_their_own(folder: Path, name: s
 
 
 def test_what_is_wrong_in_a_part_has_its_place_there(folder: Path) -> None:
-    """A part that is missing or broken, a folder without cases, and a folder that a case does not name."""
+    """A part that is missing or broken, a folder without cases, and a folder that a case does not
+    name.
+    """
     parts(folder)
     (folder / "dt.yaml").unlink()
     assert "the file of `default_test` cannot be read" in wrong(folder, PARTS)[0].message
@@ -966,7 +1133,9 @@ def test_a_folder_of_cases_outside_of_the_project_is_not_listed(folder: Path) ->
 
 
 def test_cases_that_depend_on_others_wait_for_them(folder: Path) -> None:
-    """`depends_on` is kept; with `on_dependency_failure: run` nothing is waited for; a program that would get results is a loss."""
+    """`depends_on` is kept; with `on_dependency_failure: run` nothing is waited for; a program that
+    would get results is a loss.
+    """
     graded = "assertions: [{type: code-grader, command: [python3, grade.py]}]"
     text = f"""
 tests:
@@ -977,12 +1146,16 @@ tests:
 """
     source = read(folder, text)
     assert [case.depends_on for case in source.suite.cases] == [(), ("a",), (), ("a",)]
-    assert ["results of the cases" in loss.message and ":6:" in loss.place for loss in source.losses] == [True]
+    assert [
+        "results of the cases" in loss.message and ":6:" in loss.place for loss in source.losses
+    ] == [True]
 
 
 @pytest.mark.parametrize("names", ["[gone]", "[a]", "[b]", "{x: 1}", "[[a]]", "5"])
 def test_dependencies_that_cannot_be_are_refused(folder: Path, names: str) -> None:
-    """A case that is not there, itself, a circle, and what is not a list of ids: an error with its place."""
+    """A case that is not there, itself, a circle, and what is not a list of ids: an error with its
+    place.
+    """
     text = f"""
 tests:
   - {{id: a, criteria: g, input: x, depends_on: {names}}}
@@ -990,4 +1163,6 @@ tests:
 """
     with pytest.raises(UsageError) as raised:
         read(folder, text)
-    assert all(error.place and ":" in error.place for error in raised.value.errors or (raised.value,))
+    assert all(
+        error.place and ":" in error.place for error in raised.value.errors or (raised.value,)
+    )

@@ -1,4 +1,6 @@
-"""Graders of an AgentV file in a container: `docker` is a program of the test that says how it was called and runs what it was given."""
+"""Graders of an AgentV file in a container: `docker` is a program of the test that says how it was
+called and runs what it was given.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def evaluate(desk: Path, suite: str, *words: str, has_docker: bool = True) -> subprocess.CompletedProcess[str]:
+def evaluate(
+    desk: Path, suite: str, *words: str, has_docker: bool = True
+) -> subprocess.CompletedProcess[str]:
     (desk / "work" / "x.eval.yaml").write_text(suite)
     path = f"{desk / 'bin'}:/usr/bin:/bin"
     if not has_docker:  # it may be in /usr/bin
@@ -50,7 +54,18 @@ def evaluate(desk: Path, suite: str, *words: str, has_docker: bool = True) -> su
         (desk / "few").mkdir()
         for name in ("cat", "sh"):
             (desk / "few" / name).symlink_to(str(shutil.which(name)))
-    line = [sys.executable, "-m", "honestone", "eval", "x.eval.yaml", "--target", "cmd:cat", "--json", "-q", *words]
+    line = [
+        sys.executable,
+        "-m",
+        "honestone",
+        "eval",
+        "x.eval.yaml",
+        "--target",
+        "cmd:cat",
+        "--json",
+        "-q",
+        *words,
+    ]
     return subprocess.run(
         line,
         cwd=desk / "work",
@@ -97,11 +112,16 @@ def test_an_image_that_cannot_be_run_judges_nothing(desk: Path) -> None:
 
 def test_a_program_that_is_too_slow_leaves_no_container(desk: Path) -> None:
     """Ending docker's client does not end the container, so that is removed by its name."""
-    suite = SUITE.replace("image:", "timeout: 1, image:").replace("grep -q hi && echo looks fine", "exec sleep 1000")
+    suite = SUITE.replace("image:", "timeout: 1, image:").replace(
+        "grep -q hi && echo looks fine", "exec sleep 1000"
+    )
     done = evaluate(desk, suite, "--allow-code")
     assert done.returncode == 1, done.stderr
     names = [call[4] for call in calls(desk) if call[0] == "run"]
-    assert sorted(call[2] for call in calls(desk) if call[0] == "rm") == sorted(names) and len(names) == 2
+    assert (
+        sorted(call[2] for call in calls(desk) if call[0] == "rm") == sorted(names)
+        and len(names) == 2
+    )
 
 
 def test_repositories_of_the_image_are_put_at_their_commit(desk: Path) -> None:
@@ -127,6 +147,10 @@ def test_repositories_of_the_image_are_put_at_their_commit(desk: Path) -> None:
 )
 def test_a_container_says_nothing_else_to_docker(desk: Path, docker: str) -> None:
     """Neither an image nor a limit can be an option."""
-    done = evaluate(desk, SUITE.replace('{image: "team/grader:1", memory: 2g, cpus: 1.5}', docker), "--allow-code")
+    done = evaluate(
+        desk,
+        SUITE.replace('{image: "team/grader:1", memory: 2g, cpus: 1.5}', docker),
+        "--allow-code",
+    )
     assert (done.returncode, calls(desk)) == (2, []), done.stderr
     assert "x.eval.yaml:" in done.stderr

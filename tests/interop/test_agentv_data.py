@@ -1,4 +1,6 @@
-"""AgentV's own files and recorded runs, where they are at hand: they load or are refused in place, and scores come out the same."""
+"""AgentV's own files and recorded runs, where they are at hand: they load or are refused in place,
+and scores come out the same.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,15 @@ from honestone.interop.recognise import read_any_suite
 DATA = Path(__file__).parents[3] / "../shared/data"
 OWN = DATA / "samples/agentv"
 
-pytestmark = pytest.mark.skipif(not OWN.is_dir(), reason="the recorded AgentV files are not beside this checkout")
+pytestmark = pytest.mark.skipif(
+    not OWN.is_dir(), reason="the recorded AgentV files are not beside this checkout"
+)
 
-FILES = sorted([*OWN.glob("**/*.yaml"), *DATA.glob("rubrics_wild/agentv/*.yaml")]) if OWN.is_dir() else []
+FILES = (
+    sorted([*OWN.glob("**/*.yaml"), *DATA.glob("rubrics_wild/agentv/*.yaml")])
+    if OWN.is_dir()
+    else []
+)
 MUST = sorted(
     [
         *OWN.glob("v4*/inputs/*.eval.yaml"),
@@ -55,11 +63,14 @@ def test_these_files_load_whole(path: Path) -> None:
     assert strict(path).suite.cases
 
 
-# ------------------------------------------------------------------------------------------------- recorded scores
+# -------------------------------------------------------------------------------------------------
+# recorded scores
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [
+        json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
+    ]
 
 
 def graders(row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -69,7 +80,9 @@ def graders(row: dict[str, Any]) -> list[dict[str, Any]]:
 def told(grader: dict[str, Any]) -> dict[str, Any]:
     """What the recorded judge said, by the id in brackets: a mark of 10, or yes and no."""
     found: dict[str, Any] = {}
-    said = [(text, True) for text in grader.get("hits", ())] + [(text, False) for text in grader.get("misses", ())]
+    said = [(text, True) for text in grader.get("hits", ())] + [
+        (text, False) for text in grader.get("misses", ())
+    ]
     said += [(one["text"], one["passed"]) for one in grader.get("assertions", ())]
     for text, passed in said:
         named = re.match(r"\[([\w-]+)\](?:.*?- Score: (\d+)/10)?", text)
@@ -79,7 +92,9 @@ def told(grader: dict[str, Any]) -> dict[str, Any]:
 
 
 def answers(criterion: Criterion, grader: dict[str, Any]) -> dict[tuple[str, str], Mark]:
-    """The marks of a recorded grader for the criterion that it became; `rubric-2` is the second of its list."""
+    """The marks of a recorded grader for the criterion that it became; `rubric-2` is the second of
+    its list.
+    """
     if not criterion.children:
         (item,) = criterion.items
         score = grader["score"]
@@ -103,7 +118,9 @@ def scored(rubric: Rubric, marks: dict[tuple[str, str], Mark]) -> Any:
 
 @pytest.mark.parametrize("name", ["rubric", "weighted-evaluators"])
 def test_recorded_cases_score_the_same(name: str) -> None:
-    """From the recorded judge's marks our arithmetic gives AgentV's case scores, weights and a weight of 0 included."""
+    """From the recorded judge's marks our arithmetic gives AgentV's case scores, weights and a
+    weight of 0 included.
+    """
     suite = strict(OWN / "v2.5" / name / "dataset.yaml").suite
     compared = 0
     for row in rows(OWN / "v2.5" / name / "dataset.baseline.jsonl"):
@@ -127,7 +144,10 @@ def test_recorded_graders_of_later_files_score_the_same() -> None:
         for grader in graders(row):
             if grader["name"] != "rubrics":
                 continue
-            criterion = next((c for c in rubric.criteria if c.children and len(c.children) == len(told(grader))), None)
+            criterion = next(
+                (c for c in rubric.criteria if c.children and len(c.children) == len(told(grader))),
+                None,
+            )
             if criterion is None:
                 continue  # the example was reworded since
             line = scored(rubric, answers(criterion, grader)).line(criterion.id)
@@ -138,7 +158,9 @@ def test_recorded_graders_of_later_files_score_the_same() -> None:
 
 
 def test_the_recorded_omission_does_not_pass_here() -> None:
-    """The judge left out a required criterion of weight 10: AgentV recorded 1.0, here it is open and never passes."""
+    """The judge left out a required criterion of weight 10: AgentV recorded 1.0, here it is open
+    and never passes.
+    """
     from honestone.core.scorecard import Outcome, judge_gate
 
     (case,) = strict(OWN / "v4.42.4-run/inputs/t.eval.yaml").suite.cases

@@ -1,4 +1,6 @@
-"""AgentV's `extensions`, the folder of a grader, and fields without an expected value, with the command as a user runs it."""
+"""AgentV's `extensions`, the folder of a grader, and fields without an expected value, with the
+command as a user runs it.
+"""
 
 from __future__ import annotations
 
@@ -56,11 +58,20 @@ def desk(folder: Path, suite: str = SUITE, hooks: str = HOOKS) -> Path:
 
 
 def target(folder: Path) -> tuple[str, ...]:
-    return ("eval", "s.eval.yaml", "--target", f"cmd:{sys.executable} {folder / 't.py'}", "--json", "--quiet")
+    return (
+        "eval",
+        "s.eval.yaml",
+        "--target",
+        f"cmd:{sys.executable} {folder / 't.py'}",
+        "--json",
+        "--quiet",
+    )
 
 
 def test_extensions_need_permission_before_anything_runs(tmp_path: Path) -> None:
-    """`suite check` reads the file and says what it needs; `eval` refuses it, with and without --accept-loss, and runs nothing."""
+    """`suite check` reads the file and says what it needs; `eval` refuses it, with and without
+    --accept-loss, and runs nothing.
+    """
     folder = desk(tmp_path)
     done = honestone(folder, "suite", "check", "s.eval.yaml")
     assert done.returncode == 0, done.stderr
@@ -73,7 +84,9 @@ def test_extensions_need_permission_before_anything_runs(tmp_path: Path) -> None
 
 
 def test_commands_of_hooks_need_permission_too(tmp_path: Path) -> None:
-    """They run before anything is judged, and are not confined as checks are: exit 2 without permission, and nothing has run."""
+    """They run before anything is judged, and are not confined as checks are: exit 2 without
+    permission, and nothing has run.
+    """
     suite = """
 workspace: {hooks: {before_each: {command: [touch, "HERE/was-run"]}}}
 tests: [{id: a, input: hi, assertions: [{type: contains, value: hi}]}]
@@ -81,7 +94,11 @@ tests: [{id: a, input: hi, assertions: [{type: contains, value: hi}]}]
     (tmp_path / "s.eval.yaml").write_text(suite)
     command = ("eval", "s.eval.yaml", "--target", "cmd:cat", "--quiet")
     refused = honestone(tmp_path, *command)
-    assert refused.returncode == 2 and "s.eval.yaml:2" in refused.stderr and "--allow-code" in refused.stderr
+    assert (
+        refused.returncode == 2
+        and "s.eval.yaml:2" in refused.stderr
+        and "--allow-code" in refused.stderr
+    )
     assert not (tmp_path / "was-run").exists()
     assert honestone(tmp_path, *command, "--allow-code").returncode == 0
     assert (tmp_path / "was-run").exists()
@@ -89,7 +106,9 @@ tests: [{id: a, input: hi, assertions: [{type: contains, value: hi}]}]
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 def test_extensions_run_around_each_case(tmp_path: Path) -> None:
-    """With permission the functions run in AgentV's order: in the case's workspace before it, and after it."""
+    """With permission the functions run in AgentV's order: in the case's workspace before it, and
+    after it.
+    """
     folder = desk(tmp_path)
     done = honestone(folder, *target(folder), "--allow-code")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -101,7 +120,9 @@ def test_extensions_run_around_each_case(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 def test_an_extension_that_fails_fails_the_set_up(tmp_path: Path) -> None:
     """An exception in a function before a case is why the case could not be run, never a low score."""
-    folder = desk(tmp_path, hooks=HOOKS.replace("await Promise.resolve();", "throw new Error('no disk');"))
+    folder = desk(
+        tmp_path, hooks=HOOKS.replace("await Promise.resolve();", "throw new Error('no disk');")
+    )
     done = honestone(folder, *target(folder), "--allow-code")
     assert done.returncode == 3, done.stdout
     assert "no disk" in done.stdout
@@ -117,7 +138,9 @@ def test_an_extension_that_fails_fails_the_set_up(tmp_path: Path) -> None:
         ("extensions: [{id: agentv:agent-rules, skills: [a]}]", "is not run"),
     ],
 )
-def test_other_extensions_are_refused_with_their_place(tmp_path: Path, written: str, said: str) -> None:
+def test_other_extensions_are_refused_with_their_place(
+    tmp_path: Path, written: str, said: str
+) -> None:
     """What cannot be run is an error or a loss at its line."""
     folder = desk(tmp_path, f"{written}\n" + SUITE[SUITE.index("environment") :])
     done = honestone(folder, "suite", "check", "s.eval.yaml")
@@ -126,7 +149,9 @@ def test_other_extensions_are_refused_with_their_place(tmp_path: Path, written: 
 
 
 def test_the_folder_of_a_grader_may_be_named_from_the_root(tmp_path: Path) -> None:
-    """`cwd` is looked for up to the root of the repository, as AgentV does: the file's own folder by another name is no loss."""
+    """`cwd` is looked for up to the root of the repository, as AgentV does: the file's own folder
+    by another name is no loss.
+    """
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     folder = tmp_path / "evals" / "mine"
@@ -142,11 +167,15 @@ def test_the_folder_of_a_grader_may_be_named_from_the_root(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("said", "verdict"), [('{"b": 1}', "pass"), ("nothing", "fail")])
-def test_fields_without_an_expected_value_are_met_by_json(tmp_path: Path, said: str, verdict: str) -> None:
+def test_fields_without_an_expected_value_are_met_by_json(
+    tmp_path: Path, said: str, verdict: str
+) -> None:
     """AgentV counts such fields as met, but only of an output in which it finds JSON."""
     (tmp_path / "s.eval.yaml").write_text(
         "tests:\n  - id: a\n    input: q\n    expected_output: {total: 1}\n    assertions:\n"
         "      - {type: field-accuracy, fields: [{path: other.name, match: exact}]}\n"
     )
-    done = honestone(tmp_path, "eval", "s.eval.yaml", "--target", f"cmd:echo '{said}'", "--json", "--quiet")
+    done = honestone(
+        tmp_path, "eval", "s.eval.yaml", "--target", f"cmd:echo '{said}'", "--json", "--quiet"
+    )
     assert [case["verdict"] for case in json.loads(done.stdout)["cases"]] == [verdict], done.stderr

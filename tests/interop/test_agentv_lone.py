@@ -1,4 +1,6 @@
-"""AgentV rubrics without cases, which its rubric page shows most of: an artifact can be judged by them as they stand."""
+"""AgentV rubrics without cases, which its rubric page shows most of: an artifact can be judged by
+them as they stand.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,20 @@ LONE = next(reader for reader in READERS if reader.name == "agentv-rubric")
 
 
 def outcome(rubric: Rubric, answers: dict[str, bool | float]) -> tuple[Fraction | None, Outcome]:
-    card = Scorer(rubric).card([Ballot(judge="j", marks={(id, id): Mark(a) for id, a in answers.items()})])
+    card = Scorer(rubric).card(
+        [Ballot(judge="j", marks={(id, id): Mark(a) for id, a in answers.items()})]
+    )
     return card.score, judge_gate(card, rubric).outcome
 
 
 def test_strings_are_criteria_of_equal_weight_and_none_is_required(tmp_path: Path) -> None:
     """Two of three plain strings are two thirds; the default of `required` is told."""
-    source = rubric_of(LONE, put(tmp_path, "rubrics: [Names the day, Names the place, Names the price]\n"))
-    score, how = outcome(source.rubric, {"names-the-day": True, "names-the-place": True, "names-the-price": False})
+    source = rubric_of(
+        LONE, put(tmp_path, "rubrics: [Names the day, Names the place, Names the price]\n")
+    )
+    score, how = outcome(
+        source.rubric, {"names-the-day": True, "names-the-place": True, "names-the-price": False}
+    )
     assert (score, how) == (Fraction(2, 3), Outcome.FAIL)
     assert source.rubric.floor == 0 and source.rubric.threshold == Fraction(4, 5)
     assert any("`required` is false" in note for note in source.notes)
@@ -52,15 +60,25 @@ def test_evaluators_without_cases(tmp_path: Path, where: str) -> None:
         "      - {id: harmless, expected_outcome: Harms nobody, weight: 1, required: true}",
         "      - {id: kind, expected_outcome: Kind, weight: 9}",
     ]
-    text = "\n".join(lines) if where == "evaluators" else "execution:\n" + "\n".join("  " + line for line in lines)
+    text = (
+        "\n".join(lines)
+        if where == "evaluators"
+        else "execution:\n" + "\n".join("  " + line for line in lines)
+    )
     rubric = rubric_of(LONE, put(tmp_path, text + "\n")).rubric
-    assert [(c.id, c.required) for c, _ in rubric.walk()] == [("safe", False), ("harmless", True), ("kind", False)]
+    assert [(c.id, c.required) for c, _ in rubric.walk()] == [
+        ("safe", False),
+        ("harmless", True),
+        ("kind", False),
+    ]
     assert outcome(rubric, {"harmless": False, "kind": True}) == (Fraction(9, 10), Outcome.FAIL)
     assert outcome(rubric, {"harmless": True, "kind": True})[1] is Outcome.PASS
 
 
 def test_later_words_mean_required(tmp_path: Path) -> None:
-    """`outcome` and lists of assertions are AgentV's own dialects, where a yes/no criterion is required; a code grader is a check."""
+    """`outcome` and lists of assertions are AgentV's own dialects, where a yes/no criterion is
+    required; a code grader is a check.
+    """
     text = "assertions:\n  - {type: contains, value: yes}\n  - {type: rubrics, criteria: [{id: a, outcome: A}]}\n"
     source = rubric_of(LONE, put(tmp_path, text))
     assert next(c for c, _ in source.rubric.walk() if c.id == "a").required
@@ -80,7 +98,9 @@ def test_later_words_mean_required(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_told_in_place(tmp_path: Path, text: str, place: str) -> None:
-    """Row 10: a criterion without text is an error at its line, as is an unknown key; a mixed list is no such file."""
+    """Row 10: a criterion without text is an error at its line, as is an unknown key; a mixed list
+    is no such file.
+    """
     document = put(tmp_path, text)
     if not place:
         assert LONE.signs(document) == 0
@@ -109,7 +129,9 @@ def test_a_grader_that_is_lost_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_other_files_are_not_taken(tmp_path: Path, text: str) -> None:
-    """Lists of other things, files with more in them, and files with cases are left to their own readers."""
+    """Lists of other things, files with more in them, and files with cases are left to their own
+    readers.
+    """
     assert LONE.signs(put(tmp_path, text)) == 0
     for reader in READERS:
         if reader is not LONE and reader.example and reader.name != "agentv-jsonl":

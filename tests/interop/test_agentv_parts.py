@@ -1,4 +1,6 @@
-"""AgentV files that are made of several: prompts, folders, references, workspaces, conversations, and what is looked for above."""
+"""AgentV files that are made of several: prompts, folders, references, workspaces, conversations,
+and what is looked for above.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def said(source: SuiteSource) -> str:
     return "\n".join(loss.message for loss in source.losses)
 
 
-# ------------------------------------------------------------------------------------------------------- prompts
+# -------------------------------------------------------------------------------------------------------
+# prompts
 
 
 def test_each_prompt_makes_a_case_of_every_test(project: Path) -> None:
@@ -70,7 +73,9 @@ tests:
 
 
 def test_a_prompt_of_messages_is_one_prompt(project: Path) -> None:
-    """A list of messages is a conversation, as the whole of `prompts` and as one of them; one prompt changes no id."""
+    """A list of messages is a conversation, as the whole of `prompts` and as one of them; one
+    prompt changes no id.
+    """
     chat = "[{role: system, content: Be brief}, {role: user, content: 'Say {{ word }}'}]"
     test = "tests: [{id: a, vars: {word: moss}, assert: [ok]}]\n"
     for written in (chat, f"[{chat}]", f"[{{messages: {chat}}}]"):
@@ -85,23 +90,29 @@ def test_an_input_next_to_prompts_is_their_variable(project: Path) -> None:
 
 
 def test_variables_inside_an_input_that_is_a_variable(project: Path) -> None:
-    """AgentV fills in the prompt, and then the input that it became; values inside those stay as they are."""
+    """AgentV fills in the prompt, and then the input that it became; values inside those stay as
+    they are.
+    """
     text = "prompts: ['{{ input }}']\ndefault_test: {vars: {who: '{{ input }}'}}\ntests: [{id: a, vars: {input: 'hello {{ who }}'}, assert: [ok]}]\n"
     assert inputs(read(project, text)) == {"a": "hello {{ input }}"}
 
 
 def test_a_prompt_that_a_program_writes_is_a_loss(project: Path) -> None:
     source = read(
-        project, "prompts: [{function: ./p.ts}, 'Say {{ w }}']\ntests: [{id: a, vars: {w: x}, assert: [ok]}]\n"
+        project,
+        "prompts: [{function: ./p.ts}, 'Say {{ w }}']\ntests: [{id: a, vars: {w: x}, assert: [ok]}]\n",
     )
     assert "a program writes" in said(source) and len(source.suite.cases) == 1
 
 
-# ---------------------------------------------------------------------------------------------- what is elsewhere
+# ----------------------------------------------------------------------------------------------
+# what is elsewhere
 
 
 def test_files_are_looked_for_in_the_folders_above(project: Path) -> None:
-    """Next to the file first, then in each folder up to the repository, as AgentV does; never above that."""
+    """Next to the file first, then in each folder up to the repository, as AgentV does; never above
+    that.
+    """
     text = "tests: [{id: a, input: q, assertions: [{type: llm-grader, prompt: 'file://graders/g.md'}]}]\n"
     source = read(project, text, {"graders/g.md": "Is it from above?"})
     assert source.suite.cases[0].rubric.criteria[0].requirement == "Is it from above?"
@@ -113,8 +124,12 @@ def test_files_are_looked_for_in_the_folders_above(project: Path) -> None:
 
 
 def test_a_default_test_by_reference(project: Path) -> None:
-    """`ref://NAME` is a name in AgentV's configuration, which a person allows to be read; an unknown one is an error."""
-    text = "prompts: ['{{ input }}']\ndefault_test: ref://shared\ntests: [{id: a, vars: {input: q}}]\n"
+    """`ref://NAME` is a name in AgentV's configuration, which a person allows to be read; an
+    unknown one is an error.
+    """
+    text = (
+        "prompts: ['{{ input }}']\ndefault_test: ref://shared\ntests: [{id: a, vars: {input: q}}]\n"
+    )
     put(
         project,
         {
@@ -141,21 +156,29 @@ def test_cases_by_a_pattern(project: Path) -> None:
         "evals/cases/c.yaml": "tests: [{id: c, input: q, criteria: g}]\n",
         "evals/cases/notes.txt": "x\n",
     }
-    source = read(project, "name: t\ntests: ['file://cases/*.yaml', {id: z, input: q, criteria: g}]\n", files)
+    source = read(
+        project, "name: t\ntests: ['file://cases/*.yaml', {id: z, input: q, criteria: g}]\n", files
+    )
     assert [case.id for case in source.suite.cases] == ["a", "b", "c", "z"] and not source.losses
     with pytest.raises(SourceErrors, match="no file is named"):
         read(project, "name: t\ntests: ['file://cases/*.json', {id: z, input: q, criteria: g}]\n")
     with pytest.raises(UsageError, match="out of the project"):
-        read(project, "name: t\ntests: ['file://../../../*.yaml', {id: z, input: q, criteria: g}]\n")
+        read(
+            project, "name: t\ntests: ['file://../../../*.yaml', {id: z, input: q, criteria: g}]\n"
+        )
 
 
 def test_cases_that_a_program_writes_are_a_loss(project: Path) -> None:
-    source = read(project, "name: t\ntests: ['file://cases.py:make', {id: z, input: q, criteria: g}]\n")
+    source = read(
+        project, "name: t\ntests: ['file://cases.py:make', {id: z, input: q, criteria: g}]\n"
+    )
     assert "written by a program" in said(source) and len(source.suite.cases) == 1
 
 
 def test_a_folder_of_cases_with_workspaces(project: Path) -> None:
-    """A folder `workspace` next to a case's file is its workspace, unless the case says another one."""
+    """A folder `workspace` next to a case's file is its workspace, unless the case says another
+    one.
+    """
     files = {
         "evals/cases/one/case.yaml": "input: q\ncriteria: g\n",
         "evals/cases/one/workspace/a.txt": "a\n",
@@ -169,7 +192,8 @@ def test_a_folder_of_cases_with_workspaces(project: Path) -> None:
     }
 
 
-# ----------------------------------------------------------------------------------------------------- workspaces
+# -----------------------------------------------------------------------------------------------------
+# workspaces
 
 
 def test_a_case_s_workspace_adds_to_the_file_s(project: Path) -> None:
@@ -182,7 +206,11 @@ tests:
 """
     a, b = read(project, text).suite.cases
     assert (a.workspace, a.setup, a.teardown) == (CaseWorkspace(copy="./seed"), ("all", "each"), ())
-    assert (b.workspace, b.setup, b.teardown) == (CaseWorkspace(copy="./seed"), ("all", "mine"), ("away",))
+    assert (b.workspace, b.setup, b.teardown) == (
+        CaseWorkspace(copy="./seed"),
+        ("all", "mine"),
+        ("away",),
+    )
 
 
 def test_a_workspace_in_a_file_of_its_own(project: Path) -> None:
@@ -196,7 +224,9 @@ def test_a_workspace_in_a_file_of_its_own(project: Path) -> None:
 
 
 def test_repositories_in_folders_of_the_workspace(project: Path) -> None:
-    """The first one for the workspace itself is it; others are checked out by commands of the setup, quoted."""
+    """The first one for the workspace itself is it; others are checked out by commands of the
+    setup, quoted.
+    """
     text = """\
 workspace:
   repos:
@@ -228,7 +258,8 @@ def test_a_container_for_the_target_is_a_loss_that_says_what_to_do(project: Path
     assert "container" in loss.message and "--target" in (loss.hint or "")
 
 
-# ------------------------------------------------------------------------------------------------ prompts of rubrics
+# ------------------------------------------------------------------------------------------------
+# prompts of rubrics
 
 
 def asked_of(source: SuiteSource) -> list[str]:
@@ -275,25 +306,32 @@ tests:
     assert ["`transform` of `default_test` is not read" in loss.message for loss in lost] == [True]
 
 
-# ------------------------------------------------------------------------------------------------- strangers' keys
+# -------------------------------------------------------------------------------------------------
+# strangers' keys
 
 
 def test_keys_that_agentv_ignores_are_notes(project: Path) -> None:
-    """Of a file and of a case; one that is nearly a known key was meant to judge, and one of a grader may be."""
-    text = (
-        "owner: me\ntests: [{id: a, input: q, mustMention: [x], task: t, assertions: [{type: contains, value: x}]}]\n"
-    )
+    """Of a file and of a case; one that is nearly a known key was meant to judge, and one of a
+    grader may be.
+    """
+    text = "owner: me\ntests: [{id: a, input: q, mustMention: [x], task: t, assertions: [{type: contains, value: x}]}]\n"
     source = read(project, text)
     assert source.losses == ()
     for key in ("owner", "mustMention", "task"):
         assert [f"`{key}`" in note for note in source.notes].count(True) == 1
-    for old, new in (("mustMention", "rubrisc"), ("owner", "asertions"), ("value: x", "value: x, valeus: y")):
+    for old, new in (
+        ("mustMention", "rubrisc"),
+        ("owner", "asertions"),
+        ("value: x", "value: x, valeus: y"),
+    ):
         lost = read(project, text.replace(old, new, 1)).losses
         assert ["unknown key" in loss.message for loss in lost] == [True]
 
 
 def test_keys_that_agentv_refuses_stay_losses(project: Path) -> None:
-    """The program of dialect 5 refuses a file with keys that it does not know, and the page of the first dialect has none."""
+    """The program of dialect 5 refuses a file with keys that it does not know, and the page of the
+    first dialect has none.
+    """
     for text in (
         "prompts: ['{{ input }}']\ntests: [{vars: {input: q}, owner: me, assert: [x]}]\n",
         "evalcases: [{id: a, expected_outcome: g, input: q, owner: me}]\n",
@@ -301,7 +339,8 @@ def test_keys_that_agentv_refuses_stay_losses(project: Path) -> None:
         assert ["`owner`" in loss.message for loss in read(project, text).losses] == [True]
 
 
-# --------------------------------------------------------------------------------------------------- conversations
+# ---------------------------------------------------------------------------------------------------
+# conversations
 
 
 def test_tool_calls_of_a_message_are_shown(project: Path) -> None:
@@ -340,21 +379,31 @@ tests:
 
 
 def test_turns_are_a_conversation(project: Path) -> None:
-    """The target replies after each; graders of a turn are about its reply, those of the case about all of them."""
+    """The target replies after each; graders of a turn are about its reply, those of the case about
+    all of them.
+    """
     source = read(project, TURNS)
     (case,) = source.suite.cases
     assert source.losses == ()
     assert [message.role for message in case.messages] == ["system", *("user", "target") * 3]
     assert [c.id for c in case.rubric.criteria] == ["turn-1", "turn-2", "turn-3", "conversation"]
-    first = [item for one in case.rubric.criteria[0].children for _, item in Rubric(criteria=(one,)).questions()]
-    assert [item.requirement for item in first if item.check is None] == ["In the target's reply 1: Is kind"]
+    first = [
+        item
+        for one in case.rubric.criteria[0].children
+        for _, item in Rubric(criteria=(one,)).questions()
+    ]
+    assert [item.requirement for item in first if item.check is None] == [
+        "In the target's reply 1: Is kind"
+    ]
     checks = [item.check for _, item in case.rubric.questions() if item.check is not None]
     assert [(check.kind, check.options.get("in")) for check in checks] == [
         ("contains", 1),
         ("regex", None),
         ("contains", None),
     ]
-    assert not any(one.required or one.floor for top in case.rubric.criteria for one, _ in top.walk())
+    assert not any(
+        one.required or one.floor for top in case.rubric.criteria for one, _ in top.walk()
+    )
 
 
 @pytest.mark.parametrize(
@@ -362,21 +411,29 @@ def test_turns_are_a_conversation(project: Path) -> None:
     [
         ("mode: conversation", "tags: [x]", "without `mode: conversation`"),
         ("mode: conversation", "mode: conversation\n    aggregation: min", "`aggregation`"),
-        ("mode: conversation", "mode: conversation\n    on_turn_failure: stop", "`on_turn_failure`"),
+        (
+            "mode: conversation",
+            "mode: conversation\n    on_turn_failure: stop",
+            "`on_turn_failure`",
+        ),
         ("mode: conversation", "mode: conversation\n    window_size: 2", "`window_size`"),
         ("value: moss}", "value: moss, required: true}", "must be met"),
-        ("{type: contains, value: moss}", "{type: code-grader, command: [p]}", "the check `grader`"),
+        (
+            "{type: contains, value: moss}",
+            "{type: code-grader, command: [p]}",
+            "the check `grader`",
+        ),
     ],
 )
-def test_what_a_conversation_cannot_be_is_a_loss(project: Path, old: str, new: str, said: str) -> None:
+def test_what_a_conversation_cannot_be_is_a_loss(
+    project: Path, old: str, new: str, said: str
+) -> None:
     losses = read(project, TURNS.replace(old, new)).losses
     assert [said in loss.message for loss in losses] == [True]
 
 
 def test_a_system_message_for_all_cases(project: Path) -> None:
-    text = (
-        "defaults: {system_message: Be brief}\nprompts: ['{{ q }}']\ntests: [{id: a, vars: {q: why}, assert: [ok]}]\n"
-    )
+    text = "defaults: {system_message: Be brief}\nprompts: ['{{ q }}']\ntests: [{id: a, vars: {q: why}, assert: [ok]}]\n"
     (case,) = read(project, text).suite.cases
     assert case.messages == (Message("system", "Be brief"), Message("user", "why"))
 
@@ -393,13 +450,16 @@ tests:
 
 def test_a_case_without_an_input_is_left_out_with_a_loss(project: Path) -> None:
     """AgentV skips it and goes through the rest; here a person accepts that."""
-    source = read(project, "name: t\ntests: [{id: a, criteria: g}, {id: b, input: q, criteria: g}]\n")
+    source = read(
+        project, "name: t\ntests: [{id: a, criteria: g}, {id: b, input: q, criteria: g}]\n"
+    )
     assert list(inputs(source)) == ["b"] and "no `input`" in said(source)
     with pytest.raises(UsageError, match="no case of this file can be read"):
         read(project, "name: t\ntests: [{id: a, criteria: g}]\n")
 
 
-# --------------------------------------------------------------------------------------------------------- graders
+# ---------------------------------------------------------------------------------------------------------
+# graders
 
 
 def test_a_group_with_a_share_of_yes_no_graders(project: Path) -> None:
@@ -411,14 +471,18 @@ def test_a_group_with_a_share_of_yes_no_graders(project: Path) -> None:
     (criterion,) = source.suite.cases[0].rubric.criteria
     assert [child.weight for child in criterion.children] == [1, 1] and criterion.floor is None
     assert not source.losses
-    source = read(project, text % (group % (members + ", {name: m, type: llm-grader, prompt: Is it good}")))
+    source = read(
+        project, text % (group % (members + ", {name: m, type: llm-grader, prompt: Is it good}"))
+    )
     assert "`threshold`" in said(source)
 
 
 def test_members_of_a_composite_without_an_aggregator_count_alike(project: Path) -> None:
     group = "{name: g, type: composite, assertions: [{type: contains, value: x, weight: 3}, {type: equals, value: y}]}"
     (criterion,) = (
-        read(project, f"tests: [{{id: a, input: q, assertions: [{group}]}}]\n").suite.cases[0].rubric.criteria
+        read(project, f"tests: [{{id: a, input: q, assertions: [{group}]}}]\n")
+        .suite.cases[0]
+        .rubric.criteria
     )
     assert [child.weight for child in criterion.children] == [1, 1]
 
@@ -438,11 +502,14 @@ def test_an_included_file_of_the_fourth_dialect(project: Path) -> None:
     assert criterion.items[0].check == Check(kind="contains", value="moss")
 
 
-# ------------------------------------------------------------------------------------- as the published AgentV runs them
+# ------------------------------------------------------------------------------------- as the
+# published AgentV runs them
 
 
 def test_a_least_score_is_a_bar_with_required_only(project: Path) -> None:
-    """Without `required` a grader's `min_score` decides nothing in AgentV 4 and 5, which a note says."""
+    """Without `required` a grader's `min_score` decides nothing in AgentV 4 and 5, which a note
+    says.
+    """
     text = "tests: [{id: a, input: q, assertions: [{name: j, type: llm-grader, prompt: Good?, min_score: 0.6%s}]}]\n"
     source = read(project, text % "")
     assert source.suite.cases[0].rubric.criteria[0].floor is None
@@ -457,9 +524,7 @@ def test_a_threshold_at_the_top_counts_in_the_fifth_dialect_only(project: Path) 
     source = read(project, four)
     assert source.suite.cases[0].rubric.threshold == Fraction(8, 10)
     assert any("`execution: {threshold: ...}`" in note for note in source.notes)
-    five = (
-        "threshold: 0.5\nprompts: ['{{ w }}']\ntests: [{id: a, vars: {w: q}, assert: [{type: contains, value: x}]}]\n"
-    )
+    five = "threshold: 0.5\nprompts: ['{{ w }}']\ntests: [{id: a, vars: {w: q}, assert: [{type: contains, value: x}]}]\n"
     assert read(project, five).suite.cases[0].rubric.threshold == Fraction(1, 2)
 
 

@@ -1,7 +1,8 @@
-"""The real AgentV 4.42.4 and honestone run the same suites: the same verdicts and scores, or a difference that the docs explain.
+"""The real AgentV 4.42.4 and honestone run the same suites: the same verdicts and scores, or a
+difference that the docs explain.
 
-HONESTONE_AGENTV names the program (`npm install --prefix DIR agentv@4.42.4`, then DIR/node_modules/.bin/agentv); with
-HONESTONE_TEST_CLIS=1 npm installs it for the test.
+HONESTONE_AGENTV names the program (`npm install --prefix DIR agentv@4.42.4`, then
+DIR/node_modules/.bin/agentv); with HONESTONE_TEST_CLIS=1 npm installs it for the test.
 """
 
 from __future__ import annotations
@@ -34,8 +35,16 @@ class Scored:
 
     def is_like(self, other: Scored) -> bool:
         # AgentV lists no graders for a case that is judged by its goal alone.
-        same_graders = not self.graders or not other.graders or self.graders == pytest.approx(other.graders, abs=1e-9)
-        return self.verdict == other.verdict and self.score == pytest.approx(other.score, abs=1e-9) and same_graders
+        same_graders = (
+            not self.graders
+            or not other.graders
+            or self.graders == pytest.approx(other.graders, abs=1e-9)
+        )
+        return (
+            self.verdict == other.verdict
+            and self.score == pytest.approx(other.score, abs=1e-9)
+            and same_graders
+        )
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +56,16 @@ def agentv(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not os.environ.get("HONESTONE_TEST_CLIS") or shutil.which("npm") is None:
         pytest.skip(f"AgentV {VERSION} is not at hand: HONESTONE_AGENTV names it")
     folder = tmp_path_factory.mktemp("npm")
-    words = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), f"agentv@{VERSION}"]
+    words = [
+        "npm",
+        "install",
+        "--silent",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        str(folder),
+        f"agentv@{VERSION}",
+    ]
     if subprocess.run(words, capture_output=True, timeout=500).returncode:
         pytest.skip("npm could not install agentv")
     return folder / "node_modules" / ".bin" / "agentv"
@@ -59,7 +77,10 @@ def evals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("agentv")
     (root / ".git").mkdir()
     (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    for name, text in {**FILES, **{f"{name}.eval.yaml": _whole(text) for name, text in SUITES.items()}}.items():
+    for name, text in {
+        **FILES,
+        **{f"{name}.eval.yaml": _whole(text) for name, text in SUITES.items()},
+    }.items():
         path = root / "evals" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.resolve().write_text(text, encoding="utf-8")
@@ -67,13 +88,19 @@ def evals(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _whole(text: str) -> str:
-    return text if "execution:" in text.partition("tests")[0] else f"execution: {{target: cand}}{text}"
+    return (
+        text if "execution:" in text.partition("tests")[0] else f"execution: {{target: cand}}{text}"
+    )
 
 
 def _theirs(agentv: Path, evals: Path) -> dict[tuple[str, str], Scored]:
     names = [f"evals/{name}.eval.yaml" for name in SUITES]
     temporary = evals.parent / "tmp"
-    for case in ("turns", "whole", "judged"):  # it writes `agentv-CASE/turn-1...` there and makes no folder for it
+    for case in (
+        "turns",
+        "whole",
+        "judged",
+    ):  # it writes `agentv-CASE/turn-1...` there and makes no folder for it
         (temporary / f"agentv-{case}").mkdir(parents=True)
     words = [str(agentv), "eval", *names, "--output", "out"]
     env = {**os.environ, "TMPDIR": str(temporary)}
@@ -90,9 +117,21 @@ def _theirs(agentv: Path, evals: Path) -> dict[tuple[str, str], Scored]:
 
 
 def _ours(evals: Path, name: str) -> dict[tuple[str, str], Scored]:
-    words = [sys.executable, "-m", "honestone", "eval", f"{name}.eval.yaml", "--target", TARGET, "--json", "--quiet"]
+    words = [
+        sys.executable,
+        "-m",
+        "honestone",
+        "eval",
+        f"{name}.eval.yaml",
+        "--target",
+        TARGET,
+        "--json",
+        "--quiet",
+    ]
     words += ["--judge", "cmd:python3 our_judge.py", "--accept-loss"]
-    done = subprocess.run(words, cwd=evals, capture_output=True, text=True, timeout=200, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        words, cwd=evals, capture_output=True, text=True, timeout=200, stdin=subprocess.DEVNULL
+    )
     assert done.returncode in (0, 1), f"{name}: {done.stderr}"
     return {
         (name, case["id"]): Scored(
@@ -104,8 +143,12 @@ def _ours(evals: Path, name: str) -> dict[tuple[str, str], Scored]:
     }
 
 
-def unlike(ours: Mapping[tuple[str, str], Scored], theirs: Mapping[tuple[str, str], Scored]) -> set[tuple[str, str]]:
-    return {key for key in ours.keys() | theirs.keys() if not _is_like(ours.get(key), theirs.get(key))}
+def unlike(
+    ours: Mapping[tuple[str, str], Scored], theirs: Mapping[tuple[str, str], Scored]
+) -> set[tuple[str, str]]:
+    return {
+        key for key in ours.keys() | theirs.keys() if not _is_like(ours.get(key), theirs.get(key))
+    }
 
 
 def _is_like(one: Scored | None, other: Scored | None) -> bool:
@@ -113,12 +156,16 @@ def _is_like(one: Scored | None, other: Scored | None) -> bool:
 
 
 def test_both_tools_score_the_same_but_for_what_is_listed(agentv: Path, evals: Path) -> None:
-    """Every case of every suite is in both; those that differ are those of the list, no more and no fewer."""
+    """Every case of every suite is in both; those that differ are those of the list, no more and no
+    fewer.
+    """
     theirs = _theirs(agentv, evals)
     ours = {key: scored for name in SUITES for key, scored in _ours(evals, name).items()}
     assert len(ours) >= len(SUITES) >= 30
     different = unlike(ours, theirs)
-    assert different == set(DIFFERENCES), {key: (ours.get(key), theirs.get(key)) for key in different}
+    assert different == set(DIFFERENCES), {
+        key: (ours.get(key), theirs.get(key)) for key in different
+    }
 
 
 def test_every_difference_is_explained() -> None:
@@ -130,12 +177,33 @@ def test_every_difference_is_explained() -> None:
 
 
 def test_what_is_written_for_agentv_is_valid_there(agentv: Path, evals: Path) -> None:
-    """Each suite as honestone's own, converted with `--to agentv`: the real program takes it without a warning."""
+    """Each suite as honestone's own, converted with `--to agentv`: the real program takes it
+    without a warning.
+    """
     for name in ("contains", "required", "rubrics", "score-ranges", "composite", "negate"):
         own, written = evals / f"{name}.own.yaml", evals / f"{name}.written.eval.yaml"
-        for source, form, output in ((f"{name}.eval.yaml", "honestone", own), (own.name, "agentv", written)):
-            words = [sys.executable, "-m", "honestone", "suite", "convert", source, "--to", form, "--accept-loss"]
-            subprocess.run([*words, "--output", output.name], cwd=evals, check=True, capture_output=True, timeout=200)
+        for source, form, output in (
+            (f"{name}.eval.yaml", "honestone", own),
+            (own.name, "agentv", written),
+        ):
+            words = [
+                sys.executable,
+                "-m",
+                "honestone",
+                "suite",
+                "convert",
+                source,
+                "--to",
+                form,
+                "--accept-loss",
+            ]
+            subprocess.run(
+                [*words, "--output", output.name],
+                cwd=evals,
+                check=True,
+                capture_output=True,
+                timeout=200,
+            )
         words = [str(agentv), "validate", f"evals/{written.name}"]
         done = subprocess.run(words, cwd=evals.parent, capture_output=True, text=True, timeout=200)
         assert done.returncode == 0 and "⚠" not in done.stdout, f"{name}: {done.stdout}"

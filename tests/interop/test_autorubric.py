@@ -1,4 +1,6 @@
-"""autorubric: rubrics and datasets are read as the tool means them, and written so that they read back the same."""
+"""autorubric: rubrics and datasets are read as the tool means them, and written so that they read
+back the same.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from honestone.interop.recognise import read_any_rubric, read_any_suite, recogni
 
 
 def read(text: str | list[Any] | dict[str, Any]) -> ForeignRubric:
-    document = Document(path=Path("r.yaml"), text=text if isinstance(text, str) else json.dumps(text))
+    document = Document(
+        path=Path("r.yaml"), text=text if isinstance(text, str) else json.dumps(text)
+    )
     reader = recognise(document)
     assert not isinstance(reader, str)
     source = reader.read(document)
@@ -55,12 +59,18 @@ SCALE = """
 
 
 def test_options_names_and_default_weights() -> None:
-    """Options become one scale with their values, equal ones one level; no name is the text, no weight is 10."""
+    """Options become one scale with their values, equal ones one level; no name is the text, no
+    weight is 10.
+    """
     source = read(SCALE)
     depth, named, invents = source.rubric.criteria
     anchors = depth.items[0].anchors
     assert anchors is not None
-    assert anchors.levels == ((Fraction(0), "shallow / off topic"), (Fraction(2, 5), "half"), (Fraction(1), "deep"))
+    assert anchors.levels == (
+        (Fraction(0), "shallow / off topic"),
+        (Fraction(2, 5), "half"),
+        (Fraction(1), "deep"),
+    )
     assert depth.items[0].may_not_apply
     assert (named.id, named.weight, named.items[0].anchors) == ("names-a-source", 10, None)
     assert invents.is_penalty and invents.weight == Fraction("-2.5")
@@ -72,7 +82,10 @@ def test_options_names_and_default_weights() -> None:
 def test_the_documented_score() -> None:
     """Points won over positive weights, cut to 0..1; what does not apply leaves both."""
     rubric = read(SCALE).rubric
-    assert score(rubric, {"depth": 0.4, "names-a-source": True, "invents": True}) == Fraction("8.7") / 13
+    assert (
+        score(rubric, {"depth": 0.4, "names-a-source": True, "invents": True})
+        == Fraction("8.7") / 13
+    )
     assert score(rubric, {"depth": NOT_APPLICABLE, "names-a-source": True, "invents": False}) == 1
     assert score(rubric, {"depth": 0, "names-a-source": False, "invents": True}) == 0
 
@@ -96,7 +109,12 @@ def test_a_scale_that_ends_inside_keeps_its_values() -> None:
 
 def test_penalties_alone_count_down_from_one() -> None:
     """With negative weights alone the tool starts at 1 and takes off the share of what was found."""
-    source = read([{"name": "a", "weight": -1, "requirement": "A"}, {"name": "b", "weight": -3, "requirement": "B"}])
+    source = read(
+        [
+            {"name": "a", "weight": -1, "requirement": "A"},
+            {"name": "b", "weight": -3, "requirement": "B"},
+        ]
+    )
     assert score(source.rubric, {"a": False, "b": False}) == 1
     assert score(source.rubric, {"a": True, "b": False}) == Fraction(3, 4)
     assert score(source.rubric, {"a": True, "b": True}) == 0
@@ -108,14 +126,22 @@ def test_penalties_alone_count_down_from_one() -> None:
     [
         lambda c: c,
         lambda c: {"rubric": c},
-        lambda c: {"sections": [{"name": "s", "criteria": c[:1]}, {"title": "t", "weight": 9, "criteria": c[1:]}]},
+        lambda c: {
+            "sections": [
+                {"name": "s", "criteria": c[:1]},
+                {"title": "t", "weight": 9, "criteria": c[1:]},
+            ]
+        },
         lambda c: {"rubric": {"sections": [{"criteria": c}]}},
         lambda c: [{"name": "s", "criteria": c[:1]}, *c[1:]],
     ],
 )
 def test_every_shape_is_the_same_flat_list(shape: Any) -> None:
     """Lists, sections and wrappers: the weights are global, as in the tool."""
-    criteria = [{"name": "a", "weight": 1, "requirement": "A"}, {"name": "b", "weight": 3, "requirement": "B"}]
+    criteria = [
+        {"name": "a", "weight": 1, "requirement": "A"},
+        {"name": "b", "weight": 3, "requirement": "B"},
+    ]
     rubric = read(shape(criteria)).rubric
     assert [(c.id, c.weight) for c in rubric.criteria] == [("a", 1), ("b", 3)]
 
@@ -139,7 +165,11 @@ def test_what_cannot_be_said_is_a_loss_with_its_place() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ("- {name: a, weight: 1, requirment: A}\n- {requirement: B}", "r.yaml:1:24", "unknown key `requirment`"),
+        (
+            "- {name: a, weight: 1, requirment: A}\n- {requirement: B}",
+            "r.yaml:1:24",
+            "unknown key `requirment`",
+        ),
         ("- {name: a, requirement: '  '}", "r.yaml:1:26", "`requirement` is empty"),
         ("- {name: a, requirement: A, weight: heavy}", "r.yaml:1:37", "must be a number"),
         ("- {name: a, requirement: A, scale_type: ordnal}", "r.yaml:1:41", "must be one of"),
@@ -183,7 +213,8 @@ def test_doubled_names_get_a_number() -> None:
     assert any("`a-2`" in note for note in source.notes)
 
 
-# ------------------------------------------------------------------------------------------------------ datasets
+# ------------------------------------------------------------------------------------------------------
+# datasets
 
 DATASET: dict[str, Any] = {
     "name": "outages",
@@ -211,7 +242,9 @@ def dataset(plain: dict[str, Any], tmp_path: Path) -> SuiteSource:
 
 
 def test_a_dataset_is_a_suite(tmp_path: Path) -> None:
-    """An item's own prompt, reference and rubric come before the dataset's; nothing of it is dropped."""
+    """An item's own prompt, reference and rubric come before the dataset's; nothing of it is
+    dropped.
+    """
     source = dataset(DATASET, tmp_path)
     first, second = source.suite.cases
     assert source.suite.title == "outages" and (first.id, second.id) == ("poor", "poor-2")
@@ -230,7 +263,10 @@ def test_a_dataset_is_a_suite(tmp_path: Path) -> None:
         ({"prompt": None}, "no prompt"),
         ({"items": []}, "at least one item"),
         ({"promt": "x"}, "unknown key `promt`"),
-        ({"items": [{"submission": "x", "description": "d", "ground_truth": ["MET", "MET"]}]}, "2 verdicts"),
+        (
+            {"items": [{"submission": "x", "description": "d", "ground_truth": ["MET", "MET"]}]},
+            "2 verdicts",
+        ),
         ({"items": [{"description": "d"}, {"submission": "x"}]}, "`submission` is missing"),
     ],
 )
@@ -241,7 +277,8 @@ def test_a_wrong_dataset_has_a_place(change: dict[str, Any], words: str, tmp_pat
     assert words in caught.value.message and f"{tmp_path / 'd.json'}:" in str(caught.value.place)
 
 
-# ------------------------------------------------------------------------------------------------------ writing
+# ------------------------------------------------------------------------------------------------------
+# writing
 
 
 def read_back(text: str) -> Rubric:
@@ -267,7 +304,9 @@ def sayable(draw: st.DrawFn) -> Rubric:
     """Rubrics that autorubric can say."""
     ids = draw(st.lists(texts, min_size=1, max_size=5, unique=True))
     return Rubric(
-        criteria=tuple(draw(sayable_criterion(id, is_first=index == 0)) for index, id in enumerate(ids)),
+        criteria=tuple(
+            draw(sayable_criterion(id, is_first=index == 0)) for index, id in enumerate(ids)
+        ),
         title=draw(st.just("") | texts),
         floor=Fraction(0),
     )
@@ -277,10 +316,18 @@ def sayable(draw: st.DrawFn) -> Rubric:
 def sayable_criterion(draw: st.DrawFn, id: str, *, is_first: bool) -> Criterion:
     requirement = draw(texts)
     item = Item(id=id, requirement=requirement, may_not_apply=draw(st.booleans()), whole=True)
-    how = draw(st.sampled_from(["ask", "negated", "scale"] if is_first else ["ask", "negated", "scale", "penalty"]))
+    how = draw(
+        st.sampled_from(
+            ["ask", "negated", "scale"] if is_first else ["ask", "negated", "scale", "penalty"]
+        )
+    )
     if how == "scale":
-        inner = draw(st.lists(st.integers(1, 99).map(lambda n: Fraction(n, 100)), max_size=3, unique=True))
-        levels = tuple((value, f"level {value}") for value in sorted([Fraction(0), *inner, Fraction(1)]))
+        inner = draw(
+            st.lists(st.integers(1, 99).map(lambda n: Fraction(n, 100)), max_size=3, unique=True)
+        )
+        levels = tuple(
+            (value, f"level {value}") for value in sorted([Fraction(0), *inner, Fraction(1)])
+        )
         item = replace(item, anchors=Anchors(levels=levels))
     weight = draw(decimals)
     return Criterion(
@@ -310,7 +357,10 @@ def test_the_written_file_scores_as_ours_does(rubric: Rubric, data: st.DataObjec
     answers: dict[str, Any] = {}
     won = possible = Fraction(0)
     for entry in entries:
-        options = entry.get("options") or [{"label": "Yes", "value": 1}, {"label": "No", "value": 0}]
+        options = entry.get("options") or [
+            {"label": "Yes", "value": 1},
+            {"label": "No", "value": 0},
+        ]
         chosen = data.draw(st.sampled_from(options))
         if chosen.get("na"):
             answers[entry["name"]] = NOT_APPLICABLE
@@ -332,20 +382,45 @@ def test_what_is_flattened_keeps_its_share() -> None:
         weight=Fraction(2),
         children=(
             Criterion(id="a", requirement="A", weight=Fraction(1), items=tuple(leaf)),
-            Criterion(id="b", requirement="B", weight=Fraction(3), items=(Item(id="b", requirement="B", whole=True),)),
+            Criterion(
+                id="b",
+                requirement="B",
+                weight=Fraction(3),
+                items=(Item(id="b", requirement="B", whole=True),),
+            ),
         ),
     )
-    other = Criterion(id="o", requirement="O", weight=Fraction(1), items=(Item(id="o", requirement="O", whole=True),))
+    other = Criterion(
+        id="o",
+        requirement="O",
+        weight=Fraction(1),
+        items=(Item(id="o", requirement="O", whole=True),),
+    )
     rubric = Rubric(criteria=(group, other), floor=Fraction(0))
     text, losses = dump_autorubric(rubric)
     back = read_back(text)
     assert {
-        "group" in loss.message or "checklist" in loss.message or "multiplied" in loss.message for loss in losses
+        "group" in loss.message or "checklist" in loss.message or "multiplied" in loss.message
+        for loss in losses
     } == {True}
     answers = {"a.i0": True, "a.i1": False, "a.i2": True, "b": True, "o": False}
-    marks = {("a", "i0"): True, ("a", "i1"): False, ("a", "i2"): True, ("b", "b"): True, ("o", "o"): False}
-    ours = Scorer(rubric).card([Ballot(judge="j", marks={key: Mark(m) for key, m in marks.items()})]).score
-    assert score(back, answers) == ours == Fraction(2, 3) * (Fraction(1, 4) * Fraction(2, 3) + Fraction(3, 4))
+    marks = {
+        ("a", "i0"): True,
+        ("a", "i1"): False,
+        ("a", "i2"): True,
+        ("b", "b"): True,
+        ("o", "o"): False,
+    }
+    ours = (
+        Scorer(rubric)
+        .card([Ballot(judge="j", marks={key: Mark(m) for key, m in marks.items()})])
+        .score
+    )
+    assert (
+        score(back, answers)
+        == ours
+        == Fraction(2, 3) * (Fraction(1, 4) * Fraction(2, 3) + Fraction(3, 4))
+    )
 
 
 def test_a_rubric_of_checks_alone_cannot_be_written() -> None:

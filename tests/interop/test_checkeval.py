@@ -46,7 +46,9 @@ def test_mistakes_have_places(tmp_path: Path) -> None:
     """An unknown key, an empty dimension and a wrong kind of value are all told."""
     found = wrong(READERS[0], put(tmp_path, "definitions: x\nsub_aspect:\n  A: 3\n  B: ''\n"))
     assert "1:1 unknown key `definitions` in a question bank" in found
-    assert any(m.startswith("3:6 `A` must hold") for m in found) and any(m.startswith("4:6 `B`") for m in found)
+    assert any(m.startswith("3:6 `A` must hold") for m in found) and any(
+        m.startswith("4:6 `B`") for m in found
+    )
 
 
 def test_the_banks_of_others_load(tmp_path: Path) -> None:
@@ -56,8 +58,12 @@ def test_the_banks_of_others_load(tmp_path: Path) -> None:
         assert recognise(document) is READERS[0]
         source = rubric_of(READERS[0], document)
         questions = [item for _, item in source.rubric.questions()]
-        assert len(questions) == sum(str(text).count("?") for text in document.value["sub_aspect"].values())
-        assert not source.losses and all(item.anchors is None and item.check is None for item in questions)
+        assert len(questions) == sum(
+            str(text).count("?") for text in document.value["sub_aspect"].values()
+        )
+        assert not source.losses and all(
+            item.anchors is None and item.check is None for item in questions
+        )
 
 
 def test_the_example_of_the_docs_is_read(tmp_path: Path) -> None:
@@ -67,7 +73,9 @@ def test_the_example_of_the_docs_is_read(tmp_path: Path) -> None:
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -75,7 +83,8 @@ plain = st.recursive(
 @settings(max_examples=100, deadline=None)
 @given(
     st.fixed_dictionaries(
-        {"sub_aspect": st.dictionaries(st.text(max_size=8), plain, max_size=4)}, optional={"definition": plain}
+        {"sub_aspect": st.dictionaries(st.text(max_size=8), plain, max_size=4)},
+        optional={"definition": plain},
     )
 )
 def test_no_bank_crashes_the_reader(bank: dict[str, Any]) -> None:
@@ -83,10 +92,14 @@ def test_no_bank_crashes_the_reader(bank: dict[str, Any]) -> None:
     never_crashes(READERS[0], Document(path=Path("b.yaml"), text=json.dumps(bank)))
 
 
-@given(st.lists(st.from_regex(r"[A-Z][a-z]{1,8} [a-z]{1,8}\?", fullmatch=True), min_size=1, max_size=6))
+@given(
+    st.lists(st.from_regex(r"[A-Z][a-z]{1,8} [a-z]{1,8}\?", fullmatch=True), min_size=1, max_size=6)
+)
 def test_every_question_becomes_one_item(questions: list[str]) -> None:
     """However many there are, in their order."""
-    document = Document(path=Path("b.yaml"), text=json.dumps({"sub_aspect": {"A": "\n  ".join(questions)}}))
+    document = Document(
+        path=Path("b.yaml"), text=json.dumps({"sub_aspect": {"A": "\n  ".join(questions)}})
+    )
     items = rubric_of(READERS[0], document).rubric.criteria[0].items
     assert [item.requirement for item in items] == questions
     assert items[0].id == slug(questions[0])

@@ -18,7 +18,9 @@ from honestone.interop import recognise
 from honestone.interop.criteria import yes_no
 from honestone.interop.reader import Reader
 
-CARD = keys("a card", "card | the version\nquestion* | the one question\n! colour | has no meaning here")
+CARD = keys(
+    "a card", "card | the version\nquestion* | the one question\n! colour | has no meaning here"
+)
 
 
 def read(document: Document) -> ForeignRubric:
@@ -55,14 +57,18 @@ class Point:
 def points(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
     """What the installed packages offer; the readers are gathered again."""
     found: list[Point] = []
-    monkeypatch.setattr(recognise, "entry_points", lambda group: found if group == "honestone.formats" else [])
+    monkeypatch.setattr(
+        recognise, "entry_points", lambda group: found if group == "honestone.formats" else []
+    )
     recognise.added_readers.cache_clear()
     yield found
     recognise.added_readers.cache_clear()
 
 
 def test_a_package_can_add_a_format(points: list[Point], tmp_path: Path) -> None:
-    """Its files are recognised and read like ours, with losses and places, and it is listed with the formats."""
+    """Its files are recognised and read like ours, with losses and places, and it is listed with
+    the formats.
+    """
     points.append(Point("card", READER))
     path = tmp_path / "a.yaml"
     path.write_text("card: 1\nquestion: Is it short?\ncolour: red\n")

@@ -26,9 +26,16 @@ from honestone.interop.recognise import recognise
 
 ROW: dict[str, Any] = {
     "prompt_id": "p1",
-    "prompt": [{"role": "user", "content": "I cut my hand."}, {"role": "assistant", "content": "How deep?"}],
+    "prompt": [
+        {"role": "user", "content": "I cut my hand."},
+        {"role": "assistant", "content": "How deep?"},
+    ],
     "rubrics": [
-        {"criterion": "Says to press on it", "points": 7, "tags": ["level:example", "axis:accuracy"]},
+        {
+            "criterion": "Says to press on it",
+            "points": 7,
+            "tags": ["level:example", "axis:accuracy"],
+        },
         {"criterion": "Tells a joke", "points": -3, "tags": []},
         {"criterion": "Asks about tetanus", "points": 3},
     ],
@@ -52,7 +59,9 @@ def read(*rows: dict[str, Any] | str) -> SuiteSource:
 
 
 def test_a_line_is_a_case() -> None:
-    """Conversation, points, tags and the ideal completion each have their place; nothing is dropped."""
+    """Conversation, points, tags and the ideal completion each have their place; nothing is
+    dropped.
+    """
     source = read(ROW, {**ROW, "prompt_id": "p2", "ideal_completions_data": None, "canary": None})
     case, second = source.suite.cases
     assert case.messages == (Message("user", "I cut my hand."), Message("assistant", "How deep?"))
@@ -70,7 +79,9 @@ def test_a_line_is_a_case() -> None:
     }
     assert (second.reference, source.losses) == (None, ())
     assert source.places == {"p1": "h.jsonl:1:1", "p2": "h.jsonl:2:1"}
-    assert any("reference" in note for note in source.notes) and any("cut to 0..1" in note for note in source.notes)
+    assert any("reference" in note for note in source.notes) and any(
+        "cut to 0..1" in note for note in source.notes
+    )
 
 
 def test_one_object_and_a_list_are_read_too() -> None:
@@ -89,7 +100,12 @@ def test_one_object_and_a_list_are_read_too() -> None:
 @given(st.lists(st.tuples(st.integers(-10, 10), st.booleans()), min_size=1, max_size=10))
 def test_points_won_over_points_to_win(graded: list[tuple[int, bool]]) -> None:
     """The documented score of an example, cut to 0..1; without positive points there is none."""
-    row = {**ROW, "rubrics": [{"criterion": f"C {n}", "points": p, "tags": []} for n, (p, _) in enumerate(graded)]}
+    row = {
+        **ROW,
+        "rubrics": [
+            {"criterion": f"C {n}", "points": p, "tags": []} for n, (p, _) in enumerate(graded)
+        ],
+    }
     possible = sum(p for p, _ in graded if p > 0)
     if not possible:
         with pytest.raises(SourceErrors, match="no criterion of this line gives points"):
@@ -98,13 +114,19 @@ def test_points_won_over_points_to_win(graded: list[tuple[int, bool]]) -> None:
     rubric = read(row).suite.cases[0].rubric
     marks = {(c.id, c.id): Mark(met) for c, (_, met) in zip(rubric.criteria, graded, strict=True)}
     won = Fraction(sum(p for p, met in graded if met), possible)
-    assert Scorer(rubric).card([Ballot(judge="j", marks=marks)]).score == min(max(won, Fraction(0)), Fraction(1))
+    assert Scorer(rubric).card([Ballot(judge="j", marks=marks)]).score == min(
+        max(won, Fraction(0)), Fraction(1)
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "place", "words"),
     [
-        ({"rubrics": [{"criterion": "A", "points": -1, "tags": []}]}, "h.jsonl:2:", "no criterion of this line"),
+        (
+            {"rubrics": [{"criterion": "A", "points": -1, "tags": []}]},
+            "h.jsonl:2:",
+            "no criterion of this line",
+        ),
         (
             {"rubrics": [{"criterion": "A", "point": 1}, {"criterion": "B", "points": 1}]},
             "h.jsonl:2:",
@@ -133,7 +155,8 @@ def test_a_damaged_line_is_an_error_at_its_place() -> None:
     assert str(caught.value.place).startswith("h.jsonl:3:")
 
 
-# ------------------------------------------------------------------------------------------------------ writing
+# ------------------------------------------------------------------------------------------------------
+# writing
 
 
 @st.composite
@@ -142,7 +165,9 @@ def sayable_case(draw: st.DrawFn, id: str) -> Case:
     named = draw(st.none() | st.lists(texts, min_size=len(asked), max_size=len(asked), unique=True))
     criteria = unique_ids(
         [
-            yes_no(named[n] if named else f"c{n}", text, weight=-points if n and is_penalty else points)
+            yes_no(
+                named[n] if named else f"c{n}", text, weight=-points if n and is_penalty else points
+            )
             for n, (text, points, is_penalty) in enumerate(asked)
         ]
     )
@@ -152,7 +177,9 @@ def sayable_case(draw: st.DrawFn, id: str) -> Case:
     return Case(
         id=id,
         rubric=Rubric(criteria=criteria, floor=Fraction(0)),
-        messages=tuple(Message("user", draw(texts | st.just(""))) for _ in range(draw(st.integers(1, 3)))),
+        messages=tuple(
+            Message("user", draw(texts | st.just(""))) for _ in range(draw(st.integers(1, 3)))
+        ),
         reference=draw(st.none() | texts),
         tags=tuple(draw(st.lists(texts, max_size=2))),
         metadata=metadata,
@@ -189,7 +216,9 @@ def test_any_rubric_is_identical_or_its_losses_are_said(rubric: Rubric) -> None:
 
 def test_losses_of_a_case_are_named() -> None:
     """Everything that a line has no place for, by its name."""
-    rubric = Rubric(criteria=(yes_no("a", "A"),), threshold=Fraction(9, 10), floor=Fraction(1, 2), title="T")
+    rubric = Rubric(
+        criteria=(yes_no("a", "A"),), threshold=Fraction(9, 10), floor=Fraction(1, 2), title="T"
+    )
     case = Case(
         id="c",
         rubric=rubric,

@@ -38,7 +38,9 @@ def test_lines_lists_and_tables_are_the_same_dataset(tmp_path: Path) -> None:
 
 def test_several_targets_are_any_of_them(tmp_path: Path) -> None:
     """One question that names them all, as written."""
-    (case,) = suite_of(READERS[0], put(tmp_path, '[{"id": 7, "input": "?", "target": ["100", 1.50]}]')).suite.cases
+    (case,) = suite_of(
+        READERS[0], put(tmp_path, '[{"id": 7, "input": "?", "target": ["100", 1.50]}]')
+    ).suite.cases
     assert case.id == "7"
     assert "- 100\n- 1.5" in case.rubric.criteria[0].requirement
 
@@ -75,8 +77,10 @@ def test_chats_files_and_metadata(tmp_path: Path) -> None:
 
 
 def test_images_are_read_from_files_next_to_the_data_set(tmp_path: Path) -> None:
-    """As Inspect sends them: a path is looked for from the folder of the data set. One that is not there is a loss,
-    as Inspect finds out only when it asks the model; one that leads out is an error."""
+    """As Inspect sends them: a path is looked for from the folder of the data set. One that is not
+    there is a loss, as Inspect finds out only when it asks the model; one that leads out is an
+    error.
+    """
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures/dot.png").write_bytes(PNG)
 
@@ -88,23 +92,38 @@ def test_images_are_read_from_files_next_to_the_data_set(tmp_path: Path) -> None
     (case,) = source.suite.cases
     assert [image.data for image in case.images] == [PNG] and not source.losses
     assert tmp_path / "pictures/dot.png" in source.files
-    assert "no.png` not found" in lost(suite_of(READERS[0], put(tmp_path, sample("no.png"), name="e.jsonl")))[0]
-    assert "leads out" in wrong(READERS[0], put(tmp_path, sample("../../../x.png"), name="f.jsonl"))[0]
+    assert (
+        "no.png` not found"
+        in lost(suite_of(READERS[0], put(tmp_path, sample("no.png"), name="e.jsonl")))[0]
+    )
+    assert (
+        "leads out" in wrong(READERS[0], put(tmp_path, sample("../../../x.png"), name="f.jsonl"))[0]
+    )
 
 
 def test_images_that_cannot_be_sent_are_lost(tmp_path: Path) -> None:
-    """Of a kind that models do not take, or a part that is not even a mapping: a loss with its place."""
+    """Of a kind that models do not take, or a part that is not even a mapping: a loss with its
+    place.
+    """
     for part in ({"type": "image", "image": "data:image/svg+xml;base64,PHN2Zz4="}, 1, None, True):
-        sample = {"input": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, part]}], "target": "1"}
+        sample = {
+            "input": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, part]}],
+            "target": "1",
+        }
         source = suite_of(READERS[0], put(tmp_path, json.dumps([sample])))
         assert len(lost(source)) == 1 and source.suite.cases[0].input == "Hi"
 
 
-def test_an_image_that_every_sample_names_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_every_sample_names_has_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A small file cannot fill the memory."""
     monkeypatch.setattr("honestone.interop.sibling_files.MAX_IMAGES", 100)
     (tmp_path / "dot.png").write_bytes(PNG)
-    sample = {"input": [{"role": "user", "content": [{"type": "image", "image": "dot.png"}]}], "target": "1"}
+    sample = {
+        "input": [{"role": "user", "content": [{"type": "image", "image": "dot.png"}]}],
+        "target": "1",
+    }
     document = put(tmp_path, "\n".join([json.dumps(sample)] * 9), name="d.jsonl")
     with pytest.raises(UsageError, match="images of this file come to more than"):
         READERS[0].read(document)
@@ -141,9 +160,9 @@ def test_mistakes_have_their_lines(tmp_path: Path) -> None:
         m.startswith("2:") and "unknown key `targt`" in m
         for m in wrong(READERS[0], put(tmp_path, lines, name="d.jsonl"))
     )
-    assert wrong(READERS[0], put(tmp_path, "input,target\na,b\nc,d,e\n", name="d.csv"))[0].startswith(
-        "3:1 this row has 3 cells"
-    )
+    assert wrong(READERS[0], put(tmp_path, "input,target\na,b\nc,d,e\n", name="d.csv"))[
+        0
+    ].startswith("3:1 this row has 3 cells")
 
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x"])
@@ -175,13 +194,24 @@ def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
     assert [case.id for case in source.suite.cases] == ["tides", "boiling"] and not source.losses
 
 
-values = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+values = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.floats(-1, 2, allow_nan=False)
+    | st.text(max_size=8)
+)
 nested = st.recursive(
     values,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-message = st.fixed_dictionaries({}, optional={"role": st.sampled_from(["user", "x"]), "content": nested}) | nested
+message = (
+    st.fixed_dictionaries({}, optional={"role": st.sampled_from(["user", "x"]), "content": nested})
+    | nested
+)
 sample = (
     st.fixed_dictionaries(
         {},
@@ -250,8 +280,12 @@ def mine():
 """
 
 
-def test_a_task_in_python_is_named_as_one_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The refusal says what it is, and names its data set and what --allow-code is for; nothing of it is run."""
+def test_a_task_in_python_is_named_as_one_and_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The refusal says what it is, and names its data set and what --allow-code is for; nothing of
+    it is run.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "task.py").write_text(TASK)
     with pytest.raises(UsageError) as raised:
@@ -273,20 +307,37 @@ def _task_suite(tmp_path: Path, made: Json, *, text: str = TASK) -> SuiteSource:
     return source
 
 
-def _sample(id: object, target: Json = "Paris", *, calls: int = 1, tools: Sequence[str] = ()) -> dict[str, Json]:
-    asked: list[Json] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Capital?"}]
+def _sample(
+    id: object, target: Json = "Paris", *, calls: int = 1, tools: Sequence[str] = ()
+) -> dict[str, Json]:
+    asked: list[Json] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Capital?"},
+    ]
     sample: dict[str, Json] = {"id": id, "input": asked, "target": target, "metadata": {"k": 1}}  # type: ignore[dict-item]
     return {"sample": sample, "calls": calls, "tools": list(tools)}
 
 
 def test_samples_of_a_task_are_cases_and_its_scorers_checks(tmp_path: Path) -> None:
-    """What the solver asks is the input; each scorer is a check that runs it for this sample; epochs are attempts."""
-    scorers: list[Json] = [{"name": "inspect_ai/includes", "asks": False}, {"name": "short", "asks": False}]
-    source = _task_suite(tmp_path, {"samples": [_sample("fr"), _sample(2, "")], "scorers": scorers, "epochs": 3})
+    """What the solver asks is the input; each scorer is a check that runs it for this sample;
+    epochs are attempts.
+    """
+    scorers: list[Json] = [
+        {"name": "inspect_ai/includes", "asks": False},
+        {"name": "short", "asks": False},
+    ]
+    source = _task_suite(
+        tmp_path, {"samples": [_sample("fr"), _sample(2, "")], "scorers": scorers, "epochs": 3}
+    )
     first, second = source.suite.cases
     assert (first.id, second.id) == ("fr", "2")
     assert [message.content for message in first.messages] == ["Be brief.", "Capital?"]
-    assert (first.attempts, first.reference, first.metadata, second.skip) == (3, "Paris", {"k": 1}, None)
+    assert (first.attempts, first.reference, first.metadata, second.skip) == (
+        3,
+        "Paris",
+        {"k": 1},
+        None,
+    )
     assert [one.id for one in first.rubric.criteria] == ["includes", "short"]
     check = first.rubric.criteria[1].items[0].check
     assert check is not None and check.kind == "script"
@@ -304,7 +355,11 @@ def test_images_of_a_task_are_those_of_its_data_set(tmp_path: Path) -> None:
         sample = _sample("a")
         asked: Json = [{"role": "user", "content": [{"type": "image", "image": name}]}]
         sample["sample"] = {"id": "a", "input": asked, "target": "1"}
-        made: Json = {"samples": [sample], "scorers": [{"name": "short", "asks": False}], "epochs": 1}
+        made: Json = {
+            "samples": [sample],
+            "scorers": [{"name": "short", "asks": False}],
+            "epochs": 1,
+        }
         source = _task_suite(tmp_path, made)
         assert len(source.suite.cases[0].images) == number == 1 - len(source.losses)
         assert (tmp_path / "dot.png" in source.files) is bool(number)
@@ -312,14 +367,20 @@ def test_images_of_a_task_are_those_of_its_data_set(tmp_path: Path) -> None:
 
 def test_a_scorer_that_asks_a_model_is_a_loss_and_a_question(tmp_path: Path) -> None:
     """Its own words are not asked: a judge is asked whether the target is given."""
-    made: Json = {"samples": [_sample("a")], "scorers": [{"name": "model_graded_qa", "asks": True}], "epochs": 1}
+    made: Json = {
+        "samples": [_sample("a")],
+        "scorers": [{"name": "model_graded_qa", "asks": True}],
+        "epochs": 1,
+    }
     source = _task_suite(tmp_path, made)
     (criterion,) = source.suite.cases[0].rubric.criteria
     assert criterion.requirement == "Gives the expected answer: Paris"
     assert ["model_graded_qa" in loss.message for loss in source.losses] == [True]
 
 
-@pytest.mark.parametrize(("calls", "tools", "said"), [(3, (), "3 times"), (0, (), "0 times"), (1, ("bash",), "bash")])
+@pytest.mark.parametrize(
+    ("calls", "tools", "said"), [(3, (), "3 times"), (0, (), "0 times"), (1, ("bash",), "bash")]
+)
 def test_a_solver_that_does_more_than_ask_once_is_a_loss(
     tmp_path: Path, calls: int, tools: Sequence[str], said: str
 ) -> None:
@@ -334,7 +395,9 @@ def test_a_solver_that_does_more_than_ask_once_is_a_loss(
 def test_tasks_of_one_file_are_told_apart(tmp_path: Path) -> None:
     """Where a file has several tasks, the task's name is in front of the sample's id."""
     text = TASK + "\n@task(name='x')\ndef other(a=1):\n    return mine()\n"
-    source = _task_suite(tmp_path, {"samples": [_sample("a")], "scorers": [], "epochs": 1}, text=text)
+    source = _task_suite(
+        tmp_path, {"samples": [_sample("a")], "scorers": [], "epochs": 1}, text=text
+    )
     assert [case.id for case in source.suite.cases] == ["mine/a", "other/a"]
 
 
@@ -343,7 +406,9 @@ def test_before_it_is_run_a_task_has_a_case_that_is_skipped(tmp_path: Path) -> N
     path = tmp_path / "task.py"
     path.write_text(TASK)
     source = read_any_suite(path, allow_code=True)
-    assert [(case.id, case.skip) for case in source.suite.cases] == [("mine", "its samples are made by code")]
+    assert [(case.id, case.skip) for case in source.suite.cases] == [
+        ("mine", "its samples are made by code")
+    ]
     assert not (tmp_path / "ran.txt").exists()
 
 
@@ -362,7 +427,9 @@ def test_a_task_that_cannot_be_run_is_an_error_at_its_line(tmp_path: Path) -> No
     path.write_text(TASK)
 
     def fail(script: object, calls: object) -> list[Json]:
-        raise UsageError("`task.py` could not be run: No module named 'inspect_ai'", hint="correct it")
+        raise UsageError(
+            "`task.py` could not be run: No module named 'inspect_ai'", hint="correct it"
+        )
 
     with pytest.raises(UsageError) as raised:
         READERS[1].read(Document.of(path, allow_code=True, run_code=fail))
@@ -372,18 +439,24 @@ def test_a_task_that_cannot_be_run_is_an_error_at_its_line(tmp_path: Path) -> No
 
 def test_a_text_about_tasks_is_not_one(tmp_path: Path) -> None:
     """Only a file that imports Inspect and makes a task counts."""
-    (tmp_path / "notes.md").write_text("We make a Task( with inspect_ai.\n\nfrom here on: see the page.\n")
+    (tmp_path / "notes.md").write_text(
+        "We make a Task( with inspect_ai.\n\nfrom here on: see the page.\n"
+    )
     with pytest.raises(UsageError) as raised:
         read_any_suite(tmp_path / "notes.md")
     assert "Inspect task" not in raised.value.message
 
 
 def test_a_short_key_of_ones_own_is_not_a_misspelt_field(tmp_path: Path) -> None:
-    """Inspect leaves fields that it does not know out; here `age` is metadata, and `tagret` still an error."""
+    """Inspect leaves fields that it does not know out; here `age` is metadata, and `tagret` still
+    an error.
+    """
     own = put(tmp_path, json.dumps([{"input": "Hi", "target": "Hello", "age": 42}]), name="d.json")
     (case,) = suite_of(READERS[0], own).suite.cases
     assert case.metadata == {"age": 42}
-    slip = put(tmp_path, json.dumps([{"input": "Hi", "target": "a", "choises": ["a"]}]), name="e.json")
+    slip = put(
+        tmp_path, json.dumps([{"input": "Hi", "target": "a", "choises": ["a"]}]), name="e.json"
+    )
     assert any("unknown key `choises`" in message for message in wrong(READERS[0], slip))
 
 

@@ -1,4 +1,6 @@
-"""The tables of keys hold what the readers do: a key that is read matters, one that is ignored does not, and so on."""
+"""The tables of keys hold what the readers do: a key that is read matters, one that is ignored does
+not, and so on.
+"""
 
 from __future__ import annotations
 
@@ -46,17 +48,22 @@ def plain(reader: Reader) -> Any:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory of the readings, with the files that the examples name."""
     (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks/one.yaml").write_text(next(one for one in readers() if one.name == "waza-task").example)
+    (tmp_path / "tasks/one.yaml").write_text(
+        next(one for one in readers() if one.name == "waza-task").example
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def outcome(reader: Reader, value: Any) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """What comes of reading a value, without places: the result or the errors, the losses, the notes."""
+    """What comes of reading a value, without places: the result or the errors, the losses, the
+    notes.
+    """
     text = json.dumps(value)
     name = (
         "f.jsonl"
-        if reader.name in ("healthbench", "inspect", "verifiers-dataset") and isinstance(value, dict)
+        if reader.name in ("healthbench", "inspect", "verifiers-dataset")
+        and isinstance(value, dict)
         else "f.json"
     )
     try:
@@ -70,7 +77,9 @@ def outcome(reader: Reader, value: Any) -> tuple[str, tuple[str, ...], tuple[str
 
 def paths(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every key of a value."""
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+    for key in (
+        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    ):
         if isinstance(value, dict):
             yield (*at, key)
         yield from paths(value[key], (*at, key))
@@ -96,10 +105,24 @@ def place_of(table: Keys, value: Any) -> tuple[Any, ...] | None:
 
 @pytest.mark.parametrize("reader", EXAMPLES, ids=lambda reader: reader.name)
 def test_a_key_that_is_read_changes_the_result(reader: Reader) -> None:
-    """Taken out of the example, or with nonsense in its place, each key that its table calls read makes a difference."""
+    """Taken out of the example, or with nonsense in its place, each key that its table calls read
+    makes a difference.
+    """
     value = plain(reader)
-    names = {name: row for table in reader.keys for row in table.rows for name in row.names if row.how == "read"}
-    unread = {name for table in reader.keys for row in table.rows for name in row.names if row.how != "read"}
+    names = {
+        name: row
+        for table in reader.keys
+        for row in table.rows
+        for name in row.names
+        if row.how == "read"
+    }
+    unread = {
+        name
+        for table in reader.keys
+        for row in table.rows
+        for name in row.names
+        if row.how != "read"
+    }
     before = outcome(reader, value)
     for path in paths(value):
         if path[-1] not in names or unread & set(path[:-1]):
@@ -114,7 +137,9 @@ def test_a_key_that_is_read_changes_the_result(reader: Reader) -> None:
 
 @pytest.mark.parametrize("reader", EXAMPLES, ids=lambda reader: reader.name)
 def test_a_key_that_is_not_read_is_reported_or_changes_nothing(reader: Reader) -> None:
-    """Put into the example: an ignored key changes nothing, a noted one adds its note, a lost one a loss that names it."""
+    """Put into the example: an ignored key changes nothing, a noted one adds its note, a lost one a
+    loss that names it.
+    """
     value = plain(reader)
     result, losses, notes = outcome(reader, value)
     for table in reader.keys:
@@ -137,14 +162,25 @@ def test_a_key_that_is_not_read_is_reported_or_changes_nothing(reader: Reader) -
 
 def listed(node: ast.AST) -> list[str]:
     """The names in a call of `words`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "words":
+    if (
+        not isinstance(node, ast.Call)
+        or not isinstance(node.func, ast.Name)
+        or node.func.id != "words"
+    ):
         return []
-    return [word for text in node.args if isinstance(text, ast.Constant) for word in str(text.value).split()]
+    return [
+        word
+        for text in node.args
+        if isinstance(text, ast.Constant)
+        for word in str(text.value).split()
+    ]
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name != "rulph"])
 def test_a_key_of_a_table_is_asked_for(module: str) -> None:
-    """Every key that a table calls read stands in the code of its reader; the reverse holds as a reading runs."""
+    """Every key that a table calls read stands in the code of its reader; the reverse holds as a
+    reading runs.
+    """
     from importlib import import_module
 
     nodes = [
@@ -153,11 +189,20 @@ def test_a_key_of_a_table_is_asked_for(module: str) -> None:
         for file in (INTEROP / folder).glob("*.py")
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
     ]
-    texts = {str(node.value) for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    texts = {
+        str(node.value)
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
     texts |= {word for node in nodes for word in listed(node)}
     found = import_module(f"honestone.interop.{module}.read").READERS
     # Those of providers say where each key goes, and are read by what they say.
-    tables = [table for reader in found for table in reader.keys if table.what and "provider" not in table.at]
+    tables = [
+        table
+        for reader in found
+        for table in reader.keys
+        if table.what and "provider" not in table.at
+    ]
     rows = [row for table in tables for row in table.rows]
     asked = {name for row in rows if row.how == "read" for name in row.names} - {"..."}
     assert asked - texts == set()

@@ -1,4 +1,6 @@
-"""promptfoo configs as a person writes them: what becomes a case, what a criterion, and what is refused out loud."""
+"""promptfoo configs as a person writes them: what becomes a case, what a criterion, and what is
+refused out loud.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def losses(tmp_path: Path, asserts: str) -> list[str]:
     return lost(suite_of(READERS[0], put(tmp_path, text)))
 
 
-# ------------------------------------------------------------------------------------------------- gates
+# -------------------------------------------------------------------------------------------------
+# gates
 
 
 def test_without_a_threshold_every_assertion_has_to_pass(tmp_path: Path) -> None:
@@ -46,12 +49,17 @@ def test_without_a_threshold_every_assertion_has_to_pass(tmp_path: Path) -> None
     assert [(c.weight, c.floor) for c in case.rubric.criteria] == [(3, 1), (1, 1)]
     assert case.rubric.threshold == 1
     assert case.rubric.floor == 0
-    assert [checks(c)[0][:2] for c in case.rubric.criteria] == [("contains", "hi"), ("not-regex", "x+")]
+    assert [checks(c)[0][:2] for c in case.rubric.criteria] == [
+        ("contains", "hi"),
+        ("not-regex", "x+"),
+    ]
 
 
 def test_with_a_threshold_only_the_mean_counts(tmp_path: Path) -> None:
     """A test's own threshold replaces the gate of each assertion."""
-    case = one(tmp_path, "[{type: contains, value: hi}, {type: equals, value: ho}]", more="threshold: 0.5")
+    case = one(
+        tmp_path, "[{type: contains, value: hi}, {type: equals, value: ho}]", more="threshold: 0.5"
+    )
     assert [c.floor for c in case.rubric.criteria] == [None, None]
     assert case.rubric.threshold == Fraction(1, 2)
 
@@ -63,10 +71,19 @@ def test_weight_zero_is_shown_and_does_not_count(tmp_path: Path) -> None:
 
 
 def test_a_judge_says_yes_or_no_unless_there_is_a_threshold(tmp_path: Path) -> None:
-    """llm-rubric: more than half of the judges; with a threshold a score from 0 to 1 and that floor."""
-    case = one(tmp_path, "[{type: llm-rubric, value: Is kind}, {type: llm-rubric, value: Is short, threshold: 0.8}]")
+    """llm-rubric: more than half of the judges; with a threshold a score from 0 to 1 and that
+    floor.
+    """
+    case = one(
+        tmp_path,
+        "[{type: llm-rubric, value: Is kind}, {type: llm-rubric, value: Is short, threshold: 0.8}]",
+    )
     yes_no, graded = case.rubric.criteria
-    assert yes_no.items[0].anchors is None and yes_no.floor is not None and Fraction(1, 2) < yes_no.floor < 1
+    assert (
+        yes_no.items[0].anchors is None
+        and yes_no.floor is not None
+        and Fraction(1, 2) < yes_no.floor < 1
+    )
     anchors = graded.items[0].anchors
     assert anchors is not None and (anchors.lowest, anchors.highest) == (0, 1)
     assert graded.floor == Fraction(4, 5)
@@ -74,7 +91,9 @@ def test_a_judge_says_yes_or_no_unless_there_is_a_threshold(tmp_path: Path) -> N
 
 def test_a_negated_rubric_asks_for_the_opposite(tmp_path: Path) -> None:
     """not-llm-rubric turns the answer round."""
-    (criterion,) = one(tmp_path, "[{type: not-llm-rubric, value: Mentions a price}]").rubric.criteria
+    (criterion,) = one(
+        tmp_path, "[{type: not-llm-rubric, value: Mentions a price}]"
+    ).rubric.criteria
     assert criterion.negate
 
 
@@ -82,7 +101,8 @@ def test_a_set_is_a_group_with_its_own_threshold(tmp_path: Path) -> None:
     """With a threshold the group has the floor; without one every assertion in it has its own."""
     inner = "[{type: contains, value: a}, {type: contains, value: b}]"
     case = one(
-        tmp_path, f"[{{type: assert-set, threshold: 0.5, assert: {inner}}}, {{type: assert-set, assert: {inner}}}]"
+        tmp_path,
+        f"[{{type: assert-set, threshold: 0.5, assert: {inner}}}, {{type: assert-set, assert: {inner}}}]",
     )
     loose, strict = case.rubric.criteria
     assert loose.floor == Fraction(1, 2) and [c.floor for c in loose.children] == [None, None]
@@ -96,7 +116,8 @@ def test_a_test_that_asserts_nothing_is_skipped_not_passed(tmp_path: Path) -> No
     assert any("skipped" in note for note in source.notes)
 
 
-# -------------------------------------------------------------------------------------------- the kinds
+# -------------------------------------------------------------------------------------------- the
+# kinds
 
 
 @pytest.mark.parametrize(
@@ -114,18 +135,29 @@ def test_a_test_that_asserts_nothing_is_skipped_not_passed(tmp_path: Path) -> No
         ("{type: cost, threshold: 0.002}", "cost", 0.002),
         ("{type: word-count, value: {max: 9}}", "max-words", 9),
         ("{type: 'trajectory:tool-used', value: search}", "tool-calls", ["search"]),
-        ("{type: 'trajectory:tool-used', value: {pattern: search, min: 2}}", "tool-count", {"search": {"min": 2}}),
-        ("{type: 'trajectory:tool-sequence', value: {mode: exact, steps: [a, b]}}", "tool-calls", ["a", "b"]),
+        (
+            "{type: 'trajectory:tool-used', value: {pattern: search, min: 2}}",
+            "tool-count",
+            {"search": {"min": 2}},
+        ),
+        (
+            "{type: 'trajectory:tool-sequence', value: {mode: exact, steps: [a, b]}}",
+            "tool-calls",
+            ["a", "b"],
+        ),
     ],
 )
-def test_assertions_that_are_checks_here(tmp_path: Path, written: str, kind: str, value: Any) -> None:
+def test_assertions_that_are_checks_here(
+    tmp_path: Path, written: str, kind: str, value: Any
+) -> None:
     """Each kind becomes the check that means the same."""
     (criterion,) = one(tmp_path, f"[{written}]").rubric.criteria
     assert checks(criterion)[0][:2] == (kind, value)
 
 
 @pytest.mark.parametrize(
-    ("text", "met"), [("a b c", True), (" a  b\nc d ", True), ("a b", False), ("a b c d e", False), ("", False)]
+    ("text", "met"),
+    [("a b c", True), (" a  b\nc d ", True), ("a b", False), ("a b c d e", False), ("", False)],
 )
 def test_a_word_count_between_two_bounds_counts_words(tmp_path: Path, text: str, met: bool) -> None:
     """Three to four words, however they are parted."""
@@ -139,7 +171,9 @@ def test_a_word_count_between_two_bounds_counts_words(tmp_path: Path, text: str,
 
 @pytest.mark.parametrize("kind", sorted(FORMATS.lost))
 def test_what_has_no_meaning_here_is_lost_out_loud(tmp_path: Path, kind: str) -> None:
-    """Code, embeddings and comparisons are named with their place, never run and never dropped in silence."""
+    """Code, embeddings and comparisons are named with their place, never run and never dropped in
+    silence.
+    """
     (loss,) = losses(tmp_path, f"[{{type: '{kind}', value: 'process.exit()'}}, {{type: is-json}}]")
     assert loss.startswith("5:14") and kind in loss
 
@@ -158,7 +192,8 @@ def test_a_pattern_of_another_language_is_lost(tmp_path: Path) -> None:
 def test_mistakes_are_told_all_at_once_with_near_matches(tmp_path: Path) -> None:
     """Unknown keys, kinds and wrong values come with line and column."""
     text = (
-        HEAD + "tests:\n  - var: {word: x}\n    assert:\n      - {type: contians, value: x}\n      - {type: contains}\n"
+        HEAD
+        + "tests:\n  - var: {word: x}\n    assert:\n      - {type: contians, value: x}\n      - {type: contains}\n"
     )
     found = wrong(READERS[0], put(tmp_path, text))
     assert "4:5 unknown key `var` in a test" in found
@@ -168,11 +203,14 @@ def test_mistakes_are_told_all_at_once_with_near_matches(tmp_path: Path) -> None
     assert "4:5 unknown key `var` in a test" in wrong(READERS[0], put(tmp_path, right))
 
 
-# ------------------------------------------------------------------------------------- prompts, vars, tests
+# ------------------------------------------------------------------------------------- prompts,
+# vars, tests
 
 
 def test_prompts_times_tests_times_lists(tmp_path: Path) -> None:
-    """Every prompt with every test; variables that are lists are multiplied; ids say which is which."""
+    """Every prompt with every test; variables that are lists are multiplied; ids say which is
+    which.
+    """
     text = (
         "prompts: [{id: 'Hello {{name}} in {{tongue}}', label: short}, {raw: 'Dear {{name}} ({{tongue}})', label: long}]\n"
         "tests:\n"
@@ -194,7 +232,9 @@ def test_lists_stay_whole_when_told_so(tmp_path: Path) -> None:
 
 
 def test_default_test_stands_under_every_test(tmp_path: Path) -> None:
-    """Its assertions come first, its variables are overridden, and a test may leave its assertions out."""
+    """Its assertions come first, its variables are overridden, and a test may leave its assertions
+    out.
+    """
     text = (
         "prompts: ['{{a}}{{b}}']\ndefaultTest:\n  vars: {a: '1', b: '2'}\n  threshold: 0.9\n  assert: [{type: contains, value: '{{b}}'}]\n"
         "tests:\n  - {vars: {b: '3'}, assert: [{type: is-json}]}\n"
@@ -217,7 +257,9 @@ def test_templates_of_assertions(tmp_path: Path) -> None:
     assert checks(case.rubric.criteria[0])[0][:2] == ("contains", "hi")
     looping = put(
         tmp_path,
-        text.replace("templates/kind'}]", "templates/loop'}]").replace("Templates/kind'}]", "Templates/loop'}]"),
+        text.replace("templates/kind'}]", "templates/loop'}]").replace(
+            "Templates/kind'}]", "Templates/loop'}]"
+        ),
     )
     assert any("too many others in turn" in message for message in wrong(READERS[0], looping))
 
@@ -231,7 +273,9 @@ def test_a_template_with_filters_and_conditions_is_filled_in(tmp_path: Path) -> 
 
 
 def test_a_variable_that_only_code_of_a_provider_reads_is_named(tmp_path: Path) -> None:
-    """It reaches no other target, so the note says which one; a variable of a prompt or an assertion does."""
+    """It reaches no other target, so the note says which one; a variable of a prompt or an
+    assertion does.
+    """
     config = (
         "prompts: ['Write to {{name}}.']\nproviders: [{id: 'file://p.mjs'}]\ntests:\n"
         "  - {vars: {snapshot: late, name: Ann, word: x}, assert: [{type: contains, value: '{{ word }}'}]}\n"
@@ -253,18 +297,25 @@ def test_what_only_nunjucks_has_is_lost_with_its_place(tmp_path: Path) -> None:
 
 
 def test_chats_and_files_beside_the_config(tmp_path: Path) -> None:
-    """Chats, several prompts in a text file, tests and variables from files are read, and listed as read."""
+    """Chats, several prompts in a text file, tests and variables from files are read, and listed as
+    read.
+    """
     document = put(
         tmp_path,
         "prompts: [file://chat.json, file://two.txt]\ntests: file://cases.csv\n",
-        chat_json=json.dumps([{"role": "system", "content": "Be {{mood}}"}, {"role": "user", "content": "{{q}}"}]),
+        chat_json=json.dumps(
+            [{"role": "system", "content": "Be {{mood}}"}, {"role": "user", "content": "{{q}}"}]
+        ),
         two_txt="One {{q}}\n---\nTwo {{q}}\n",
         cases_csv='q,mood,__expected,__expected2,__description,__metadata:area\n"How, now?",calm,contains: cow,"llm-rubric: Is, calm",cows,farm\n',
     )
     source = suite_of(READERS[0], document)
     assert [case.id for case in source.suite.cases] == ["chat/cows", "two-1/cows", "two-2/cows"]
     chat = source.suite.cases[0]
-    assert [(m.role, m.content) for m in chat.messages] == [("system", "Be calm"), ("user", "How, now?")]
+    assert [(m.role, m.content) for m in chat.messages] == [
+        ("system", "Be calm"),
+        ("user", "How, now?"),
+    ]
     assert [c.requirement for c in chat.rubric.criteria] == ["contains 'cow'", "Is, calm"]
     assert chat.metadata == {"area": "farm"}
     assert {path.name for path in source.files} == {"f.yaml", "chat.json", "two.txt", "cases.csv"}
@@ -273,7 +324,9 @@ def test_chats_and_files_beside_the_config(tmp_path: Path) -> None:
 
 def test_a_mistake_in_another_file_has_its_place_there(tmp_path: Path) -> None:
     """An error in a file of tests names that file and line."""
-    document = put(tmp_path, "prompts: [hello]\ntests: file://t.yaml\n", t_yaml="- vars: {a: 1}\n  asert: []\n")
+    document = put(
+        tmp_path, "prompts: [hello]\ntests: file://t.yaml\n", t_yaml="- vars: {a: 1}\n  asert: []\n"
+    )
     (loss,) = suite_of(READERS[0], document).losses
     assert (loss.message, loss.hint) == ("unknown key `asert` in a test", "did you mean `assert`?")
     assert loss.place.endswith("t.yaml:2:3")
@@ -286,12 +339,16 @@ def test_files_outside_the_folder_are_never_read(tmp_path: Path, name: str) -> N
     folder.mkdir()
     (tmp_path / "secret.txt").write_text("secret")
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
-    document = put(folder, f"prompts: ['file://{name}']\ntests: [{{assert: [{{type: is-json}}]}}]\n")
+    document = put(
+        folder, f"prompts: ['file://{name}']\ntests: [{{assert: [{{type: is-json}}]}}]\n"
+    )
     assert any("leads out of the folder" in message for message in wrong(READERS[0], document))
 
 
 def test_code_is_lost_or_named_and_never_run_by_reading(tmp_path: Path) -> None:
-    """Prompts and tests of functions are named, other prompts, variables and values made by programs are lost."""
+    """Prompts and tests of functions are named, other prompts, variables and values made by
+    programs are lost.
+    """
     (tmp_path / "evil.py").write_text("raise SystemExit(9)")
     text = (
         "prompts: ['file://evil.py:make', 'exec:./evil.py', plain]\n"
@@ -327,10 +384,16 @@ IN_BASE_64 = b64encode(PNG).decode()
     ],
 )
 @pytest.mark.parametrize("value", ["file://x.png", f"data:image/png;base64,{IN_BASE_64}"])
-def test_an_image_of_a_message_is_an_image_of_the_case(tmp_path: Path, part: dict[str, Any], value: str) -> None:
-    """In the words of every API, from a file next to the config or as a data URL. People and judges read its number."""
+def test_an_image_of_a_message_is_an_image_of_the_case(
+    tmp_path: Path, part: dict[str, Any], value: str
+) -> None:
+    """In the words of every API, from a file next to the config or as a data URL. People and judges
+    read its number.
+    """
     (tmp_path / "x.png").write_bytes(PNG)
-    chat = json.dumps([{"role": "user", "content": [part, {"type": "text", "text": "What is it?"}]}])
+    chat = json.dumps(
+        [{"role": "user", "content": [part, {"type": "text", "text": "What is it?"}]}]
+    )
     config = {"prompts": [chat], "tests": [{"vars": {"a": value}, "assert": [{"type": "is-json"}]}]}
     source = suite_of(READERS[0], put(tmp_path, json.dumps(config)))
     assert not source.losses
@@ -365,13 +428,22 @@ def test_a_line_that_is_a_data_url_is_an_image_and_an_address_stays_one(tmp_path
     ],
 )
 def test_other_media_are_lost(tmp_path: Path, name: str, said: str) -> None:
-    """With the place of the variable: sound, what only has the name of an image, what is not there, half an address."""
+    """With the place of the variable: sound, what only has the name of an image, what is not there,
+    half an address.
+    """
     (tmp_path / "x.png").write_text("not an image")
     value = f"file://{name}" if "//" not in name else "ftp:x"
-    chat = json.dumps([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "{{a}}"}}]}])
+    chat = json.dumps(
+        [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "{{a}}"}}]}]
+    )
     prompt = "{{a}}" if "//" not in name else chat
-    config = {"prompts": [prompt], "tests": [{"vars": {"a": value}, "assert": [{"type": "is-json"}]}]}
-    assert any(said in loss for loss in lost(suite_of(READERS[0], put(tmp_path, json.dumps(config)))))
+    config = {
+        "prompts": [prompt],
+        "tests": [{"vars": {"a": value}, "assert": [{"type": "is-json"}]}],
+    }
+    assert any(
+        said in loss for loss in lost(suite_of(READERS[0], put(tmp_path, json.dumps(config))))
+    )
 
 
 def test_scenarios_multiply_data_and_tests(tmp_path: Path) -> None:
@@ -419,21 +491,30 @@ def test_one_provider_may_be_the_target(provider: str, target: str | None) -> No
 
 
 def test_several_providers_are_columns(tmp_path: Path) -> None:
-    """Each named by its label, else by its id; one that is twice is there once, one that is no target here is noted."""
+    """Each named by its label, else by its id; one that is twice is there once, one that is no
+    target here is noted.
+    """
     listed = "['openai:a', {id: 'openai:b', label: warm, config: {temperature: 1}}, 'openai:a', 'file://own.js']"
     text = f"prompts: [a]\nproviders: {listed}\ntests: [{{assert: [{{type: is-json}}]}}]\n"
     source = suite_of(READERS[0], put(tmp_path, text))
-    assert [(one.use, one.label) for one in source.suite.targets] == [("openai:a", "openai:a"), ("openai:b", "warm")]
+    assert [(one.use, one.label) for one in source.suite.targets] == [
+        ("openai:a", "openai:a"),
+        ("openai:b", "warm"),
+    ]
     assert any("--target" in note and "file://own.js" in note for note in source.notes)
     assert any("twice" in note and "openai:a" in note for note in source.notes)
     assert not source.losses
 
 
-def columns(tmp_path: Path, text: str) -> tuple[list[tuple[str | None, str | None]], list[tuple[str, tuple[str, ...]]]]:
+def columns(
+    tmp_path: Path, text: str
+) -> tuple[list[tuple[str | None, str | None]], list[tuple[str, tuple[str, ...]]]]:
     """The targets with their labels, and the cases with the columns that they are for."""
     source = suite_of(READERS[0], put(tmp_path, text))
     assert not lost(source)
-    return [(one.use, one.label) for one in source.suite.targets], [(c.id, c.targets) for c in source.suite.cases]
+    return [(one.use, one.label) for one in source.suite.targets], [
+        (c.id, c.targets) for c in source.suite.cases
+    ]
 
 
 def test_a_test_may_be_for_some_providers_only(tmp_path: Path) -> None:
@@ -484,7 +565,11 @@ tests: [{vars: {q: a}, assert: [{type: is-json}]}]
     ],
 )
 def test_the_provider_of_a_test_takes_the_place_of_the_others(
-    tmp_path: Path, default: str, own: str, targets: list[tuple[str, str]], cases: list[tuple[str, tuple[str, ...]]]
+    tmp_path: Path,
+    default: str,
+    own: str,
+    targets: list[tuple[str, str]],
+    cases: list[tuple[str, tuple[str, ...]]],
 ) -> None:
     """Of all tests: then the others have no column."""
     tests = f"[{{{own}vars: {{q: a}}, assert: [{{type: is-json}}]}}, {{vars: {{q: b}}, assert: [{{type: is-json}}]}}]"
@@ -510,15 +595,29 @@ def test_the_provider_of_a_test_takes_the_place_of_the_others(
     ],
 )
 def test_what_promptfoo_warns_of_and_reads_is_a_loss(tmp_path: Path, odd: str) -> None:
-    """Its own check of the file says what is wrong with such values, and the run goes ahead without them."""
+    """Its own check of the file says what is wrong with such values, and the run goes ahead without
+    them.
+    """
     source = suite_of(
-        READERS[0], put(tmp_path, f"{HEAD}tests:\n  - vars: {{word: hi}}\n    {odd}\n    assert: [{{type: is-json}}]\n")
+        READERS[0],
+        put(
+            tmp_path,
+            f"{HEAD}tests:\n  - vars: {{word: hi}}\n    {odd}\n    assert: [{{type: is-json}}]\n",
+        ),
     )
     assert len(lost(source)) == 1 and len(source.suite.cases) == 1
 
 
 @pytest.mark.parametrize(
-    "odd", ["{repeat: '2'}", "{repeat: 0}", "{maxConcurrency: 0}", "{maxConcurrency: '3'}", "[]", "{timeoutMs: -1}"]
+    "odd",
+    [
+        "{repeat: '2'}",
+        "{repeat: 0}",
+        "{maxConcurrency: 0}",
+        "{maxConcurrency: '3'}",
+        "[]",
+        "{timeoutMs: -1}",
+    ],
 )
 def test_options_of_a_run_that_promptfoo_warns_of_are_losses(tmp_path: Path, odd: str) -> None:
     text = f"{HEAD}evaluateOptions: {odd}\ntests: [{{vars: {{word: hi}}, assert: [{{type: is-json}}]}}]\n"
@@ -536,7 +635,9 @@ def test_options_of_a_run_that_promptfoo_warns_of_are_losses(tmp_path: Path, odd
         "prompts: [a]\nproviders: [echo, null]\n",
     ],
 )
-def test_what_promptfoo_refuses_is_a_loss_and_nothing_is_run_in_its_place(tmp_path: Path, text: str) -> None:
+def test_what_promptfoo_refuses_is_a_loss_and_nothing_is_run_in_its_place(
+    tmp_path: Path, text: str
+) -> None:
     source = suite_of(READERS[0], put(tmp_path, text))
     (loss,) = source.losses
     assert "--accept-loss leaves it out" in str(loss.hint)
@@ -555,12 +656,20 @@ def test_a_table_of_lines_with_a_character_that_no_text_can_hold_is_a_loss(tmp_p
 def test_a_column_may_hold_the_threshold_of_an_expected_value(tmp_path: Path) -> None:
     """`__expected` is the first, `__expected2` the second; one that is no number is a loss."""
     text = "prompts: ['{{q}}']\nproviders: [echo]\ntests: t.csv\n"
-    head = "q,__config:__expected:threshold,__expected1,__expected2,__config:__expected2:threshold\n"
+    head = (
+        "q,__config:__expected:threshold,__expected1,__expected2,__config:__expected2:threshold\n"
+    )
     table = f'{head}a,0.25,llm-rubric:Kind,"g-eval(0.5):Short",0.75\n'
     source = suite_of(READERS[0], put(tmp_path, text, t_csv=table))
-    assert [c.floor for c in source.suite.cases[0].rubric.criteria] == [Fraction(1, 4), Fraction(3, 4)]
+    assert [c.floor for c in source.suite.cases[0].rubric.criteria] == [
+        Fraction(1, 4),
+        Fraction(3, 4),
+    ]
     assert not lost(source)
-    assert len(lost(suite_of(READERS[0], put(tmp_path, text, t_csv=table.replace("0.25", "much"))))) == 1
+    assert (
+        len(lost(suite_of(READERS[0], put(tmp_path, text, t_csv=table.replace("0.25", "much")))))
+        == 1
+    )
 
 
 def test_a_pattern_may_begin_in_a_folder_above(tmp_path: Path) -> None:
@@ -586,7 +695,9 @@ def test_a_pattern_does_not_lead_out_of_the_project(tmp_path: Path, pattern: str
     text = f"prompts: 'file://{pattern}'\nproviders: [echo]\ntests: [{{assert: [{{type: is-json}}]}}]\n".replace(
         "//~", "//~"
     )
-    assert any("leads out of the folder" in one for one in wrong(READERS[0], put(tmp_path / "evals", text)))
+    assert any(
+        "leads out of the folder" in one for one in wrong(READERS[0], put(tmp_path / "evals", text))
+    )
 
 
 def test_a_file_in_another_encoding_is_a_loss(tmp_path: Path) -> None:
@@ -600,22 +711,29 @@ def test_a_file_in_another_encoding_is_a_loss(tmp_path: Path) -> None:
 def test_scores_of_factuality_are_the_anchors_of_a_judge(tmp_path: Path) -> None:
     """Those that are left out are promptfoo's own; above 0 passes."""
     asserts = "[{type: factuality, value: Paris}]"
-    case = one(tmp_path, asserts, more="options: {factuality: {superset: 0.8, differButFactual: 0.5, disagree: 0}}")
+    case = one(
+        tmp_path,
+        asserts,
+        more="options: {factuality: {superset: 0.8, differButFactual: 0.5, disagree: 0}}",
+    )
     (criterion,) = case.rubric.criteria
     anchors = criterion.items[0].anchors
     assert anchors is not None and criterion.floor == Fraction(1, 2)
     assert [level for level, _ in anchors.levels] == [0, Fraction(1, 2), Fraction(4, 5), 1]
-    assert "contradicts" in anchors.levels[0][1] and " or the same" in anchors.levels[-1][1].replace("says ", "")
-    text = (
-        f"{HEAD}tests:\n  - vars: {{word: hi}}\n    options: {{factuality: {{disagree: 1}}}}\n    assert: {asserts}\n"
-    )
+    assert "contradicts" in anchors.levels[0][1] and " or the same" in anchors.levels[-1][
+        1
+    ].replace("says ", "")
+    text = f"{HEAD}tests:\n  - vars: {{word: hi}}\n    options: {{factuality: {{disagree: 1}}}}\n    assert: {asserts}\n"
     assert len(lost(suite_of(READERS[0], put(tmp_path, text)))) == 1
 
 
 def test_an_empty_list_of_tests_runs_every_prompt_once(tmp_path: Path) -> None:
-    """As without `tests`; keys that promptfoo does not know change nothing there, and `targets` is another name of
-    `providers`."""
-    (case,) = suite_of(READERS[0], put(tmp_path, "prompts: [a]\ntargets: [echo]\ntests: []\n")).suite.cases
+    """As without `tests`; keys that promptfoo does not know change nothing there, and `targets` is
+    another name of `providers`.
+    """
+    (case,) = suite_of(
+        READERS[0], put(tmp_path, "prompts: [a]\ntargets: [echo]\ntests: []\n")
+    ).suite.cases
     assert case.skip == "asserts nothing that decides"
     source = suite_of(READERS[0], put(tmp_path, "prompt: a\nproviders: [echo]\n"))
     assert not lost(source) and source.suite.cases[0].input == ""
@@ -650,12 +768,15 @@ def test_cells_of_a_table_are_assertions(cell: str, assertion: dict[str, Any]) -
 def test_a_config_that_multiplies_without_end_is_refused(tmp_path: Path) -> None:
     """Ten lists of ten values would be ten thousand million cases."""
     variables = ", ".join(f"v{n}: [a,b,c,d,e,f,g,h,i,j]" for n in range(10))
-    document = put(tmp_path, f"prompts: [a]\ntests: [{{vars: {{{variables}}}, assert: [{{type: is-json}}]}}]\n")
+    document = put(
+        tmp_path, f"prompts: [a]\ntests: [{{vars: {{{variables}}}, assert: [{{type: is-json}}]}}]\n"
+    )
     with pytest.raises(Exception, match="more than 10000 cases"):
         READERS[0].read(document)
 
 
-# --------------------------------------------------------------------------------------------- being recognised
+# ---------------------------------------------------------------------------------------------
+# being recognised
 
 
 @pytest.mark.parametrize(
@@ -699,32 +820,43 @@ def test_files_of_others_are_not_claimed(tmp_path: Path, text: str) -> None:
         "prompts: ['{{a}}']\ntargets: [echo]\n",
     ],
 )
-def test_a_config_is_known_by_the_names_of_its_providers_and_tests_by_what_they_have(tmp_path: Path, text: str) -> None:
-    """Names with a colon are promptfoo's, AgentV's tests have ids, and only promptfoo has `defaultTest`."""
+def test_a_config_is_known_by_the_names_of_its_providers_and_tests_by_what_they_have(
+    tmp_path: Path, text: str
+) -> None:
+    """Names with a colon are promptfoo's, AgentV's tests have ids, and only promptfoo has
+    `defaultTest`.
+    """
     document = put(tmp_path, text)
     assert recognise(document) is READERS[0]
     assert read_any_suite(document.path).dialect == "promptfoo"
 
 
-def test_a_key_of_a_test_that_promptfoo_passes_over_is_a_note_and_a_slip_a_loss(tmp_path: Path) -> None:
+def test_a_key_of_a_test_that_promptfoo_passes_over_is_a_note_and_a_slip_a_loss(
+    tmp_path: Path,
+) -> None:
     """Strangers keep their own words there; `assertions` was meant to judge."""
-    head = (
-        "prompts: ['{{q}}']\nproviders: ['openai:gpt-5']\ntests:\n  - {id: a, vars: {q: b}, assert: [{type: is-json}], "
-    )
+    head = "prompts: ['{{q}}']\nproviders: ['openai:gpt-5']\ntests:\n  - {id: a, vars: {q: b}, assert: [{type: is-json}], "
     source = suite_of(READERS[0], put(tmp_path, head + "expected_vendor: x, difficulty: hard}\n"))
     assert not lost(source)
-    assert all(any(f"ignores the key `{key}`" in note for note in source.notes) for key in ("id", "expected_vendor"))
+    assert all(
+        any(f"ignores the key `{key}`" in note for note in source.notes)
+        for key in ("id", "expected_vendor")
+    )
     for slip in ("assertions", "var", "variables", "threshhold", "asserts"):
         (loss,) = lost(suite_of(READERS[0], put(tmp_path, f"{head}{slip}: x}}\n")))
         assert f"unknown key `{slip}`" in loss
 
 
-def test_a_key_of_a_provider_that_promptfoo_does_not_send_is_a_note_and_one_that_it_uses_a_loss(tmp_path: Path) -> None:
+def test_a_key_of_a_provider_that_promptfoo_does_not_send_is_a_note_and_one_that_it_uses_a_loss(
+    tmp_path: Path,
+) -> None:
     text = (
         "prompts: ['{{q}}']\nproviders: [{id: 'ollama:chat:m', config: {KEYS}}]\n"
         "tests: [{vars: {q: b}, assert: [{type: is-json}]}]\n"
     )
-    source = suite_of(READERS[0], put(tmp_path, text.replace("KEYS", "options: {num_ctx: 5}, num_predict: 5")))
+    source = suite_of(
+        READERS[0], put(tmp_path, text.replace("KEYS", "options: {num_ctx: 5}, num_predict: 5"))
+    )
     assert not lost(source) and any("ignores the key `options`" in note for note in source.notes)
     (loss,) = lost(suite_of(READERS[0], put(tmp_path, text.replace("KEYS", "think: true"))))
     assert "`think` of a provider is not sent" in loss
@@ -733,9 +865,12 @@ def test_a_key_of_a_provider_that_promptfoo_does_not_send_is_a_note_and_one_that
 
 
 @pytest.mark.parametrize(
-    "providers", ["[mine]", "['agentv:codex-cli']", "[{id: 'openai:gpt-5', runtime: host}]", "[{id: mine}]"]
+    "providers",
+    ["[mine]", "['agentv:codex-cli']", "[{id: 'openai:gpt-5', runtime: host}]", "[{id: mine}]"],
 )
-def test_a_config_whose_providers_may_be_agentvs_is_left_to_it(tmp_path: Path, providers: str) -> None:
+def test_a_config_whose_providers_may_be_agentvs_is_left_to_it(
+    tmp_path: Path, providers: str
+) -> None:
     text = f"prompts: ['{{{{a}}}}']\nproviders: {providers}\ntests: [{{id: one, vars: {{a: b}}}}]\n"
     assert READERS[0].signs(put(tmp_path, text)) <= 20
 
@@ -750,7 +885,8 @@ def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
     assert all(key.meaning for reader in READERS for table in reader.keys for key in table.rows)
 
 
-# ------------------------------------------------------------------------------------------------- properties
+# -------------------------------------------------------------------------------------------------
+# properties
 
 names = st.sampled_from(["a", "b", "word"])
 values = st.one_of(
@@ -759,14 +895,20 @@ values = st.one_of(
     st.integers(-3, 3),
     st.floats(-1, 2, allow_nan=False),
     st.text(max_size=12),
-    st.sampled_from(["{{a}}", "{{a.b}}{{", "{% x %}", "file://x", "file://*", "(", "[", ",", "#/a"]),
+    st.sampled_from(
+        ["{{a}}", "{{a.b}}{{", "{% x %}", "file://x", "file://*", "(", "[", ",", "#/a"]
+    ),
 )
 nested = st.recursive(
     values,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-kinds = st.sampled_from(["assert-set", *READ_TYPES, *(f"not-{t}" for t in READ_TYPES), "python", "nope"])
+kinds = st.sampled_from(
+    ["assert-set", *READ_TYPES, *(f"not-{t}" for t in READ_TYPES), "python", "nope"]
+)
 assertions = st.recursive(
     st.fixed_dictionaries(
         {"type": kinds},
@@ -819,11 +961,16 @@ configs = st.fixed_dictionaries(
 @given(configs)
 def test_no_config_crashes_the_reader(config: dict[str, Any]) -> None:
     """Whatever stands in a config, it is read or refused in words."""
-    never_crashes(READERS[0], Document(path=Path(__file__).parent / "none" / "c.yaml", text=json.dumps(config)))
+    never_crashes(
+        READERS[0],
+        Document(path=Path(__file__).parent / "none" / "c.yaml", text=json.dumps(config)),
+    )
 
 
 @given(st.text(alphabet="{}%#a.b[0] |\n", max_size=60), st.dictionaries(names, nested, max_size=3))
-def test_filling_in_never_fails_and_leaves_text_without_braces_alone(text: str, variables: dict[str, Any]) -> None:
+def test_filling_in_never_fails_and_leaves_text_without_braces_alone(
+    text: str, variables: dict[str, Any]
+) -> None:
     """Templates are hostile data as well."""
     filled = fill(text, variables)
     if "{" not in text:
@@ -843,13 +990,17 @@ def test_a_template_that_grows_without_end_is_left_alone() -> None:
 
 
 def test_a_config_for_red_teaming_alone_says_what_runs_it(tmp_path: Path) -> None:
-    """Nothing is there to judge: promptfoo's own command is named. With tests, `promptfoo eval` runs those."""
+    """Nothing is there to judge: promptfoo's own command is named. With tests, `promptfoo eval`
+    runs those.
+    """
     text = "targets: [echo]\nprompts: ['{{q}}']\nredteam: {purpose: p, plugins: [harmful]}\n"
     document = put(tmp_path, text)
     assert recognise(document) is READERS[0]
     with pytest.raises(UsageError, match="red teaming alone") as told:
         READERS[0].read(document)
-    assert "promptfoo redteam run" in (told.value.hint or "") and (told.value.place or "").endswith(":3:10")
+    assert "promptfoo redteam run" in (told.value.hint or "") and (told.value.place or "").endswith(
+        ":3:10"
+    )
     tests = "tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]\n"
     source = suite_of(READERS[0], put(tmp_path, text + tests))
     assert not lost(source) and any("`redteam`" in note for note in source.notes)
@@ -870,7 +1021,10 @@ def test_a_config_whose_tests_or_prompts_are_all_lost_has_one_case_that_is_skipp
     source = suite_of(READERS[0], put(tmp_path, text))
     (case,) = source.suite.cases
     assert any(word in loss for loss in lost(source))
-    assert case.skip == "its prompts or tests are missing, made by a program or on a server" and not case.messages
+    assert (
+        case.skip == "its prompts or tests are missing, made by a program or on a server"
+        and not case.messages
+    )
 
 
 def test_a_rubric_prompt_without_a_value_is_a_loss_and_so_is_none_at_all(tmp_path: Path) -> None:
@@ -879,7 +1033,8 @@ def test_a_rubric_prompt_without_a_value_is_a_loss_and_so_is_none_at_all(tmp_pat
     tests = "tests: [{vars: {q: a}, assert: [{type: llm-rubric}, {type: contains, value: a}]}]\n"
     asked = "defaultTest: {options: {rubricPrompt: 'Is it right?'}}\n"
     assert any(
-        "is in `rubricPrompt`" in loss for loss in lost(suite_of(READERS[0], put(tmp_path, head + asked + tests)))
+        "is in `rubricPrompt`" in loss
+        for loss in lost(suite_of(READERS[0], put(tmp_path, head + asked + tests)))
     )
     (loss,) = lost(suite_of(READERS[0], put(tmp_path, head + tests)))
     assert "needs a `value`" in loss
@@ -899,7 +1054,11 @@ tests:
       - {type: 'trajectory:step-count', value: {type: message, max: 2}}
 """
     source = suite_of(READERS[0], put(tmp_path, text))
-    checks = [item.check for criterion in source.suite.cases[0].rubric.criteria for item in criterion.items]
+    checks = [
+        item.check
+        for criterion in source.suite.cases[0].rubric.criteria
+        for item in criterion.items
+    ]
     assert [check.value for check in checks if check] == [
         {"search_*": {"min": 1}},
         {"*": {"max": 4}},
@@ -908,7 +1067,8 @@ tests:
     (loss,) = lost(source)
     assert "counts calls of tools only" in loss
     assert any(
-        "needs `min` or `max`" in one for one in lost(suite_of(READERS[0], put(tmp_path, text.replace(", max: 4", ""))))
+        "needs `min` or `max`" in one
+        for one in lost(suite_of(READERS[0], put(tmp_path, text.replace(", max: 4", ""))))
     )
 
 
@@ -918,12 +1078,17 @@ def test_relevance_to_a_conversation_is_a_score_of_the_judges(tmp_path: Path) ->
     text += "  - {vars: {q: a}, assert: [{type: conversation-relevance, threshold: 0.8}]}\n"
     source = suite_of(READERS[0], put(tmp_path, text))
     (criterion,) = source.suite.cases[0].rubric.criteria
-    assert criterion.floor == Fraction(4, 5) and "relevant to the last message" in criterion.requirement
+    assert (
+        criterion.floor == Fraction(4, 5)
+        and "relevant to the last message" in criterion.requirement
+    )
     assert not lost(source)
 
 
 def test_only_lists_of_texts_are_multiplied_into_cases(tmp_path: Path) -> None:
-    """promptfoo keeps a list whose first value is not a text as one value; a loop over it has a round for each."""
+    """promptfoo keeps a list whose first value is not a text as one value; a loop over it has a
+    round for each.
+    """
     text = """
 prompts: ['{% for m in xs %}{% for role, said in m %}{{role}}={{said}} {% endfor %}{% endfor %}']
 providers: [echo]
@@ -948,7 +1113,9 @@ def test_an_unknown_kind_of_assertion_does_not_hide_whose_file_it_is(tmp_path: P
 
 
 def test_keys_that_promptfoo_does_not_read_either_are_notes(tmp_path: Path) -> None:
-    """They change nothing there, so nothing is lost; the note names them. Another unknown key is still a loss."""
+    """They change nothing there, so nothing is lost; the note names them. Another unknown key is
+    still a loss.
+    """
     text = """
 prompts:
   - {id: 'say {{q}}', label: p, config: {temperature: 0}, vars: {q: x}, file: p.txt}
@@ -960,14 +1127,18 @@ tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
     source = suite_of(READERS[0], put(tmp_path, text))
     assert not lost(source) and source.suite.cases[0].input == "say a"
     said = " ".join(source.notes)
-    assert all(f"`{key}`" in said for key in ("envPath", "passRateThreshold", "config", "file", "vars"))
+    assert all(
+        f"`{key}`" in said for key in ("envPath", "passRateThreshold", "config", "file", "vars")
+    )
     assert "--min-pass-rate" in said
     (loss,) = lost(suite_of(READERS[0], put(tmp_path, text + "outputz: x\n")))
     assert "unknown key `outputz`" in loss
 
 
 def test_a_value_that_promptfoo_refuses_when_it_runs_is_a_loss(tmp_path: Path) -> None:
-    """The config loads there and fails each test, so with --accept-loss it loads here; `is-json` of nothing asks for JSON."""
+    """The config loads there and fails each test, so with --accept-loss it loads here; `is-json` of
+    nothing asks for JSON.
+    """
     text = """
 prompts: ['{{q}}']
 providers: [echo]
@@ -993,11 +1164,16 @@ tests:
         "`regex` is not a valid pattern: missing ), unterminated subpattern at position 0 (patterns are Python's here)",
     ]
     outside = text.replace("value: [a, b]", "value: 'file:///etc/passwd'")
-    assert any("leads out of the folder" in one for one in lost(suite_of(READERS[0], put(tmp_path, outside))))
+    assert any(
+        "leads out of the folder" in one
+        for one in lost(suite_of(READERS[0], put(tmp_path, outside)))
+    )
 
 
 def test_files_that_are_missing_are_losses_as_promptfoo_runs_without_them(tmp_path: Path) -> None:
-    """Tests, assertions, variables and prompts; one loss each, and nothing else is said of the value."""
+    """Tests, assertions, variables and prompts; one loss each, and nothing else is said of the
+    value.
+    """
     text = """
 prompts: ['{{q}}']
 providers: [echo]
@@ -1018,7 +1194,9 @@ tests:
     assert [c.requirement for c in source.suite.cases[0].rubric.criteria] == ["contains 'a'"]
     more = text.replace("'{{q}}'", "'{{q}}', file://none.md, file://none.py:f, {label: nothing}")
     assert len(lost(suite_of(READERS[0], put(tmp_path, more)))) == 10
-    alone = suite_of(READERS[0], put(tmp_path, "prompts: [x]\nproviders: [echo]\ntests: file://none.yaml\n"))
+    alone = suite_of(
+        READERS[0], put(tmp_path, "prompts: [x]\nproviders: [echo]\ntests: file://none.yaml\n")
+    )
     assert [case.skip for case in alone.suite.cases] == [
         "its prompts or tests are missing, made by a program or on a server"
     ]
@@ -1036,8 +1214,14 @@ BROKEN = {
         "tests: [file://odd.yaml, {vars: {q: a}, assert: [{type: is-json}]}]",
         "does not belong",
     ),
-    "a table with a column twice": ("tests: [t.csv, {vars: {q: a}, assert: [{type: is-json}]}]", "the same name"),
-    "a table with a cell too many": ("tests: [u.csv, {vars: {q: a}, assert: [{type: is-json}]}]", "2 cells"),
+    "a table with a column twice": (
+        "tests: [t.csv, {vars: {q: a}, assert: [{type: is-json}]}]",
+        "the same name",
+    ),
+    "a table with a cell too many": (
+        "tests: [u.csv, {vars: {q: a}, assert: [{type: is-json}]}]",
+        "2 cells",
+    ),
     "a file of another machine": ("prompts: ['{{q}}', 'file:///home/somebody/p.txt']", "leads out"),
     "a provider of another kind": ("providers: [echo, 3]", "must be text or a mapping"),
     "scenarios of another kind": ("scenarios: {a: b}", "must be a list"),
@@ -1045,7 +1229,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_wrong_with_one_part_keeps_no_other_from_being_read(tmp_path: Path, name: str) -> None:
+def test_what_is_wrong_with_one_part_keeps_no_other_from_being_read(
+    tmp_path: Path, name: str
+) -> None:
     """Each is one loss with its place; the test that is whole is a case."""
     odd, said = BROKEN[name]
     whole = {
@@ -1054,7 +1240,13 @@ def test_what_is_wrong_with_one_part_keeps_no_other_from_being_read(tmp_path: Pa
         "tests": "tests: [{vars: {q: a}, assert: [{type: is-json}]}]",
     }
     whole[odd.partition(":")[0]] = odd
-    files = {"empty_txt": "\n", "odd_yaml": "a: b: c\n", "t_csv": "q,q\n1,2\n", "u_csv": "q\n1,2\n", "one": "a: 1"}
+    files = {
+        "empty_txt": "\n",
+        "odd_yaml": "a: b: c\n",
+        "t_csv": "q,q\n1,2\n",
+        "u_csv": "q\n1,2\n",
+        "one": "a: 1",
+    }
     source = suite_of(READERS[0], put(tmp_path, "\n".join([*whole.values(), ""]), **files))
     assert any(said in loss for loss in lost(source)), lost(source)
     assert "a" in [case.input for case in source.suite.cases if case.skip is None]
@@ -1083,7 +1275,9 @@ tests:
 
 
 def test_prompts_and_providers_alone_are_a_config(tmp_path: Path) -> None:
-    """promptfoo runs every prompt once; nothing is asserted, so the cases are skipped. Keys for people change nothing."""
+    """promptfoo runs every prompt once; nothing is asserted, so the cases are skipped. Keys for
+    people change nothing.
+    """
     document = put(tmp_path, "prompts: [Write a haiku]\nproviders: [echo]\n")
     assert recognise(document) is READERS[0]
     (case,) = suite_of(READERS[0], document).suite.cases

@@ -33,7 +33,8 @@ class Rows:
         asked = {key: value[0] for key, value in parse_qs(urlsplit(url).query).items()}
         start, length = int(asked["offset"]), int(asked["length"])
         rows = [
-            {"row": {"q": f"{{{{{n}}}}}", "a": ["x", "y"]}} for n in range(start, min(start + min(length, 100), 230))
+            {"row": {"q": f"{{{{{n}}}}}", "a": ["x", "y"]}}
+            for n in range(start, min(start + min(length, 100), 230))
         ]
         return json.dumps({"num_rows_total": 230, "rows": rows})
 
@@ -48,13 +49,17 @@ def source(tmp_path: Path, tests: str, fetch: Rows | None = None) -> SuiteSource
 def test_nothing_is_fetched_without_permission(tmp_path: Path, tests: str) -> None:
     """A note names them, nothing is lost, and the one case says why it is skipped."""
     found = source(tmp_path, tests)
-    assert not found.losses and any("fetched with --allow-code only" in note for note in found.notes)
+    assert not found.losses and any(
+        "fetched with --allow-code only" in note for note in found.notes
+    )
     assert [(one.is_fetched, one.file) for one in found.code] == [(True, None)]
     assert [case.skip is not None for case in found.suite.cases] == [True]
 
 
 def test_rows_of_a_data_set_are_tests(tmp_path: Path) -> None:
-    """All of them, by pages; a list in a row is one value, and the query goes to the server as promptfoo sends it."""
+    """All of them, by pages; a list in a row is one value, and the query goes to the server as
+    promptfoo sends it.
+    """
     rows = Rows()
     found = source(tmp_path, DATASET, rows)
     assert (
@@ -80,7 +85,15 @@ def test_no_more_rows_than_the_limit_are_asked_for(limit: int, calls: int) -> No
 
 
 @pytest.mark.parametrize(
-    "said", ["", "[]", "{}", '{"rows": 1, "num_rows_total": 1}', '{"rows": [1], "num_rows_total": 1}', "[" * 9_999]
+    "said",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"rows": 1, "num_rows_total": 1}',
+        '{"rows": [1], "num_rows_total": 1}',
+        "[" * 9_999,
+    ],
 )
 def test_another_answer_is_refused(said: str) -> None:
     with pytest.raises(UsageError, match="something else than rows"):
@@ -123,12 +136,17 @@ def test_other_addresses_stay_a_loss(tmp_path: Path, address: str) -> None:
     assert ["on a server" in loss.message for loss in found.losses] == [True]
 
 
-# ------------------------------------------------------------------------------------------------------ fetching
+# ------------------------------------------------------------------------------------------------------
+# fetching
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        answers = {"/text?a=1": (200, "grüße", ""), "/moved": (302, "", "/text?a=1"), "/loop": (302, "", "/loop")}
+        answers = {
+            "/text?a=1": (200, "grüße", ""),
+            "/moved": (302, "", "/text?a=1"),
+            "/loop": (302, "", "/loop"),
+        }
         answers |= {"/away": (302, "", "http://example.com/")}
         status, body, location = answers.get(self.path, (404, "no", ""))
         data = body.encode()
@@ -157,7 +175,11 @@ def test_a_text_is_fetched_where_it_has_moved_to(server: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "why"),
-    [("/none", "answered 404"), ("/loop", "from one address to the next"), ("/away", "only https addresses")],
+    [
+        ("/none", "answered 404"),
+        ("/loop", "from one address to the next"),
+        ("/away", "only https addresses"),
+    ],
 )
 def test_what_cannot_be_fetched_says_why(server: str, path: str, why: str) -> None:
     """Plain http is for this machine only, also after a redirect."""
@@ -165,7 +187,9 @@ def test_what_cannot_be_fetched_says_why(server: str, path: str, why: str) -> No
         fetch(server + path)
 
 
-@pytest.mark.parametrize("address", ["file:///etc/passwd", "http://example.com/a", "ftp://example.com", "nothing"])
+@pytest.mark.parametrize(
+    "address", ["file:///etc/passwd", "http://example.com/a", "ftp://example.com", "nothing"]
+)
 def test_only_https_is_fetched(address: str) -> None:
     with pytest.raises(UsageError, match="only https"):
         fetch(address)

@@ -1,4 +1,6 @@
-"""`transformVars` and `extensions` of promptfoo: what their code is told, and what of its answer is taken."""
+"""`transformVars` and `extensions` of promptfoo: what their code is told, and what of its answer is
+taken.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def document(folder: Path, code: Code | None, **more: Any) -> Document:
     for name in ("h.js", "h.py"):
         (folder / name).write_text("never run by the test")
     config = {"prompts": ["{{q}}"], "providers": ["echo"], "tests": TESTS, **more}
-    return Document(path=folder / "f.json", text=json.dumps(config), allow_code=code is not None, run_code=code)
+    return Document(
+        path=folder / "f.json", text=json.dumps(config), allow_code=code is not None, run_code=code
+    )
 
 
 def inputs(source: SuiteSource) -> list[str]:
@@ -59,12 +63,21 @@ def change(name: str, to: Json) -> Callable[[str, Any], Any]:
 
 
 def test_a_function_is_called_for_all_tests_and_for_each_case(tmp_path: Path) -> None:
-    """Lists are several cases by then. It is told of the config and of the tests, and may say nothing."""
+    """Lists are several cases by then. It is told of the config and of the tests, and may say
+    nothing.
+    """
     code = Code(lambda hook, context: None)
     source = READERS[0].read(document(tmp_path, code, extensions=["file://h.js:mine"]))
-    assert [call[0] for call in code.calls] == ["beforeAll", "beforeEach", "beforeEach", "beforeEach"]
+    assert [call[0] for call in code.calls] == [
+        "beforeAll",
+        "beforeEach",
+        "beforeEach",
+        "beforeEach",
+    ]
     whole: Any = code.calls[0][1]
-    assert whole["suite"]["providers"] == ["echo"] and [one["vars"] for one in whole["suite"]["tests"]] == [
+    assert whole["suite"]["providers"] == ["echo"] and [
+        one["vars"] for one in whole["suite"]["tests"]
+    ] == [
         {"q": ["a", "b"]},
         {"q": "c", "k": 1},
     ]
@@ -75,10 +88,16 @@ def test_a_function_is_called_for_all_tests_and_for_each_case(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("hook", "seen"),
-    [("beforeAll", ["new", "new"]), ("beforeEach", ["new", "new", "new"]), ("afterEach", ["a", "b", "c"])],
+    [
+        ("beforeAll", ["new", "new"]),
+        ("beforeEach", ["new", "new", "new"]),
+        ("afterEach", ["a", "b", "c"]),
+    ],
 )
 def test_variables_that_it_returns_are_used(tmp_path: Path, hook: str, seen: list[str]) -> None:
-    """Before all tests those of a test, before each those of a case. After a test nothing is called, which is noted."""
+    """Before all tests those of a test, before each those of a case. After a test nothing is
+    called, which is noted.
+    """
     code = Code(change(hook, "new"))
     source = READERS[0].read(document(tmp_path, code, extensions=["file://h.py:mine"]))
     assert inputs(source) == seen
@@ -87,7 +106,11 @@ def test_variables_that_it_returns_are_used(tmp_path: Path, hook: str, seen: lis
 
 def test_a_function_named_after_a_hook_is_for_that_one(tmp_path: Path) -> None:
     """It gets the context first, as in newer promptfoo."""
-    code = Code(lambda context, about: {"suite": {**context["suite"], "tests": context["suite"]["tests"][:2]}})
+    code = Code(
+        lambda context, about: {
+            "suite": {**context["suite"], "tests": context["suite"]["tests"][:2]}
+        }
+    )
     listed = ["file://h.js:beforeAll", "file://h.js:afterAll"]
     READERS[0].read(document(tmp_path, code, extensions=listed))
     (call,) = code.calls
@@ -101,11 +124,16 @@ def test_tests_that_it_adds_are_tests(tmp_path: Path) -> None:
         if isinstance(hook, dict):
             return {"r": f"{hook['q']}!"}
         if hook == "beforeAll":
-            context["suite"]["tests"].append({"vars": {"q": "d"}, "assert": [{"type": "equals", "value": "{{r}}"}]})
+            context["suite"]["tests"].append(
+                {"vars": {"q": "d"}, "assert": [{"type": "equals", "value": "{{r}}"}]}
+            )
             return context
         return None
 
-    more = {"extensions": ["file://h.js"], "defaultTest": {"options": {"transformVars": "({ r: vars.q + '!' })"}}}
+    more = {
+        "extensions": ["file://h.js"],
+        "defaultTest": {"options": {"transformVars": "({ r: vars.q + '!' })"}},
+    }
     source = READERS[0].read(document(tmp_path, Code(answer), prompts=["{{q}} {{r}}"], **more))
     assert inputs(source)[-2:] == ["c c!", "d d!"]
 
@@ -113,7 +141,9 @@ def test_tests_that_it_adds_are_tests(tmp_path: Path) -> None:
 def test_looking_at_a_config_runs_nothing(tmp_path: Path) -> None:
     """The code is named, with what needs permission; the cases are those of the file."""
     options = {"options": {"transformVars": "({})"}}
-    source = READERS[0].read(document(tmp_path, None, extensions=["file://h.js:mine"], defaultTest=options))
+    source = READERS[0].read(
+        document(tmp_path, None, extensions=["file://h.js:mine"], defaultTest=options)
+    )
     assert [(use.what, use.makes_cases) for use in source.code] == [
         ("the `transformVars` of a test", True),
         ("the extension `file://h.js:mine`", True),
@@ -165,7 +195,9 @@ def test_what_names_no_function_of_a_file_is_lost(tmp_path: Path, extension: Jso
 
 @given(st.recursive(st.none() | st.booleans() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["suite", "tests", "test", "vars", "q"]), inner, max_size=3), max_leaves=12))  # fmt: skip
 @settings(max_examples=60)
-def test_any_answer_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, answer: Any) -> None:
+def test_any_answer_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, answer: Any
+) -> None:
     """Never with a traceback."""
     options = {"options": {"transformVars": "vars"}}
     folder = tmp_path_factory.mktemp("hooks")

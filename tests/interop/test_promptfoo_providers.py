@@ -1,4 +1,6 @@
-"""The `config` of promptfoo's providers: what becomes a parameter of the target, and what is said of the rest."""
+"""The `config` of promptfoo's providers: what becomes a parameter of the target, and what is said
+of the rest.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def config_of(*providers: Any, asserts: Any = ({"type": "is-json"},)) -> str:
     return json.dumps({"prompts": ["Hi {{a}}"], "providers": list(providers), "tests": tests})
 
 
-def read(folder: Path, *providers: Any, asserts: Any = ({"type": "is-json"},), **files: str) -> SuiteSource:
+def read(
+    folder: Path, *providers: Any, asserts: Any = ({"type": "is-json"},), **files: str
+) -> SuiteSource:
     return suite_of(READERS[0], put(folder, config_of(*providers, asserts=asserts), **files))
 
 
@@ -40,18 +44,30 @@ def read(folder: Path, *providers: Any, asserts: Any = ({"type": "is-json"},), *
         (
             "openai:chat:gpt-5",
             {"tools": [CHAT_TOOL], "tool_choice": "auto", "stop": ["x"], "seed": 1},
-            {"api": "chat", "seed": 1, "extra": {"tools": [CHAT_TOOL], "tool_choice": "auto", "stop": ["x"]}},
+            {
+                "api": "chat",
+                "seed": 1,
+                "extra": {"tools": [CHAT_TOOL], "tool_choice": "auto", "stop": ["x"]},
+            },
         ),
         (
             "openai:gpt-5",
             {"functions": [1], "passthrough": {"a": 2}},
             {"api": "chat", "extra": {"functions": [1], "a": 2}},
         ),
-        ("openai:gpt-5", {"response_format": FORMAT}, {"api": "chat", "extra": {"response_format": FORMAT}}),
+        (
+            "openai:gpt-5",
+            {"response_format": FORMAT},
+            {"api": "chat", "extra": {"response_format": FORMAT}},
+        ),
         ("openai:gpt-5-pro", {"temperature": 1}, {"api": "responses", "temperature": 1}),
         (
             "openai:responses:gpt-5",
-            {"instructions": "Be brief", "tools": [{"type": "web_search"}], "reasoning": {"effort": "low"}},
+            {
+                "instructions": "Be brief",
+                "tools": [{"type": "web_search"}],
+                "reasoning": {"effort": "low"},
+            },
             {
                 "api": "responses",
                 "extra": {
@@ -68,7 +84,12 @@ def read(folder: Path, *providers: Any, asserts: Any = ({"type": "is-json"},), *
                 "api": "responses",
                 "extra": {
                     "text": {
-                        "format": {"type": "json_schema", "name": "a", "strict": True, "schema": SCHEMA},
+                        "format": {
+                            "type": "json_schema",
+                            "name": "a",
+                            "strict": True,
+                            "schema": SCHEMA,
+                        },
                         "verbosity": "low",
                     }
                 },
@@ -76,16 +97,26 @@ def read(folder: Path, *providers: Any, asserts: Any = ({"type": "is-json"},), *
         ),
         (
             "anthropic:messages:claude-sonnet-4-6",
-            {"max_tokens": 9, "thinking": {"type": "enabled"}, "tools": [{"name": "weather", "input_schema": SCHEMA}]},
+            {
+                "max_tokens": 9,
+                "thinking": {"type": "enabled"},
+                "tools": [{"name": "weather", "input_schema": SCHEMA}],
+            },
             {
                 "max_output_tokens": 9,
-                "extra": {"thinking": {"type": "enabled"}, "tools": [{"name": "weather", "input_schema": SCHEMA}]},
+                "extra": {
+                    "thinking": {"type": "enabled"},
+                    "tools": [{"name": "weather", "input_schema": SCHEMA}],
+                },
             },
         ),
         (
             "google:gemini-2.5-flash",
             {"maxOutputTokens": 9, "generationConfig": {"topK": 2}, "stopSequences": ["x"]},
-            {"max_output_tokens": 9, "extra": {"generationConfig": {"topK": 2, "stopSequences": ["x"]}}},
+            {
+                "max_output_tokens": 9,
+                "extra": {"generationConfig": {"topK": 2, "stopSequences": ["x"]}},
+            },
         ),
         (
             "ollama:chat:llama3",
@@ -109,7 +140,11 @@ def test_a_config_becomes_parameters_of_the_target(
     [
         ("openai:gpt-5", {"modalities": ["audio"]}, "`modalities` asks for sound or images"),
         ("openai:gpt-5", {"functionToolCallbacks": {"a": "x"}}, "runs code of this config"),
-        ("openai:gpt-5", {"tools": "file://tools.js"}, "`tools` of a provider is in a file that is not read"),
+        (
+            "openai:gpt-5",
+            {"tools": "file://tools.js"},
+            "`tools` of a provider is in a file that is not read",
+        ),
         ("openai:gpt-5", {"tools": "file://gone.json"}, "`gone.json` not found"),
         (
             "openai:responses:gpt-5",
@@ -129,7 +164,9 @@ def test_what_changes_the_answer_and_is_not_carried_is_lost(
     assert source.suite.more_targets[0].parameters == {}
 
 
-@pytest.mark.parametrize(("id", "key"), [("openai:responses:gpt-5", "stop"), ("openai:gpt-5", "made_up")])
+@pytest.mark.parametrize(
+    ("id", "key"), [("openai:responses:gpt-5", "stop"), ("openai:gpt-5", "made_up")]
+)
 def test_what_promptfoo_does_not_send_is_a_note(tmp_path: Path, id: str, key: str) -> None:
     source = read(tmp_path, "echo", {"id": id, "config": {key: ["x"]}})
     assert lost(source) == [] and any(f"ignores the key `{key}`" in note for note in source.notes)
@@ -151,8 +188,12 @@ def test_a_transform_of_a_provider_is_lost(tmp_path: Path) -> None:
         {"id": "google:live:gemini-2.0-flash"},
     ],
 )
-def test_another_server_or_an_agent_is_not_the_target(tmp_path: Path, provider: dict[str, Any]) -> None:
-    """The name of the model alone would ask something else. `--target` names one, so nothing is lost."""
+def test_another_server_or_an_agent_is_not_the_target(
+    tmp_path: Path, provider: dict[str, Any]
+) -> None:
+    """The name of the model alone would ask something else. `--target` names one, so nothing is
+    lost.
+    """
     source = read(tmp_path, provider)
     assert not source.losses and source.suite.target.use is None
     assert any("--target names one" in note for note in source.notes)
@@ -181,27 +222,42 @@ def test_calls_are_held_against_the_functions_of_the_provider(
 
 def test_without_functions_the_assertion_is_lost(tmp_path: Path) -> None:
     """Nothing says which calls there are."""
-    (loss,) = lost(read(tmp_path, "echo", asserts=[{"type": "is-valid-function-call"}, {"type": "is-json"}]))
+    (loss,) = lost(
+        read(tmp_path, "echo", asserts=[{"type": "is-valid-function-call"}, {"type": "is-json"}])
+    )
     assert "needs the functions of a provider" in loss
 
 
 @pytest.mark.parametrize("type", ["javascript", "python"])
-@pytest.mark.parametrize(("id", "is_value"), [("openai:gpt-5", True), ("openai:responses:gpt-5", False)])
-def test_code_is_handed_the_value_of_calls(tmp_path: Path, id: str, is_value: bool, type: str) -> None:
+@pytest.mark.parametrize(
+    ("id", "is_value"), [("openai:gpt-5", True), ("openai:responses:gpt-5", False)]
+)
+def test_code_is_handed_the_value_of_calls(
+    tmp_path: Path, id: str, is_value: bool, type: str
+) -> None:
     """Where promptfoo's provider gives a list; where it gives a text, code gets the text."""
-    source = read(tmp_path, {"id": id, "config": {"tools": [CHAT_TOOL]}}, asserts=[{"type": type, "value": "True"}])
+    source = read(
+        tmp_path,
+        {"id": id, "config": {"tools": [CHAT_TOOL]}},
+        asserts=[{"type": type, "value": "True"}],
+    )
     (criterion,) = source.suite.cases[0].rubric.criteria
     check = criterion.items[0].check
     assert check is not None and ("transform" in check.options) is is_value
 
 
-KEYS = st.sampled_from(["tools", "functions", "name", "parameters", "type", "generationConfig", "response_format"])
+KEYS = st.sampled_from(
+    ["tools", "functions", "name", "parameters", "type", "generationConfig", "response_format"]
+)
 
 
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.text(max_size=3), inner, max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(KEYS | st.text(max_size=3), inner, max_size=4)
+        ),
         max_leaves=20,
     ),
     st.sampled_from(["openai:a", "google:a", "anthropic:a", "ollama:a", "exec:a", "other:a"]),

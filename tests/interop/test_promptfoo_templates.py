@@ -1,4 +1,6 @@
-"""promptfoo's templates: what Nunjucks renders is rendered alike, and nothing in one can harm or take long."""
+"""promptfoo's templates: what Nunjucks renders is rendered alike, and nothing in one can harm or
+take long.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,21 @@ from honestone.interop.environment import named_variables
 from honestone.interop.promptfoo.templates import MAX_FILLED, fill
 
 SAME: list[tuple[str, dict[str, Any], str]] = [
-    ("{{q}} {{p}}{% for x in xs %} {{x|upper}}{% endfor %}", {"q": "a", "p": "b", "xs": ["c", "d"]}, "a b C D"),
+    (
+        "{{q}} {{p}}{% for x in xs %} {{x|upper}}{% endfor %}",
+        {"q": "a", "p": "b", "xs": ["c", "d"]},
+        "a b C D",
+    ),
     ("{% if a == 'b' %}x{% elseif a === 'c' %}y{% else %}z{% endif %}", {"a": "c"}, "y"),
     ("{% if a !== 'b' %}x{% endif %}{% if not gone %}!{% endif %}", {"a": "c"}, "x!"),
     ("{{ xs | length }} {{ xs.length }} {{ xs | join(', ') }}", {"xs": [1, 2]}, "2 2 1, 2"),
     ("{{ o | dump }}", {"o": {"a": [1, {"b": None}]}}, '{"a":[1,{"b":null}]}'),
     ("{{ o | dump(2) }}", {"o": {"a": 1}}, '{\n  "a": 1\n}'),
-    ("{% for k, v in o %}{{loop.index}}{{k}}={{v}};{% endfor %}", {"o": {"a": 1, "b": 2}}, "1a=1;2b=2;"),
+    (
+        "{% for k, v in o %}{{loop.index}}{{k}}={{v}};{% endfor %}",
+        {"o": {"a": 1, "b": 2}},
+        "1a=1;2b=2;",
+    ),
     ("{{ 1 + 2 }} {{ 'a' + 1 }} {{ 7 / 2 }} {{ 7 // 2 }}", {}, "3 a1 3.5 3"),
     ("{{ a or 'x' }} {{ n | default('d') }} {{ 'y' if a else 'n' }}", {"a": ""}, "x d n"),
     ("a {%- set q = 3 %} {{ q }}{# note #} {{ true }}{{ none }}", {}, "a 3 true"),
@@ -36,7 +46,9 @@ SAME: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("template", "variables", "rendered"), SAME)
-def test_what_nunjucks_renders_is_rendered_alike(template: str, variables: dict[str, Any], rendered: str) -> None:
+def test_what_nunjucks_renders_is_rendered_alike(
+    template: str, variables: dict[str, Any], rendered: str
+) -> None:
     """Conditions, loops, filters and arithmetic."""
     filled = fill(template, variables)
     assert (filled.text, filled.lost) == (rendered, ())
@@ -57,12 +69,18 @@ def test_what_nunjucks_renders_is_rendered_alike(template: str, variables: dict[
         ("{{ '%1000000000d' % 1 }}", "not a number"),
         ("{{ prompts.first-one }}", "a name with a hyphen is a subtraction"),
         ("{{ 10 ** 10 ** 10 }}", "`pow`"),
-        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "more than 100000 rounds"),
+        (
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+            "more than 100000 rounds",
+        ),
         ("{{ range(10000000000) | join }}", "more than 100000 rounds"),
         ("{% set a = 'x' %}" + "{% set a = a ~ a %}" * 60 + "{{ a }}", "characters"),
         ("{% set a = 'x' %}" + "{% set a = a + a %}" * 60 + "{{ a }}", "characters"),
         ("{% set a = 1 %}" + "{% set a = [a, a] %}" * 60 + "{{ a }}", "plain values"),
-        ("{% set a = 'x' %}" + "{% set a = a | replace('x', 'xxxxxxxxxx') %}" * 60 + "{{ a }}", "characters"),
+        (
+            "{% set a = 'x' %}" + "{% set a = a | replace('x', 'xxxxxxxxxx') %}" * 60 + "{{ a }}",
+            "characters",
+        ),
         ("{{ xs | join(long) }}", "characters"),
         ("{% if %}", "cannot be read"),
         ("{% for one in _conversation %}{{ one.input }}{% endfor %}", "later tests"),
@@ -80,7 +98,9 @@ def test_what_cannot_be_rendered_is_left_as_it_is_and_lost(template: str, why: s
     assert why in " ".join(filled.lost)
 
 
-@pytest.mark.parametrize("attribute", ["__class__", "__init__.__globals__", "upper", "format", "mro"])
+@pytest.mark.parametrize(
+    "attribute", ["__class__", "__init__.__globals__", "upper", "format", "mro"]
+)
 def test_no_attribute_of_an_object_can_be_reached(attribute: str) -> None:
     """A template sees data alone."""
     filled = fill("<{{ ''." + attribute + " }}{{ a." + attribute + " | string }}>", {"a": {"b": 1}})
@@ -88,7 +108,9 @@ def test_no_attribute_of_an_object_can_be_reached(attribute: str) -> None:
 
 
 def test_variables_of_the_environment_and_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`env.NAME` is read where a person names it, and a name that looks like a key's is not even then."""
+    """`env.NAME` is read where a person names it, and a name that looks like a key's is not even
+    then.
+    """
     monkeypatch.setenv("HS_WORD", "tulip")
     monkeypatch.setenv("HS_API_KEY", "s3cret")
     with named_variables(["HS_WORD", "HS_API_KEY", "HS_UNSET"]):
@@ -113,10 +135,16 @@ def test_variables_of_the_environment_and_no_key(monkeypatch: pytest.MonkeyPatch
         "{% if env.HS_URL %}{{ env.HS_URL }}{% endif %}",
     ],
 )
-def test_a_variable_that_no_person_named_is_a_loss(monkeypatch: pytest.MonkeyPatch, template: str) -> None:
-    """Whatever its name, and whether it is set or not; a config may set it itself, and that value is used."""
+def test_a_variable_that_no_person_named_is_a_loss(
+    monkeypatch: pytest.MonkeyPatch, template: str
+) -> None:
+    """Whatever its name, and whether it is set or not; a config may set it itself, and that value
+    is used.
+    """
     for is_set in (True, False):
-        monkeypatch.setenv("HS_URL", "postgres://u:pw@h/d") if is_set else monkeypatch.delenv("HS_URL")
+        monkeypatch.setenv("HS_URL", "postgres://u:pw@h/d") if is_set else monkeypatch.delenv(
+            "HS_URL"
+        )
         filled = fill(template, {})
         assert "pw" not in filled.text.lower() and "named with --pass-env" in filled.lost[0]
     own = fill(template, {}, {"HS_URL": "http://x"})
@@ -125,7 +153,9 @@ def test_a_variable_that_no_person_named_is_a_loss(monkeypatch: pytest.MonkeyPat
 
 nested = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 pieces = st.sampled_from(
@@ -136,7 +166,10 @@ pieces = st.sampled_from(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(pieces, max_size=25).map(" ".join), st.dictionaries(st.sampled_from("abx"), nested, max_size=3))
+@given(
+    st.lists(pieces, max_size=25).map(" ".join),
+    st.dictionaries(st.sampled_from("abx"), nested, max_size=3),
+)
 def test_no_template_crashes(template: str, variables: dict[str, Any]) -> None:
     """Any words of the language in any order are rendered or lost."""
     filled = fill(template, variables)

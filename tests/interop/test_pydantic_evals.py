@@ -41,12 +41,17 @@ def one(tmp_path: Path, evaluators: str, *, more: str = "") -> Case:
             ("tool-count", {"a": {"min": 2, "max": 2}, "b": {"min": 1, "max": 1}, "*": {"max": 3}}),
         ),
         ("{ToolCorrectness: []}", ("tool-count", {"*": {"max": 0}})),
-        ("{ToolCorrectness: {expected_tools: [a], allow_extra: true}}", ("tool-count", {"a": {"min": 1}})),
+        (
+            "{ToolCorrectness: {expected_tools: [a], allow_extra: true}}",
+            ("tool-count", {"a": {"min": 1}}),
+        ),
         ("{name: Contains, arguments: {value: x}}", ("contains", "x")),
         ("{name: Contains, arguments: [x]}", ("contains", "x")),
     ],
 )
-def test_assertions_are_checks_with_floor_100(tmp_path: Path, written: str, check: tuple[str, Any]) -> None:
+def test_assertions_are_checks_with_floor_100(
+    tmp_path: Path, written: str, check: tuple[str, Any]
+) -> None:
     """Each has to hold: that is how a case passes there."""
     case = one(tmp_path, f"[{written}]", more="expected_output: HI")
     (criterion,) = case.rubric.criteria
@@ -55,9 +60,15 @@ def test_assertions_are_checks_with_floor_100(tmp_path: Path, written: str, chec
 
 
 def test_a_judge_and_a_score(tmp_path: Path) -> None:
-    """LLMJudge gates with yes or no; with `assertion: false` and GEval there are only scores, and our 70 holds."""
+    """LLMJudge gates with yes or no; with `assertion: false` and GEval there are only scores, and
+    our 70 holds.
+    """
     (judge,) = one(tmp_path, "[{LLMJudge: {rubric: Is kind, model: 'openai:x'}}]").rubric.criteria
-    assert judge.requirement == "Is kind" and judge.floor is not None and judge.items[0].anchors is None
+    assert (
+        judge.requirement == "Is kind"
+        and judge.floor is not None
+        and judge.items[0].anchors is None
+    )
     case = one(
         tmp_path,
         "[{LLMJudge: {rubric: Is kind, assertion: false, score: {}}}, {GEval: {criteria: Flow, evaluation_steps: [Read], score_range: [0, 10]}}]",
@@ -71,7 +82,11 @@ def test_a_judge_and_a_score(tmp_path: Path) -> None:
 def test_the_expected_output_is_shown_only_where_it_is_asked_for(tmp_path: Path) -> None:
     """A judge sees the reference with include_expected_output, else not."""
     hidden = one(tmp_path, "[{LLMJudge: Is kind}]", more="expected_output: HI")
-    shown = one(tmp_path, "[{LLMJudge: {rubric: Is kind, include_expected_output: true}}]", more="expected_output: HI")
+    shown = one(
+        tmp_path,
+        "[{LLMJudge: {rubric: Is kind, include_expected_output: true}}]",
+        more="expected_output: HI",
+    )
     assert (hidden.reference, shown.reference) == (None, "HI")
 
 
@@ -80,7 +95,10 @@ def test_without_evaluators_a_judge_is_asked_about_the_expected_output(tmp_path:
     text = "name: n\ncases:\n  - {name: a, inputs: {q: 1}, expected_output: [x]}\n  - {name: b, inputs: hi}\n"
     source = suite_of(READERS[0], put(tmp_path, text))
     asked, skipped = source.suite.cases
-    assert asked.rubric.criteria[0].requirement == 'Gives the expected answer: ["x"]' and asked.input == '{"q": 1}'
+    assert (
+        asked.rubric.criteria[0].requirement == 'Gives the expected answer: ["x"]'
+        and asked.input == '{"q": 1}'
+    )
     assert skipped.skip is not None
     assert any("asks a judge" in note for note in source.notes)
 
@@ -93,7 +111,9 @@ def test_shared_evaluators_come_first(tmp_path: Path) -> None:
 
 
 def test_code_and_traces_are_lost(tmp_path: Path) -> None:
-    """Evaluators of your own and span queries are told with their place; a slip gets the near match."""
+    """Evaluators of your own and span queries are told with their place; a slip gets the near
+    match.
+    """
     text = "cases: [{inputs: a}]\nevaluators:\n  - HasMatchingSpan: {query: {name_equals: x}}\n  - Mine: {limit: 3}\n  - LLMJudg: x\n  - {Contains: a}\n"
     source = suite_of(READERS[0], put(tmp_path, text))
     assert [message.split()[0] for message in lost(source)] == ["3:5", "4:5", "5:5"]
@@ -106,7 +126,10 @@ def test_mistakes_have_places(tmp_path: Path) -> None:
     text = "cases:\n  - {name: a, inputs: x, expected: 1}\n  - {name: a, inputs: y}\n  - {name: c, evaluators: [{Contains: {valeu: x}}]}\n"
     found = wrong(READERS[0], put(tmp_path, text))
     assert "2:26 unknown key `expected` in a case" in found
-    assert any(message.startswith("3:12 two cases have the name `a`: the first is at ") for message in found)
+    assert any(
+        message.startswith("3:12 two cases have the name `a`: the first is at ")
+        for message in found
+    )
     assert "4:5 `inputs` is missing" in found
     assert any("unknown key `valeu`" in message for message in found)
 
@@ -124,14 +147,31 @@ def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
     assert not source.losses and len(source.suite.case("peru").rubric.criteria) == 3
 
 
-values = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+values = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.floats(-1, 2, allow_nan=False)
+    | st.text(max_size=8)
+)
 nested = st.recursive(
     values,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 named = st.sampled_from(
-    ["Equals", "EqualsExpected", "Contains", "IsInstance", "MaxDuration", "LLMJudge", "GEval", "HasMatchingSpan"]
+    [
+        "Equals",
+        "EqualsExpected",
+        "Contains",
+        "IsInstance",
+        "MaxDuration",
+        "LLMJudge",
+        "GEval",
+        "HasMatchingSpan",
+    ]
 )
 arguments = (
     st.dictionaries(
@@ -152,7 +192,10 @@ arguments = (
     )
     | nested
 )
-evaluators = st.lists(named | st.dictionaries(named, arguments, min_size=1, max_size=1) | nested, max_size=3) | nested
+evaluators = (
+    st.lists(named | st.dictionaries(named, arguments, min_size=1, max_size=1) | nested, max_size=3)
+    | nested
+)
 cases = st.lists(
     st.fixed_dictionaries(
         {},
@@ -170,7 +213,11 @@ cases = st.lists(
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.fixed_dictionaries({"cases": cases | nested}, optional={"name": values, "evaluators": evaluators}))
+@given(
+    st.fixed_dictionaries(
+        {"cases": cases | nested}, optional={"name": values, "evaluators": evaluators}
+    )
+)
 def test_no_dataset_crashes_the_reader(dataset: dict[str, Any]) -> None:
     """Whatever stands in a dataset, it is read or refused in words."""
     never_crashes(READERS[0], Document(path=Path("d.yaml"), text=json.dumps(dataset)))
@@ -190,4 +237,7 @@ def test_calls_that_failed_are_named(tmp_path: Path) -> None:
         "ToolCorrectness: x",
         "ToolCorrectness: [1]",
     ):
-        assert wrong(READERS[0], put(tmp_path, f"cases: [{{inputs: a}}]\nevaluators: [{{{bad}}}]\n", name="b.yaml"))
+        assert wrong(
+            READERS[0],
+            put(tmp_path, f"cases: [{{inputs: a}}]\nevaluators: [{{{bad}}}]\n", name="b.yaml"),
+        )

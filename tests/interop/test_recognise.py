@@ -12,10 +12,20 @@ from honestone.interop.recognise import read_any_rubric, read_any_suite
 
 
 @pytest.mark.parametrize(
-    "name", ["notes.yaml", "x.eval.yaml", "task_suite.yaml", "evals.json", "rubric.yaml", "promptfooconfig.yaml"]
+    "name",
+    [
+        "notes.yaml",
+        "x.eval.yaml",
+        "task_suite.yaml",
+        "evals.json",
+        "rubric.yaml",
+        "promptfooconfig.yaml",
+    ],
 )
 @pytest.mark.parametrize("read", [read_any_rubric, read_any_suite])
-def test_row_11_a_file_that_nobody_recognises_is_never_valid(tmp_path: Path, read: object, name: str) -> None:
+def test_row_11_a_file_that_nobody_recognises_is_never_valid(
+    tmp_path: Path, read: object, name: str
+) -> None:
     """Whatever its name promises: an error with its place and what it looks closest to."""
     path = tmp_path / name
     path.write_text('{"evalcase": [1], "provider": "x"}\n')
@@ -28,7 +38,9 @@ def test_row_11_a_file_that_nobody_recognises_is_never_valid(tmp_path: Path, rea
 def test_the_same_file_is_the_same_under_any_name(tmp_path: Path) -> None:
     """Row 11, the other way round: a name that says nothing hides no format."""
     for name in ("a.yaml", "b.txt", "c"):
-        (tmp_path / name).write_text("evalcases: [{id: a, expected_outcome: b, input: c, rubrics: [d]}]\n")
+        (tmp_path / name).write_text(
+            "evalcases: [{id: a, expected_outcome: b, input: c, rubrics: [d]}]\n"
+        )
         assert read_any_suite(tmp_path / name).dialect == "agentv-seed"
 
 
@@ -42,12 +54,17 @@ def test_a_first_line_that_cannot_be_read_is_the_error(tmp_path: Path) -> None:
 
 
 def test_what_came_of_a_run_is_no_dataset(tmp_path: Path) -> None:
-    """A row with an input, the target that was run and its score is a result, not a question with its right answer."""
+    """A row with an input, the target that was run and its score is a result, not a question with
+    its right answer.
+    """
     path = tmp_path / "results.jsonl"
     path.write_text('{"test_id": "a", "input": "q", "target": "some-model", "score": 0.9}\n' * 2)
     with pytest.raises(UsageError):
         read_any_suite(path)
-    path.write_text('{"id": "a", "input": "q", "target": "4"}\n' * 1 + '{"id": "b", "input": "q", "target": "5"}\n')
+    path.write_text(
+        '{"id": "a", "input": "q", "target": "4"}\n' * 1
+        + '{"id": "b", "input": "q", "target": "5"}\n'
+    )
     assert read_any_suite(path).dialect == "inspect"
 
 
@@ -77,12 +94,16 @@ def test_a_link_to_nothing_says_where_it_leads(tmp_path: Path) -> None:
         ("suite: 1\ntitle: a\0b\n", 2, "NUL"),
     ],
 )
-def test_a_slip_in_a_suite_is_told_and_makes_it_no_text(tmp_path: Path, text: str, line: int, says: str) -> None:
+def test_a_slip_in_a_suite_is_told_and_makes_it_no_text(
+    tmp_path: Path, text: str, line: int, says: str
+) -> None:
     """The line that cannot be read is the error; only a document is said to be one."""
     (tmp_path / "suite.yaml").write_text(text)
     with pytest.raises(FileError) as told:
         read_any_suite(tmp_path / "suite.yaml")
-    assert says in told.value.message and (told.value.place or "").startswith(f"{tmp_path / 'suite.yaml'}:{line}:")
+    assert says in told.value.message and (told.value.place or "").startswith(
+        f"{tmp_path / 'suite.yaml'}:{line}:"
+    )
     (tmp_path / "page.md").write_text("# A page\n\nIt says: `this`: and\tthat.\n")
     with pytest.raises(UsageError) as told_of_text:
         read_any_suite(tmp_path / "page.md")
@@ -95,7 +116,9 @@ def test_a_rubric_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     texts = []
     read = yaml_nodes.yaml_root
-    monkeypatch.setattr(yaml_nodes, "yaml_root", lambda text, name: (texts.append(text), read(text, name))[1])
+    monkeypatch.setattr(
+        yaml_nodes, "yaml_root", lambda text, name: (texts.append(text), read(text, name))[1]
+    )
     path = tmp_path / "rubric.yaml"
     path.write_text("rubric: 1\ncriteria: [{id: a, requirement: It says hello}]\n")
     source = read_any_rubric(path)
@@ -114,15 +137,21 @@ LIKE_BOTH = "name: mine\nversion: 1\nprompts: ['{{q}}']\nproviders: [echo]\ntest
         ("", "as `--as promptfoo` says"),
     ],
 )
-def test_what_a_file_says_of_itself_decides_before_its_keys(tmp_path: Path, head: str, why: str) -> None:
-    """A schema in a key or a comment, or the person's own word, makes the file promptfoo's although AgentV has such keys."""
+def test_what_a_file_says_of_itself_decides_before_its_keys(
+    tmp_path: Path, head: str, why: str
+) -> None:
+    """A schema in a key or a comment, or the person's own word, makes the file promptfoo's although
+    AgentV has such keys.
+    """
     path = tmp_path / "c.yaml"
     path.write_text(head + LIKE_BOTH)
     source = read_any_suite(path, read_as=None if head else "promptfoo")
     assert source.dialect == "promptfoo"
     assert [loss.message.split("`")[1] for loss in source.losses] == ["name", "version"]
     hint = source.losses[-1].hint or ""
-    assert f"read as promptfoo, {why}; --as FORMAT" in hint and why not in (source.losses[0].hint or "")
+    assert f"read as promptfoo, {why}; --as FORMAT" in hint and why not in (
+        source.losses[0].hint or ""
+    )
 
 
 def test_a_schema_of_another_kind_decides_nothing(tmp_path: Path) -> None:
@@ -151,7 +180,10 @@ def test_a_format_that_does_not_exist_lists_those_that_do(tmp_path: Path, read: 
     path.write_text(LIKE_BOTH)
     with pytest.raises(UsageError, match="unknown format `nosuch`") as told:
         read(path, read_as="nosuch")  # type: ignore[operator]
-    assert all(name in (told.value.hint or "") for name in ("honestone", "promptfoo", "agentv-5", "waza-rubric"))
+    assert all(
+        name in (told.value.hint or "")
+        for name in ("honestone", "promptfoo", "agentv-5", "waza-rubric")
+    )
 
 
 def test_a_tools_name_is_the_best_of_its_formats(tmp_path: Path) -> None:

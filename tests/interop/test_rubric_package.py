@@ -45,14 +45,18 @@ WEIGHTS = st.integers(-5000, 5000).filter(bool).map(lambda n: Fraction(n, 100))
 def test_gradings_equal_the_documented_formula(graded: list[tuple[Fraction, bool]]) -> None:
     """Positive, mixed and all-negative rubrics."""
     weights, met = [w for w, _ in graded], [m for _, m in graded]
-    rubric = read([{"weight": float(w), "requirement": f"Q {n}"} for n, w in enumerate(weights)]).rubric
+    rubric = read(
+        [{"weight": float(w), "requirement": f"Q {n}"} for n, w in enumerate(weights)]
+    ).rubric
     marks = {(c.id, c.id): Mark(m) for c, m in zip(rubric.criteria, met, strict=True)}
     assert Scorer(rubric).card([Ballot(judge="j", marks=marks)]).score == tool_score(weights, met)
 
 
 def test_equal_requirements_are_two_criteria() -> None:
     """The format has no names; the same text twice is asked twice, with ids of their own."""
-    rubric = read([{"weight": 1, "requirement": "Same"}, {"weight": 2, "requirement": "Same"}]).rubric
+    rubric = read(
+        [{"weight": 1, "requirement": "Same"}, {"weight": 2, "requirement": "Same"}]
+    ).rubric
     assert [(c.id, c.weight) for c in rubric.criteria] == [("same", 1), ("same-2", 2)]
 
 

@@ -52,7 +52,11 @@ def test_a_contract_is_a_rubric() -> None:
     """Weights, sub-items, levels, threshold and floor are what the table says."""
     rubric = read_contract(CONTRACT)
     complete, tone = rubric.criteria
-    assert (rubric.title, rubric.threshold, rubric.floor) == ("Release notes", Fraction(85, 100), Fraction(60, 100))
+    assert (rubric.title, rubric.threshold, rubric.floor) == (
+        "Release notes",
+        Fraction(85, 100),
+        Fraction(60, 100),
+    )
     assert (complete.id, complete.weight) == ("complete", 60)
     assert [item.requirement for item in complete.items] == [
         "Lists every change",
@@ -82,7 +86,9 @@ def test_a_contract_is_a_rubric() -> None:
 )
 def test_the_rounds_of_a_contract_are_read(line: str, rounds: int | None) -> None:
     """`Max rounds` in each spelling of the line; without one the contract asks for none."""
-    source = READERS[0].read(Document(path=Path("c.md"), text=CONTRACT.replace("**Max rounds**: 5", line)))
+    source = READERS[0].read(
+        Document(path=Path("c.md"), text=CONTRACT.replace("**Max rounds**: 5", line))
+    )
     assert isinstance(source, ForeignRubric)
     assert source.rounds == rounds
     assert any("--rounds" in note for note in source.notes) == (rounds is not None)
@@ -100,20 +106,30 @@ def test_a_contract_in_a_file_is_read_by_its_content(tmp_path: Path) -> None:
 
 
 def test_a_report_holds_its_contract() -> None:
-    """A saved report names threshold and floor in its summary, and a criterion without sub-items is scored 0-100."""
+    """A saved report names threshold and floor in its summary, and a criterion without sub-items is
+    scored 0-100.
+    """
     report = CONTRACT.replace(
-        "# Release notes", "# Rubric-Loop Final Report\n\n**Rubric**: 2 criteria · threshold 90/100 · floor 70/100"
+        "# Release notes",
+        "# Rubric-Loop Final Report\n\n**Rubric**: 2 criteria · threshold 90/100 · floor 70/100",
     )
-    report = "\n".join(line for line in report.split("\n") if not line.startswith(("**Thr", "**Per")))
+    report = "\n".join(
+        line for line in report.split("\n") if not line.startswith(("**Thr", "**Per"))
+    )
     report = (
         report.replace("| Sub-items | Formula |", "| Description | |")
-        .replace("□ Lists every change · □ Names the version · □ Says what breaks", "Nothing is missing")
+        .replace(
+            "□ Lists every change · □ Names the version · □ Says what breaks", "Nothing is missing"
+        )
         .replace("0: rude · 50: cold · 100: friendly", "Friendly")
     )
     rubric = read_contract(report)
     assert (rubric.title, rubric.threshold, rubric.floor) == ("", Fraction(9, 10), Fraction(7, 10))
     assert rubric.criteria[0].requirement == "Nothing is missing"
-    assert rubric.criteria[0].items[0].anchors is not None and rubric.criteria[0].items[0].anchors.highest == 100
+    assert (
+        rubric.criteria[0].items[0].anchors is not None
+        and rubric.criteria[0].items[0].anchors.highest == 100
+    )
 
 
 def test_the_real_report_is_read() -> None:

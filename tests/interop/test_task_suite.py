@@ -18,7 +18,12 @@ from honestone.core.suite.case import Case, Message, Split, Suite
 from honestone.formats.document import Document
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.recognise import read_any_rubric, read_any_suite
-from honestone.interop.task_suite.read import keywords_rubric, pytest_rubric, read_task_suite, scored_rubric
+from honestone.interop.task_suite.read import (
+    keywords_rubric,
+    pytest_rubric,
+    read_task_suite,
+    scored_rubric,
+)
 from honestone.interop.task_suite.write import dump_task_suite
 
 DATA = Path(__file__).parents[3] / "../shared/data"
@@ -55,7 +60,9 @@ def wrong(folder: Path, text: str) -> list[str]:
 def judged(folder: Path, judge: str) -> Rubric:
     """The rubric of a task with this judge."""
     return (
-        source(folder, f'skill_id: s\nversion: "1.0"\ntasks: [{{id: a, prompt: p, judge: {judge}}}]\n')
+        source(
+            folder, f'skill_id: s\nversion: "1.0"\ntasks: [{{id: a, prompt: p, judge: {judge}}}]\n'
+        )
         .suite.cases[0]
         .rubric
     )
@@ -65,14 +72,19 @@ def met(rubric: Rubric, text: str) -> list[bool]:
     return [compile_text_check(item.check)(text)[0] for _, item in rubric.questions() if item.check]
 
 
-# ------------------------------------------------------------------------------------------------ reading
+# ------------------------------------------------------------------------------------------------
+# reading
 
 
 def test_a_task_suite_is_a_suite(tmp_path: Path) -> None:
     """Every documented key has its meaning; a key of somebody else's is noted and changes nothing."""
     found = source(tmp_path, GOOD)
     words, graded = found.suite.cases
-    assert (found.suite.skill_id, found.suite.title, found.dialect) == ("greeter", "Greets well", "task-suite-1.0")
+    assert (found.suite.skill_id, found.suite.title, found.dialect) == (
+        "greeter",
+        "Greets well",
+        "task-suite-1.0",
+    )
     assert (words.messages, words.timeout) == ((Message("user", "Greet me\nwarmly\n"),), 30)
     assert (words.description, words.metadata) == ("Says it", {"source": "issue 12"})
     assert (graded.timeout, graded.attempts) == (300, 1)
@@ -83,7 +95,11 @@ def test_a_task_suite_is_a_suite(tmp_path: Path) -> None:
 def test_keywords_are_found_in_any_case_and_all_are_needed(tmp_path: Path) -> None:
     """The score is the share that was found; only all of them pass."""
     rubric = judged(tmp_path, "{type: contains, expected: [Hello, 世界, hello]}")
-    assert met(rubric, "HELLO 世界") == [True, True, True] and met(rubric, "hello") == [True, False, True]
+    assert met(rubric, "HELLO 世界") == [True, True, True] and met(rubric, "hello") == [
+        True,
+        False,
+        True,
+    ]
     assert (rubric.threshold, rubric.floor) == (1, 0)
     assert len({item.id for _, item in rubric.questions()}) == 3
 
@@ -102,13 +118,21 @@ def test_a_graded_task_passes_from_its_threshold_on(tmp_path: Path) -> None:
     assert item.anchors is not None and (item.anchors.lowest, item.anchors.highest) == (0, 1)
     assert item.requirement == "Sounds warm"
     found = source(tmp_path, GOOD.replace(", pass_threshold: 0.65", ""))
-    assert found.suite.cases[1].rubric.threshold == Fraction(7, 10) and any("0.7" in note for note in found.notes)
+    assert found.suite.cases[1].rubric.threshold == Fraction(7, 10) and any(
+        "0.7" in note for note in found.notes
+    )
 
 
 def test_a_whole_rubric_may_be_the_judge(tmp_path: Path) -> None:
     """Ours: criteria, gate and files as in a suite of ours, with errors at their place."""
-    rubric = judged(tmp_path, "{type: rubric, rubric: {threshold: 40, criteria: [Is short, {check: is-json}]}}")
-    assert (rubric.threshold, rubric.floor, len(rubric.criteria)) == (Fraction(2, 5), Fraction(3, 5), 2)
+    rubric = judged(
+        tmp_path, "{type: rubric, rubric: {threshold: 40, criteria: [Is short, {check: is-json}]}}"
+    )
+    assert (rubric.threshold, rubric.floor, len(rubric.criteria)) == (
+        Fraction(2, 5),
+        Fraction(3, 5),
+        2,
+    )
     assert len(judged(tmp_path, "{type: rubric, rubric: [Is short]}").criteria) == 1
     text = 'skill_id: s\nversion: "1.0"\ntasks:\n  - {id: a, prompt: p, judge: {type: rubric, rubric: [{id: b, requirement: c, wieght: 1}]}}\n'
     assert wrong(tmp_path, text) == ["any-name:4:79: unknown key `wieght` in criterion `b`"]
@@ -133,7 +157,11 @@ def test_a_key_that_was_probably_meant_is_named(tmp_path: Path) -> None:
         ('skill_id: "greeter"\n', "skill_id:\n", "`skill_id` is empty"),
         ('"1.0"', '"2.0"', "2:10: `version` is '2.0'"),
         ('version: "1.0"\n', "", "`version` is missing"),
-        ("id: graded", "id: words", "13:10: task `words`: two tasks have the id `words`: the first is at "),
+        (
+            "id: graded",
+            "id: words",
+            "13:10: task `words`: two tasks have the id `words`: the first is at ",
+        ),
         ("id: graded", 'id: ""', "`id` is empty"),
         ("id: graded", "name: graded", "`id` is missing"),
         ("prompt: Greet,", "prompt: ' ',", "task `graded`: `prompt` is empty"),
@@ -141,8 +169,16 @@ def test_a_key_that_was_probably_meant_is_named(tmp_path: Path) -> None:
         ("prompt: Greet,", "prompt: [a],", "task `graded`: `prompt` must be text"),
         ("llm-rubric", "vibes", "task `graded`: `type` is `vibes`, but must be one of"),
         ("type: llm-rubric, ", "", "`type` of `judge` is missing"),
-        ("judge: {type: llm-rubric, rubric: Sounds warm, pass_threshold: 0.65}", "x: y", "`judge` is missing"),
-        ("{type: llm-rubric, rubric: Sounds warm, pass_threshold: 0.65}", "yes", "`judge` must be a mapping"),
+        (
+            "judge: {type: llm-rubric, rubric: Sounds warm, pass_threshold: 0.65}",
+            "x: y",
+            "`judge` is missing",
+        ),
+        (
+            "{type: llm-rubric, rubric: Sounds warm, pass_threshold: 0.65}",
+            "yes",
+            "`judge` must be a mapping",
+        ),
         ("rubric: Sounds warm", "rubric: ''", "`rubric` is empty"),
         ("0.65", "1.5", "`pass_threshold` is 1.5, but must be from 0 to 1"),
         ("0.65", "high", "`pass_threshold` must be a number"),
@@ -154,7 +190,9 @@ def test_a_key_that_was_probably_meant_is_named(tmp_path: Path) -> None:
         ("timeout_seconds: 30", "timeout_seconds: soon", "`timeout_seconds` must be a number"),
     ],
 )
-def test_a_broken_rule_is_told_with_place_and_task(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_broken_rule_is_told_with_place_and_task(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     """The validation rules of the format, each with one file that breaks it and nothing else."""
     assert old in GOOD
     found = wrong(tmp_path, GOOD.replace(old, new))
@@ -171,12 +209,16 @@ def test_all_broken_rules_are_told_at_once(tmp_path: Path) -> None:
     """In the order of the file."""
     found = wrong(
         tmp_path,
-        GOOD.replace('"greeter"', '""').replace("[Hello, 世界]", "[]").replace("vibes", "").replace("0.65", "7"),
+        GOOD.replace('"greeter"', '""')
+        .replace("[Hello, 世界]", "[]")
+        .replace("vibes", "")
+        .replace("0.65", "7"),
     )
     assert [int(error.split(":")[1]) for error in found] == [1, 10, 13]
 
 
-# ------------------------------------------------------------------------------------------------ tests beside the suite
+# ------------------------------------------------------------------------------------------------
+# tests beside the suite
 
 PYTEST = 'skill_id: s\nversion: "1.0"\ntasks: [{id: a, prompt: p, judge: {type: pytest, test_file: FILE}}]\n'
 
@@ -230,15 +272,20 @@ def test_the_fixtures_folder_itself_is_no_link_out(tmp_path: Path) -> None:
     (tmp_path / "elsewhere/test_it.py").write_text("")
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite/fixtures").symlink_to(tmp_path / "elsewhere")
-    assert "leads out" in wrong(tmp_path / "suite", PYTEST.replace("FILE", "fixtures/test_it.py"))[0]
+    assert (
+        "leads out" in wrong(tmp_path / "suite", PYTEST.replace("FILE", "fixtures/test_it.py"))[0]
+    )
 
 
-# ------------------------------------------------------------------------------------------------ real files, specifications
+# ------------------------------------------------------------------------------------------------
+# real files, specifications
 
 
 def test_every_suite_that_was_published_loads() -> None:
     """All task suites at hand, with nothing lost."""
-    files = sorted(DATA.glob("*/task_suites/*.yaml")) + sorted(DATA.glob("samples/**/task_suites/*.yaml"))
+    files = sorted(DATA.glob("*/task_suites/*.yaml")) + sorted(
+        DATA.glob("samples/**/task_suites/*.yaml")
+    )
     if not files:
         pytest.skip("the shared samples are not here")
     for path in files:
@@ -260,7 +307,10 @@ def test_a_skill_specification_is_a_rubric(tmp_path: Path) -> None:
     (tmp_path / "spec").write_text(SPEC)
     found = read_any_rubric(tmp_path / "spec")
     assert isinstance(found, ForeignRubric)
-    assert [(c.id, c.weight) for c in found.rubric.criteria] == [("warmth", Fraction(3, 4)), ("length", Fraction(1, 4))]
+    assert [(c.id, c.weight) for c in found.rubric.criteria] == [
+        ("warmth", Fraction(3, 4)),
+        ("length", Fraction(1, 4)),
+    ]
     assert found.rubric.floor == 0 and found.rubric.title == "greeter"
     with pytest.raises(UsageError, match="is a skill specification") as raised:
         read_any_suite(tmp_path / "spec")
@@ -269,16 +319,23 @@ def test_a_skill_specification_is_a_rubric(tmp_path: Path) -> None:
 
 def test_a_skill_specification_with_tasks_is_a_suite(tmp_path: Path) -> None:
     """Each task has its own judge, else the quality criteria."""
-    text = SPEC + "tasks:\n  - {id: a, prompt: p}\n  - {id: b, prompt: p, judge: {type: contains, expected: [x]}}\n"
+    text = (
+        SPEC
+        + "tasks:\n  - {id: a, prompt: p}\n  - {id: b, prompt: p, judge: {type: contains, expected: [x]}}\n"
+    )
     one, other = source(tmp_path, text).suite.cases
-    assert [c.id for c in one.rubric.criteria] == ["warmth", "length"] and other.rubric.threshold == 1
+    assert [c.id for c in one.rubric.criteria] == [
+        "warmth",
+        "length",
+    ] and other.rubric.threshold == 1
 
 
-# ------------------------------------------------------------------------------------------------ writing
+# ------------------------------------------------------------------------------------------------
+# writing
 
-texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=30).filter(
-    lambda text: bool(text.strip())
-)
+texts = st.text(
+    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=30
+).filter(lambda text: bool(text.strip()))
 trimmed = texts.map(str.strip).filter(bool)
 rubrics = st.one_of(
     st.builds(keywords_rubric, st.lists(texts, min_size=1, max_size=4), negated=st.booleans()),
@@ -286,7 +343,11 @@ rubrics = st.one_of(
     st.just(pytest_rubric("fixtures/test_it.py")),
     trimmed.map(
         lambda text: Rubric(
-            criteria=(Criterion(id="a", requirement=text, items=(Item(id="a", requirement=text, whole=True),)),)
+            criteria=(
+                Criterion(
+                    id="a", requirement=text, items=(Item(id="a", requirement=text, whole=True),)
+                ),
+            )
         )
     ),
 )
@@ -306,7 +367,11 @@ def suites(draw: st.DrawFn) -> Suite:
                 timeout=draw(st.sampled_from([300.0, 30.0, 0.5])),
                 description=draw(st.none() | trimmed),
                 metadata=draw(
-                    st.dictionaries(st.sampled_from(["source", "generated by"]), texts | st.integers(), max_size=2)
+                    st.dictionaries(
+                        st.sampled_from(["source", "generated by"]),
+                        texts | st.integers(),
+                        max_size=2,
+                    )
                 ),
             )
             for id in ids
@@ -316,8 +381,12 @@ def suites(draw: st.DrawFn) -> Suite:
 
 @settings(max_examples=120, deadline=None)
 @given(suites())
-def test_what_is_written_reads_back_the_same(tmp_path_factory: pytest.TempPathFactory, suite: Suite) -> None:
-    """A suite in the words of the format is the same after writing and reading; losses name only our own judges."""
+def test_what_is_written_reads_back_the_same(
+    tmp_path_factory: pytest.TempPathFactory, suite: Suite
+) -> None:
+    """A suite in the words of the format is the same after writing and reading; losses name only
+    our own judges.
+    """
     folder = tmp_path_factory.getbasetemp() / "task-suite"
     (folder / "fixtures").mkdir(parents=True, exist_ok=True)
     (folder / "fixtures/test_it.py").write_text("")
@@ -326,7 +395,8 @@ def test_what_is_written_reads_back_the_same(tmp_path_factory: pytest.TempPathFa
     ours = [
         c
         for c in suite.cases
-        if "which only honestone reads" in " ".join(x.message for x in losses if x.place == f"case `{c.id}`")
+        if "which only honestone reads"
+        in " ".join(x.message for x in losses if x.place == f"case `{c.id}`")
     ]
     assert (
         len(losses) == len(ours) == text.count("type: not-contains") + text.count("type: rubric\n")
@@ -335,7 +405,9 @@ def test_what_is_written_reads_back_the_same(tmp_path_factory: pytest.TempPathFa
 
 
 def test_checks_of_a_native_case_become_keywords(tmp_path: Path) -> None:
-    """Case-blind words that all have to be there are what `contains` means; words in their case are not."""
+    """Case-blind words that all have to be there are what `contains` means; words in their case are
+    not.
+    """
     (tmp_path / "s.yaml").write_text(
         "suite: 1\ncases:\n  - {id: a, input: p, checks: [{icontains: x}, {icontains: y}]}\n  - {id: b, input: p, checks: [{contains: X}]}\n"
     )
@@ -360,7 +432,17 @@ def test_what_a_task_suite_cannot_say_is_listed(tmp_path: Path) -> None:
     )
     text, losses = dump_task_suite(replace(suite, artifact="skill", cases=(rich,)))
     said = " ".join(loss.message for loss in losses)
-    for what in ("artifact", "reference", "split", "tags", "attempts", "set-up", "teardown", "skipped", "messages"):
+    for what in (
+        "artifact",
+        "reference",
+        "split",
+        "tags",
+        "attempts",
+        "set-up",
+        "teardown",
+        "skipped",
+        "messages",
+    ):
         assert what in said
     assert "system: s" in text
     with pytest.raises(UsageError, match="needs a prompt"):

@@ -56,7 +56,13 @@ SAID = [Turn("user", "Name the tier of 0.9"), Turn("assistant", "POWERFUL"), Tur
                 {"type": "summary", "summary": "x"},
                 claude("user", "Caveat: The messages below were generated", isMeta=True),
                 claude("user", "<system-reminder>be good</system-reminder>Name the tier of 0.9"),
-                claude("assistant", [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Let me look."}]),
+                claude(
+                    "assistant",
+                    [
+                        {"type": "thinking", "thinking": "hm"},
+                        {"type": "text", "text": "Let me look."},
+                    ],
+                ),
                 claude("assistant", [{"type": "tool_use", "name": "Bash", "input": {}}]),
                 claude("user", [{"type": "tool_result", "content": "0.9 is high"}]),
                 claude("assistant", "a helper's word", isSidechain=True),
@@ -68,12 +74,20 @@ SAID = [Turn("user", "Name the tier of 0.9"), Turn("assistant", "POWERFUL"), Tur
             "codex.jsonl",
             lines(
                 {"type": "session_meta", "payload": {"id": "x"}},
-                codex("user", "# AGENTS.md instructions for /x\n<INSTRUCTIONS>be good</INSTRUCTIONS>"),
+                codex(
+                    "user", "# AGENTS.md instructions for /x\n<INSTRUCTIONS>be good</INSTRUCTIONS>"
+                ),
                 codex("user", "<environment_context>x</environment_context>"),
                 codex("developer", "be good"),
                 codex("user", "Name the tier of 0.9"),
-                {"type": "event_msg", "payload": {"type": "user_message", "message": "Name the tier of 0.9"}},
-                {"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "{}"}},
+                {
+                    "type": "event_msg",
+                    "payload": {"type": "user_message", "message": "Name the tier of 0.9"},
+                },
+                {
+                    "type": "response_item",
+                    "payload": {"type": "function_call", "name": "shell", "arguments": "{}"},
+                },
                 codex("assistant", "POWERFUL"),
                 codex("user", "thanks"),
             ),
@@ -112,7 +126,10 @@ SAID = [Turn("user", "Name the tier of 0.9"), Turn("assistant", "POWERFUL"), Tur
                 {
                     "history": [
                         {"role": "user", "parts": [{"text": "Name the tier of 0.9"}]},
-                        {"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": "POWERFUL"}]},
+                        {
+                            "role": "model",
+                            "parts": [{"text": "hm", "thought": True}, {"text": "POWERFUL"}],
+                        },
                         {"role": "user", "parts": [{"text": "thanks"}]},
                     ]
                 }
@@ -121,7 +138,9 @@ SAID = [Turn("user", "Name the tier of 0.9"), Turn("assistant", "POWERFUL"), Tur
     ],
 )
 def test_sessions_of_each_program_say_the_same(tmp_path: Path, name: str, text: str) -> None:
-    """What people and the agent said; nothing of tools, thoughts, helpers, instructions or reminders."""
+    """What people and the agent said; nothing of tools, thoughts, helpers, instructions or
+    reminders.
+    """
     (tmp_path / name).write_text(text)
     assert read(tmp_path / name) == SAID
 
@@ -172,9 +191,9 @@ def drafted(*asks: Ask, **more: Any) -> Any:
 
 def test_a_short_answer_that_was_taken_is_judged_by_its_words() -> None:
     """Code answers where the accepted answer is a name; else a judge compares with it."""
-    short, long = drafted(ask("Name the tier of 0.9", "`POWERFUL`", taken=True), ask("Explain the tiers")).suite.cases[
-        ::-1
-    ]
+    short, long = drafted(
+        ask("Name the tier of 0.9", "`POWERFUL`", taken=True), ask("Explain the tiers")
+    ).suite.cases[::-1]
     assert [item.check.value for _, item in short.rubric.questions() if item.check] == ["POWERFUL"]
     assert long.rubric.asks_judges
     assert long.reference is not None
@@ -182,7 +201,9 @@ def test_a_short_answer_that_was_taken_is_judged_by_its_words() -> None:
 
 def test_what_was_asked_for_afterwards_is_what_is_judged() -> None:
     """A correction says what the first answer lacked."""
-    (case,) = drafted(ask("Write the release note", corrections=("You forgot the date",), taken=True)).suite.cases
+    (case,) = drafted(
+        ask("Write the release note", corrections=("You forgot the date",), taken=True)
+    ).suite.cases
     assert "You forgot the date" in case.rubric.criteria[0].requirement
 
 
@@ -190,7 +211,10 @@ def test_splits_are_by_the_id_alone() -> None:
     """More sessions move no task to another split, and no other id."""
     few = drafted(*(ask(f"Explain thing number {n}") for n in range(5))).suite.cases
     many = {
-        case.id: case for case in drafted(*(ask(f"Explain thing number {n}") for n in range(30)), most=50).suite.cases
+        case.id: case
+        for case in drafted(
+            *(ask(f"Explain thing number {n}") for n in range(30)), most=50
+        ).suite.cases
     }
     assert len(many) == 30
     for case in few:
@@ -239,7 +263,9 @@ def test_one_broken_file_does_not_hide_the_others(tmp_path: Path) -> None:
     """It is told in a note."""
     (tmp_path / "a.jsonl").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "deep").mkdir()
-    (tmp_path / "deep/b.jsonl").write_text(lines(claude("user", "Explain it all"), claude("assistant", "so")))
+    (tmp_path / "deep/b.jsonl").write_text(
+        lines(claude("user", "Explain it all"), claude("assistant", "so"))
+    )
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "deep/b.jsonl")
     found = read_transcripts(tmp_path)
     assert [one.prompt for one in found.asks] == ["Explain it all"]
@@ -251,7 +277,19 @@ _JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["role", "content", "type", "message", "payload", "messages", "parts", "text", "from"]),
+            st.sampled_from(
+                [
+                    "role",
+                    "content",
+                    "type",
+                    "message",
+                    "payload",
+                    "messages",
+                    "parts",
+                    "text",
+                    "from",
+                ]
+            ),
             inner,
             max_size=4,
         )
@@ -261,7 +299,9 @@ _JSON = st.recursive(
 
 
 @given(st.lists(_JSON, max_size=5))
-def test_no_json_whatever_ends_the_reading(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
+def test_no_json_whatever_ends_the_reading(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any]
+) -> None:
     """Any values at all, as lines and as one document: messages or nothing."""
     folder = tmp_path_factory.mktemp("any")
     for name, text in (("a.jsonl", lines(*rows)), ("b.json", json.dumps(rows, indent=1))):

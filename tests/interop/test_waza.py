@@ -36,8 +36,14 @@ def graded(tmp_path: Path, grader: str) -> Case:
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ("type: text, config: {contains: [a], not_contains_cs: [B]}", [("icontains", "a"), ("not-contains", "B")]),
-        ("type: text, config: {regex_match: ['a+'], regex_not_match: ['b+']}", [("regex", "a+"), ("not-regex", "b+")]),
+        (
+            "type: text, config: {contains: [a], not_contains_cs: [B]}",
+            [("icontains", "a"), ("not-contains", "B")],
+        ),
+        (
+            "type: text, config: {regex_match: ['a+'], regex_not_match: ['b+']}",
+            [("regex", "a+"), ("not-regex", "b+")],
+        ),
         (
             "type: file, config: {must_exist: [a.txt], must_not_exist: [b]}",
             [("command", ["test", "-e", "a.txt"]), ("not-command", ["test", "-e", "b"])],
@@ -50,7 +56,10 @@ def graded(tmp_path: Path, grader: str) -> Case:
             "type: action_sequence, config: {matching_mode: in_order_match, expected_actions: [a, b]}",
             [("tool-calls", ["a", "b"])],
         ),
-        ("type: json_schema, config: {schema: {type: object}}", [("json-schema", {"type": "object"})]),
+        (
+            "type: json_schema, config: {schema: {type: object}}",
+            [("json-schema", {"type": "object"})],
+        ),
         ("type: program, config: {command: ./ok.sh, args: [-v]}", [("command", ["./ok.sh", "-v"])]),
         (
             "type: tool_constraint, config: {expect_tools: [{tool: bash}], reject_tools: [{tool: rm}]}",
@@ -58,7 +67,9 @@ def graded(tmp_path: Path, grader: str) -> Case:
         ),
     ],
 )
-def test_graders_are_checklists_with_floor_100(tmp_path: Path, config: str, expected: list[tuple[str, Any]]) -> None:
+def test_graders_are_checklists_with_floor_100(
+    tmp_path: Path, config: str, expected: list[tuple[str, Any]]
+) -> None:
     """All of a grader has to hold for the task to pass."""
     (criterion,) = graded(tmp_path, f"{{name: g, weight: 2, {config}}}").rubric.criteria
     assert [(name, value) for name, value, _ in checks(criterion)] == expected
@@ -67,31 +78,44 @@ def test_graders_are_checklists_with_floor_100(tmp_path: Path, config: str, expe
 
 def test_a_prompt_grader_is_a_question(tmp_path: Path) -> None:
     """Its own text, or a rubric in a file beside the task."""
-    (criterion,) = graded(tmp_path, "{name: q, type: prompt, config: {prompt: Is it kind?}}").rubric.criteria
+    (criterion,) = graded(
+        tmp_path, "{name: q, type: prompt, config: {prompt: Is it kind?}}"
+    ).rubric.criteria
     assert criterion.requirement == "Is it kind?" and criterion.items[0].check is None
     (tmp_path / "kind.yaml").write_text(RUBRIC.example)
-    (criterion,) = graded(tmp_path, "{name: q, type: prompt, config: {rubric: ./kind.yaml}}").rubric.criteria
+    (criterion,) = graded(
+        tmp_path, "{name: q, type: prompt, config: {rubric: ./kind.yaml}}"
+    ).rubric.criteria
     assert criterion.id == "q" and criterion.items[0].anchors is not None
 
 
 def test_code_runs_with_permission(tmp_path: Path) -> None:
-    """Expressions over the output are items; what looks at anything else is lost, and nothing runs by being read."""
+    """Expressions over the output are items; what looks at anything else is lost, and nothing runs
+    by being read.
+    """
     text = TASK_TEXT + (
         "graders:\n  - {name: a, type: code, config: {assertions: ['len(output) > 3', \"any(w in output for w in ['x', 'y'])\", 'tool_calls == []', 'exit(1)', 'a b']}}\n"
         "  - {name: b, type: code, config: {language: javascript, assertions: [output.length > 3, 'transcript.length']}}\n"
     )
     source = suite_of(TASK, put(tmp_path, text))
     a, b = source.suite.cases[0].rubric.criteria
-    assert [item.requirement for item in a.items] == ["len(output) > 3", "any(w in output for w in ['x', 'y'])"]
+    assert [item.requirement for item in a.items] == [
+        "len(output) > 3",
+        "any(w in output for w in ['x', 'y'])",
+    ]
     assert [item.requirement for item in b.items] == ["output.length > 3"]
-    assert [use.what for use in source.code] == ["the grader `a` (`code`)"] * 2 + ["the grader `b` (`code`)"]
+    assert [use.what for use in source.code] == ["the grader `a` (`code`)"] * 2 + [
+        "the grader `b` (`code`)"
+    ]
     said = [message.partition(" ")[2] for message in lost(source)]
     assert "looks at `tool_calls`" in said[0] and "is not an expression" in said[2]
     assert len(said) == 4
 
 
 def test_code_is_lost_never_run(tmp_path: Path) -> None:
-    """Expressions, other skills, triggers and diffs are told with their place; the rest is still read."""
+    """Expressions, other skills, triggers and diffs are told with their place; the rest is still
+    read.
+    """
     text = TASK_TEXT + (
         "graders:\n  - {name: a, type: code, config: {assertions: ['exit(1)']}}\n  - {name: b, type: trigger, config: {skill_path: x, mode: positive}}\n"
         "  - {name: c, type: prompt, config: {rubric: groundedness}}\n  - {name: d, type: text, config: {contains: [x]}}\n"
@@ -110,7 +134,12 @@ def test_expectations_and_inputs(tmp_path: Path) -> None:
     )
     source = suite_of(TASK, put(tmp_path, text, p_md="Look at it", fixtures__a_py="a = 1"))
     (case,) = source.suite.cases
-    assert case.input == "Look at it" and case.timeout == 9 and case.tags == ("x",) and case.metadata == {"lang": "py"}
+    assert (
+        case.input == "Look at it"
+        and case.timeout == 9
+        and case.tags == ("x",)
+        and case.metadata == {"lang": "py"}
+    )
     assert case.workspace is not None and case.workspace.files == {"a.py": "a = 1", "b.py": "b = 1"}
     found = [check[:2] for criterion in case.rubric.criteria for check in checks(criterion)]
     assert found == [
@@ -144,7 +173,9 @@ def test_limits_of_tool_calls_and_patterns_of_files_are_checks(tmp_path: Path) -
 
 
 def test_trigger_tests_are_a_suite(tmp_path: Path) -> None:
-    """A case for each prompt, with the check that waza makes; what is not a prompt is said with its place."""
+    """A case for each prompt, with the check that waza makes; what is not a prompt is said with its
+    place.
+    """
     text = (
         "skill: explainer\nshould_trigger_prompts:\n  - {prompt: Explain this, reason: direct, confidence: medium}\n"
         "should_not_trigger_prompts:\n  - prompt: Tell a joke\n"
@@ -153,16 +184,27 @@ def test_trigger_tests_are_a_suite(tmp_path: Path) -> None:
     assert recognise(document) is TRIGGERS
     source = suite_of(TRIGGERS, document)
     one, two = source.suite.cases
-    assert (source.suite.skill_id, one.input, one.description) == ("explainer", "Explain this", "direct")
+    assert (source.suite.skill_id, one.input, one.description) == (
+        "explainer",
+        "Explain this",
+        "direct",
+    )
     assert one.metadata == {"confidence": "medium"}
-    found = [check[0] for case in (one, two) for criterion in case.rubric.criteria for check in checks(criterion)]
+    found = [
+        check[0]
+        for case in (one, two)
+        for criterion in case.rubric.criteria
+        for check in checks(criterion)
+    ]
     assert found == ["skill-loaded", "not-skill-loaded"]
     assert wrong(TRIGGERS, put(tmp_path, "should_trigger_prompts: [{reason: x}]\n", name="b.yaml"))
     assert wrong(TRIGGERS, put(tmp_path, "skill: s\nshould_trigger_prompts: []\n", name="c.yaml"))
 
 
 def test_an_evaluation_reads_its_tasks(tmp_path: Path) -> None:
-    """Task files beside it, each with the shared graders; trials all have to pass; the skill is what is tested."""
+    """Task files beside it, each with the shared graders; trials all have to pass; the skill is
+    what is tested.
+    """
     document = put(
         tmp_path,
         EVAL.example,
@@ -175,7 +217,11 @@ def test_an_evaluation_reads_its_tasks(tmp_path: Path) -> None:
     one, two = source.suite.cases
     assert (source.suite.skill_id, source.suite.target.skill) == ("rename", True)
     assert (one.attempts, one.attempt_rule, one.timeout) == (2, AttemptRule.PASS_HAT_K, 120)
-    assert [c.id for c in one.rubric.criteria] == ["no-errors", "says-what-it-did", "output-contains"]
+    assert [c.id for c in one.rubric.criteria] == [
+        "no-errors",
+        "says-what-it-did",
+        "output-contains",
+    ]
     assert two.skip == "is not enabled"
     assert source.places["two"].endswith("two.yaml:1:1") and len(source.files) == 3
 
@@ -186,10 +232,12 @@ def test_mistakes_have_places_in_their_own_files(tmp_path: Path) -> None:
     with pytest.raises(HonestoneError, match=r"one\.yaml:1:1: `inputs` is missing"):
         EVAL.read(document)
     (tmp_path / "tasks" / "one.yaml").unlink()
-    assert wrong(EVAL, document)[0].startswith("10:9 no file next to this one matches `tasks/*.yaml`")
-    assert wrong(TASK, put(tmp_path, TASK_TEXT + "graders: [{name: a, type: txt}]\n"))[0].startswith(
-        "4:27 unknown grader `txt`"
+    assert wrong(EVAL, document)[0].startswith(
+        "10:9 no file next to this one matches `tasks/*.yaml`"
     )
+    assert wrong(TASK, put(tmp_path, TASK_TEXT + "graders: [{name: a, type: txt}]\n"))[
+        0
+    ].startswith("4:27 unknown grader `txt`")
 
 
 def test_a_rubric_with_levels_is_a_scale(tmp_path: Path) -> None:
@@ -200,20 +248,28 @@ def test_a_rubric_with_levels_is_a_scale(tmp_path: Path) -> None:
     assert anchors.levels[0][1] == "rude: Blames the person"
     two = "name: t\nevaluation_criteria: Is it so?\nrating_levels: {0: {label: no}, 1: {label: yes, examples: [So]}}\n"
     (criterion,) = rubric_of(RUBRIC, put(tmp_path, two)).rubric.criteria
-    assert criterion.items[0].anchors is None and "Met: yes For example: So" in criterion.requirement
+    assert (
+        criterion.items[0].anchors is None and "Met: yes For example: So" in criterion.requirement
+    )
     uneven = "evaluation_criteria: How?\nrating_levels: [{value: 1, normalized_score: 0}, {value: 2, normalized_score: 0.9}, {value: 3, normalized_score: 1}]\n"
     (criterion,) = rubric_of(RUBRIC, put(tmp_path, uneven)).rubric.criteria
-    assert criterion.items[0].anchors is not None and criterion.items[0].anchors.levels[1][0] == Fraction(9, 10)
+    assert criterion.items[0].anchors is not None and criterion.items[0].anchors.levels[1][
+        0
+    ] == Fraction(9, 10)
 
 
 def test_what_a_judge_is_not_shown_is_lost(tmp_path: Path) -> None:
     """A rubric about tool calls cannot be answered from the output alone."""
     text = RUBRIC.example + "input_mapping: {query: q, tool_calls: t}\n"
-    assert lost(rubric_of(RUBRIC, put(tmp_path, text))) == ["7:39 `tool_calls` is not shown to a judge here"]
+    assert lost(rubric_of(RUBRIC, put(tmp_path, text))) == [
+        "7:39 `tool_calls` is not shown to a judge here"
+    ]
 
 
 def test_the_files_of_others_load_or_are_refused_with_their_place() -> None:
-    """Every waza file beside this checkout is recognised; what is wrong is named with file, line and field."""
+    """Every waza file beside this checkout is recognised; what is wrong is named with file, line
+    and field.
+    """
     for path in wild("waza"):
         document = Document.of(path)
         reader = recognise(document)
@@ -233,10 +289,18 @@ def outcome(reader: Reader, document: Document) -> tuple[list[str], list[str]]:
     return [loss.place for loss in source.losses], [loss.message for loss in source.losses]
 
 
-values = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+values = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.floats(-1, 2, allow_nan=False)
+    | st.text(max_size=8)
+)
 nested = st.recursive(
     values,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 config_keys = st.sampled_from(
@@ -297,7 +361,9 @@ task = st.fixed_dictionaries(
     optional={
         "name": values,
         "expected": st.dictionaries(
-            st.sampled_from(["output_contains", "output_contains_any", "outcomes", "behavior", "should_trigger"]),
+            st.sampled_from(
+                ["output_contains", "output_contains_any", "outcomes", "behavior", "should_trigger"]
+            ),
             nested,
             max_size=3,
         )
@@ -336,7 +402,9 @@ evaluation = st.fixed_dictionaries(
 
 @settings(max_examples=150, deadline=None)
 @given(task, rubric, evaluation)
-def test_no_file_crashes_a_reader(task: dict[str, Any], rubric: dict[str, Any], evaluation: dict[str, Any]) -> None:
+def test_no_file_crashes_a_reader(
+    task: dict[str, Any], rubric: dict[str, Any], evaluation: dict[str, Any]
+) -> None:
     """Whatever stands in a file, it is read or refused in words."""
     here = Path(__file__).parent / "none" / "f.yaml"
     for reader, value in ((TASK, task), (RUBRIC, rubric), (EVAL, evaluation)):
@@ -390,7 +458,9 @@ def _hooked(tmp_path: Path, code: int) -> subprocess.CompletedProcess[str]:
 
 
 def test_hooks_run_around_every_task_in_the_folder_of_the_evaluation(tmp_path: Path) -> None:
-    """Without a shell; one that fails without `error_on_fail` changes nothing, and an exit code that is listed is none."""
+    """Without a shell; one that fails without `error_on_fail` changes nothing, and an exit code
+    that is listed is none.
+    """
     ran = _hooked(tmp_path, 3)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert (tmp_path / "sub dir" / "run.log").exists()
@@ -434,7 +504,9 @@ def test_hooks_need_permission(tmp_path: Path) -> None:
         ("{required_skills: [rename], mode: exact_match}", "counts how often"),
     ],
 )
-def test_the_skill_under_test_is_looked_for(tmp_path: Path, config: str, expected: str | None) -> None:
+def test_the_skill_under_test_is_looked_for(
+    tmp_path: Path, config: str, expected: str | None
+) -> None:
     """What is asked of other skills, or of how often one starts, is a loss."""
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks" / "t.yaml").write_text(TASK_TEXT)
@@ -470,6 +542,9 @@ def test_files_are_compared_with_saved_ones(tmp_path: Path) -> None:
         "snapshot"
         in wrong(
             TASK,
-            put(tmp_path, f"{TASK_TEXT}graders: [{{name: g, type: diff, config: {{expected_files: [{{path: a}}]}}}}]"),
+            put(
+                tmp_path,
+                f"{TASK_TEXT}graders: [{{name: g, type: diff, config: {{expected_files: [{{path: a}}]}}}}]",
+            ),
         )[0]
     )

@@ -1,4 +1,6 @@
-"""llama.cpp's server with SmolLM2-135M on a free loopback port, and before it a relay that remembers what the server said."""
+"""llama.cpp's server with SmolLM2-135M on a free loopback port, and before it a relay that
+remembers what the server said.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,15 @@ class Relay:
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Those of prompts and of replies, as the server counted them, in the words of each of its APIs."""
+        """Those of prompts and of replies, as the server counted them, in the words of each of its
+        APIs.
+        """
         used = [answer.get("usage") or {} for answer in self.answers if isinstance(answer, dict)]
         sent = sum(one.get("prompt_tokens", one.get("input_tokens", 0)) for one in used)
         cached = sum(one.get("cache_read_input_tokens", 0) for one in used)
-        return sent + cached, sum(one.get("completion_tokens", one.get("output_tokens", 0)) for one in used)
+        return sent + cached, sum(
+            one.get("completion_tokens", one.get("output_tokens", 0)) for one in used
+        )
 
 
 class Server:
@@ -58,8 +64,20 @@ class Server:
         self.relays: list[ThreadingHTTPServer] = []
 
     def start(self) -> None:
-        """Raises RuntimeError with its last words where it ends, as on a machine with an older C library."""
-        words = [self.program, "-m", self.weights, "--host", "127.0.0.1", "--port", str(self.port), "-np", "1"]
+        """Raises RuntimeError with its last words where it ends, as on a machine with an older C
+        library.
+        """
+        words = [
+            self.program,
+            "-m",
+            self.weights,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+            "-np",
+            "1",
+        ]
         self.running = subprocess.Popen(
             [*map(str, words), "-c", "8192", "--seed", "1"],
             env={**os.environ, "LD_LIBRARY_PATH": str(self.program.parent)},
@@ -109,7 +127,10 @@ def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             asked = urllib.request.Request(
-                relay.root + self.path, data=body, headers={"Content-Type": "application/json"}, method="POST"
+                relay.root + self.path,
+                data=body,
+                headers={"Content-Type": "application/json"},
+                method="POST",
             )
             try:
                 with urllib.request.urlopen(asked, timeout=300) as answer:

@@ -1,5 +1,7 @@
-"""Sessions with a real, very small model, as a user types them: nothing crashes, tokens are those of the server, every
-reply is read or refused with a reason, and nothing is PASSED without a line that says how little it means."""
+"""Sessions with a real, very small model, as a user types them: nothing crashes, tokens are those
+of the server, every reply is read or refused with a reason, and nothing is PASSED without a line
+that says how little it means.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,17 @@ criteria:
   - {id: polite, requirement: The text is polite}
   - {id: clear, requirement: The text is easy to follow, anchors: {1: hardly, 2: with effort, 3: easily}}
 """
-MAIL = "Please increase the timeout to 30 seconds in config.toml and restart the service. Thank you.\n"
+MAIL = (
+    "Please increase the timeout to 30 seconds in config.toml and restart the service. Thank you.\n"
+)
 PARAMETERS = "temperature = 0, max_output_tokens = 300"
 # Each way of asking: the keys of its table, and the parameters beyond the common ones.
 APIS = {
     "chat": ('provider = "compatible"', ""),
-    "chat without a schema": ('provider = "compatible"', ', extra = {response_format = {type = "text"}}'),
+    "chat without a schema": (
+        'provider = "compatible"',
+        ', extra = {response_format = {type = "text"}}',
+    ),
     "responses": ('provider = "openai"\napi_key_env = ""', ', api = "responses"'),
     "messages": ('provider = "anthropic"\napi_key_env = ""', ""),
     "ollama": ('provider = "ollama"', ""),
@@ -113,8 +120,21 @@ def test_a_suite_with_a_model_target(desk: Desk, relay: Relay) -> None:
 def test_it_works_on_a_file(desk: Desk, relay: Relay) -> None:
     """The model as worker, a check as judge: it ends, and what it did is told."""
     at_work(desk, table(relay, kind="workers"))
-    desk.rubric("rubric: 1\ncriteria: [{id: sorry, requirement: It says sorry, check: {icontains: sorry}}]\n")
-    loop = ("improve", "mail.md", "-r", "rubric.yaml", "--worker", "smol", "--rounds", "1", "--policy", "keep-best")
+    desk.rubric(
+        "rubric: 1\ncriteria: [{id: sorry, requirement: It says sorry, check: {icontains: sorry}}]\n"
+    )
+    loop = (
+        "improve",
+        "mail.md",
+        "-r",
+        "rubric.yaml",
+        "--worker",
+        "smol",
+        "--rounds",
+        "1",
+        "--policy",
+        "keep-best",
+    )
     done = ended_well(desk.run(*loop, "--json"))
     assert done.json["schema"] == "honestone.improvement/1" and relay.answers
     ended_well(desk.run("show", "last"))
@@ -123,7 +143,9 @@ def test_it_works_on_a_file(desk: Desk, relay: Relay) -> None:
 def test_noise_and_audit_measure_it(desk: Desk, relay: Relay) -> None:
     """Both end with figures, or say why there are none."""
     at_work(desk, table(relay))
-    desk.rubric("rubric: 1\nthreshold: 60\nfloor: 0\ncriteria: [{id: polite, requirement: The text is polite}]\n")
+    desk.rubric(
+        "rubric: 1\nthreshold: 60\nfloor: 0\ncriteria: [{id: polite, requirement: The text is polite}]\n"
+    )
     noise = ended_well(desk.run("noise", "mail.md", "-r", "rubric.yaml", "-j", "smol", "-n", "2"))
     assert noise.out if noise.code == 0 else "error: " in noise.err
     audit = ended_well(desk.run("audit", "mail.md", "-r", "rubric.yaml", "-j", "smol", "--json"))
@@ -152,7 +174,9 @@ def test_thirty_labels_say_what_it_is_worth(desk: Desk, relay: Relay) -> None:
         desk.file(f"texts/{n}.md", text + "\n")
         rows.append(f"texts/{n}.md,maria,{'yes' if steps else 'no'},{'yes' if polite else 'no'},3")
     desk.file("labels.csv", "\n".join(rows) + "\n")
-    found = ended_well(desk.run("calibrate", "--labels", "labels.csv", "-r", "rubric.yaml", "-j", "smol", "--json"))
+    found = ended_well(
+        desk.run("calibrate", "--labels", "labels.csv", "-r", "rubric.yaml", "-j", "smol", "--json")
+    )
     assert found.code == 3 or found.json["schema"] == "honestone.calibration/1"
     calls = len(relay.answers)
     decide = desk.run("eval", "mail.md", "-r", "rubric.yaml", "-j", "smol", "--require-calibration")
@@ -163,8 +187,15 @@ def test_thirty_labels_say_what_it_is_worth(desk: Desk, relay: Relay) -> None:
 def test_an_agent_asks_it_through_mcp(desk: Desk, relay: Relay) -> None:
     """The tool `eval` gives the document that the command prints."""
     at_work(desk, table(relay))
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    call = {"name": "eval", "arguments": {"artifact": "mail.md", "rubric": "rubric.yaml", "judges": ["smol"]}}
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    call = {
+        "name": "eval",
+        "arguments": {"artifact": "mail.md", "rubric": "rubric.yaml", "judges": ["smol"]},
+    }
     said = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},

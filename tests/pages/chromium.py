@@ -17,11 +17,22 @@ from typing import Any
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE = 60.0  # seconds for one answer
 
-_KEYS = {"Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowUp": 38, "ArrowDown": 40, "Tab": 9}
+_KEYS = {
+    "Enter": 13,
+    "Escape": 27,
+    " ": 32,
+    "End": 35,
+    "Home": 36,
+    "ArrowUp": 38,
+    "ArrowDown": 40,
+    "Tab": 9,
+}
 
 
 class Chromium:
-    """One browser with one page. `said` holds what the page wrote to the console, `asked` what it tried to load."""
+    """One browser with one page. `said` holds what the page wrote to the console, `asked` what it
+    tried to load.
+    """
 
     def __init__(self, profile: Path, *, script: bool = True) -> None:
         assert PROGRAM is not None
@@ -31,9 +42,9 @@ class Chromium:
         self.asked: list[str] = []
         self._process, self._out, self._in = _started(profile)
         target = self.ask("Target.createTarget", {"url": "about:blank"})["targetId"]
-        self._session: str | None = self.ask("Target.attachToTarget", {"targetId": target, "flatten": True})[
-            "sessionId"
-        ]
+        self._session: str | None = self.ask(
+            "Target.attachToTarget", {"targetId": target, "flatten": True}
+        )["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.ask(f"{domain}.enable")
         if not script:
@@ -74,7 +85,8 @@ class Chromium:
         elif method == "Network.requestWillBeSent":
             self.asked.append(params["request"]["url"])
 
-    # ------------------------------------------------------------------------------------------------- what a person does
+    # -------------------------------------------------------------------------------------------------
+    # what a person does
 
     def open(self, url: str, *, wide: int = 1280, high: int = 900, dark: bool = False) -> None:
         self.ask(
@@ -95,7 +107,11 @@ class Chromium:
 
     def press(self, *keys: str) -> None:
         for key in keys:
-            what = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": _KEYS.get(key, 0)}
+            what = {
+                "key": key,
+                "code": "Space" if key == " " else key,
+                "windowsVirtualKeyCode": _KEYS.get(key, 0),
+            }
             text = {"text": "\r" if key == "Enter" else key} if key in ("Enter", " ") else {}
             self.ask("Input.dispatchKeyEvent", {"type": "keyDown", **what, **text})
             self.ask("Input.dispatchKeyEvent", {"type": "keyUp", **what})

@@ -1,4 +1,6 @@
-"""The HTML page in a headless Chromium, used as a person would: read, open, sort, filter, with a keyboard, on a phone."""
+"""The HTML page in a headless Chromium, used as a person would: read, open, sort, filter, with a
+keyboard, on a phone.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ rendered = _load("rendered", HERE.parent / "report" / "rendered.py")
 suite_html = rendered.suite_html
 chromium = _load("honestone_test_chromium", HERE / "chromium.py")
 
-pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it")
+pytestmark = pytest.mark.skipif(
+    chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it"
+)
 
 NAMES = "Array.from(document.querySelectorAll('a.open')).filter(a => a.offsetParent).map(a => a.textContent)"
 FOCUS = "document.activeElement.textContent"
@@ -60,7 +64,9 @@ def page(browser: Any, tmp_path: Path) -> Any:
     yield show
     browser.run("1")
     assert not browser.said, browser.said
-    assert {one for one in browser.asked if not one.startswith("about:")} <= {(tmp_path / "page.html").as_uri()}
+    assert {one for one in browser.asked if not one.startswith("about:")} <= {
+        (tmp_path / "page.html").as_uri()
+    }
 
 
 def suite() -> Any:
@@ -78,7 +84,9 @@ def suite() -> Any:
 
 
 def head(browser: Any, name: str) -> None:
-    browser.run(f"Array.from(document.querySelectorAll('th button')).find(b => b.textContent === '{name}').click()")
+    browser.run(
+        f"Array.from(document.querySelectorAll('th button')).find(b => b.textContent === '{name}').click()"
+    )
 
 
 def sorted_by(browser: Any) -> Any:
@@ -99,7 +107,9 @@ def test_hostile_words_run_nothing(page: Any) -> None:
 
 
 def test_a_case_is_opened_and_closed_with_the_keyboard(page: Any) -> None:
-    """Enter and space open, Escape closes from inside, arrows walk; the state is told to who cannot see it."""
+    """Enter and space open, Escape closes from inside, arrows walk; the state is told to who cannot
+    see it.
+    """
     browser = page(suite())
     browser.run("document.querySelector('a.open').focus()")
     browser.press("Enter")
@@ -165,7 +175,9 @@ def test_filters_narrow_the_table_and_say_so(page: Any) -> None:
 
 def test_a_link_to_a_case_opens_it(page: Any) -> None:
     """An address with a case's name shows that case, whatever is in the name."""
-    doc = samples.report([samples.case("one"), samples.case('two words, "quoted" | <b> 50%'), samples.case("three")])
+    doc = samples.report(
+        [samples.case("one"), samples.case('two words, "quoted" | <b> 50%'), samples.case("three")]
+    )
     browser = page(doc, "#case-two%20words%2C%20%22quoted%22%20%7C%20%3Cb%3E%2050%25")
     assert browser.run(OPENED) == ['two words, "quoted" | <b> 50%']
     browser.run("location.hash = '#case-three'")
@@ -178,13 +190,18 @@ def test_a_quote_leads_to_its_place_in_the_output(page: Any) -> None:
     asked = samples.item("a", dict.fromkeys(samples.JUDGES, "yes"), evidence=said)
     output = "hay\n" * 2000 + "the needle in it\n" + "hay\n" * 2000
     browser = page(
-        samples.report([samples.case("x", output=output, criteria=[samples.criterion("c", 100.0, [asked])])]), "#case-x"
+        samples.report(
+            [samples.case("x", output=output, criteria=[samples.criterion("c", 100.0, [asked])])]
+        ),
+        "#case-x",
     )
     assert browser.run(
         "document.querySelector('mark').offsetParent === null || !document.querySelector('mark').closest('details.text').open"
     )
     browser.run("document.querySelector('.said a').click()")
-    browser.until(lambda: browser.run("document.querySelector('mark').closest('details.text').open"))
+    browser.until(
+        lambda: browser.run("document.querySelector('mark').closest('details.text').open")
+    )
     browser.until(
         lambda: browser.run(
             "(() => { const r = document.querySelector('mark').getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; })()"
@@ -197,7 +214,9 @@ def test_a_quote_leads_to_its_place_in_the_output(page: Any) -> None:
 def test_a_phone_needs_no_sideways_scroll(page: Any, wide: int) -> None:
     """Nothing sticks out, with hostile long words and with a case open; sorting is a menu there."""
     doc = samples.hostile()
-    doc["cases"].append(samples.case("w" * 300, "failed", 0.0, output="x" * 5000, diff="+" + "y" * 900))
+    doc["cases"].append(
+        samples.case("w" * 300, "failed", 0.0, output="x" * 5000, diff="+" + "y" * 900)
+    )
     browser = page(doc, wide=wide)
     browser.run(
         "document.querySelectorAll('a.open').forEach(a => a.click()); document.querySelectorAll('details').forEach(d => { d.open = true; })"
@@ -212,7 +231,9 @@ def test_a_phone_needs_no_sideways_scroll(page: Any, wide: int) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_words_can_be_read_in_light_and_dark(page: Any, dark: bool) -> None:
-    """Every text has at least the contrast of 4.5 to 1 that WCAG asks for, against its own background."""
+    """Every text has at least the contrast of 4.5 to 1 that WCAG asks for, against its own
+    background.
+    """
     browser = page(samples.with_baseline(), "#case-down", dark=dark)
     low = browser.run(_CONTRAST)
     assert not low, low
@@ -231,15 +252,25 @@ def compared(*outputs: str) -> Any:
 
 
 def improved(doc: Any) -> str:
-    return str(rendered.improvement_html(doc, diffs=[(1, f"--- a\n+++ b\n@@ -1 +1 @@\n-start\n+{'y' * 900}\n")]))
+    return str(
+        rendered.improvement_html(
+            doc, diffs=[(1, f"--- a\n+++ b\n@@ -1 +1 @@\n-start\n+{'y' * 900}\n")]
+        )
+    )
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_comparisons_and_improvements_can_be_read(page: Any, dark: bool) -> None:
-    """Their words have the same contrast, the changed ones too, and both outputs are next to each other where there is room."""
-    browser = page(compared("it is red", "it is blue"), draw=rendered.comparison_html, dark=dark, wide=1200)
+    """Their words have the same contrast, the changed ones too, and both outputs are next to each
+    other where there is room.
+    """
+    browser = page(
+        compared("it is red", "it is blue"), draw=rendered.comparison_html, dark=dark, wide=1200
+    )
     assert browser.run(_CONTRAST) == []
-    tops = browser.run("Array.from(document.querySelector('.sides').children).map(e => e.offsetTop)")
+    tops = browser.run(
+        "Array.from(document.querySelector('.sides').children).map(e => e.offsetTop)"
+    )
     assert len(set(tops)) == 1
     browser = page(improvements.broken(), draw=improved, dark=dark)
     assert browser.run(_CONTRAST) == []
@@ -252,7 +283,9 @@ def test_comparisons_and_improvements_fit_a_phone(page: Any, wide: int) -> None:
     browser = page(doc, draw=rendered.comparison_html, wide=wide)
     assert browser.run("document.documentElement.scrollWidth") <= wide
     assert browser.run("document.querySelectorAll('script, img, iframe').length") == 0
-    tops = browser.run("Array.from(document.querySelector('.sides').children).map(e => e.offsetTop)")
+    tops = browser.run(
+        "Array.from(document.querySelector('.sides').children).map(e => e.offsetTop)"
+    )
     assert len(set(tops)) == 2
     loop = improvements.improvement("PASSED", title=samples.HOSTILE, worker="w" * 300)
     browser = page(loop, draw=improved, wide=wide)
@@ -279,9 +312,13 @@ _CONTRAST = """
 
 
 def test_two_thousand_cases_can_be_used(page: Any) -> None:
-    """Sorting, searching and opening work on many cases; of so many the texts of those that did not pass are there."""
+    """Sorting, searching and opening work on many cases; of so many the texts of those that did not
+    pass are there.
+    """
     cases = [
-        samples.case(f"c{n}", "passed" if n % 3 else "failed", float(n % 101), output=f"word{n} " * 50)
+        samples.case(
+            f"c{n}", "passed" if n % 3 else "failed", float(n % 101), output=f"word{n} " * 50
+        )
         for n in range(2000)
     ]
     browser = page(samples.report(cases))
@@ -297,7 +334,9 @@ def test_two_thousand_cases_can_be_used(page: Any) -> None:
 
 
 def test_without_a_script_everything_is_there(tmp_path: Path) -> None:
-    """With scripts turned off the table is whole, cases are unfolded by the browser itself, and no dead control is shown."""
+    """With scripts turned off the table is whole, cases are unfolded by the browser itself, and no
+    dead control is shown.
+    """
     browser = chromium.Chromium(tmp_path / "profile", script=False)
     try:
         path = tmp_path / "page.html"

@@ -1,5 +1,7 @@
-"""`--browser` of commands that ask a person, in a headless Chromium: a session by keys alone, begun at the terminal and ended in
-the browser; a worker's edit; and every page that asks, in both schemes, three widths and under its policy."""
+"""`--browser` of commands that ask a person, in a headless Chromium: a session by keys alone, begun
+at the terminal and ended in the browser; a worker's edit; and every page that asks, in both
+schemes, three widths and under its policy.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ import pexpect
 import pytest
 from test_view_pages import AXE, EVIL, FINDINGS, HONESTONE, chromium
 
-pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it")
+pytestmark = pytest.mark.skipif(
+    chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it"
+)
 
 PATIENCE = 60
 RUBRIC = f"""\
@@ -53,7 +57,12 @@ class Asking:
     def terminal(self, *args: str) -> Any:
         env = {**os.environ, "TERM": "xterm"}
         return pexpect.spawn(
-            str(HONESTONE), list(args), cwd=str(self.folder), env=env, encoding="utf-8", timeout=PATIENCE
+            str(HONESTONE),
+            list(args),
+            cwd=str(self.folder),
+            env=env,
+            encoding="utf-8",
+            timeout=PATIENCE,
         )
 
     def begin(self, *args: str) -> None:
@@ -84,12 +93,16 @@ class Asking:
     def until(self, expression: str) -> None:
         """It becomes true in the page, which complains of nothing."""
         self.browser.until(
-            lambda: self.browser.run(f"!!(document.readyState === 'complete' && document.body && ({expression}))")
+            lambda: self.browser.run(
+                f"!!(document.readyState === 'complete' && document.body && ({expression}))"
+            )
         )
         assert not self.browser.said, self.browser.said
 
     def is_at(self, at: int) -> None:
-        self.until(f"document.body.dataset.at === '{at}' && document.querySelector('[data-hs=question]')")
+        self.until(
+            f"document.body.dataset.at === '{at}' && document.querySelector('[data-hs=question]')"
+        )
 
     def end(self) -> tuple[int, dict[str, Any]]:
         out, _ = self.started[-1].communicate(timeout=PATIENCE)
@@ -109,8 +122,9 @@ def asking(tmp_path: Path) -> Iterator[Asking]:
 
 
 def test_begun_at_the_terminal_it_is_ended_in_the_browser_by_keys(asking: Asking) -> None:
-    """The first answer is the terminal's; the others are keys of the page; the last one hands in, and the page says that the
-    command has ended."""
+    """The first answer is the terminal's; the others are keys of the page; the last one hands in,
+    and the page says that the command has ended.
+    """
     child = asking.terminal(*EVAL)
     child.expect("1 of 3")
     child.send("y")
@@ -141,11 +155,17 @@ def test_begun_at_the_terminal_it_is_ended_in_the_browser_by_keys(asking: Asking
     assert code == 1 and votes == ["yes", "no", 9]
     assert "say which pear" in json.dumps(document)
     page.until(lambda: "has ended" in page.run("document.querySelector('main').innerText"))
-    assert page.run("document.querySelector('h1').textContent") == page.run("document.title") == "The command has ended"
+    assert (
+        page.run("document.querySelector('h1').textContent")
+        == page.run("document.title")
+        == "The command has ended"
+    )
 
 
 def test_what_is_asked_next_comes_by_itself(asking: Asking) -> None:
-    """Two looks of `noise`: after the first sheet the page shows the second, with nothing answered, in the same window."""
+    """Two looks of `noise`: after the first sheet the page shows the second, with nothing answered,
+    in the same window.
+    """
     asking.begin("noise", "note.md", "-r", "rubric.yaml", "--judge", "human", "-n", "2", "--json")
     page = asking.browser
     for sheet in (1, 2):
@@ -161,17 +181,29 @@ def test_what_is_asked_next_comes_by_itself(asking: Asking) -> None:
         if sheet == 1:
             asking.until("document.body.dataset.sheet && document.body.dataset.at === '0'")
     code, document = asking.end()
-    assert code == 0 and document["judges"][0]["looks"] == 2 and document["judges"][0]["overall"]["sd"] > 0
+    assert (
+        code == 0
+        and document["judges"][0]["looks"] == 2
+        and document["judges"][0]["overall"]["sd"] > 0
+    )
 
 
 def test_a_worker_edits_by_keys(asking: Asking) -> None:
-    """The text is the first thing that the keyboard reaches in the page's main part; Hand in delivers it."""
-    asking.begin("improve", "draft.md", "-r", "work.yaml", "--worker", "human", "--rounds", "1", "--json")
+    """The text is the first thing that the keyboard reaches in the page's main part; Hand in
+    delivers it.
+    """
+    asking.begin(
+        "improve", "draft.md", "-r", "work.yaml", "--worker", "human", "--rounds", "1", "--json"
+    )
     asking.until("document.getElementById('edited')")
     page = asking.browser
-    assert "says pear" in page.run("document.querySelector('main').innerText") and page.run(BAD) == 0
+    assert (
+        "says pear" in page.run("document.querySelector('main').innerText") and page.run(BAD) == 0
+    )
     assert page.run("document.getElementById('edited').value") == f"An apple {EVIL}\n"
-    page.run("document.getElementById('edited').focus(); document.getElementById('edited').select()")
+    page.run(
+        "document.getElementById('edited').focus(); document.getElementById('edited').select()"
+    )
     page.type("the pear\n")
     page.press("Tab")
     page.press("Enter")
@@ -182,24 +214,35 @@ def test_a_worker_edits_by_keys(asking: Asking) -> None:
 
 
 def test_every_page_that_asks_fits_and_holds_no_markup_of_what_it_shows(asking: Asking) -> None:
-    """Yes or no, a scale, a complete sheet, an edit: three widths, both schemes, and axe where that is installed."""
+    """Yes or no, a scale, a complete sheet, an edit: three widths, both schemes, and axe where that
+    is installed.
+    """
     asking.begin(*EVAL)
     for more in ("&at=0", "&at=2"):
         _looks_right(asking, more)
     asking.started[-1].kill()
     child = asking.terminal(*EVAL)
-    for expected, keys in (("1 of 3", "y"), ("2 of 3", "x"), ("3 of 3", "9\r"), ("Enter hands it in", "")):
+    for expected, keys in (
+        ("1 of 3", "y"),
+        ("2 of 3", "x"),
+        ("3 of 3", "9\r"),
+        ("Enter hands it in", ""),
+    ):
         child.expect(expected)
         child.send(keys)
     child.kill(signal.SIGKILL)
     child.close()
     asking.begin(*EVAL)
-    assert asking.browser.run("document.querySelector('h1').textContent") == "Every item is answered"
+    assert (
+        asking.browser.run("document.querySelector('h1').textContent") == "Every item is answered"
+    )
     _looks_right(asking, "")
     asking.browser.press("Enter")
     asking.until("/Handed in|has ended/.test(document.title)")
     assert asking.end()[0] == 0
-    asking.begin("improve", "draft.md", "-r", "work.yaml", "--worker", "human", "--rounds", "1", "--json")
+    asking.begin(
+        "improve", "draft.md", "-r", "work.yaml", "--worker", "human", "--rounds", "1", "--json"
+    )
     _looks_right(asking, "")
 
 
@@ -210,10 +253,18 @@ def _looks_right(asking: Asking, more: str) -> None:
             assert page.run("document.documentElement.scrollWidth") <= wide, (more, wide)
             assert page.run(BAD) == 0 and page.run("document.title") != "GONE"
             assert not page.said, page.said
-            assert all("127.0.0.1" in one for one in page.asked if one.startswith("http")), page.asked
+            assert all("127.0.0.1" in one for one in page.asked if one.startswith("http")), (
+                page.asked
+            )
             if AXE.exists():
                 page.run(AXE.read_text("utf-8") + "; 0")
                 found = page.ask(
-                    "Runtime.evaluate", {"expression": FINDINGS, "returnByValue": True, "awaitPromise": True}
+                    "Runtime.evaluate",
+                    {"expression": FINDINGS, "returnByValue": True, "awaitPromise": True},
                 )
-                assert found["result"].get("value") == [], (more, wide, dark, found["result"].get("value"))
+                assert found["result"].get("value") == [], (
+                    more,
+                    wide,
+                    dark,
+                    found["result"].get("value"),
+                )

@@ -1,4 +1,6 @@
-"""Labelling in a headless Chromium: by keys alone, with words of the text as evidence, on a phone, under its policy."""
+"""Labelling in a headless Chromium: by keys alone, with words of the text as evidence, on a phone,
+under its policy.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def _load(name: str, path: Path) -> ModuleType:
 
 
 chromium = _load("honestone_test_chromium", HERE / "chromium.py")
-pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it")
+pytestmark = pytest.mark.skipif(
+    chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it"
+)
 
 HONESTONE = Path(sys.executable).parent / "honestone"
 TEXT = "\n\U0001f600 alpha\r\n</pre><img src=x onerror=\"document.title='GONE'\"> beta \u202e\n"
@@ -55,7 +59,9 @@ class Form:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.folder / "l.jsonl").read_text("utf-8").splitlines()]
+        return [
+            json.loads(line) for line in (self.folder / "l.jsonl").read_text("utf-8").splitlines()
+        ]
 
     def open(self, at: int | None = None, **how: Any) -> Any:
         self.browser.said.clear()
@@ -74,7 +80,11 @@ class Form:
         assert not self.browser.said, self.browser.said
 
     def is_said(self, words: str) -> None:
-        self.browser.until(lambda: words in self.browser.run("document.querySelector('[data-hs=said]').textContent"))
+        self.browser.until(
+            lambda: (
+                words in self.browser.run("document.querySelector('[data-hs=said]').textContent")
+            )
+        )
 
 
 @pytest.fixture
@@ -124,9 +134,13 @@ def test_by_keys_alone(form: Form) -> None:
 
 
 def test_selected_words_are_evidence_at_their_place(form: Form) -> None:
-    """In code points, behind an emoji and a carriage return; the text is shown code point for code point."""
+    """In code points, behind an emoji and a carriage return; the text is shown code point for code
+    point.
+    """
     page = form.open(0)
-    assert page.run("Array.from(document.querySelector('[data-hs=text]').textContent).length") == len(TEXT)
+    assert page.run(
+        "Array.from(document.querySelector('[data-hs=text]').textContent).length"
+    ) == len(TEXT)
     select = (
         "(() => { const node = document.querySelector('[data-hs=text]').firstChild, at = node.data.indexOf('%s'),"
         " r = document.createRange(); r.setStart(node, at); r.setEnd(node, at + %d);"
@@ -159,8 +173,13 @@ def test_it_fits(form: Form, wide: int, dark: bool) -> None:
     for at in (0, 1, 2):
         page = form.open(at, wide=wide, dark=dark)
         assert page.run("document.documentElement.scrollWidth") <= wide
-        assert page.run("document.querySelectorAll('main img, main b:not(li b), [onerror]').length") == 0
-        assert all(form.said["url"].split("/")[2] in one for one in page.asked if one.startswith("http"))
+        assert (
+            page.run("document.querySelectorAll('main img, main b:not(li b), [onerror]').length")
+            == 0
+        )
+        assert all(
+            form.said["url"].split("/")[2] in one for one in page.asked if one.startswith("http")
+        )
 
 
 def test_the_keys_are_shown(form: Form) -> None:

@@ -1,4 +1,6 @@
-"""Pages of runs that are under way, in a headless Chromium: they move without a reload, and what a person did in them stays."""
+"""Pages of runs that are under way, in a headless Chromium: they move without a reload, and what a
+person did in them stays.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from pathlib import Path
 import pytest
 from test_view_pages import EVIL, HONESTONE, chromium
 
-pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it")
+pytestmark = pytest.mark.skipif(
+    chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it"
+)
 
 CASES = ("one", "two", "three", "four")
 FOCUS = "(document.activeElement.closest('[data-case]') || {dataset: {}}).dataset.case || ''"
@@ -25,19 +29,29 @@ class Live:
         self.folder = folder
         self.browser = chromium.Chromium(profile)
         self.started: list[subprocess.Popen[str]] = []
-        self.said = json.loads(self._begin("view", "--json", "--no-open", "--port", "0", out=subprocess.PIPE))
+        self.said = json.loads(
+            self._begin("view", "--json", "--no-open", "--port", "0", out=subprocess.PIPE)
+        )
         gates = {name: str(folder / f"{name}.gate") for name in CASES}
         code = f"import os, sys, time\ntext = sys.stdin.read()\ngate = {gates!r}[text.split()[0]]\n"
         code += f"while not os.path.exists(gate):\n    time.sleep(0.02)\nprint(text, {EVIL!r})\n"
         (folder / "slow.py").write_text(code, "utf-8")
         cases = [
-            {"id": one, "input": f"{one} apple", "checks": [{"contains": [one[:2] if one != "two" else "pear"]}]}
+            {
+                "id": one,
+                "input": f"{one} apple",
+                "checks": [{"contains": [one[:2] if one != "two" else "pear"]}],
+            }
             for one in CASES
         ]
-        (folder / "suite.yaml").write_text(json.dumps({"suite": 1, "concurrency": 1, "cases": cases}), "utf-8")
+        (folder / "suite.yaml").write_text(
+            json.dumps({"suite": 1, "concurrency": 1, "cases": cases}), "utf-8"
+        )
 
     def _begin(self, *args: str, out: int = subprocess.DEVNULL) -> str:
-        made = subprocess.Popen([HONESTONE, *args], cwd=self.folder, stdout=out, stderr=subprocess.DEVNULL, text=True)
+        made = subprocess.Popen(
+            [HONESTONE, *args], cwd=self.folder, stdout=out, stderr=subprocess.DEVNULL, text=True
+        )
         self.started.append(made)
         return made.stdout.readline() if made.stdout is not None else ""
 
@@ -51,7 +65,9 @@ class Live:
     def open(self, path: str, **how: object) -> None:
         self.browser.said.clear()
         base = self.said["url"].split("/?")[0]
-        self.browser.open(f"{base}{path}{'&' if '?' in path else '?'}token={self.said['token']}", **how)
+        self.browser.open(
+            f"{base}{path}{'&' if '?' in path else '?'}token={self.said['token']}", **how
+        )
         self.browser.run("window.stays = true")
 
     def until(self, expression: str) -> None:
@@ -76,7 +92,9 @@ def live(tmp_path: Path) -> Iterator[Live]:
 
 
 def test_a_suite_moves_to_its_end_and_the_focus_stays(live: Live) -> None:
-    """From the empty list on: the run appears, its rows come in their order, the opened and focused stay, the verdict comes."""
+    """From the empty list on: the run appears, its rows come in their order, the opened and focused
+    stay, the verdict comes.
+    """
     live.open("/")
     live.suite()
     live.until("document.querySelector('[data-run]')")
@@ -97,8 +115,13 @@ def test_a_suite_moves_to_its_end_and_the_focus_stays(live: Live) -> None:
     assert live.browser.run("document.querySelector('[data-live=done]').textContent") == "4"
     assert live.browser.run(FOCUS) == "one"
     assert live.browser.run("document.querySelector('input[type=search]').value") == "half a w"
-    assert live.browser.run("document.querySelectorAll('main img, main script, [onmouseover]').length") == 0
-    assert "finished" in live.browser.run("document.querySelector('[role=status][data-own]').textContent")
+    assert (
+        live.browser.run("document.querySelectorAll('main img, main script, [onmouseover]').length")
+        == 0
+    )
+    assert "finished" in live.browser.run(
+        "document.querySelector('[role=status][data-own]').textContent"
+    )
 
 
 @pytest.mark.parametrize("wide", [400, 1600])

@@ -1,4 +1,6 @@
-"""The pages of `honestone view` in a headless Chromium: what they show, by keyboard, on a phone, under their policy."""
+"""The pages of `honestone view` in a headless Chromium: what they show, by keyboard, on a phone,
+under their policy.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,13 @@ def _load(name: str, path: Path) -> ModuleType:
 
 
 chromium = _load("honestone_test_chromium", HERE / "chromium.py")
-pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it")
+pytestmark = pytest.mark.skipif(
+    chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it"
+)
 
 HONESTONE = Path(sys.executable).parent / "honestone"
 EVIL = "</script><script>document.title='GONE'</script><img src=x onerror=\"document.title='GONE'\">\" onmouseover=alert(3) x=\""
-TEXT = (
-    f"\nVersion 2.4.1 \U0001f600 crashes \u2014 every time.\r\n\r\n1. Open the \u201cFile\u201d menu \u202e\n{EVIL}\n"
-)
+TEXT = f"\nVersion 2.4.1 \U0001f600 crashes \u2014 every time.\r\n\r\n1. Open the \u201cFile\u201d menu \u202e\n{EVIL}\n"
 RUBRIC = """\
 rubric: 1
 title: Bug report
@@ -63,37 +65,75 @@ class Pages:
         quotes = {"one": "Version 2.4.1 \U0001f600 crashes", "two": 'Open the "File" menu'}
         for name, quote in quotes.items():
             version = {"met": True, "evidence": quote}
-            logs = {"met": False, "evidence": "words from nowhere", "suggestion": f"attach the log {EVIL}"}
-            said = {"criteria": {"repro": {"items": {"version": version, "logs": logs}}, "tone": {"score": 50}}}
+            logs = {
+                "met": False,
+                "evidence": "words from nowhere",
+                "suggestion": f"attach the log {EVIL}",
+            }
+            said = {
+                "criteria": {
+                    "repro": {"items": {"version": version, "logs": logs}},
+                    "tone": {"score": 50},
+                }
+            }
             (folder / f"{name}.py").write_text(f"print({json.dumps(json.dumps(said))})", "utf-8")
-        judges = [part for name in quotes for part in ("--judge", f"script:{sys.executable} {name}.py")]
+        judges = [
+            part for name in quotes for part in ("--judge", f"script:{sys.executable} {name}.py")
+        ]
         self.eval = self.run("eval", "report.md", "--rubric", "rubric.yaml", *judges, "--json")
-        case = {"rubric": [{"id": "good", "requirement": "says good", "check": {"contains": "good"}}]}
-        cases = [{"id": id, "input": f"{id} {EVIL}", **case} for id in ("fine", "wrong", "a/b c?#<b>")]
+        case = {
+            "rubric": [{"id": "good", "requirement": "says good", "check": {"contains": "good"}}]
+        }
+        cases = [
+            {"id": id, "input": f"{id} {EVIL}", **case} for id in ("fine", "wrong", "a/b c?#<b>")
+        ]
         (folder / "suite.yaml").write_text(json.dumps({"suite": 1, "cases": cases}), "utf-8")
         self.suites = []
         for name in ("fine", "wrong"):
             code = f"import sys\nprint('poor' if sys.stdin.read().startswith({name!r}) else 'good', {EVIL!r})"
             (folder / f"not_{name}.py").write_text(code, "utf-8")
             self.suites.append(
-                self.run("eval", "suite.yaml", "--target", f"cmd:{sys.executable} not_{name}.py", "--json")
+                self.run(
+                    "eval",
+                    "suite.yaml",
+                    "--target",
+                    f"cmd:{sys.executable} not_{name}.py",
+                    "--json",
+                )
             )
         targets = [f"cmd:{sys.executable} not_{name}.py" for name in ("fine", "wrong")]
-        self.table = self.run("eval", "suite.yaml", *(part for one in targets for part in ("--target", one)), "--json")
+        self.table = self.run(
+            "eval", "suite.yaml", *(part for one in targets for part in ("--target", one)), "--json"
+        )
         code = "import os\nopen(os.environ['HONESTONE_ARTIFACT'], 'a').write('more\\n')"
         (folder / "worker.py").write_text(code, "utf-8")
         worker = f"cmd:{sys.executable} {folder / 'worker.py'}"
-        loop = ("--rubric", "rubric.yaml", *judges[:2], "--worker", worker, "--policy", "keep-best", "--rounds", "2")
+        loop = (
+            "--rubric",
+            "rubric.yaml",
+            *judges[:2],
+            "--worker",
+            worker,
+            "--policy",
+            "keep-best",
+            "--rounds",
+            "2",
+        )
         (folder / "draft.md").write_bytes(TEXT.encode())
         self.loop = self.run("improve", "draft.md", *loop, "--json")
         self.server = subprocess.Popen(
-            [HONESTONE, "view", "--json", "--no-open", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True
+            [HONESTONE, "view", "--json", "--no-open", "--port", "0"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert self.server.stdout is not None
         self.said = json.loads(self.server.stdout.readline())
 
     def run(self, *args: str) -> Any:
-        done = subprocess.run([HONESTONE, *args], cwd=self.folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [HONESTONE, *args], cwd=self.folder, capture_output=True, text=True, check=False
+        )
         return json.loads(done.stdout)
 
     def open(self, path: str, **how: Any) -> Any:
@@ -101,10 +141,14 @@ class Pages:
         self.browser.said.clear()
         self.browser.asked.clear()
         base = self.said["url"].split("/?")[0]
-        self.browser.open(f"{base}{path}{'&' if '?' in path else '?'}token={self.said['token']}", **how)
+        self.browser.open(
+            f"{base}{path}{'&' if '?' in path else '?'}token={self.said['token']}", **how
+        )
         self.browser.run("1")
         assert not self.browser.said, self.browser.said
-        assert {one.split("/")[2] for one in self.browser.asked if "://" in one} == {base.split("/")[2]}
+        assert {one.split("/")[2] for one in self.browser.asked if "://" in one} == {
+            base.split("/")[2]
+        }
         return self.browser
 
     @property
@@ -148,7 +192,9 @@ def test_quotes_are_marked_where_they_are(pages: Pages) -> None:
         " return [+m.dataset.start, +m.dataset.end, Array.from(r.toString()).length, Array.from(m.textContent).length] })"
     )
     items = [item for one in pages.eval["criteria"] for item in one["items"]]
-    found = {(one["start"], one["end"]) for item in items for one in item["evidence"] if one["found"]}
+    found = {
+        (one["start"], one["end"]) for item in items for one in item["evidence"] if one["found"]
+    }
     assert len(found) == 2 and {(mark[0], mark[1]) for mark in marks} == found
     assert all(start == before and end - start == long for start, end, before, long in marks)
 
@@ -166,13 +212,20 @@ def test_hostile_words_make_nothing(pages: Pages) -> None:
     for path in pages.addresses:
         page = pages.open(path)
         page.run("document.querySelectorAll('details').forEach(e => { e.open = true })")
-        assert page.run("document.querySelectorAll('main img, main script, [onmouseover], [onerror]').length") == 0
+        assert (
+            page.run(
+                "document.querySelectorAll('main img, main script, [onmouseover], [onerror]').length"
+            )
+            == 0
+        )
         assert page.run("document.title") != "GONE", path
 
 
 def test_a_case_with_an_awkward_id_is_opened_by_keyboard(pages: Pages) -> None:
     page = pages.open(f"/run/{pages.suites[0]['run']}")
-    assert page.run("Array.from(document.querySelectorAll('[data-case]')).map(e => e.dataset.status)") == [
+    assert page.run(
+        "Array.from(document.querySelectorAll('[data-case]')).map(e => e.dataset.status)"
+    ) == [
         "failed",
         "passed",
         "passed",
@@ -182,14 +235,18 @@ def test_a_case_with_an_awkward_id_is_opened_by_keyboard(pages: Pages) -> None:
     )
     page.press("Enter")
     page.until(
-        lambda: page.run("document.body && document.body.dataset.page === 'case' && document.readyState === 'complete'")
+        lambda: page.run(
+            "document.body && document.body.dataset.page === 'case' && document.readyState === 'complete'"
+        )
     )
     assert page.run("document.querySelector('[data-hs=text]').textContent").startswith("good")
 
 
 def test_filters_are_in_the_address(pages: Pages) -> None:
     page = pages.open(f"/run/{pages.suites[0]['run']}?status=passed&sort=case")
-    assert page.run("Array.from(document.querySelectorAll('[data-case]')).map(e => e.dataset.case)") == [
+    assert page.run(
+        "Array.from(document.querySelectorAll('[data-case]')).map(e => e.dataset.case)"
+    ) == [
         "a/b c?#<b>",
         "wrong",
     ]
@@ -209,7 +266,11 @@ def test_the_first_tab_skips_the_head_and_all_runs_follow(pages: Pages) -> None:
     seen = set()
     for _ in range(30):
         page.press("Tab")
-        seen.add(page.run("(document.activeElement.closest('[data-run]') || {dataset: {}}).dataset.run || ''"))
+        seen.add(
+            page.run(
+                "(document.activeElement.closest('[data-run]') || {dataset: {}}).dataset.run || ''"
+            )
+        )
     assert {pages.eval["run"], *(one["run"] for one in pages.suites)} <= seen
 
 
@@ -225,7 +286,9 @@ def test_keys_move_search_and_tell_themselves(pages: Pages) -> None:
     assert page.run("document.activeElement.type") == "search"
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not here: make test-pages installs it from npm")
+@pytest.mark.skipif(
+    not AXE.exists(), reason="axe-core is not here: make test-pages installs it from npm"
+)
 @pytest.mark.parametrize(("wide", "dark"), [(400, True), (1280, False)])
 def test_axe_finds_nothing(pages: Pages, wide: int, dark: bool) -> None:
     """WCAG 2.1 AA, as far as a program can tell."""
@@ -234,7 +297,10 @@ def test_axe_finds_nothing(pages: Pages, wide: int, dark: bool) -> None:
         if path == "/nowhere":
             page.open(f"{pages.said['url'].split('/?')[0]}{path}", wide=wide, dark=dark)
         page.run(AXE.read_text("utf-8") + "; 0")
-        told = page.ask("Runtime.evaluate", {"expression": FINDINGS, "awaitPromise": True, "returnByValue": True})
+        told = page.ask(
+            "Runtime.evaluate",
+            {"expression": FINDINGS, "awaitPromise": True, "returnByValue": True},
+        )
         assert told["result"]["value"] == [], path
 
 

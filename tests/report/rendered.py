@@ -1,4 +1,6 @@
-"""The renderers as a reader of saved JSON uses them: each takes a dict, which is read into its document first."""
+"""The renderers as a reader of saved JSON uses them: each takes a dict, which is read into its
+document first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Documents as `--json` prints them, made up for the tests of the reports: each shows one situation."""
+"""Documents as `--json` prints them, made up for the tests of the reports: each shows one
+situation.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def item(id: str, requirement: str, votes: dict[str, Any] | None = None, **more:
     return doc | more
 
 
-def criterion(id: str, score: float | None, weight: float = 25, items: list[Doc] | None = None, **more: Any) -> Doc:
+def criterion(
+    id: str, score: float | None, weight: float = 25, items: list[Doc] | None = None, **more: Any
+) -> Doc:
     doc = {
         "id": id,
         "parent": None,
@@ -54,7 +58,14 @@ def judge(id: str, state: str = "AVAILABLE", reason: str | None = None, **more: 
 
 
 def usage(**more: Any) -> Doc:
-    doc = {"judge_calls": 2, "cached_calls": 0, "worker_calls": 0, "input_tokens": 0, "output_tokens": 0, "usd": None}
+    doc = {
+        "judge_calls": 2,
+        "cached_calls": 0,
+        "worker_calls": 0,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "usd": None,
+    }
     return doc | more
 
 
@@ -83,12 +94,23 @@ def scorecard(verdict: str, score: float | None, criteria: list[Doc], **more: An
 
 
 def passed() -> Doc:
-    items = [item("version", "States the exact version of the software", {"codex": "yes", "gemini": "yes"})]
+    items = [
+        item(
+            "version", "States the exact version of the software", {"codex": "yes", "gemini": "yes"}
+        )
+    ]
     return scorecard(
         "pass",
         91.66,
         [
-            criterion("reproducible", 100.0, 50, items, required=True, by_judge={"codex": 100.0, "gemini": 100.0}),
+            criterion(
+                "reproducible",
+                100.0,
+                50,
+                items,
+                required=True,
+                by_judge={"codex": 100.0, "gemini": 100.0},
+            ),
             criterion("tone", 83.33, 25, by_judge={"codex": 80.0, "gemini": 86.66}),
             criterion("impact", 83.3, 25, by_judge={"codex": 83.3, "gemini": 83.3}),
         ],
@@ -98,7 +120,9 @@ def passed() -> Doc:
 
 
 def failed() -> Doc:
-    """Below threshold and floor, three judges one of them DEGRADED, a disagreement, quotes found and not found."""
+    """Below threshold and floor, three judges one of them DEGRADED, a disagreement, quotes found
+    and not found.
+    """
     steps = item(
         "numbered-steps",
         "Gives numbered steps that start from a fresh installation",
@@ -111,8 +135,16 @@ def failed() -> Doc:
         suggestions=[{"judge": "codex", "text": "Number the steps and start each with a verb"}],
     )
     split = item("expected", "Says what was expected", {"codex": "yes", "gemini": "no"}, unmet=True)
-    runs = item("runs", "The attached script runs", {"check": "no"}, kind="check", note="exit code 0, expected 1")
-    fine = item("version", "States the exact version of the software", {"codex": "yes", "gemini": "yes"})
+    runs = item(
+        "runs",
+        "The attached script runs",
+        {"check": "no"},
+        kind="check",
+        note="exit code 0, expected 1",
+    )
+    fine = item(
+        "version", "States the exact version of the software", {"codex": "yes", "gemini": "yes"}
+    )
     tone = item(
         "tone",
         "Neutral, factual tone",
@@ -122,7 +154,12 @@ def failed() -> Doc:
         met=0.875,
         unmet=False,
     )
-    doubt = item("users", "Names the users hit", {"codex": "yes", "gemini": "yes", "claude#2": "no"}, unmet=False)
+    doubt = item(
+        "users",
+        "Names the users hit",
+        {"codex": "yes", "gemini": "yes", "claude#2": "no"},
+        unmet=False,
+    )
     return scorecard(
         "fail",
         61.7,
@@ -228,7 +265,10 @@ def tree() -> Doc:
             ),
             criterion("ads", 0.0, -5, [quiet], is_penalty=True, floor=0, below_floor=False),
         ],
-        reasons=["overall score 55.0 is below the threshold 80", "criterion 'complete' is 56.0, below its floor 75"],
+        reasons=[
+            "overall score 55.0 is below the threshold 80",
+            "criterion 'complete' is 56.0, below its floor 75",
+        ],
         judges=[],
         usage=usage(judge_calls=0),
     )
@@ -240,7 +280,9 @@ def korean() -> Doc:
         "처음 설치한 상태에서 시작하는 번호 매긴 재현 절차를 제시한다",
         {"codex": "no", "gemini": "no"},
         evidence=[{"judge": "codex", "quote": "앱을 열면 바로 종료됩니다 🙏", "found": True}],
-        suggestions=[{"judge": "codex", "text": "각 단계를 동사로 시작하고 기대 결과를 함께 적으세요"}],
+        suggestions=[
+            {"judge": "codex", "text": "각 단계를 동사로 시작하고 기대 결과를 함께 적으세요"}
+        ],
     )
     return scorecard(
         "fail",
@@ -284,7 +326,16 @@ def hostile() -> Doc:
     return scorecard(
         "fail",
         10.0,
-        [criterion(HOSTILE, 10.0, 1, [bad, gone], requirement=HOSTILE, by_judge={HOSTILE: 10.0, "codex": 10.0})],
+        [
+            criterion(
+                HOSTILE,
+                10.0,
+                1,
+                [bad, gone],
+                requirement=HOSTILE,
+                by_judge={HOSTILE: 10.0, "codex": 10.0},
+            )
+        ],
         title=HOSTILE,
         reasons=[HOSTILE],
         flags=[HOSTILE],
@@ -295,7 +346,9 @@ def hostile() -> Doc:
     )
 
 
-def one_round(number: int, focus: str, decision: str, before: float, after: float | None, **more: Any) -> Doc:
+def one_round(
+    number: int, focus: str, decision: str, before: float, after: float | None, **more: Any
+) -> Doc:
     doc = {
         "round": number,
         "focus": [focus],
@@ -308,7 +361,12 @@ def one_round(number: int, focus: str, decision: str, before: float, after: floa
         "interval_after": None if after is None else [after, after],
         "judges": [judge("codex"), judge("gemini")],
         "criteria": [
-            {"id": "reproducible", "before": before, "after": after, "by_judge": {"codex": after, "gemini": after}}
+            {
+                "id": "reproducible",
+                "before": before,
+                "after": after,
+                "by_judge": {"codex": after, "gemini": after},
+            }
         ]
         if after is not None
         else [],
@@ -383,7 +441,12 @@ def improvement(result: str, **more: Any) -> Doc:
         },
         "limits": {"rounds": 5, "calls": 60, "usd": 5, "minutes": 60},
         "usage": usage(
-            judge_calls=10, worker_calls=4, cached_calls=2, input_tokens=182001, output_tokens=22007, usd=1.234
+            judge_calls=10,
+            worker_calls=4,
+            cached_calls=2,
+            input_tokens=182001,
+            output_tokens=22007,
+            usd=1.234,
         ),
         "report": ".honestone/reports/01JABCDEF0.md",
         "run": "01JABCDEF0",
@@ -424,7 +487,16 @@ def broken() -> Doc:
         )
         for number in (1, 2, 3)
     ]
-    held_out = {"needed": True, "ok": None, "judges": [], "reason": "the panel did not pass it, so nobody was asked"}
+    held_out = {
+        "needed": True,
+        "ok": None,
+        "judges": [],
+        "reason": "the panel did not pass it, so nobody was asked",
+    }
     return improvement(
-        "PLATEAU", reason="3 rounds without a better version", best_round=0, rounds=rounds, certification=held_out
+        "PLATEAU",
+        reason="3 rounds without a better version",
+        best_round=0,
+        rounds=rounds,
+        certification=held_out,
     )

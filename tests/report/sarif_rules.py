@@ -1,4 +1,6 @@
-"""What SARIF 2.1.0 (OASIS, sections 3.13 to 3.30) requires of the parts that we write, as assertions."""
+"""What SARIF 2.1.0 (OASIS, sections 3.13 to 3.30) requires of the parts that we write, as
+assertions.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def _assert_result(result: Any, rules: list[str]) -> None:
     assert result["locations"]
     for location in [*result["locations"], *result.get("relatedLocations", [])]:
         place = location["physicalLocation"]
-        assert re.fullmatch(r"(file:///)?(?:[A-Za-z0-9\-._~/]|%[0-9A-F]{2})+", place["artifactLocation"]["uri"])
+        assert re.fullmatch(
+            r"(file:///)?(?:[A-Za-z0-9\-._~/]|%[0-9A-F]{2})+", place["artifactLocation"]["uri"]
+        )
         region = place["region"]
         assert region["startLine"] >= 1
         assert region.get("startColumn", 1) >= 1

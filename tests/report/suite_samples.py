@@ -1,4 +1,6 @@
-"""Reports of suite runs as `--json` prints them, made up for the tests: every status, a baseline, hostile words."""
+"""Reports of suite runs as `--json` prints them, made up for the tests: every status, a baseline,
+hostile words.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ def case(id: str, status: str = "passed", score: float | None = 100.0, **more: A
         "threshold": 70,
         "floor": 60,
         "low_confidence": False,
-        "criteria": [criterion("good", score if known else None, [item("good", votes)])] if judged else [],
+        "criteria": [criterion("good", score if known else None, [item("good", votes)])]
+        if judged
+        else [],
         "judges": [judge(name) for name in JUDGES] if judged else [],
         "flags": [],
         "attempts": [],
@@ -201,7 +205,9 @@ def hostile() -> Doc:
                 error=HOSTILE,
                 diff=f"--- a\n+++ b\n@@ -1 +1 @@\n-{HOSTILE}\n+{HOSTILE}",
                 trace={
-                    "tool_calls": [{"name": HOSTILE, "arguments": {HOSTILE: HOSTILE}, "result": HOSTILE}],
+                    "tool_calls": [
+                        {"name": HOSTILE, "arguments": {HOSTILE: HOSTILE}, "result": HOSTILE}
+                    ],
                     "extra": {HOSTILE: HOSTILE},
                 },
                 tags=[HOSTILE],
@@ -231,7 +237,12 @@ def hostile() -> Doc:
             regressions=[cases[1]["id"]],
             missing=[HOSTILE],
             cases=[
-                {"id": one["id"], "baseline": side("passed", 100), "candidate": side("failed", 50), "delta": -50.0}
+                {
+                    "id": one["id"],
+                    "baseline": side("passed", 100),
+                    "candidate": side("failed", 50),
+                    "delta": -50.0,
+                }
                 for one in cases
             ],
         ),
@@ -264,9 +275,24 @@ def comparison(**more: Any) -> Doc:
         "undecided": [],
         "unstable": [],
         "cases": [
-            {"id": "down", "baseline": side("passed", 100), "candidate": side("failed", 0), "delta": -100.0},
-            {"id": "up", "baseline": side("failed", 0), "candidate": side("passed", 100), "delta": 100.0},
-            {"id": "same", "baseline": side("passed", 90), "candidate": side("passed", 90), "delta": 0.0},
+            {
+                "id": "down",
+                "baseline": side("passed", 100),
+                "candidate": side("failed", 0),
+                "delta": -100.0,
+            },
+            {
+                "id": "up",
+                "baseline": side("failed", 0),
+                "candidate": side("passed", 100),
+                "delta": 100.0,
+            },
+            {
+                "id": "same",
+                "baseline": side("passed", 90),
+                "candidate": side("passed", 90),
+                "delta": 0.0,
+            },
         ],
     }
     return doc | more

@@ -1,4 +1,6 @@
-"""A run of many cases whose words stay in the store: its report has the bytes that it has where all is in memory."""
+"""A run of many cases whose words stay in the store: its report has the bytes that it has where all
+is in memory.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def with_words(log: list[Event], words: list[str]) -> list[Event]:
             ballots = [
                 replace(
                     one,
-                    marks={key: Mark(mark.answer, (next(said),), next(said)) for key, mark in one.marks.items()},
+                    marks={
+                        key: Mark(mark.answer, (next(said),), next(said))
+                        for key, mark in one.marks.items()
+                    },
                     problems=(next(said),),
                 )
                 for one in event.ballots
@@ -61,8 +66,12 @@ def both(log: list[Event]) -> tuple[Any, Any]:
 
 
 @given(st.lists(CASE, min_size=1, max_size=4), st.lists(WORDS, min_size=1, max_size=5))
-@example([("run", "mean", [(True, None), "error"]), ("run", "best", [(True, True)])], ["a", "\ud800"])
-def test_a_report_from_the_store_is_the_report_from_memory(cases: list[Any], words: list[str]) -> None:
+@example(
+    [("run", "mean", [(True, None), "error"]), ("run", "best", [(True, True)])], ["a", "\ud800"]
+)
+def test_a_report_from_the_store_is_the_report_from_memory(
+    cases: list[Any], words: list[str]
+) -> None:
     whole, (streamed, brief) = both(with_words(log_of(cases), words))
     assert streamed == whole
     assert brief.verdict == whole.verdict
@@ -70,9 +79,16 @@ def test_a_report_from_the_store_is_the_report_from_memory(cases: list[Any], wor
 
 @given(st.lists(CASE, min_size=1, max_size=4), st.lists(WORDS, min_size=1, max_size=5))
 @example(
-    [("run", "mean", [(True, None), "error"]), ("skip", "mean", []), ("run", "best", [(True, True)])], ["a", "\ud800"]
+    [
+        ("run", "mean", [(True, None), "error"]),
+        ("skip", "mean", []),
+        ("run", "best", [(True, True)]),
+    ],
+    ["a", "\ud800"],
 )
-def test_a_report_of_a_coordinator_is_the_report_from_memory(cases: list[Any], words: list[str]) -> None:
+def test_a_report_of_a_coordinator_is_the_report_from_memory(
+    cases: list[Any], words: list[str]
+) -> None:
     """It keeps no case that is over: its report reads them from the store, one at a time."""
     log = with_words(log_of(cases), words)
     store = MemoryStore()
@@ -87,7 +103,9 @@ def test_a_report_of_a_coordinator_is_the_report_from_memory(cases: list[Any], w
     over = {id for id, one in whole.cases.items() if one.is_complete or one.passed_by is not None}
     assert watched.left.keys() == whole.cases.keys() - over
     assert watched.bad == sum(
-        whole.cases[id].result.status is not Status.PASSED for id in over if whole.cases[id].is_complete
+        whole.cases[id].result.status is not Status.PASSED
+        for id in over
+        if whole.cases[id].is_complete
     )
     store.close()
 
@@ -106,14 +124,23 @@ def test_a_coordinator_keeps_nothing_of_cases_that_are_over() -> None:
 
 
 def test_a_coordinator_that_takes_a_run_up_waits_for_what_a_limit_left_out() -> None:
-    """A case that was passed by, or whose judge a limit refused, is over when it is judged; or when it is passed by again."""
+    """A case that was passed by, or whose judge a limit refused, is over when it is judged; or when
+    it is passed by again.
+    """
     begun, *done = log_of([("run", "mean", [(True, True)])] * 4)
-    produced, judged = ([one for one in done if isinstance(one, kind)] for kind in (OutputProduced, AttemptJudged))
+    produced, judged = (
+        [one for one in done if isinstance(one, kind)] for kind in (OutputProduced, AttemptJudged)
+    )
     store = MemoryStore()
     run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=begun)
     watched = WatchedRecord(run, store, lambda: nullcontext(store))
     limited = [CasePassedBy(case="c0", reason="a limit"), CasePassedBy(case="c3", reason="a limit")]
-    refused = [produced[1], replace(judged[1], ballots=(), refused="a limit"), produced[2], judged[2]]
+    refused = [
+        produced[1],
+        replace(judged[1], ballots=(), refused="a limit"),
+        produced[2],
+        judged[2],
+    ]
     for event in (*limited, *refused):
         watched.add(event)
     assert not watched.left and watched.bad == 1
@@ -135,21 +162,29 @@ def test_a_comparison_has_its_words_too() -> None:
     from honestone.core.suite.record import summary_of
 
     log = with_words(
-        log_of([("run", "mean", [(True, True)]), ("run", "mean", [(False, True)])]), ["one", "two", "three"]
+        log_of([("run", "mean", [(True, True)]), ("run", "mean", [(False, True)])]),
+        ["one", "two", "three"],
     )
     summary = summary_of(read_record(log, run="R"))
     compared = kept_comparison(compare_summaries(summary, summary, gates=(), across=False))
-    whole, (streamed, _) = both([*log, SidesCompared(fields={"verdict": "fail", "comparison": compared})])
+    whole, (streamed, _) = both(
+        [*log, SidesCompared(fields={"verdict": "fail", "comparison": compared})]
+    )
     assert streamed == whole
     assert all(one.candidate.output for one in streamed.comparison.cases)
 
 
 def test_what_ended_holds_no_text_and_shares_its_answers() -> None:
     """Ten thousand cases that were answered alike hold one ballot, and no output."""
-    log = with_words(log_of([("run", "mean", [(True, False)])] * (FEW + 1)), ["a word that is long"])
+    log = with_words(
+        log_of([("run", "mean", [(True, False)])] * (FEW + 1)), ["a word that is long"]
+    )
     brief = read_record(log, is_brief=True)
     assert len({id(one.ballots[1]) for one in brief.cases.values()}) == 1
-    assert all(one.produced[1].output == "" and one.produced[1].duration_ms == 1 for one in brief.cases.values())
+    assert all(
+        one.produced[1].output == "" and one.produced[1].duration_ms == 1
+        for one in brief.cases.values()
+    )
     few = read_record(log_of([("run", "mean", [(True, False)])] * 3), is_brief=True)
     assert not few.is_brief and few.cases["c0"].produced[1].output == "x"
 
@@ -168,10 +203,16 @@ def test_an_output_that_is_not_judged_yet_is_kept() -> None:
 def test_events_are_found_by_their_case(name: str) -> None:
     """Whatever it is called."""
     store = MemoryStore()
-    run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=log_of([])[0])
+    run = store.start_run(
+        kind="suite", subject="s", identity="i", contract="c", first=log_of([])[0]
+    )
     about = ((name, 1), ("other", 1), (name, 2))
     events = [OutputProduced(case=one, attempt=number, output=f"of {one}") for one, number in about]
     store.append_many(run, events)
     read = store.by_case(run)
-    assert list(read(name)) == [events[0], events[2]] and list(read("other")) == [events[1]] and not list(read("none"))
+    assert (
+        list(read(name)) == [events[0], events[2]]
+        and list(read("other")) == [events[1]]
+        and not list(read("none"))
+    )
     store.close()

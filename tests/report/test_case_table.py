@@ -25,7 +25,9 @@ def ids(found: CaseTable, **wanted: str) -> list[str]:
 
 
 def judged(id: str, votes: dict[str, str], score: float | None, **more: Any) -> Any:
-    return case(id, criteria=[criterion("tone", score, [item("tone", votes)])], **{"score": score, **more})
+    return case(
+        id, criteria=[criterion("tone", score, [item("tone", votes)])], **{"score": score, **more}
+    )
 
 
 def test_a_judge_stands_apart_where_most_answered_otherwise() -> None:
@@ -39,7 +41,9 @@ def test_a_judge_stands_apart_where_most_answered_otherwise() -> None:
 
 
 def test_score_and_time_are_bounds() -> None:
-    found = table(judged("low", {}, 20.0, duration_ms=2500), judged("high", {}, 80.0, duration_ms=100))
+    found = table(
+        judged("low", {}, 20.0, duration_ms=2500), judged("high", {}, 80.0, duration_ms=100)
+    )
     assert ids(found, below="50") == ["low"]
     assert ids(found, below="80") == ["low"]
     assert ids(found, over="2.5") == []
@@ -84,8 +88,22 @@ FOUND = table(
 
 @given(
     st.dictionaries(
-        st.sampled_from(("status", "tag", "split", "criterion", "judge", "below", "over", "unstable", "alike", "q")),
-        st.sampled_from(("", "passed", "x", "test", "tone", "50", "-1", "1e999", "1")) | st.text(max_size=8),
+        st.sampled_from(
+            (
+                "status",
+                "tag",
+                "split",
+                "criterion",
+                "judge",
+                "below",
+                "over",
+                "unstable",
+                "alike",
+                "q",
+            )
+        ),
+        st.sampled_from(("", "passed", "x", "test", "tone", "50", "-1", "1e999", "1"))
+        | st.text(max_size=8),
     ),
     st.sampled_from([*SORTS, "by:tone", "by:", ""]),
 )
@@ -95,4 +113,6 @@ def test_a_filter_only_leaves_out_and_a_sort_only_orders(wanted: dict[str, str],
     assert set(shown) == set(ids(FOUND, **wanted))
     assert set(shown) <= {"one", "two", "three"}
     for name in wanted:
-        assert set(shown) <= set(ids(FOUND, **{other: value for other, value in wanted.items() if other != name}))
+        assert set(shown) <= set(
+            ids(FOUND, **{other: value for other, value in wanted.items() if other != name})
+        )

@@ -1,4 +1,6 @@
-"""Documents: what `--json` prints is derived from events alone, is whole, and says nothing that is not known."""
+"""Documents: what `--json` prints is derived from events alone, is whole, and says nothing that is
+not known.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,23 @@ TONE = Criterion(
     items=(Item(id="tone", requirement="Kind tone", anchors=SCALE, whole=True),),
 )
 SHORT = Criterion(
-    id="short", requirement="Short", weight=Fraction(20), items=(Item(id="short", requirement="Short", whole=True),)
+    id="short",
+    requirement="Short",
+    weight=Fraction(20),
+    items=(Item(id="short", requirement="Short", whole=True),),
 )
-RUBRIC = Rubric(criteria=(STEPS, TONE, SHORT), title="A guide", threshold=Fraction(80, 100), floor=Fraction(50, 100))
-NUMBERED, RUNS, TONE_KEY, SHORT_KEY = (("steps", "numbered"), ("steps", "runs"), ("tone", "tone"), ("short", "short"))
+RUBRIC = Rubric(
+    criteria=(STEPS, TONE, SHORT),
+    title="A guide",
+    threshold=Fraction(80, 100),
+    floor=Fraction(50, 100),
+)
+NUMBERED, RUNS, TONE_KEY, SHORT_KEY = (
+    ("steps", "numbered"),
+    ("steps", "runs"),
+    ("tone", "tone"),
+    ("short", "short"),
+)
 STARTED = EvaluationStarted(contract={}, contract_id="sha256:c", rubric=RUBRIC)
 TEXT = "1. Install the program from its page.\n2. Start it."
 
@@ -93,10 +108,14 @@ def facts(**more: Any) -> Facts:
     )
 
 
-def ballot(judge: str, numbered: Any = True, tone: Any = 10, short: Any = True, **more: Any) -> Ballot:
+def ballot(
+    judge: str, numbered: Any = True, tone: Any = 10, short: Any = True, **more: Any
+) -> Ballot:
     given = {NUMBERED: numbered, TONE_KEY: tone, SHORT_KEY: short}
     marks = {
-        key: answer if isinstance(answer, Mark) else Mark(answer) for key, answer in given.items() if answer is not None
+        key: answer if isinstance(answer, Mark) else Mark(answer)
+        for key, answer in given.items()
+        if answer is not None
     }
     missing = {key: "no answer" for key, answer in given.items() if answer is None}
     return Ballot(judge=judge, marks=marks, abstained=missing, **more)
@@ -104,7 +123,9 @@ def ballot(judge: str, numbered: Any = True, tone: Any = 10, short: Any = True, 
 
 def code(met: bool | None = True) -> Ballot:
     marks = {} if met is None else {RUNS: Mark(met, ("exit code 0",))}
-    return Ballot(judge=CHECK, marks=marks, abstained={RUNS: "python is not there"} if met is None else {})
+    return Ballot(
+        judge=CHECK, marks=marks, abstained={RUNS: "python is not there"} if met is None else {}
+    )
 
 
 def document(*ballots: Ballot, rubric: Rubric = RUBRIC, **more: Any) -> dict[str, Any]:
@@ -115,7 +136,8 @@ def criterion(doc: Mapping[str, Any], id: str) -> dict[str, Any]:
     return next(c for c in doc["criteria"] if c["id"] == id)
 
 
-# ---------------------------------------------------------------------------------------------------------- scorecards
+# ----------------------------------------------------------------------------------------------------------
+# scorecards
 
 
 def test_a_scorecard_has_the_documented_fields() -> None:
@@ -123,25 +145,49 @@ def test_a_scorecard_has_the_documented_fields() -> None:
     doc = document(code(), ballot("x"), ballot("y"))
     assert doc["schema"] == "honestone.scorecard/1" and set(doc) >= SCORECARD_FIELDS
     assert all(set(c) >= CRITERION_FIELDS for c in doc["criteria"])
-    assert all(set(i) >= {"id", "met", "votes", "evidence", "suggestion"} for c in doc["criteria"] for i in c["items"])
+    assert all(
+        set(i) >= {"id", "met", "votes", "evidence", "suggestion"}
+        for c in doc["criteria"]
+        for i in c["items"]
+    )
     assert json.loads(json.dumps(doc, allow_nan=False)) == doc
 
 
 def test_a_pass() -> None:
     """100 points, bars as written, two judges and no flag."""
     doc = document(code(), ballot("x"), ballot("y"))
-    assert (doc["verdict"], doc["score"], doc["interval"], doc["reasons"]) == ("pass", 100, [100, 100], [])
-    assert (doc["threshold"], doc["floor"], doc["low_confidence"], doc["flags"]) == (80, 50, False, [])
+    assert (doc["verdict"], doc["score"], doc["interval"], doc["reasons"]) == (
+        "pass",
+        100,
+        [100, 100],
+        [],
+    )
+    assert (doc["threshold"], doc["floor"], doc["low_confidence"], doc["flags"]) == (
+        80,
+        50,
+        False,
+        [],
+    )
     steps = criterion(doc, "steps")
-    assert (steps["floor"], steps["required"], steps["below_floor"], steps["weight"]) == (70, True, False, 50)
-    assert steps["items"][1]["votes"] == {"check": "yes"} and steps["by_judge"] == {"x": 100, "y": 100}
+    assert (steps["floor"], steps["required"], steps["below_floor"], steps["weight"]) == (
+        70,
+        True,
+        False,
+        50,
+    )
+    assert steps["items"][1]["votes"] == {"check": "yes"} and steps["by_judge"] == {
+        "x": 100,
+        "y": 100,
+    }
     assert [judge["id"] for judge in doc["judges"]] == ["x", "y"], "code is no judge"
 
 
 def test_every_missed_bar_is_a_reason() -> None:
     """A required criterion, a floor and the threshold, each by name."""
     doc = document(code(False), ballot("x", numbered=False, tone=0, short=True))
-    assert doc["verdict"] == "fail" and criterion(doc, "steps")["below_floor"] and doc["score"] == 20
+    assert (
+        doc["verdict"] == "fail" and criterion(doc, "steps")["below_floor"] and doc["score"] == 20
+    )
     reasons = "\n".join(doc["reasons"])
     assert (
         "required criterion 'steps'" in reasons
@@ -155,14 +201,22 @@ def test_a_missing_mark_leaves_no_score() -> None:
     doc = document(code(None), ballot("x"))
     assert (doc["verdict"], doc["score"], doc["interval"]) == ("inconclusive", None, [75, 100])
     runs = criterion(doc, "steps")["items"][1]
-    assert (runs["met"], runs["unmet"], runs["votes"], runs["note"]) == (None, None, {}, "check: python is not there")
+    assert (runs["met"], runs["unmet"], runs["votes"], runs["note"]) == (
+        None,
+        None,
+        {},
+        "check: python is not there",
+    )
     assert criterion(doc, "steps")["by_judge"] == {}, "nobody's answers to it are complete"
 
 
 def test_numbers_are_not_rounded() -> None:
     """A third is a third to nine digits, so that a program that adds them up gets what we got."""
     rubric = Rubric(
-        criteria=tuple(Criterion(id=c, requirement=c, items=(Item(id=c, requirement=c, whole=True),)) for c in "abc")
+        criteria=tuple(
+            Criterion(id=c, requirement=c, items=(Item(id=c, requirement=c, whole=True),))
+            for c in "abc"
+        )
     )
     ballot = Ballot(judge="x", marks={(c, c): Mark(c == "a") for c in "abc"})
     assert document(ballot, rubric=rubric)["score"] == pytest.approx(100 / 3, abs=1e-9)
@@ -200,7 +254,11 @@ def test_where_code_alone_decides_confidence_is_not_low() -> None:
             Criterion(
                 id="c",
                 requirement="c",
-                items=(Item(id="c", requirement="c", check=Check(kind="contains", value="x"), whole=True),),
+                items=(
+                    Item(
+                        id="c", requirement="c", check=Check(kind="contains", value="x"), whole=True
+                    ),
+                ),
             ),
         )
     )
@@ -216,36 +274,53 @@ def test_a_pretended_judge_is_marked() -> None:
 
 
 def test_evidence_says_whose_it_is_and_whether_it_stands_in_the_text() -> None:
-    """Quotes of judges are looked up; the share that was found is counted; what a check says is no quote."""
+    """Quotes of judges are looked up; the share that was found is counted; what a check says is no
+    quote.
+    """
     good = Mark(True, ("Install the program from its page",), "say where")
     bad = Mark(False, ("Nobody ever wrote this down",), "  ")
     doc = document(code(), ballot("x", numbered=good), ballot("y", numbered=bad), text=TEXT)
     item = criterion(doc, "steps")["items"][0]
     assert [(e["judge"], e["found"]) for e in item["evidence"]] == [("x", True), ("y", False)]
-    assert item["suggestion"] == "say where" and item["suggestions"] == [{"judge": "x", "text": "say where"}]
+    assert item["suggestion"] == "say where" and item["suggestions"] == [
+        {"judge": "x", "text": "say where"}
+    ]
     unknown = {"start": None, "end": None, "how": None}
     assert criterion(doc, "steps")["items"][1]["evidence"] == [
         {"judge": "check", "quote": "exit code 0", "found": None, **unknown}
     ]
-    assert item["evidence"][1] == {"judge": "y", "quote": "Nobody ever wrote this down", "found": False, **unknown}
+    assert item["evidence"][1] == {
+        "judge": "y",
+        "quote": "Nobody ever wrote this down",
+        "found": False,
+        **unknown,
+    }
     assert doc["evidence_found"] == {"found": 1, "quoted": 2}
 
 
 def test_a_quote_that_is_found_says_where_in_code_points() -> None:
-    """A page, or somebody's script, can mark it: also behind an emoji, and where signs and white space differ."""
+    """A page, or somebody's script, can mark it: also behind an emoji, and where signs and white
+    space differ.
+    """
     text = "\n\U0001f600 one\r\n\u201cTwo\u201d  words here\n"
     said = Mark(True, ("\U0001f600 one", '"Two" words here', "Nobody ever wrote this"))
     doc = document(code(), ballot("x", numbered=said), text=text)
     exact, loose, missing = criterion(doc, "steps")["items"][0]["evidence"]
     assert (exact["how"], text[exact["start"] : exact["end"]]) == ("exact", "\U0001f600 one")
-    assert (loose["how"], text[loose["start"] : loose["end"]]) == ("normalised", "\u201cTwo\u201d  words here")
+    assert (loose["how"], text[loose["start"] : loose["end"]]) == (
+        "normalised",
+        "\u201cTwo\u201d  words here",
+    )
     assert (missing["start"], missing["end"], missing["how"]) == (None, None, None)
 
 
 def test_without_the_text_nothing_is_said_about_quotes() -> None:
     """Unknown is not false."""
     doc = document(code(), ballot("x", numbered=Mark(True, ("Install the program from its page",))))
-    assert criterion(doc, "steps")["items"][0]["evidence"][0]["found"] is None and doc["evidence_found"] is None
+    assert (
+        criterion(doc, "steps")["items"][0]["evidence"][0]["found"] is None
+        and doc["evidence_found"] is None
+    )
 
 
 def test_a_failed_target_is_inconclusive_and_never_a_low_score() -> None:
@@ -258,7 +333,9 @@ def test_a_failed_target_is_inconclusive_and_never_a_low_score() -> None:
         "spend": {},
         "error": "the target failed: exit code 1",
     }
-    doc = plain(judged_document(Scorer(RUBRIC), STARTED, event_from_plain(event), run="r", text=None))
+    doc = plain(
+        judged_document(Scorer(RUBRIC), STARTED, event_from_plain(event), run="r", text=None)
+    )
     assert (doc["verdict"], doc["score"], doc["interval"], doc["reasons"][0]) == (
         "inconclusive",
         None,
@@ -278,25 +355,43 @@ answers = st.fixed_dictionaries(
 
 @given(st.lists(answers, max_size=4), st.none() | st.booleans())
 def test_any_ballots_make_a_document(votes: Sequence[Mapping[str, Any]], met: bool | None) -> None:
-    """JSON at every level; a score inside its interval, which is a point where no vote is open; the same after the record."""
+    """JSON at every level; a score inside its interval, which is a point where no vote is open; the
+    same after the record.
+    """
     ballots = [code(met), *(ballot(f"j{n}", **vote) for n, vote in enumerate(votes))]
     doc = document(*ballots)
     for part in (doc, *doc["criteria"]):
         low, high = part["interval"]
         assert 0 <= low <= high <= 100
-        assert part["score"] == low if low == high else part["score"] is None or low <= part["score"] <= high
+        assert (
+            part["score"] == low
+            if low == high
+            else part["score"] is None or low <= part["score"] <= high
+        )
     assert doc["verdict"] != "pass" or doc["interval"][0] >= 80
     event = json.loads(
         json.dumps(
-            {"type": "judged", "path": "a.md", "digest": "sha256:1", "ballots": [ballot_to_plain(b) for b in ballots]}
+            {
+                "type": "judged",
+                "path": "a.md",
+                "digest": "sha256:1",
+                "ballots": [ballot_to_plain(b) for b in ballots],
+            }
         )
     )
-    again = plain(judged_document(Scorer(RUBRIC), STARTED, event_from_plain(event), run="01J", text=None))
-    again["judges"] = [{k: v for k, v in judge.items() if k != "usage"} for judge in again["judges"]]
-    assert {k: v for k, v in again.items() if k != "usage"} == {k: v for k, v in doc.items() if k != "usage"}
+    again = plain(
+        judged_document(Scorer(RUBRIC), STARTED, event_from_plain(event), run="01J", text=None)
+    )
+    again["judges"] = [
+        {k: v for k, v in judge.items() if k != "usage"} for judge in again["judges"]
+    ]
+    assert {k: v for k, v in again.items() if k != "usage"} == {
+        k: v for k, v in doc.items() if k != "usage"
+    }
 
 
-# ---------------------------------------------------------------------------------------------------------- usage
+# ----------------------------------------------------------------------------------------------------------
+# usage
 
 
 def test_usage_has_every_field_and_an_unknown_price_is_null() -> None:
@@ -312,7 +407,8 @@ def test_usage_has_every_field_and_an_unknown_price_is_null() -> None:
     assert plain(usage_document(Spend(), Spend(usd=0.5)))["this_process"]["usd"] == 0.5
 
 
-# ---------------------------------------------------------------------------------------------------------- loops
+# ----------------------------------------------------------------------------------------------------------
+# loops
 
 
 def log_of(*more: dict[str, Any]) -> list[dict[str, Any]]:
@@ -334,15 +430,30 @@ def log_of(*more: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def looked(version: str, ballot: Ballot, role: str = "panel", **spend: Any) -> dict[str, Any]:
-    return {"type": "ballot", "version": version, "role": role, "ballot": ballot_to_plain(ballot), "spend": spend}
+    return {
+        "type": "ballot",
+        "version": version,
+        "role": role,
+        "ballot": ballot_to_plain(ballot),
+        "spend": spend,
+    }
 
 
 def proposed(number: int, outcome: str = "changed", version: str | None = None) -> dict[str, Any]:
     facts = {"version": version, "diff": {"added": 1, "removed": 0, "files": 1}} if version else {}
-    return {"type": "proposed", "round": number, "focus": ["tone"], "outcome": outcome, "detail": None, **facts}
+    return {
+        "type": "proposed",
+        "round": number,
+        "focus": ["tone"],
+        "outcome": outcome,
+        "detail": None,
+        **facts,
+    }
 
 
-def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **extra: Any) -> dict[str, Any]:
+def improvement(
+    *more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **extra: Any
+) -> dict[str, Any]:
     log = [event_from_plain(plain) for plain in json.loads(json.dumps(log_of(*more)))]
     state = LoopState(
         scorer=Scorer(RUBRIC),
@@ -354,7 +465,13 @@ def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **ext
     fold(state, log[1:])
     doc = plain(
         improvement_document(
-            state, log, run="01J", usage=usage_document(Spend()), text_of=lambda digest: TEXT, report=None, **extra
+            state,
+            log,
+            run="01J",
+            usage=usage_document(Spend()),
+            text_of=lambda digest: TEXT,
+            report=None,
+            **extra,
         )
     )
     assert json.loads(json.dumps(doc, allow_nan=False)) == doc
@@ -363,7 +480,10 @@ def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **ext
 
 BASELINE = [looked("v0", code()), looked("v0", ballot("x", tone=2), judge_calls=1, usd=0.25)]
 BETTER = [proposed(1, version="v1"), looked("v1", code()), looked("v1", ballot("x"), judge_calls=1)]
-ACCEPTED = [*BETTER, {"type": "accepted", "round": 1, "version": "v1", "reason": "it passes the gate"}]
+ACCEPTED = [
+    *BETTER,
+    {"type": "accepted", "round": 1, "version": "v1", "reason": "it passes the gate"},
+]
 
 
 def test_a_loop_that_passed() -> None:
@@ -385,7 +505,11 @@ def test_a_loop_that_passed() -> None:
         "report",
         "run",
     }
-    assert (doc["schema"], doc["result"], doc["best_round"]) == ("honestone.improvement/1", "PASSED", 1)
+    assert (doc["schema"], doc["result"], doc["best_round"]) == (
+        "honestone.improvement/1",
+        "PASSED",
+        1,
+    )
     (round_,) = doc["rounds"]
     assert (round_["round"], round_["focus"], round_["outcome"], round_["decision"]) == (
         1,
@@ -396,13 +520,22 @@ def test_a_loop_that_passed() -> None:
     assert (round_["score_before"], round_["score_after"]) == (76, 100)
     moved = next(c for c in round_["criteria"] if c["id"] == "tone")
     assert (moved["before"], moved["after"], moved["by_judge"]) == (20, 100, {"x": 100})
-    assert (doc["baseline"]["score"], doc["final"]["score"], doc["artifact"]["digest"]) == (76, 100, "v1")
-    assert doc["certification"]["ok"] is True and doc["certification"]["judges"][0]["verdict"] == "pass"
+    assert (doc["baseline"]["score"], doc["final"]["score"], doc["artifact"]["digest"]) == (
+        76,
+        100,
+        "v1",
+    )
+    assert (
+        doc["certification"]["ok"] is True
+        and doc["certification"]["judges"][0]["verdict"] == "pass"
+    )
     assert doc["baseline"]["usage"]["usd"] == 0.25 and doc["final"]["usage"]["judge_calls"] == 1
 
 
 def test_a_loop_that_is_not_over_is_interrupted() -> None:
-    """At every length of its log there is a document: also right after the start and in the middle of a round."""
+    """At every length of its log there is a document: also right after the start and in the middle
+    of a round.
+    """
     whole = [*BASELINE, *ACCEPTED, looked("v1", ballot("w"), "holdout")]
     for end in range(len(whole) + 1):
         doc = improvement(*whole[:end])
@@ -424,7 +557,11 @@ def test_the_best_is_the_baseline_when_nothing_was_better() -> None:
     )
     first, second = doc["rounds"]
     assert doc["best_round"] == 0 and doc["final"] == doc["baseline"]
-    assert (first["decision"], first["score_after"], first["floor_violations"]) == ("rejected", 45, ["steps", "tone"])
+    assert (first["decision"], first["score_after"], first["floor_violations"]) == (
+        "rejected",
+        45,
+        ["steps", "tone"],
+    )
     assert (second["outcome"], second["score_after"], second["criteria"], second["diff"]) == (
         "unchanged",
         None,
@@ -439,7 +576,12 @@ def test_the_best_is_the_baseline_when_nothing_was_better() -> None:
         (None, ("w",), None, None),
         (ballot("w"), ("w",), True, None),
         (ballot("w", tone=0), ("w",), False, None),
-        (ballot("w", None, None, None, state=JudgeState.DEGRADED, reason="it broke"), ("w",), False, None),
+        (
+            ballot("w", None, None, None, state=JudgeState.DEGRADED, reason="it broke"),
+            ("w",),
+            False,
+            None,
+        ),
         (None, (), None, "no held-out judge was named (--holdout)"),
     ],
     ids=["not asked", "agrees", "disagrees", "failed", "nobody"],
@@ -448,9 +590,18 @@ def test_what_the_witness_said(
     said: Ballot | None, holdouts: tuple[str, ...], ok: bool | None, reason: str | None
 ) -> None:
     """True, false, or null where nobody was asked; with each one's verdict."""
-    doc = improvement(*BASELINE, *ACCEPTED, *([looked("v1", said, "holdout")] if said else []), holdouts=holdouts)
+    doc = improvement(
+        *BASELINE, *ACCEPTED, *([looked("v1", said, "holdout")] if said else []), holdouts=holdouts
+    )
     certification = doc["certification"]
-    assert (certification["needed"], certification["ok"], certification["reason"]) == (True, ok, reason)
+    assert (certification["needed"], certification["ok"], certification["reason"]) == (
+        True,
+        ok,
+        reason,
+    )
     assert [judge["id"] for judge in certification["judges"]] == list(holdouts)
     if said is not None and said.state is JudgeState.DEGRADED:
-        assert certification["judges"][0]["reason"] == "it broke" and certification["judges"][0]["score"] is None
+        assert (
+            certification["judges"][0]["reason"] == "it broke"
+            and certification["judges"][0]["score"] is None
+        )

@@ -11,9 +11,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from honestone.core.numbers import bar_number, change, points
-from honestone.system.drawing import Style, bar, clean, clusters, cut, cut_middle, line, pad, width, wrap
+from honestone.system.drawing import (
+    Style,
+    bar,
+    clean,
+    clusters,
+    cut,
+    cut_middle,
+    line,
+    pad,
+    width,
+    wrap,
+)
 
-# Letters, marks, joiners, selectors, fillers, unassigned and private characters: what changes the reading of its neighbours.
+# Letters, marks, joiners, selectors, fillers, unassigned and private characters: what changes the
+# reading of its neighbours.
 _TRICKY = (
     "aA1 \n\u3000\u0301\u0308\u20e3\u0903\ufe0e\ufe0f\U000e0100\U000e01ef\u200c\u200d\u3164\u034f\u180b\u2800\u115f"
     "한⚠👨\U0001f3fb🇰\U0001274a\u0378\ue000\ud800\udc00\ufffd\x1b\r\t\u202e"
@@ -67,7 +79,16 @@ def test_tricks_become_visible(given: str, seen: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["한국어", "e\u0301te\u0301", "👨\u200d👩\u200d👧", "⚠\ufe0f", "می\u200cخواهم", "क्\u200dष", "🇰🇷", "naïve – “ok”"],
+    [
+        "한국어",
+        "e\u0301te\u0301",
+        "👨\u200d👩\u200d👧",
+        "⚠\ufe0f",
+        "می\u200cخواهم",
+        "क्\u200dष",
+        "🇰🇷",
+        "naïve – “ok”",
+    ],
 )
 def test_ordinary_text_of_any_script_is_left_alone(text: str) -> None:
     """Accents, joined emoji, flags and joiners that a script needs are not tricks."""
@@ -182,7 +203,13 @@ def test_a_change_is_the_difference_of_the_numbers_shown(before: float, after: f
 
 def test_bars_and_weights_are_shown_as_written() -> None:
     """70 stays 70, 72.5 stays 72.5, a penalty keeps its sign."""
-    assert [bar_number(one) for one in (70, 70.0, 72.5, -10, 0.1)] == ["70", "70", "72.5", "-10", "0.1"]
+    assert [bar_number(one) for one in (70, 70.0, 72.5, -10, 0.1)] == [
+        "70",
+        "70",
+        "72.5",
+        "-10",
+        "0.1",
+    ]
 
 
 @given(scores, st.integers(4, 40), st.booleans(), st.integers(1, 100))

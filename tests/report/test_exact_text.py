@@ -16,11 +16,17 @@ ANY = st.text(st.characters(codec=None, exclude_categories=()))
 
 @given(ANY)
 def test_as_many_code_points_as_before_and_each_can_be_seen(text: str) -> None:
-    """Offsets count in the page as they do in the record; nothing turns the text around or hides in it."""
+    """Offsets count in the page as they do in the record; nothing turns the text around or hides in
+    it.
+    """
     shown = exact_text(text)
     assert len(shown) == len(text)
-    assert not [one for one in shown if unicodedata.category(one) in ("Cc", "Cs") and one not in "\t\n"]
-    assert not set(shown) & set("\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2028\u2029\u2066\u2069\ufeff")
+    assert not [
+        one for one in shown if unicodedata.category(one) in ("Cc", "Cs") and one not in "\t\n"
+    ]
+    assert not set(shown) & set(
+        "\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2028\u2029\u2066\u2069\ufeff"
+    )
     assert exact_text(shown) == shown
 
 

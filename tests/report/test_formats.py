@@ -25,14 +25,21 @@ def shout(document: dict[str, object]) -> str:
 
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    points = [EntryPoint("shout", f"{__name__}:shout", formats.GROUP), EntryPoint("gone", "nowhere:x", formats.GROUP)]
-    monkeypatch.setattr(formats, "entry_points", lambda *, group: points if group == formats.GROUP else [])
+    points = [
+        EntryPoint("shout", f"{__name__}:shout", formats.GROUP),
+        EntryPoint("gone", "nowhere:x", formats.GROUP),
+    ]
+    monkeypatch.setattr(
+        formats, "entry_points", lambda *, group: points if group == formats.GROUP else []
+    )
     formats.other_formats.cache_clear()
     yield
     formats.other_formats.cache_clear()
 
 
-@pytest.mark.parametrize("make", [samples.failed, suite_samples.every_status, suite_samples.comparison])
+@pytest.mark.parametrize(
+    "make", [samples.failed, suite_samples.every_status, suite_samples.comparison]
+)
 def test_a_document_is_drawn_by_the_name_of_the_format(make) -> None:  # type: ignore[no-untyped-def]
     """The document says what it is."""
     for form in ("text", "markdown"):
@@ -47,7 +54,11 @@ def test_another_package_adds_a_format(added: None) -> None:
 
 def test_a_format_that_is_not_there_is_named(added: None) -> None:
     """Unknown, for another document, or not to be loaded: each is an error in the use."""
-    for form, word in (("loud", "not known"), ("html", "does not show this"), ("gone", "cannot be loaded")):
+    for form, word in (
+        ("loud", "not known"),
+        ("html", "does not show this"),
+        ("gone", "cannot be loaded"),
+    ):
         with pytest.raises(UsageError, match=word):
             formats.draw(samples.failed(), form, Style())
 

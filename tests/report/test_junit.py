@@ -22,7 +22,9 @@ def parsed(text: str) -> ElementTree.Element:
 
 def outcomes(suite: ElementTree.Element) -> dict[str, str]:
     return {
-        f"{case.get('classname')}::{case.get('name')}": next((child.tag for child in case), "passed")
+        f"{case.get('classname')}::{case.get('name')}": next(
+            (child.tag for child in case), "passed"
+        )
         for case in suite.iter("testcase")
     }
 
@@ -54,7 +56,10 @@ def test_one_suite_an_artifact_one_case_an_item() -> None:
         "report.md/ads::Advertises something": "passed",
         "report.md::gate": "failure",
     }
-    assert outcomes(unsure) == {"report.md/impact::Says who is hit and how badly": "error", "report.md::gate": "error"}
+    assert outcomes(unsure) == {
+        "report.md/impact::Says who is hit and how badly": "error",
+        "report.md::gate": "error",
+    }
 
 
 def test_the_gate_carries_the_reasons() -> None:
@@ -67,7 +72,11 @@ def test_the_gate_carries_the_reasons() -> None:
 def test_a_failure_shows_votes_evidence_and_suggestion() -> None:
     """The body holds what the judges said."""
     body = "".join(next(parsed(scorecards_junit([samples.failed()])).iter("failure")).itertext())
-    assert "no: codex, gemini" in body and "NOT in the artifact" in body and "suggestion: Number the steps" in body
+    assert (
+        "no: codex, gemini" in body
+        and "NOT in the artifact" in body
+        and "suggestion: Number the steps" in body
+    )
 
 
 def test_hostile_words_make_no_markup_and_the_file_parses() -> None:
@@ -93,8 +102,15 @@ def test_any_text_fits_into_xml(text: str) -> None:
 
 def test_two_items_of_one_name_stay_two_cases() -> None:
     """CI servers merge cases of one name, so the id tells them apart."""
-    twins = [samples.item("a", "Same words", {"codex": "yes"}), samples.item("b", "Same words", {"codex": "no"})]
-    root = parsed(scorecards_junit([samples.scorecard("fail", 50.0, [samples.criterion("c", 50.0, 1, twins)])]))
+    twins = [
+        samples.item("a", "Same words", {"codex": "yes"}),
+        samples.item("b", "Same words", {"codex": "no"}),
+    ]
+    root = parsed(
+        scorecards_junit(
+            [samples.scorecard("fail", 50.0, [samples.criterion("c", 50.0, 1, twins)])]
+        )
+    )
     assert outcomes(root) == {
         "report.md/c::Same words": "passed",
         "report.md/c::Same words (b)": "failure",

@@ -1,4 +1,6 @@
-"""The page of a large suite: what passed is short, everything else is whole, and the page says what it leaves out."""
+"""The page of a large suite: what passed is short, everything else is whole, and the page says what
+it leaves out.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ SAID = "passed cases are shown without their texts and answers"
 
 
 def made(passed: int, run: str | None = "01JRUN") -> SuiteReportDoc:
-    cases = [case(f"good-{number}", output="words that passed", input="asked that passed") for number in range(passed)]
+    cases = [
+        case(f"good-{number}", output="words that passed", input="asked that passed")
+        for number in range(passed)
+    ]
     cases += [
         case("bad", "failed", 0.0, output="words that failed", input="asked that failed"),
         case("open", "inconclusive", output="words that are open", input="asked that is open"),
@@ -23,7 +28,12 @@ def made(passed: int, run: str | None = "01JRUN") -> SuiteReportDoc:
 def test_a_page_of_more_than_a_thousand_cases_leaves_out_the_texts_of_those_that_passed() -> None:
     text = suite_html(made(MOST_WHOLE))
     assert f"{MOST_WHOLE:,} {SAID}; all of it: honestone show 01JRUN --format html --all" in text
-    for shown in ("words that failed", "asked that failed", "words that are open", "asked that is open"):
+    for shown in (
+        "words that failed",
+        "asked that failed",
+        "words that are open",
+        "asked that is open",
+    ):
         assert shown in text
     assert "words that passed" not in text
     assert "asked that passed" not in text

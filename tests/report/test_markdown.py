@@ -31,7 +31,9 @@ def cells(row: str) -> int:
 
 @given(st.text(max_size=60))
 def test_escaped_text_has_nothing_live_left(text: str) -> None:
-    """No link, image, HTML, code, emphasis, mention or address; on one line, so it fits a table cell."""
+    """No link, image, HTML, code, emphasis, mention or address; on one line, so it fits a table
+    cell.
+    """
     safe = without_code(md(text))
     assert not re.search(r"[<>\[\]`*|~&$@]", safe)
     assert not re.search(r"#\d|://|www\.|mailto:", safe, re.I)
@@ -67,9 +69,13 @@ def test_what_is_escaped_and_what_stays_readable(text: str, safe: str) -> None:
     assert md(text) == safe
 
 
-@pytest.mark.parametrize("content", ["```\nout", "````", "a ``` b\n```````\n", "~~~", "", "x\x1b[31m\u202e"])
+@pytest.mark.parametrize(
+    "content", ["```\nout", "````", "a ``` b\n```````\n", "~~~", "", "x\x1b[31m\u202e"]
+)
 def test_a_fence_cannot_be_closed_by_its_content(content: str) -> None:
-    """The fence is longer than any run of backticks inside, and the block holds no control characters."""
+    """The fence is longer than any run of backticks inside, and the block holds no control
+    characters.
+    """
     first, *body, last = fenced(content).split("\n")
     assert first == last and set(first) == {"`"}
     assert not any(one.strip().startswith(first) for one in body)
@@ -85,7 +91,9 @@ def test_hostile_words_everywhere_leave_no_live_markup() -> None:
     for block in tables(text):
         assert len({cells(row) for row in block}) == 1
     headings = [one for one in text.splitlines() if one.startswith("#")]
-    assert len(headings) == 5  # the title, criteria, not met, not answered, judges: none from outside
+    assert (
+        len(headings) == 5
+    )  # the title, criteria, not met, not answered, judges: none from outside
 
 
 def test_a_scorecard_says_all_that_the_terminal_says() -> None:
@@ -163,7 +171,9 @@ RUBRIC = from_plain(PLAIN)
 
 
 def test_the_loop_report_holds_everything_a_reader_needs_later() -> None:
-    """Result, history, rounds with reasons, availability per round, certification, rubric, diffs, limits."""
+    """Result, history, rounds with reasons, availability per round, certification, rubric, diffs,
+    limits.
+    """
     diffs = [(1, "--- a/report.md\n+++ b/report.md\n@@ -1 +1 @@\n-old\n+new ```\n")]
     text = improvement_markdown(samples.unconfirmed(), rubric=RUBRIC, diffs=diffs)
     for part in (
@@ -196,4 +206,8 @@ def test_a_loop_without_rounds_still_has_a_report() -> None:
         "COULD_NOT_JUDGE", baseline=samples.inconclusive(), final=samples.inconclusive(), rounds=[]
     )
     text = improvement_markdown(doc)
-    assert text.startswith("# COULD NOT BE JUDGED: report.md") and "62.5-93.7" in text and "## Rounds" not in text
+    assert (
+        text.startswith("# COULD NOT BE JUDGED: report.md")
+        and "62.5-93.7" in text
+        and "## Rounds" not in text
+    )

@@ -1,4 +1,6 @@
-"""What a case misses, in the words of whoever wrote its checks; and the few lines that are shown of its input and output."""
+"""What a case misses, in the words of whoever wrote its checks; and the few lines that are shown of
+its input and output.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,25 @@ from honestone.system.drawing import Style, width
 def check(requirement: str, note: str, **more: Any) -> dict[str, Any]:
     """A criterion that code answered with no."""
     one = item(
-        "c", {"check": "no"}, requirement=requirement, kind="check", evidence=[{"judge": "check", "quote": note}]
+        "c",
+        {"check": "no"},
+        requirement=requirement,
+        kind="check",
+        evidence=[{"judge": "check", "quote": note}],
     )
     return criterion("c", 0.0, [one], requirement=requirement, voters=None, **more)
 
 
 def failed(*criteria: dict[str, Any], **more: Any) -> CaseDoc:
-    reasons = ["criterion 'c' is 0.0, below its floor 60", "the overall score is 0.0, below the threshold 70"]
-    known = case("x", "failed", 0.0) | {"criteria": list(criteria), "reasons": reasons, "judges": []}
+    reasons = [
+        "criterion 'c' is 0.0, below its floor 60",
+        "the overall score is 0.0, below the threshold 70",
+    ]
+    known = case("x", "failed", 0.0) | {
+        "criteria": list(criteria),
+        "reasons": reasons,
+        "judges": [],
+    }
     return msgspec.convert(known | more, CaseDoc)
 
 
@@ -40,9 +53,21 @@ def failed(*criteria: dict[str, Any], **more: Any) -> CaseDoc:
         ("contains 'a' and 'b'", 'not found: "b"', "contains 'a' and 'b': not found: \"b\""),
         ("contains 'a' and 'b'", 'not found: "a", "b"', "contains 'a' and 'b': not found"),
         ("contains 'a' or 'b'", 'found none of: "a", "b"', "contains 'a' or 'b': not found"),
-        ("does not contain 'x y'", 'found "x y" on line 3', "does not contain 'x y': found on line 3"),
-        ("does not contain 'x' or 'y'", 'found "y" on line 1', "does not contain 'x' or 'y': found \"y\" on line 1"),
-        ("matches the pattern '[0-9]+'", "nothing matches /[0-9]+/", "matches the pattern '[0-9]+': no match"),
+        (
+            "does not contain 'x y'",
+            'found "x y" on line 3',
+            "does not contain 'x y': found on line 3",
+        ),
+        (
+            "does not contain 'x' or 'y'",
+            'found "y" on line 1',
+            "does not contain 'x' or 'y': found \"y\" on line 1",
+        ),
+        (
+            "matches the pattern '[0-9]+'",
+            "nothing matches /[0-9]+/",
+            "matches the pattern '[0-9]+': no match",
+        ),
         ("names the deadline", 'not found: "14 days"', 'names the deadline: not found: "14 days"'),
         ('contains "it\'s"', 'not found: "it\'s"', 'contains "it\'s": not found: "it\'s"'),
     ],
@@ -59,7 +84,9 @@ def test_a_check_is_said_once_and_without_bars(requirement: str, note: str, told
 def test_what_is_scored_says_its_score_and_its_bar() -> None:
     """A mark on a scale is nothing without the bar that it missed; the threshold is said too."""
     votes = {"one": 2}
-    scored = item("c", votes, kind="anchors", scale=[1, 5], met=0.25, unmet=True, requirement="reads well")
+    scored = item(
+        "c", votes, kind="anchors", scale=[1, 5], met=0.25, unmet=True, requirement="reads well"
+    )
     found = misses(failed(criterion("c", 25.0, [scored], requirement="reads well")))
     assert [(one.requirement, one.evidence) for one in found] == [
         ("reads well", "25.0, needs 60"),
@@ -77,7 +104,9 @@ def test_the_threshold_is_said_where_no_single_miss_decides() -> None:
 
 
 def test_a_judge_is_quoted() -> None:
-    """One judge: its quote is the evidence; several: their votes, then each by name. A quote that is not there says so."""
+    """One judge: its quote is the evidence; several: their votes, then each by name. A quote that
+    is not there says so.
+    """
     said = {
         "evidence": [{"judge": "a", "quote": "thirty days", "found": True}],
         "suggestions": [{"judge": "a", "text": "say 14"}],
@@ -94,7 +123,10 @@ def test_what_could_not_be_judged_says_why() -> None:
     doc = failed(
         criterion("c", None, [item("c", {}, requirement="says one")]),
         status="inconclusive",
-        reasons=["1 item has no answer", "criterion 'c' is somewhere from 0.0 to 100.0, its floor is 60"],
+        reasons=[
+            "1 item has no answer",
+            "criterion 'c' is somewhere from 0.0 to 100.0, its floor is 60",
+        ],
         judges=[judge("codex", "DEGRADED", "timed out")],
     )
     assert [(one.glyph, one.words) for one in misses(doc)] == [
@@ -104,9 +136,14 @@ def test_what_could_not_be_judged_says_why() -> None:
 
 
 @given(
-    st.text(max_size=20), st.sampled_from(["required", "floor", "threshold"]), st.fractions(0, 1), st.fractions(0, 1)
+    st.text(max_size=20),
+    st.sampled_from(["required", "floor", "threshold"]),
+    st.fractions(0, 1),
+    st.fractions(0, 1),
 )
-def test_every_reason_of_the_gate_is_recognised(name: str, kind: str, low: Fraction, bar: Fraction) -> None:
+def test_every_reason_of_the_gate_is_recognised(
+    name: str, kind: str, low: Fraction, bar: Fraction
+) -> None:
     """Whatever a criterion is called and however its bar is written."""
     one = _Bar(low, max(low, Fraction(9, 10)), bar, kind, name)
     about = ("threshold", "score") if kind == "threshold" else ("criterion", name)
@@ -126,7 +163,9 @@ def test_other_reasons_are_not_taken_for_a_bar() -> None:
 def test_an_excerpt_keeps_to_its_size(text: str, at: int, columns: int, rows: int) -> None:
     """Never more lines than asked for, never wider, and nothing that acts on a terminal."""
     shown = excerpt(text, at=min(at, len(text)), columns=columns, rows=rows)
-    assert len([row for row in shown if not row.startswith("… ")]) <= rows and len(shown) <= rows + 2
+    assert (
+        len([row for row in shown if not row.startswith("… ")]) <= rows and len(shown) <= rows + 2
+    )
     assert all(width(row) <= max(columns, 24) and "\x1b" not in row for row in shown)
 
 
@@ -136,7 +175,9 @@ def test_a_long_output_is_shown_from_where_its_evidence_is() -> None:
     doc = failed(check("does not contain 'BADWORD'", 'found "BADWORD" on line 300'), output=text)
     lines = case_lines(doc)
     assert any("BADWORD" in row and "here" in row for row in lines) and len(lines) < ROWS + 6
-    assert any("297 lines above" in row for row in lines) and not any("plain 20" in row for row in lines)
+    assert any("297 lines above" in row for row in lines) and not any(
+        "plain 20" in row for row in lines
+    )
     doc = failed(
         check("does not contain 'BADWORD'", 'found "BADWORD" on line 1'),
         output="x " * 500_000 + "BADWORD" + " y" * 500_000,
@@ -156,5 +197,7 @@ def test_hostile_words_stay_words() -> None:
     """In input, output, requirement and evidence; and an empty output says that it is empty."""
     doc = failed(check(HOSTILE, HOSTILE), input=HOSTILE, output=HOSTILE)
     text = "\n".join(case_lines(doc))
-    assert "\x1b" not in text and "\x00" not in text and "\u202e" not in text and "@everyone" in text
+    assert (
+        "\x1b" not in text and "\x00" not in text and "\u202e" not in text and "@everyone" in text
+    )
     assert "output  (empty)" in "\n".join(case_lines(failed(check("a", "b"), output="")))

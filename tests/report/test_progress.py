@@ -36,7 +36,9 @@ class Clock:
 
 
 def screen(raw: str) -> list[str]:
-    """What a person sees after all of it: carriage return, erase line and line feed carried out, colours left out."""
+    """What a person sees after all of it: carriage return, erase line and line feed carried out,
+    colours left out.
+    """
     lines, column = [""], 0
     for part in re.findall(r"\x1b\[[0-9;]*[A-Za-z]|\r|\n|[^\x1b\r\n]+", raw):
         if part == "\r":
@@ -51,17 +53,30 @@ def screen(raw: str) -> list[str]:
     return lines
 
 
-def run_in_terminal(tmp_path: Path, code: str, *, columns: int = 80, env: dict[str, str] | None = None) -> Any:
+def run_in_terminal(
+    tmp_path: Path, code: str, *, columns: int = 80, env: dict[str, str] | None = None
+) -> Any:
     script = tmp_path / "watch.py"
-    script.write_text("import sys, time\nfrom honestone.cli.terminal import Progress\n" + code, encoding="utf-8")
-    environ = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm", "PYTHONUTF8": "1"} | (env or {})
+    script.write_text(
+        "import sys, time\nfrom honestone.cli.terminal import Progress\n" + code, encoding="utf-8"
+    )
+    environ = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm", "PYTHONUTF8": "1"} | (
+        env or {}
+    )
     return pexpect.spawn(
-        sys.executable, [str(script)], dimensions=(24, columns), encoding="utf-8", timeout=300, env=environ
+        sys.executable,
+        [str(script)],
+        dimensions=(24, columns),
+        encoding="utf-8",
+        timeout=300,
+        env=environ,
     )
 
 
 def test_the_line_is_live_and_gone_at_the_end(tmp_path: Path) -> None:
-    """Done, total and what is being done are seen while it runs; afterwards only notes and results are left."""
+    """Done, total and what is being done are seen while it runs; afterwards only notes and results
+    are left.
+    """
     child = run_in_terminal(
         tmp_path,
         "with Progress() as progress:\n"
@@ -73,7 +88,9 @@ def test_the_line_is_live_and_gone_at_the_end(tmp_path: Path) -> None:
     )
     child.expect(pexpect.EOF)
     raw = child.before
-    assert re.search(r"1/4 .*asking codex .*0:00", raw) and re.search(r"3/4 .*asking claude .*0:00", raw)
+    assert re.search(r"1/4 .*asking codex .*0:00", raw) and re.search(
+        r"3/4 .*asking claude .*0:00", raw
+    )
     assert "0:00" in raw
     assert [one for one in screen(raw) if one] == ["gemini is not installed", "RESULT"]
 
@@ -98,7 +115,9 @@ def test_ctrl_c_clears_the_line(tmp_path: Path) -> None:
 
 def test_an_exit_without_the_context_manager_clears_the_line_too(tmp_path: Path) -> None:
     """sys.exit in the middle leaves no half line behind."""
-    child = run_in_terminal(tmp_path, "progress = Progress()\nprogress.progress(1, 9, 'asking codex')\nsys.exit(3)\n")
+    child = run_in_terminal(
+        tmp_path, "progress = Progress()\nprogress.progress(1, 9, 'asking codex')\nsys.exit(3)\n"
+    )
     child.expect(pexpect.EOF)
     assert "asking codex" in child.before
     assert [one for one in screen(child.before) if one] == []
@@ -139,7 +158,9 @@ def test_the_clock_moves_while_a_judge_thinks(tmp_path: Path) -> None:
 def test_a_dumb_terminal_gets_notes_only(tmp_path: Path) -> None:
     """TERM=dumb cannot take a line back."""
     child = run_in_terminal(
-        tmp_path, "with Progress() as p:\n    p.progress(1, 2, 'x')\n    p.note('hello')\n", env={"TERM": "dumb"}
+        tmp_path,
+        "with Progress() as p:\n    p.progress(1, 2, 'x')\n    p.note('hello')\n",
+        env={"TERM": "dumb"},
     )
     child.expect(pexpect.EOF)
     assert child.before == "hello\r\n"
@@ -226,7 +247,8 @@ def test_the_timer_ends_with_the_progress() -> None:
 
 
 @pytest.mark.parametrize(
-    ("environ", "color"), [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)]
+    ("environ", "color"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
 )
 def test_colour_needs_a_terminal_that_wants_it(environ: dict[str, str], color: bool) -> None:
     """NO_COLOR and TERM=dumb are respected; a pipe never gets colour."""

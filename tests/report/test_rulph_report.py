@@ -1,4 +1,6 @@
-"""rulph's report: its headings, scores that are ours, nothing live from outside, and a contract that is read back."""
+"""rulph's report: its headings, scores that are ours, nothing live from outside, and a contract
+that is read back.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ def test_a_judge_that_failed_once_is_named_with_the_round() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "words"), [("PLATEAU", "CIRCUIT BREAKER (no progress)"), ("UNCONFIRMED", "UNCONFIRMED")]
+    ("result", "words"),
+    [("PLATEAU", "CIRCUIT BREAKER (no progress)"), ("UNCONFIRMED", "UNCONFIRMED")],
 )
 def test_a_loop_that_fell_short_does_not_say_passed(result: str, words: str) -> None:
     text = improvement_text(samples.improvement(result))
@@ -93,7 +96,9 @@ def test_the_contract_reads_back_as_a_rubric(tmp_path: Path) -> None:
 )
 def test_nothing_from_outside_is_live(text: str) -> None:
     safe = without_code(text.replace("---", ""))
-    assert not re.search(r"[<>\[\]]|javascript:|://", re.sub(r"overall >= |criterion >= ", "", safe))
+    assert not re.search(
+        r"[<>\[\]]|javascript:|://", re.sub(r"overall >= |criterion >= ", "", safe)
+    )
     assert "\x1b" not in text
 
 

@@ -23,9 +23,14 @@ def results(doc: dict[str, Any], texts: dict[str, str] | None = None) -> list[di
 
 def one_quote(path: str, **quote: Any) -> dict[str, Any]:
     """A scorecard with one unmet item, whose judge gave this quote."""
-    item = samples.item("i", "It is kind", {"j": "no"}, unmet=True, met=0.0, evidence=[{"judge": "j", **quote}])
+    item = samples.item(
+        "i", "It is kind", {"j": "no"}, unmet=True, met=0.0, evidence=[{"judge": "j", **quote}]
+    )
     return samples.scorecard(
-        "fail", 0.0, [samples.criterion("c", 0.0, items=[item])], artifact={"path": path, "digest": "x"}
+        "fail",
+        0.0,
+        [samples.criterion("c", 0.0, items=[item])],
+        artifact={"path": path, "digest": "x"},
     )
 
 
@@ -42,7 +47,9 @@ def uri(result: dict[str, Any]) -> str:
 def test_every_sample_is_valid(name: str) -> None:
     """Unmet items are results of the kind fail, unanswered ones open, and no other item is one."""
     doc = getattr(samples, name)()
-    items = [item for one in doc["criteria"] if one.get("applies", True) for item in one.get("items", [])]
+    items = [
+        item for one in doc["criteria"] if one.get("applies", True) for item in one.get("items", [])
+    ]
     found = results(doc)
     unmet = sum(bool(item.get("unmet")) and item.get("applies", True) for item in items)
     assert sum(one["kind"] == "fail" for one in found) == unmet
@@ -55,7 +62,9 @@ def test_a_quote_is_at_its_line_and_columns() -> None:
     """Lines and columns count from 1, columns in code points; the end is behind the last character."""
     text = "one\nzwei \N{GRINNING FACE} rude words\nthree\n"
     start = text.index("rude")
-    (result,) = results(one_quote("a b.md", quote="rude words", found=True, start=start, end=start + 10), {"": text})
+    (result,) = results(
+        one_quote("a b.md", quote="rude words", found=True, start=start, end=start + 10), {"": text}
+    )
     assert uri(result) == "a%20b.md"
     assert region(result) == {
         "startLine": 2,
@@ -70,12 +79,16 @@ def test_a_quote_of_a_folder_is_in_its_file() -> None:
     """Quotes are looked up in all texts one after another; the place names the file that holds it."""
     texts = {"a.md": "first\n", "sub/b.md": "second\nrude\n"}
     start = "\n".join(texts.values()).index("rude")
-    (result,) = results(one_quote("docs", quote="rude", found=True, start=start, end=start + 4), texts)
+    (result,) = results(
+        one_quote("docs", quote="rude", found=True, start=start, end=start + 4), texts
+    )
     assert uri(result) == "docs/sub/b.md" and region(result)["startLine"] == 2
 
 
 def test_the_note_of_a_check_names_file_and_line() -> None:
-    """`sub/b.md:2: ...` is that place where the artifact has the file, and nothing where it has not."""
+    """`sub/b.md:2: ...` is that place where the artifact has the file, and nothing where it has
+    not.
+    """
     texts = {"a.md": "first\n", "sub/b.md": "second\nrude\n"}
     (result,) = results(one_quote("docs", quote="a link leads nowhere (sub/b.md:2)"), texts)
     assert (uri(result), region(result)) == ("docs/sub/b.md", {"startLine": 2})
@@ -90,8 +103,12 @@ def test_the_note_of_a_check_names_file_and_line() -> None:
     st.text(min_size=1, max_size=20),
     st.text(max_size=40),
 )
-def test_any_text_place_and_path_is_valid(parts: list[str], start: int, end: int, path: str, quote: str) -> None:
-    """Places out of the text, control characters, half surrogates: still valid SARIF, and what is quoted is at its place."""
+def test_any_text_place_and_path_is_valid(
+    parts: list[str], start: int, end: int, path: str, quote: str
+) -> None:
+    """Places out of the text, control characters, half surrogates: still valid SARIF, and what is
+    quoted is at its place.
+    """
     texts = {f"f{number}": part for number, part in enumerate(parts)}
     path = path.replace("\0", "")
     (result,) = results(one_quote(path, quote=quote, found=True, start=start, end=end), texts)

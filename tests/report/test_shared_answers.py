@@ -23,7 +23,11 @@ CHECKED = replace(
     RUBRIC,
     criteria=tuple(
         replace(
-            one, items=tuple(replace(item, anchors=None, check=read_check({"contains": item.id})) for item in one.items)
+            one,
+            items=tuple(
+                replace(item, anchors=None, check=read_check({"contains": item.id}))
+                for item in one.items
+            ),
         )
         for one in RUBRIC.criteria
     ),
@@ -37,13 +41,21 @@ def panels(draw: st.DrawFn) -> list[Ballot]:
     words = st.sampled_from(["", "one word", "other words of it"])
     ballots = []
     for name in ("a", "b")[: draw(st.integers(1, 2))]:
-        answers = [draw(st.sampled_from([True, False])), draw(st.booleans()), draw(st.sampled_from([0, 100, 40.5]))]
+        answers = [
+            draw(st.sampled_from([True, False])),
+            draw(st.booleans()),
+            draw(st.sampled_from([0, 100, 40.5])),
+        ]
         marks = {
             key: Mark(answer, tuple(filter(None, [draw(words)])), draw(words) or None)
             for key, answer in zip(ITEMS, answers, strict=True)
             if draw(st.integers(0, 5))
         }
-        ballots.append(Ballot(judge=name, marks=marks, abstained={k: "no answer" for k in ITEMS if k not in marks}))
+        ballots.append(
+            Ballot(
+                judge=name, marks=marks, abstained={k: "no answer" for k in ITEMS if k not in marks}
+            )
+        )
     return ballots
 
 
@@ -56,22 +68,35 @@ def of_code(draw: st.DrawFn) -> list[Ballot]:
         if draw(st.integers(0, 3))
     }
     why = draw(st.sampled_from(["too slow", "no program"]))
-    return [Ballot(judge=CHECK, marks=marks, abstained={key: why for key in ITEMS if key not in marks})]
+    return [
+        Ballot(judge=CHECK, marks=marks, abstained={key: why for key in ITEMS if key not in marks})
+    ]
 
 
 @pytest.mark.parametrize("of", [RUBRIC, CHECKED], ids=["judges", "checks"])
 @given(panel=st.lists(panels() | of_code(), min_size=1, max_size=8))
-def test_what_is_remembered_changes_no_number_and_no_word(of: Rubric, panel: list[list[Ballot]]) -> None:
+def test_what_is_remembered_changes_no_number_and_no_word(
+    of: Rubric, panel: list[list[Ballot]]
+) -> None:
     scorer, fresh, shared = Scorer(of), Scorer(of), SharedParts()
-    facts = Facts(path="x", digest="", contract="", run=None, usage=UsageDoc(), text="some words of it")
+    facts = Facts(
+        path="x", digest="", contract="", run=None, usage=UsageDoc(), text="some words of it"
+    )
     for ballots in panel:
         card, verdict = scorer.judged(ballots)
         alone = fresh.card(ballots)
         assert verdict == judge_gate(alone, of)
-        assert (card.values, card.low, card.high, card.score) == (alone.values, alone.low, alone.high, alone.score)
+        assert (card.values, card.low, card.high, card.score) == (
+            alone.values,
+            alone.low,
+            alone.high,
+            alone.score,
+        )
         known = judge_attempt(1, card, Case(id="c", rubric=of), verdict)
         assert _figures(known) == _figures(judge_attempt(1, alone, Case(id="c", rubric=of)))
-        assert scorecard_document(scorer, ballots, facts, shared) == scorecard_document(fresh, ballots, facts)
+        assert scorecard_document(scorer, ballots, facts, shared) == scorecard_document(
+            fresh, ballots, facts
+        )
 
 
 def _figures(attempt: Attempt) -> tuple[object, ...]:

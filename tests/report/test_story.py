@@ -25,8 +25,16 @@ def told(**more: Any) -> dict[str, Any]:
     doc = samples.improvement(
         "ROUND_LIMIT",
         advice=[
-            {"kind": "rounds", "text": "More rounds (--rounds): the score still rose in round 1.", "about": "--rounds"},
-            {"kind": "item", "text": "A clearer item 'It is kind': the judges disagreed.", "about": "tone/kind"},
+            {
+                "kind": "rounds",
+                "text": "More rounds (--rounds): the score still rose in round 1.",
+                "about": "--rounds",
+            },
+            {
+                "kind": "item",
+                "text": "A clearer item 'It is kind': the judges disagreed.",
+                "about": "tone/kind",
+            },
         ],
     )
     first, second = doc["rounds"][:2]
@@ -57,13 +65,17 @@ def test_a_round_says_what_moved_who_said_what_and_what_it_cost() -> None:
 def _round() -> dict[str, Any]:
     plain = told()["rounds"][0]
     keys = ("round", "said", "probability")
-    return {key: plain[key] for key in keys} | {"criteria": [MoveDoc(**move) for move in plain["criteria"]]}
+    return {key: plain[key] for key in keys} | {
+        "criteria": [MoveDoc(**move) for move in plain["criteria"]]
+    }
 
 
 def test_a_round_without_a_look_has_little_to_say() -> None:
     """No move, no noise, no cost is invented."""
     assert RoundDoc(round=1).story() == []
-    assert RoundDoc(round=1, criteria=[MoveDoc(id="a", before=5.0, after=5.0)]).story() == ["no criterion moved"]
+    assert RoundDoc(round=1, criteria=[MoveDoc(id="a", before=5.0, after=5.0)]).story() == [
+        "no criterion moved"
+    ]
 
 
 def test_a_score_with_open_votes_says_between_what_it_is() -> None:
@@ -71,7 +83,9 @@ def test_a_score_with_open_votes_says_between_what_it_is() -> None:
     failed = [JudgeDoc(id="x", state="DEGRADED")]
     one = RoundDoc(round=1, score_after=60.0, interval_after=[40.0, 73.0], judges=failed)
     assert one.story() == ["with the votes that did not come, the score is from 40.0 to 73.0"]
-    assert RoundDoc(round=1, score_after=60.0, interval_after=[40.0, 73.0]).story() == [], "nobody else was asked"
+    assert RoundDoc(round=1, score_after=60.0, interval_after=[40.0, 73.0]).story() == [], (
+        "nobody else was asked"
+    )
 
 
 def test_scores_of_other_judges_are_not_taken_for_the_workers() -> None:
@@ -81,7 +95,10 @@ def test_scores_of_other_judges_are_not_taken_for_the_workers() -> None:
     assert told[1:] == ["scored by other judges than before, so a part of the move may be theirs"]
     assert len(RoundDoc(round=1, criteria=moved, same_judges=True).story()) == 1
     others = [proposed(1, version="v1"), looked("v1", code()), looked("v1", ballot("y"))]
-    seen = [improvement(*BASELINE, *more)["rounds"][0]["same_judges"] for more in (BETTER, others, [proposed(1)])]
+    seen = [
+        improvement(*BASELINE, *more)["rounds"][0]["same_judges"]
+        for more in (BETTER, others, [proposed(1)])
+    ]
     assert seen == [True, False, None]
 
 
@@ -92,12 +109,19 @@ def test_bytes_proposed_again_are_not_told_again() -> None:
     first, second = improvement(*BASELINE, *BETTER, rejected, again)["rounds"]
     assert (first["same_as"], second["same_as"]) == (None, 1)
     moved = [MoveDoc(id="a", before=50.0, after=60.0)]
-    assert RoundDoc(round=2, same_as=1, criteria=moved, probability=0.5, said="done").story() == ['the worker: "done"']
+    assert RoundDoc(round=2, same_as=1, criteria=moved, probability=0.5, said="done").story() == [
+        'the worker: "done"'
+    ]
 
 
 def test_what_the_outcome_says_already_is_not_said_twice() -> None:
     """A crash's detail holds the worker's last words."""
-    assert RoundDoc(round=1, outcome="crashed", outcome_detail="it ended (no credit)", said="no credit").story() == []
+    assert (
+        RoundDoc(
+            round=1, outcome="crashed", outcome_detail="it ended (no credit)", said="no credit"
+        ).story()
+        == []
+    )
     assert RoundDoc(round=1, outcome="unchanged", said="done").story() == ['the worker: "done"']
 
 
@@ -105,9 +129,17 @@ def test_every_form_tells_the_story() -> None:
     """Text, Markdown and HTML hold the same lines, in their own dress."""
     for drawn in (improvement_text(told()), improvement_markdown(told()), improvement_html(told())):
         plain = " ".join(drawn.replace("\\", "").split())
-        for words in ("added the steps", "within noise", "94% sure", "2 judge calls", "What would help"):
+        for words in (
+            "added the steps",
+            "within noise",
+            "94% sure",
+            "2 judge calls",
+            "What would help",
+        ):
             assert words in plain, words
-        assert "the score still rose in round 1" in plain and "It is kind" in plain.replace("&#39;", "'")
+        assert "the score still rose in round 1" in plain and "It is kind" in plain.replace(
+            "&#39;", "'"
+        )
     assert "What would help" not in improvement_text(told(advice=[]))
 
 
@@ -118,36 +150,56 @@ def test_no_line_of_the_story_is_too_wide(columns: int) -> None:
     doc["rounds"][0]["said"] = "word " * 60
     doc["advice"][0]["text"] = "much to say " * 20
     text = improvement_text(doc, Style(width=columns))
-    shown = [line for line in text.splitlines() if "honestone " not in line and "report " not in line]
+    shown = [
+        line for line in text.splitlines() if "honestone " not in line and "report " not in line
+    ]
     assert max(map(width, shown)) <= columns
 
 
 def test_hostile_words_of_a_worker_stay_words() -> None:
     """No escape, no tag, no table cell, no image."""
     doc = told(advice=[{"kind": "item", "text": HOSTILE, "about": HOSTILE}])
-    doc["rounds"][0] |= {"said": HOSTILE, "criteria": [{"id": HOSTILE, "before": 1.0, "after": 2.0}]}
+    doc["rounds"][0] |= {
+        "said": HOSTILE,
+        "criteria": [{"id": HOSTILE, "before": 1.0, "after": 2.0}],
+    }
     for drawn in (improvement_text(doc), improvement_markdown(doc), improvement_html(doc)):
         assert "\x1b" not in drawn and "\u202e" not in drawn
-    assert "<script>alert" not in improvement_html(doc) and "<script>alert" not in improvement_markdown(doc)
+    assert "<script>alert" not in improvement_html(
+        doc
+    ) and "<script>alert" not in improvement_markdown(doc)
     assert "![i](" not in improvement_markdown(doc)
     ElementTree.fromstring(improvement_junit(doc))
 
 
-# -------------------------------------------------------------------------------------------------- from the record
+# --------------------------------------------------------------------------------------------------
+# from the record
 
 
 def test_the_words_of_the_worker_are_cut_and_clean() -> None:
     """An agent's last words may be a page."""
-    doc = improvement(*BASELINE, proposed(1, "unchanged") | {"message": "\x1b[1mI did it\n" + "and more " * 200})
+    doc = improvement(
+        *BASELINE, proposed(1, "unchanged") | {"message": "\x1b[1mI did it\n" + "and more " * 200}
+    )
     said = doc["rounds"][0]["said"]
-    assert said.startswith("\\x1b[1mI did it and more") and len(said) == LONGEST_WORDS and said.endswith("...")
+    assert (
+        said.startswith("\\x1b[1mI did it and more")
+        and len(said) == LONGEST_WORDS
+        and said.endswith("...")
+    )
 
 
 def test_a_round_costs_its_proposal_and_its_looks() -> None:
     """The baseline is no round; the witness is asked in the last one."""
     paid = proposed(1, version="v1") | {"spend": {"worker_calls": 1, "usd": 0.5}}
     more = [looked("v1", ballot("w"), "holdout", judge_calls=1, usd=0.25)]
-    doc = improvement(*BASELINE, paid, *ACCEPTED[1:], *more, proposed(2, "unchanged") | {"spend": {"worker_calls": 1}})
+    doc = improvement(
+        *BASELINE,
+        paid,
+        *ACCEPTED[1:],
+        *more,
+        proposed(2, "unchanged") | {"spend": {"worker_calls": 1}},
+    )
     first, second = (one["usage"] for one in doc["rounds"])
     assert (first["judge_calls"], first["worker_calls"], first["usd"]) == (2, 1, 0.75)
     assert (second["judge_calls"], second["worker_calls"], second["usd"]) == (0, 1, None)
@@ -155,10 +207,25 @@ def test_a_round_costs_its_proposal_and_its_looks() -> None:
 
 def test_candidates_of_a_round_cost_that_round() -> None:
     """Also those of a round that a kill left without a choice."""
-    tried = {"type": "candidate", "round": 1, "candidate": 1, "outcome": "changed", "spend": {"worker_calls": 1}}
-    log = [tried, tried | {"candidate": 2}, proposed(1, version="v1"), *BETTER[1:], tried | {"round": 2}]
+    tried = {
+        "type": "candidate",
+        "round": 1,
+        "candidate": 1,
+        "outcome": "changed",
+        "spend": {"worker_calls": 1},
+    }
+    log = [
+        tried,
+        tried | {"candidate": 2},
+        proposed(1, version="v1"),
+        *BETTER[1:],
+        tried | {"round": 2},
+    ]
     spends = round_spends([event_from_plain(json.loads(json.dumps(plain))) for plain in log])
-    assert {number: (one.worker_calls, one.judge_calls) for number, one in spends.items()} == {1: (2, 1), 2: (1, 0)}
+    assert {number: (one.worker_calls, one.judge_calls) for number, one in spends.items()} == {
+        1: (2, 1),
+        2: (1, 0),
+    }
 
 
 def test_an_unfinished_run_has_no_advice_and_no_probability() -> None:

@@ -17,7 +17,12 @@ def test_the_text_names_every_case_that_matters() -> None:
     """Swapped and vanished cases are named with what they are."""
     text = comparison_text(comparison())
     assert text.startswith("✗ DID NOT PASS  01JBASE → 01JRUN\n")
-    for name, id in (("regressions", "down"), ("improvements", "up"), ("missing", "gone"), ("new", "fresh")):
+    for name, id in (
+        ("regressions", "down"),
+        ("improvements", "up"),
+        ("missing", "gone"),
+        ("new", "fresh"),
+    ):
         assert re.search(rf"{name} +{id}\b", text)
     assert "1 win, 1 loss, 1 tie (sign test: p = 1)" in text
     assert re.search(r"down +passed → failed +100.0 → 0.0 +−100.0", text)
@@ -27,7 +32,12 @@ def test_the_text_names_every_case_that_matters() -> None:
 def test_an_unknown_difference_is_no_number() -> None:
     """With an undecided case there is no delta, and the text says why."""
     doc = comparison(
-        delta=None, interval=None, score_delta=None, score_interval=None, undecided=["open"], verdict="inconclusive"
+        delta=None,
+        interval=None,
+        score_delta=None,
+        score_interval=None,
+        undecided=["open"],
+        verdict="inconclusive",
     )
     text = comparison_text(doc)
     assert text.count("not known: some cases could not be judged") == 2
@@ -37,7 +47,12 @@ def test_an_unknown_difference_is_no_number() -> None:
 def test_of_very_many_changes_the_largest_losses_come_first() -> None:
     """The list is cut at a number that is said."""
     cases = [
-        {"id": f"c{n}", "baseline": side("passed", 100), "candidate": side("passed", 100 - n), "delta": -float(n)}
+        {
+            "id": f"c{n}",
+            "baseline": side("passed", 100),
+            "candidate": side("passed", 100 - n),
+            "delta": -float(n),
+        }
         for n in range(1, 61)
     ]
     text = comparison_text(comparison(cases=cases))
@@ -48,8 +63,23 @@ def test_of_very_many_changes_the_largest_losses_come_first() -> None:
 @pytest.mark.parametrize("draw", [comparison_text, comparison_markdown])
 def test_hostile_names_are_harmless(draw) -> None:  # type: ignore[no-untyped-def]
     """Names of others carry no control character and no live markup."""
-    cases = [{"id": HOSTILE, "baseline": side("passed", 100), "candidate": side("failed", 0), "delta": -100.0}]
-    text = draw(comparison(baseline=HOSTILE, candidate=HOSTILE, reasons=[HOSTILE], regressions=[HOSTILE], cases=cases))
+    cases = [
+        {
+            "id": HOSTILE,
+            "baseline": side("passed", 100),
+            "candidate": side("failed", 0),
+            "delta": -100.0,
+        }
+    ]
+    text = draw(
+        comparison(
+            baseline=HOSTILE,
+            candidate=HOSTILE,
+            reasons=[HOSTILE],
+            regressions=[HOSTILE],
+            cases=cases,
+        )
+    )
     assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202e]", text)
     if draw is comparison_markdown:
         assert not re.search(r"(?<!\\)<\w", text)
@@ -63,7 +93,10 @@ def test_a_trend_has_its_runs_in_order_with_the_change_from_one_to_the_next() ->
     assert [text.index(run) for run in ("01JA", "01JB", "01JC")] == sorted(
         text.index(run) for run in ("01JA", "01JB", "01JC")
     )
-    lines = {run: next(one for one in text.splitlines() if run in one) for run in ("01JA", "01JB", "01JC")}
+    lines = {
+        run: next(one for one in text.splitlines() if run in one)
+        for run in ("01JA", "01JB", "01JC")
+    }
     assert "50.0%" in lines["01JA"] and "+25.0" in lines["01JB"] and "n/a" in lines["01JC"]
     assert "| 01JC |  | between 50.0% and 75.0% |  | n/a |" in trend_markdown(trend())
 
@@ -71,7 +104,11 @@ def test_a_trend_has_its_runs_in_order_with_the_change_from_one_to_the_next() ->
 def test_numbers_are_cut_and_never_rounded_up() -> None:
     """Two of three is 66.6%, and a p is never 0."""
     assert percent(2 / 3) == "66.6%" and percent(0.9999) == "99.9%" and percent(None) == "n/a"
-    assert change_words(-0.04) == "0.0" and change_words(12.39) == "+12.3" and change_words(-12.39) == "−12.3"
+    assert (
+        change_words(-0.04) == "0.0"
+        and change_words(12.39) == "+12.3"
+        and change_words(-12.39) == "−12.3"
+    )
     assert p_words(0) == "below 0.0001" and p_words(0.0312) == "0.0312" and p_words(1) == "1"
 
 

@@ -27,7 +27,14 @@ def test_a_row_per_case_and_judge() -> None:
         ("wrong", JUDGES[1]),
         ("dead", ""),
     ]
-    assert {one["case"] for one in found} == {"fine", "wrong", "dead", "later", "unsure", 'comma, "quoted" | <b>'}
+    assert {one["case"] for one in found} == {
+        "fine",
+        "wrong",
+        "dead",
+        "later",
+        "unsure",
+        'comma, "quoted" | <b>',
+    }
 
 
 def test_no_score_is_an_empty_cell() -> None:
@@ -38,10 +45,16 @@ def test_no_score_is_an_empty_cell() -> None:
 
 
 def test_a_judges_score_is_the_weighted_mean_of_its_criteria() -> None:
-    """Weights count, checks count for every judge, and a judge that left something open has no score."""
+    """Weights count, checks count for every judge, and a judge that left something open has no
+    score.
+    """
     criteria = [
         criterion(
-            "a", 50.0, [item("a", dict.fromkeys(JUDGES, "yes"))], weight=3, by_judge={JUDGES[0]: 100, JUDGES[1]: 0}
+            "a",
+            50.0,
+            [item("a", dict.fromkeys(JUDGES, "yes"))],
+            weight=3,
+            by_judge={JUDGES[0]: 100, JUDGES[1]: 0},
         ),
         criterion("b", 100.0, [item("b", {"check": "yes"})], weight=1, voters=None, by_judge={}),
         criterion("c", None, [], weight=0, by_judge={JUDGES[0]: 20}),
@@ -56,7 +69,10 @@ def test_what_could_be_a_formula_is_text(start: str) -> None:
     doc = report([case(start, "failed", 0.0, reasons=[start], judges=[judge(start)])])
     for one in rows(doc):
         for name in ("case", "judge", "reasons"):
-            assert not one[name].lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r")), (name, one[name])
+            assert not one[name].lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r")), (
+                name,
+                one[name],
+            )
 
 
 def test_hostile_words_break_no_row() -> None:

@@ -1,4 +1,6 @@
-"""Every figure of a suite's report, computed a second time from the raw attempts by nothing but fractions."""
+"""Every figure of a suite's report, computed a second time from the raw attempts by nothing but
+fractions.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,11 @@ def gate(low: Fraction, high: Fraction) -> str:
 
 
 def status_of_one(attempt: Any) -> str:
-    return "target-error" if attempt == "error" else gate(*span(attempt)).replace("open", "inconclusive")
+    return (
+        "target-error"
+        if attempt == "error"
+        else gate(*span(attempt)).replace("open", "inconclusive")
+    )
 
 
 def expected(rule: str, attempts: list[Any]) -> tuple[str, Fraction, Fraction]:
@@ -105,11 +111,19 @@ def log_of(cases: list[Any]) -> list[Event]:
 
 
 def events_of(case: str, at: int, attempt: Any) -> list[dict[str, Any]]:
-    made: dict[str, Any] = {"type": "produced", "case": case, "attempt": at, "output": "x", "duration_ms": at}
+    made: dict[str, Any] = {
+        "type": "produced",
+        "case": case,
+        "attempt": at,
+        "output": "x",
+        "duration_ms": at,
+    }
     made["spend"] = {"target_calls": 1, "input_tokens": at}
     if attempt == "error":
         return [{**made, "error": "it broke"}]
-    known = {(name, "q"): Mark(met) for name, met in zip("ab", attempt, strict=True) if met is not None}
+    known = {
+        (name, "q"): Mark(met) for name, met in zip("ab", attempt, strict=True) if met is not None
+    }
     open_ = {(name, "q"): "silence" for name, met in zip("ab", attempt, strict=True) if met is None}
     ballot = Ballot(judge="j", state=JudgeState.AVAILABLE, marks=known, abstained=open_)
     asked = {"type": "attempted", "case": case, "attempt": at, "ballots": [ballot_to_plain(ballot)]}
@@ -124,10 +138,17 @@ def same(told: float | None, wanted: Fraction) -> bool:
 @given(st.lists(CASE, min_size=1, max_size=6))
 @example([("run", "mean", [(True, True), (True, None), (False, True)])])
 def test_every_figure_follows_from_the_attempts(cases: list[Any]) -> None:
-    """Status, score, interval, instability, counts, rates, verdict and usage: none is anything but the sum of its parts."""
+    """Status, score, interval, instability, counts, rates, verdict and usage: none is anything but
+    the sum of its parts.
+    """
     document = plain(suite_document(read_record(log_of(cases), run="r")))
-    wanted = [("skipped", None, None) if kind == "skip" else expected(rule, attempts) for kind, rule, attempts in cases]
-    for (_, _, attempts), (status, low, high), found in zip(cases, wanted, document["cases"], strict=True):
+    wanted = [
+        ("skipped", None, None) if kind == "skip" else expected(rule, attempts)
+        for kind, rule, attempts in cases
+    ]
+    for (_, _, attempts), (status, low, high), found in zip(
+        cases, wanted, document["cases"], strict=True
+    ):
         assert found["status"] == status
         kinds = [status_of_one(one) for one in attempts]
         assert [one["status"] for one in found["attempts"]] == kinds
@@ -149,13 +170,24 @@ def test_every_figure_follows_from_the_attempts(cases: list[Any]) -> None:
     passed = sum(one[0] == "passed" for one in ran)
     assert document["usage"]["target_calls"] == sum(len(attempts) for _, _, attempts in cases)
     if not ran:
-        assert (document["verdict"], document["pass_rate"], document["mean_score"]) == ("skipped", None, None)
+        assert (document["verdict"], document["pass_rate"], document["mean_score"]) == (
+            "skipped",
+            None,
+            None,
+        )
         return
     low, high = Fraction(passed, len(ran)), Fraction(passed + unsure, len(ran))
-    assert same(document["pass_rate_interval"][0], low) and same(document["pass_rate_interval"][1], high)
+    assert same(document["pass_rate_interval"][0], low) and same(
+        document["pass_rate_interval"][1], high
+    )
     assert same(document["pass_rate"], low) if not unsure else document["pass_rate"] is None
     assert document["verdict"] == ("pass" if low == 1 else "fail" if high < 1 else "inconclusive")
     means = [sum((one[at] for one in ran), Fraction(0)) / len(ran) for at in (1, 2)]
-    assert all(same(told, 100 * mean) for told, mean in zip(document["mean_score_interval"], means, strict=True))
+    assert all(
+        same(told, 100 * mean)
+        for told, mean in zip(document["mean_score_interval"], means, strict=True)
+    )
     is_known = not unsure and means[0] == means[1]
-    assert same(document["mean_score"], 100 * means[0]) if is_known else document["mean_score"] is None
+    assert (
+        same(document["mean_score"], 100 * means[0]) if is_known else document["mean_score"] is None
+    )

@@ -10,7 +10,17 @@ from html.parser import HTMLParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rendered import suite_html
-from suite_samples import HOSTILE, JUDGES, case, criterion, every_status, hostile, item, report, with_baseline
+from suite_samples import (
+    HOSTILE,
+    JUDGES,
+    case,
+    criterion,
+    every_status,
+    hostile,
+    item,
+    report,
+    with_baseline,
+)
 
 from honestone.report.html_page import anchor_of
 from honestone.report.quote_marks import ALL_TEXTS, LONGEST, Marks, longest_text
@@ -71,7 +81,11 @@ def test_elements_are_nested_and_ids_are_single() -> None:
         assert not page.wrong and not page.open
         ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
         assert len(ids) == len(set(ids))
-        inside = {attrs["href"][1:] for attrs in page.all("a") if (attrs.get("href") or "").startswith("#")}  # type: ignore[index]
+        inside = {
+            attrs["href"][1:]
+            for attrs in page.all("a")
+            if (attrs.get("href") or "").startswith("#")
+        }  # type: ignore[index]
         assert inside <= set(ids), "every link leads somewhere"
 
 
@@ -90,7 +104,9 @@ def test_hostile_words_make_no_element_and_no_attribute() -> None:
 def test_the_policy_allows_this_script_and_style_and_nothing_else() -> None:
     """The hashes in the page are those of its own script and style."""
     text = suite_html(every_status())
-    policy = next(attrs["content"] or "" for attrs in Page(text).all("meta") if attrs.get("http-equiv"))
+    policy = next(
+        attrs["content"] or "" for attrs in Page(text).all("meta") if attrs.get("http-equiv")
+    )
     assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
     for name, directive in (("script", "script-src"), ("style", "style-src")):
         body = re.search(rf"<{name}>(.*?)</{name}>", text, re.S)
@@ -102,8 +118,14 @@ def test_the_policy_allows_this_script_and_style_and_nothing_else() -> None:
 def test_the_page_itself_asks_for_nothing() -> None:
     """No way to talk to a network is even named."""
     text = suite_html(with_baseline())
-    assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|importScripts|sendBeacon)\b", text)
-    assert "@import" not in text and not re.search(r"url\(\s*[\"']?(?:https?:)?//", text) and "innerHTML" not in text
+    assert not re.search(
+        r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|importScripts|sendBeacon)\b", text
+    )
+    assert (
+        "@import" not in text
+        and not re.search(r"url\(\s*[\"']?(?:https?:)?//", text)
+        and "innerHTML" not in text
+    )
 
 
 def test_quotes_are_marked_where_they_stand_with_their_judge() -> None:
@@ -115,10 +137,21 @@ def test_quotes_are_marked_where_they_stand_with_their_judge() -> None:
     ]
     asked = item("a", dict.fromkeys(JUDGES, "yes"), evidence=evidence)
     text = suite_html(
-        report([case("x", output="The quick brown\n  fox jumps.", criteria=[criterion("c", 100.0, [asked])])])
+        report(
+            [
+                case(
+                    "x",
+                    output="The quick brown\n  fox jumps.",
+                    criteria=[criterion("c", 100.0, [asked])],
+                )
+            ]
+        )
     )
     marked = [
-        (look, words) for look, words in re.findall(r'<mark[^>]* class="(\w+)"[^>]*><a[^>]*>([^<]*)</a></mark>', text)
+        (look, words)
+        for look, words in re.findall(
+            r'<mark[^>]* class="(\w+)"[^>]*><a[^>]*>([^<]*)</a></mark>', text
+        )
     ]
     assert marked == [("j1", "quick "), ("many", "brown"), ("j2", "\n  fox")]
     assert text.count(">in the output</a>") == 2 and text.count("not in the output") == 1
@@ -127,7 +160,9 @@ def test_quotes_are_marked_where_they_stand_with_their_judge() -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.text(alphabet="abc \n<&>", max_size=60),
-    st.lists(st.tuples(st.text(alphabet="abc <&", min_size=3, max_size=9), st.integers(1, 8)), max_size=6),
+    st.lists(
+        st.tuples(st.text(alphabet="abc <&", min_size=3, max_size=9), st.integers(1, 8)), max_size=6
+    ),
 )
 def test_marks_never_change_the_text(text: str, quotes: list[tuple[str, int]]) -> None:
     """The pieces of a marked text are the text."""
@@ -180,12 +215,31 @@ def test_attempts_diff_and_trace_are_shown() -> None:
         "usd": 0.5,
         "skill_loaded": False,
     }
-    text = suite_html(report([case("x", output="one", attempts=attempts, diff="@@ -1 +1 @@\n-old\n+new", trace=trace)]))
+    text = suite_html(
+        report(
+            [
+                case(
+                    "x",
+                    output="one",
+                    attempts=attempts,
+                    diff="@@ -1 +1 @@\n-old\n+new",
+                    trace=trace,
+                )
+            ]
+        )
+    )
     page = Page(text)
-    assert "Output of attempt 2" in page.text and "two" in page.text and "Output of attempt 1" not in page.text
+    assert (
+        "Output of attempt 2" in page.text
+        and "two" in page.text
+        and "Output of attempt 1" not in page.text
+    )
     assert "<span class=del>-old</span>" in text and "<span class=add>+new</span>" in text
     assert (
-        "read_file" in page.text and '"path": "a.py"' in page.text and "1,834" in page.text and "$0.5000" in page.text
+        "read_file" in page.text
+        and '"path": "a.py"' in page.text
+        and "1,834" in page.text
+        and "$0.5000" in page.text
     )
 
 
@@ -208,22 +262,45 @@ def test_a_comparison_links_its_cases_and_names_the_missing_one() -> None:
 def test_two_thousand_cases_make_a_page() -> None:
     """Every one of many is in it."""
     page = Page(
-        suite_html(report([case(f"c{n}", "passed" if n % 3 else "failed", float(n % 101)) for n in range(2000)]))
+        suite_html(
+            report(
+                [
+                    case(f"c{n}", "passed" if n % 3 else "failed", float(n % 101))
+                    for n in range(2000)
+                ]
+            )
+        )
     )
-    assert len([attrs for attrs in page.all("tbody") if attrs.get("data-is")]) == 2000 and not page.wrong
+    assert (
+        len([attrs for attrs in page.all("tbody") if attrs.get("data-is")]) == 2000
+        and not page.wrong
+    )
 
 
 def test_the_sample_is_hostile() -> None:
     """The words that the tests above rely on are what they should be."""
-    assert all(part in HOSTILE for part in ("</script>", "onerror", "]]>", "\x1b", "\x00", "\u2028", "\u202e", "{{"))
+    assert all(
+        part in HOSTILE
+        for part in ("</script>", "onerror", "]]>", "\x1b", "\x00", "\u2028", "\u202e", "{{")
+    )
 
 
 def test_a_long_output_is_also_shown_where_its_evidence_is() -> None:
-    """A forbidden word in line 300 is read without unfolding 400 lines; a short output is shown once."""
+    """A forbidden word in line 300 is read without unfolding 400 lines; a short output is shown
+    once.
+    """
     said = {"judge": "check", "quote": 'found "BADWORD" on line 300'}
-    wrong = item("c", {"check": "no"}, kind="check", requirement="does not contain 'BADWORD'", evidence=[said])
+    wrong = item(
+        "c",
+        {"check": "no"},
+        kind="check",
+        requirement="does not contain 'BADWORD'",
+        evidence=[said],
+    )
     lines = ["here is the BADWORD" if n == 299 else f"plain {n}" for n in range(400)]
-    bad = case("long", "failed", 0.0, criteria=[criterion("c", 0.0, [wrong])], output="\n".join(lines))
+    bad = case(
+        "long", "failed", 0.0, criteria=[criterion("c", 0.0, [wrong])], output="\n".join(lines)
+    )
     page = suite_html(report([bad]))
     near = page[page.index("where the evidence is") : page.index("characters</span>")]
     assert "here is the BADWORD" in near and "297 lines above" in near and "plain 20\n" not in near

@@ -42,7 +42,8 @@ def test_counts_add_up() -> None:
     ]
     assert suite.get("time") == "0.060"
     assert all(
-        one.get("classname") == "Words and more" and float(one.get("time", "x")) >= 0 for one in suite.iter("testcase")
+        one.get("classname") == "Words and more" and float(one.get("time", "x")) >= 0
+        for one in suite.iter("testcase")
     )
 
 
@@ -56,15 +57,23 @@ def test_messages_hold_the_reason_and_details_the_items() -> None:
 
 
 def test_the_gate_agrees_with_the_exit_code() -> None:
-    """With a baseline, or a rate below 1, the verdict is a test case; a run that passes has no failure."""
-    for more in ({"verdict": "pass"}, {"verdict": "pass", "comparison": None, "min_pass_rate": 0.5}):
+    """With a baseline, or a rate below 1, the verdict is a test case; a run that passes has no
+    failure.
+    """
+    for more in (
+        {"verdict": "pass"},
+        {"verdict": "pass", "comparison": None, "min_pass_rate": 0.5},
+    ):
         suite = parsed(with_baseline() | more)
         found = {one.get("name"): one for one in suite.iter("testcase")}
         assert (suite.get("failures"), suite.get("errors"), suite.get("tests")) == ("0", "0", "5")
         assert not list(found["gate"])
         [left] = found["down"]
         assert left.tag == "skipped" and str(left.get("message")).startswith("failed: ")
-    failed = {one.get("name"): one for one in parsed(with_baseline() | {"verdict": "fail"}).iter("testcase")}
+    failed = {
+        one.get("name"): one
+        for one in parsed(with_baseline() | {"verdict": "fail"}).iter("testcase")
+    }
     gate = failed["gate"].find("failure")
     assert gate is not None and "1 regression: down" in str(gate.get("message"))
     assert [child.tag for child in failed["down"]] == ["failure"]
@@ -74,7 +83,11 @@ def test_hostile_words_leave_it_xml() -> None:
     """Nothing closes an element or a CDATA, and no character is outside of XML."""
     suite = parsed(hostile())
     assert len(list(suite.iter("testcase"))) == 6  # five cases and the gate
-    assert {child.tag for one in suite.iter("testcase") for child in one} == {"failure", "error", "skipped"}
+    assert {child.tag for one in suite.iter("testcase") for child in one} == {
+        "failure",
+        "error",
+        "skipped",
+    }
 
 
 @settings(max_examples=40, deadline=None)

@@ -22,7 +22,9 @@ def test_one_row_a_case_with_its_status() -> None:
     """The table has a row for every case, failures first, and each row its status as a word."""
     rows = case_table(suite_markdown(every_status()))
     assert len(rows) == 2 + 6
-    assert [re.search(r"passed|failed|inconclusive|target-error|skipped", row)[0] for row in rows[2:]] == [  # type: ignore[index]
+    assert [
+        re.search(r"passed|failed|inconclusive|target-error|skipped", row)[0] for row in rows[2:]
+    ] == [  # type: ignore[index]
         "failed",
         "target-error",
         "inconclusive",
@@ -39,7 +41,11 @@ def test_hostile_words_break_no_cell_and_are_no_markup() -> None:
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in block}) == 1, block[0]
     outside_code = re.sub(r"`[^`\n]*`", "", re.sub(r"<code>[^<]*</code>", "", text))
     assert set(re.findall(r"(?<!\\)</?(\w+)", outside_code)) == {"details", "summary"}
-    assert text.count("<details>") == text.count("</details>") == len(re.findall(r"^</details>$", text, re.M))
+    assert (
+        text.count("<details>")
+        == text.count("</details>")
+        == len(re.findall(r"^</details>$", text, re.M))
+    )
     assert "\x1b" not in text and "\u2028" not in text and "\u202e" not in text
     assert not re.search(r"(?<![\\`])@everyone", outside_code)
     assert "```" not in text
@@ -50,7 +56,11 @@ def test_failed_cases_are_folded_with_what_they_miss() -> None:
     text = suite_markdown(every_status())
     assert "<summary><code>wrong</code> failed</summary>" in text
     assert "<code>fine</code>" not in text
-    assert "- Says good" in text and "**output**\n\n> output of wrong\n" in text and "> input of wrong\n" in text
+    assert (
+        "- Says good" in text
+        and "**output**\n\n> output of wrong\n" in text
+        and "> input of wrong\n" in text
+    )
 
 
 def test_a_page_never_outgrows_a_comment_and_says_what_it_cut() -> None:
@@ -69,7 +79,9 @@ def test_a_page_never_outgrows_a_comment_and_says_what_it_cut() -> None:
 
 def test_details_that_do_not_fit_are_counted() -> None:
     """The limit holds for details too, and says how many cases are without."""
-    text = suite_markdown(report([case(f"bad{n}", "failed", 0.0, reasons=["y" * 900] * 5) for n in range(50)]))
+    text = suite_markdown(
+        report([case(f"bad{n}", "failed", 0.0, reasons=["y" * 900] * 5) for n in range(50)])
+    )
     left_out = re.search(r"the details of (\d+) cases are left out", text)
     assert len(text) <= MOST and left_out
     assert text.count("<details>") + int(left_out[1]) == 50

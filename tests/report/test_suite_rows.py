@@ -30,8 +30,15 @@ def test_a_row_a_case_with_the_execution_status() -> None:
         None,
         None,
     ]
-    assert "exit code 3" in found["dead"]["error"] and found["unsure"]["error"] and found["fine"]["error"] is None
-    assert all(row["suite"] == "Words and more" and row["target"] == "cmd:python t.py" for row in found.values())
+    assert (
+        "exit code 3" in found["dead"]["error"]
+        and found["unsure"]["error"]
+        and found["fine"]["error"] is None
+    )
+    assert all(
+        row["suite"] == "Words and more" and row["target"] == "cmd:python t.py"
+        for row in found.values()
+    )
 
 
 def test_assertions_are_true_false_or_unknown() -> None:
@@ -57,4 +64,6 @@ def test_one_line_is_one_row_whatever_the_words() -> None:
     """Line separators inside texts split no row for any reader."""
     text = suite_jsonl(hostile())
     assert text.isascii() and len(text.splitlines()) == 5
-    assert all("\x1b[31m" in json.loads(one)["output"] for one in text.splitlines()), "data stays data"
+    assert all("\x1b[31m" in json.loads(one)["output"] for one in text.splitlines()), (
+        "data stays data"
+    )

@@ -31,9 +31,13 @@ def test_every_case_has_a_line_with_its_status_and_score_failures_first() -> Non
     ):
         assert re.search(rf"{re.escape(name)}\s+{status}\b", line_of(text, name))
     assert "100.0" in line_of(text, "fine") and "12 ms" in line_of(text, "fine")
-    order = [text.index(f"{row} ") for row in ("✗ wrong", "! dead", "? unsure", "– later", "✓ fine")]
+    order = [
+        text.index(f"{row} ") for row in ("✗ wrong", "! dead", "? unsure", "– later", "✓ fine")
+    ]
     assert order == sorted(order)
-    assert text.count("why wrong is failed") == 1 and line_of(text, "later").endswith("why later is skipped")
+    assert text.count("why wrong is failed") == 1 and line_of(text, "later").endswith(
+        "why later is skipped"
+    )
     assert "n/a" in line_of(text, "dead") and "0.0-100.0" in line_of(text, "unsure")
 
 
@@ -49,7 +53,11 @@ def test_the_summary_says_verdict_rate_counts_time_and_spend() -> None:
     """The last block can be read alone."""
     text = suite_text(every_status())
     summary = text[text.index("DID NOT PASS") :]
-    assert "between 40.0% and 80.0%" in summary and "2 of 5 passed" in summary and "needs 100%" in summary
+    assert (
+        "between 40.0% and 80.0%" in summary
+        and "2 of 5 passed" in summary
+        and "needs 100%" in summary
+    )
     assert "2 passed · 1 failed · 1 inconclusive · 1 target-error · 1 skipped" in summary
     assert "60 ms" in summary and "5 target calls" in summary and "$0.0123" in summary
     assert "mean score" not in summary, "an unknown mean is not shown as a number"
@@ -61,7 +69,9 @@ def test_the_summary_says_verdict_rate_counts_time_and_spend() -> None:
 
 def test_unstable_cases_are_named() -> None:
     """A case whose attempts disagree is named in its line and in the summary."""
-    attempts = [{"attempt": n, "status": s, "score": 0.0} for n, s in ((1, "passed"), (2, "failed"))]
+    attempts = [
+        {"attempt": n, "status": s, "score": 0.0} for n, s in ((1, "passed"), (2, "failed"))
+    ]
     text = suite_text(report([case("shaky", "failed", 50.0, unstable=True, attempts=attempts)]))
     assert "unstable" in line_of(text, "shaky")
     assert re.search(r"^  unstable +shaky$", text, re.M)
@@ -69,24 +79,37 @@ def test_unstable_cases_are_named() -> None:
 
 
 def test_a_baseline_brings_the_comparison_with_every_name() -> None:
-    """Regressions, improvements, missing and new cases are named, with the differences and their intervals."""
+    """Regressions, improvements, missing and new cases are named, with the differences and their
+    intervals.
+    """
     text = suite_text(with_baseline())
     block = text[text.index("Against the baseline") :]
     assert re.search(r"regressions +down", block) and re.search(r"improvements +up", block)
     assert re.search(r"missing +gone", block) and re.search(r"new +fresh", block)
     assert "75.0% to 75.0%: 0.0 points (95% interval −60.0 to +60.0)" in block
-    assert "needs" not in block[block.index("DID NOT PASS") :], "beside a baseline the comparison decides"
+    assert "needs" not in block[block.index("DID NOT PASS") :], (
+        "beside a baseline the comparison decides"
+    )
 
 
 def test_beside_a_baseline_only_a_bar_that_was_set_is_shown() -> None:
     """The default of all cases passing is no bar there."""
-    assert "needs" not in suite_text(with_baseline() | {"min_pass_rate": 1.0}).split("DID NOT PASS")[-1]
+    assert (
+        "needs"
+        not in suite_text(with_baseline() | {"min_pass_rate": 1.0}).split("DID NOT PASS")[-1]
+    )
     assert "needs 90%" in suite_text(with_baseline() | {"min_pass_rate": 0.9})
 
 
 def test_calls_of_a_target_are_never_called_free() -> None:
     """What an agent costs is not known here, so the line does not say that nothing was spent."""
-    usage = {"judge_calls": 0, "cached_calls": 2, "input_tokens": 0, "output_tokens": 0, "usd": None}
+    usage = {
+        "judge_calls": 0,
+        "cached_calls": 2,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "usd": None,
+    }
     assert "nothing spent" in suite_text(report([case("x")], usage=usage))
     told = suite_text(report([case("x")], usage=usage | {"target_calls": 3}))
     assert "3 target calls" in told and "nothing spent" not in told
@@ -120,7 +143,9 @@ def test_nothing_is_wider_than_the_page_but_what_is_typed(columns: int) -> None:
     text = suite_text(with_baseline(), Style(width=columns))
     lines = [one for one in text.splitlines() if not one.lstrip().startswith("again")]
     # A line of the case table has four columns that cannot shrink further than this.
-    assert all(width(one) <= max(columns, 46) for one in lines), [one for one in lines if width(one) > columns]
+    assert all(width(one) <= max(columns, 46) for one in lines), [
+        one for one in lines if width(one) > columns
+    ]
 
 
 def test_of_very_many_failed_cases_each_keeps_its_line() -> None:

@@ -12,8 +12,19 @@ from rendered import improvement_text, round_text, scorecard_text, scorecards_te
 
 from honestone.system.drawing import Style, width
 
-CARDS = [samples.passed, samples.failed, samples.inconclusive, samples.tree, samples.korean, samples.hostile]
-LOOPS: list[Callable[[], dict[str, Any]]] = [lambda: samples.improvement("PASSED"), samples.unconfirmed, samples.broken]
+CARDS = [
+    samples.passed,
+    samples.failed,
+    samples.inconclusive,
+    samples.tree,
+    samples.korean,
+    samples.hostile,
+]
+LOOPS: list[Callable[[], dict[str, Any]]] = [
+    lambda: samples.improvement("PASSED"),
+    samples.unconfirmed,
+    samples.broken,
+]
 WIDTHS = [32, 40, 57, 58, 80, 110, 300]
 
 
@@ -29,14 +40,18 @@ def row(text: str, name: str) -> str:
 @pytest.mark.parametrize("columns", WIDTHS)
 @pytest.mark.parametrize("make", CARDS)
 def test_every_line_fits_the_terminal(make: Callable[[], dict[str, Any]], columns: int) -> None:
-    """Nothing wraps by accident, except commands, which have to survive copying; wide terminals are not filled."""
+    """Nothing wraps by accident, except commands, which have to survive copying; wide terminals are
+    not filled.
+    """
     for one in scorecard_text(make(), Style(width=columns)).splitlines():
         assert width(one) <= min(columns, 110) or re.match(r"(again|next|report) ", one)
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
 @pytest.mark.parametrize("make", LOOPS)
-def test_every_line_of_a_loop_fits_the_terminal(make: Callable[[], dict[str, Any]], columns: int) -> None:
+def test_every_line_of_a_loop_fits_the_terminal(
+    make: Callable[[], dict[str, Any]], columns: int
+) -> None:
     """The same for loops."""
     for one in improvement_text(make(), Style(width=columns)).splitlines():
         assert width(one) <= min(columns, 110) or re.match(r"(again|next|report) ", one)
@@ -47,7 +62,9 @@ def test_colour_adds_nothing_but_colour(make: Callable[[], dict[str, Any]]) -> N
     """Without colour the page says the same, and a plain page has no escape sequence in it."""
     plain = scorecard_text(make(), Style(width=80))
     assert "\x1b" not in plain
-    assert re.sub(r"\x1b\[[0-9;]*m", "", scorecard_text(make(), Style(width=80, color=True))) == plain
+    assert (
+        re.sub(r"\x1b\[[0-9;]*m", "", scorecard_text(make(), Style(width=80, color=True))) == plain
+    )
 
 
 @pytest.mark.parametrize("make", CARDS)
@@ -127,7 +144,9 @@ def test_a_degraded_judge_says_why_and_what_was_wrong_with_its_reply() -> None:
 
 
 def test_a_tree_is_indented_and_penalties_read_as_penalties() -> None:
-    """Children stand below their parents; a penalty is a problem when it applies, not when it does not."""
+    """Children stand below their parents; a penalty is a problem when it applies, not when it does
+    not.
+    """
     text = scorecard_text(samples.tree(), Style(width=80))
     assert "\n    correct " in text and "\n      numbers " in text
     assert row(text, "profanity").endswith("-10  penalty incurred")
@@ -147,7 +166,10 @@ def test_self_evaluation_is_marked() -> None:
     ("usage", "words"),
     [
         (samples.usage(judge_calls=1, usd=0.0312), "1 judge call · $0.0312"),
-        (samples.usage(judge_calls=0, cached_calls=3), "0 judge calls · 3 recorded replies · nothing spent"),
+        (
+            samples.usage(judge_calls=0, cached_calls=3),
+            "0 judge calls · 3 recorded replies · nothing spent",
+        ),
         (
             samples.usage(worker_calls=2, input_tokens=1234567, output_tokens=9),
             "2 judge calls · 2 worker calls · 1,234,567 tokens in, 9 out · cost unknown",
@@ -163,7 +185,10 @@ def test_what_to_type_next() -> None:
     """The run can be shown again; a failed one can be improved; names are quoted for the shell."""
     text = scorecard_text(samples.failed() | {"artifact": {"path": "my report.md"}})
     assert "again   honestone show 01JABCDEF0\n" in text
-    assert "next    honestone improve 'my report.md' --rubric RUBRIC --worker WORKER --judge codex" in text
+    assert (
+        "next    honestone improve 'my report.md' --rubric RUBRIC --worker WORKER --judge codex"
+        in text
+    )
     mends_itself = samples.failed() | {"rubric": "bars.yaml", "has_fixes": True}
     assert "--rubric bars.yaml --judge codex" in scorecard_text(mends_itself)
     assert "honestone improve" not in scorecard_text(samples.passed())
@@ -171,9 +196,14 @@ def test_what_to_type_next() -> None:
 
 def test_several_artifacts_one_line_each_then_those_that_failed() -> None:
     """The table names all, the details only what needs attention; what was spent is summed."""
-    docs = [samples.passed() | {"artifact": {"path": "good.md"}}, samples.failed() | {"artifact": {"path": "bad.md"}}]
+    docs = [
+        samples.passed() | {"artifact": {"path": "good.md"}},
+        samples.failed() | {"artifact": {"path": "bad.md"}},
+    ]
     text = scorecards_text(docs, Style(width=90))
-    assert text.splitlines()[0].startswith("✓ good.md  ") and text.splitlines()[1].startswith("✗ bad.md   ")
+    assert text.splitlines()[0].startswith("✓ good.md  ") and text.splitlines()[1].startswith(
+        "✗ bad.md   "
+    )
     assert "✓ PASSED" not in text and text.count("DID NOT PASS  bad.md") == 1
     assert "1 of 2 passed · 1 did not pass" in text
     assert "spent   6 judge calls" in text
@@ -193,7 +223,9 @@ def test_thousands_of_criteria_do_not_flood_the_terminal() -> None:
 def test_outside_text_cannot_act_on_the_terminal() -> None:
     """Escape sequences and overrides in names, quotes, reasons and ids are shown, not obeyed."""
     text = scorecard_text(samples.hostile(), Style(width=80))
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\u2028\ufeff]", text)
+    assert not re.search(
+        r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\u2028\ufeff]", text
+    )
     assert "\\x1b[31m" in text
 
 
@@ -202,7 +234,9 @@ def test_a_passed_loop_shows_before_after_rounds_and_witness() -> None:
     text = improvement_text(samples.improvement("PASSED"), Style(width=100))
     assert text.startswith("✓ PASSED  report.md\n")
     assert re.search(r"61\.7 → .* 91\.6   \+29\.9  needs 80", row(text, "overall"))
-    assert re.search(r"✗  2  impact +rejected  75\.0 → 55\.0  \+12 -3\n +the score fell by 20\.0", text)
+    assert re.search(
+        r"✗  2  impact +rejected  75\.0 → 55\.0  \+12 -3\n +the score fell by 20\.0", text
+    )
     assert "gemini DEGRADED: timed out after 120 s" in text
     assert "out-of-scope: rubric.yaml was changed" in text
     assert "✓ claude pass 88.0" in text
@@ -223,7 +257,9 @@ def test_a_passed_loop_shows_before_after_rounds_and_witness() -> None:
 )
 def test_a_loop_that_was_stopped_names_the_breaker(result: str, words: str) -> None:
     """CIRCUIT BREAKER, and which."""
-    assert improvement_text(samples.improvement(result)).startswith(f"✗ CIRCUIT BREAKER ({words})  report.md\n")
+    assert improvement_text(samples.improvement(result)).startswith(
+        f"✗ CIRCUIT BREAKER ({words})  report.md\n"
+    )
 
 
 def test_an_unconfirmed_loop_is_not_shown_as_passed() -> None:
@@ -251,7 +287,11 @@ def test_a_loop_whose_final_could_not_be_scored_shows_the_interval() -> None:
 
 def test_a_round_as_it_ends_names_scores_by_judge_and_floors() -> None:
     """What a person watches while the loop runs."""
-    one = samples.one_round(2, "impact", "rejected", 75.0, 55.0, reason="it fell", floor_violations=["reproducible"])
+    one = samples.one_round(
+        2, "impact", "rejected", 75.0, 55.0, reason="it fell", floor_violations=["reproducible"]
+    )
     one["criteria"][0]["by_judge"] = {"codex": 70.0, "gemini": 40.0}
     text = round_text(one, Style(width=100))
-    assert "reproducible 75.0 → 55.0 (codex 70.0, gemini 40.0), judges disagree, BELOW FLOOR" in text
+    assert (
+        "reproducible 75.0 → 55.0 (codex 70.0, gemini 40.0), judges disagree, BELOW FLOOR" in text
+    )

@@ -37,7 +37,9 @@ def test_short_texts_are_whole_and_what_is_the_same_is_the_same(before: str, aft
 @given(st.text(max_size=50), st.text(max_size=50))
 def test_the_first_difference_is_where_it_is(before: str, after: str) -> None:
     at = first_difference(before, after)
-    assert before[:at] == after[:at] and (before[at : at + 1] != after[at : at + 1] or before == after)
+    assert before[:at] == after[:at] and (
+        before[at : at + 1] != after[at : at + 1] or before == after
+    )
 
 
 def test_the_words_that_changed_are_marked_and_nothing_else() -> None:
@@ -45,7 +47,9 @@ def test_the_words_that_changed_are_marked_and_nothing_else() -> None:
     assert [piece for piece in old if piece.is_changed] == [DiffPiece("crimson", True)]
     assert [piece for piece in new if piece.is_changed] == [DiffPiece("azure", True)]
     old, new = word_diff("a big dog ran home", "a small cat ran home")
-    assert [piece.text for piece in old if piece.is_changed] == ["big dog"], "neighbours are one change"
+    assert [piece.text for piece in old if piece.is_changed] == ["big dog"], (
+        "neighbours are one change"
+    )
     old, new = word_diff("alpha beta gamma", "one two three four")
     assert [old[0].is_changed, new[0].is_changed, len(old), len(new)] == [True, True, 1, 1], (
         "two texts, not one changed"
@@ -59,7 +63,11 @@ def test_long_texts_are_shown_from_where_they_differ_and_cost_little() -> None:
     assert old.startswith("…") and "one" in old and old.endswith("…") and len(old) <= LONGEST + 2
     assert "two" in new
     started = time.process_time()
-    for before, after in (("a " * 3000, "b a " * 2000), ("!." * 3000, ".?!" * 3000), ("ab " * 3000, "ba ab " * 3000)):
+    for before, after in (
+        ("a " * 3000, "b a " * 2000),
+        ("!." * 3000, ".?!" * 3000),
+        ("ab " * 3000, "ba ab " * 3000),
+    ):
         word_diff(before, after)
     assert time.process_time() - started < 5
 
@@ -71,24 +79,36 @@ def compared(before: str, after: str, input: str = "What colour?") -> dict[str, 
         "candidate": {"status": "failed", "score": 0.0, "output": after},
     }
     case = {"id": "turned", "input": input, "delta": -100.0, **sides}
-    return {"schema": "honestone.comparison/1", "verdict": "fail", "regressions": ["turned"], "cases": [case]}
+    return {
+        "schema": "honestone.comparison/1",
+        "verdict": "fail",
+        "regressions": ["turned"],
+        "cases": [case],
+    }
 
 
 COLOURS = compared("the shirt is crimson today", "the shirt is azure today")
 
 
-@pytest.mark.parametrize(("columns", "is_beside"), [(160, True), (120, True), (119, False), (60, False)])
+@pytest.mark.parametrize(
+    ("columns", "is_beside"), [(160, True), (120, True), (119, False), (60, False)]
+)
 def test_a_wide_page_has_two_columns(columns: int, is_beside: bool) -> None:
-    """From 120 columns on both sides are on one line, otherwise one under the other, and the input above them."""
+    """From 120 columns on both sides are on one line, otherwise one under the other, and the input
+    above them.
+    """
     text = comparison_text(COLOURS, Style(width=columns))
     assert "What colour?" in text
-    assert any("[-crimson-]" in row and "{+azure+}" in row for row in text.splitlines()) is is_beside
+    assert (
+        any("[-crimson-]" in row and "{+azure+}" in row for row in text.splitlines()) is is_beside
+    )
     assert all(width(row) <= columns for row in text.splitlines())
 
 
 def test_a_change_over_several_lines_is_marked_line_by_line() -> None:
     text = comparison_text(
-        compared("same\none\ntwo\nsame words here", "same\nthree\nfour\nsame words here"), Style(width=80)
+        compared("same\none\ntwo\nsame words here", "same\nthree\nfour\nsame words here"),
+        Style(width=80),
     )
     assert "[-one-]" in text and "[-two-]" in text and "{+four+}" in text
 
@@ -109,7 +129,16 @@ def test_hostile_outputs_stay_words(side: int) -> None:
     for one in (text, markdown, page):
         assert "\x1b" not in one and "\x00" not in one and "\u202e" not in one
     assert not re.search(r"(?<!\\)<(script|img|/script)", re.sub(r"`[^`\n]*`", "", markdown))
-    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in markdown.splitlines() if row.startswith("| the")}) == 1
+    assert (
+        len(
+            {
+                len(re.findall(r"(?<!\\)\|", row))
+                for row in markdown.splitlines()
+                if row.startswith("| the")
+            }
+        )
+        == 1
+    )
     assert "<script>" not in page and "<img" not in page
 
 

@@ -1,4 +1,6 @@
-"""Files travel whole or not at all: what a runner lays out is what was ordered, and no file that keys are kept in goes along."""
+"""Files travel whole or not at all: what a runner lays out is what was ordered, and no file that
+keys are kept in goes along.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,31 @@ def root(tmp_path: Path) -> Path:
     return made
 
 
-def test_what_is_collected_is_laid_out(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Content, names and whether it can be run; in pieces where it is big; without version control; for one person alone."""
+def test_what_is_collected_is_laid_out(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Content, names and whether it can be run; in pieces where it is big; without version control;
+    for one person alone.
+    """
     monkeypatch.setattr(bundles, "CHUNK", 1000)
     big = os.urandom(2500)
     (root / "tools/big.bin").write_bytes(big)
     blobs = Blobs()
-    bundle = collect(root, [root / "suite.yaml", root / "tools", root / "empty", root / "tools/a.sh"], blobs.keep)
-    assert [one.path for one in bundle.files] == ["empty", "suite.yaml", "tools/a.sh", "tools/big.bin"]
-    assert [len(one.chunks) for one in bundle.files] == [0, 1, 1, 3] and bundle.blobs == blobs.keys()
+    bundle = collect(
+        root, [root / "suite.yaml", root / "tools", root / "empty", root / "tools/a.sh"], blobs.keep
+    )
+    assert [one.path for one in bundle.files] == [
+        "empty",
+        "suite.yaml",
+        "tools/a.sh",
+        "tools/big.bin",
+    ]
+    assert [len(one.chunks) for one in bundle.files] == [
+        0,
+        1,
+        1,
+        3,
+    ] and bundle.blobs == blobs.keys()
     place = tmp_path / "there"
     place.mkdir()
     lay_out(Bundle.from_plain(bundle.to_plain()), blobs.get, place)
@@ -55,7 +73,9 @@ def test_what_is_collected_is_laid_out(root: Path, tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("name", [".env", ".env.local", "server.pem", "id_ed25519", ".pgpass"])
 def test_a_file_that_keys_are_kept_in_does_not_travel(root: Path, name: str) -> None:
-    """Not in a folder that is copied, not by itself and not by a link; the error names it, and nothing of it is kept."""
+    """Not in a folder that is copied, not by itself and not by a link; the error names it, and
+    nothing of it is kept.
+    """
     (root / "tools" / name).write_text("sk-mark")
     (root / "link").symlink_to(root / "tools" / name)
     blobs = Blobs()
@@ -66,7 +86,9 @@ def test_a_file_that_keys_are_kept_in_does_not_travel(root: Path, name: str) -> 
 
 
 def test_a_key_in_a_file_does_not_travel(root: Path) -> None:
-    """Whatever the file is called; the error names the file and the line, and does not repeat the key."""
+    """Whatever the file is called; the error names the file and the line, and does not repeat the
+    key.
+    """
     (root / "tools/notes.txt").write_text("one\napi_token: Zx81kPq02LmN4rTv7WyB\n")
     with pytest.raises(FileError, match=r"notes\.txt.*holds a key \(line 2") as raised:
         collect(root, [root / "tools"], Blobs().keep)
@@ -74,13 +96,19 @@ def test_a_key_in_a_file_does_not_travel(root: Path) -> None:
 
 
 def test_a_hidden_file_travels_only_where_it_is_named(root: Path) -> None:
-    """Else the order is refused with its name: a workspace without it would be another one on the runner."""
+    """Else the order is refused with its name: a workspace without it would be another one on the
+    runner.
+    """
     (root / "tools/.eslintrc").write_text("{}")
     (root / "tools/.gitignore").write_text("x")
     with pytest.raises(FileError, match=r"tools/\.eslintrc"):
         collect(root, [root / "tools"], Blobs().keep)
     bundle = collect(root, [root / "tools", root / "tools/.eslintrc"], Blobs().keep)
-    assert [one.path for one in bundle.files] == ["tools/.eslintrc", "tools/.gitignore", "tools/a.sh"]
+    assert [one.path for one in bundle.files] == [
+        "tools/.eslintrc",
+        "tools/.gitignore",
+        "tools/a.sh",
+    ]
 
 
 def test_nothing_from_outside_travels(root: Path, tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def file_version(data: bytes, name: str = "note.md") -> Version:
     return Version({name: Entry(data)}, is_folder=False)
 
 
-# ---------------------------------------------------------------------------------------------------------- reading
+# ----------------------------------------------------------------------------------------------------------
+# reading
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,13 @@ def test_the_limit_of_a_folder_is_for_all_its_files_together(tmp_path: Path) -> 
 
 def test_a_folder_is_read_in_path_order_without_caches_and_links(tmp_path: Path) -> None:
     """Version control, caches, our store and links are no part; each link is noted."""
-    root = folder(tmp_path / "f", b=b"b", a__c=b"c", a__b=b"b", **{".git__config": b"x", ".honestone__store.db": b"x"})
+    root = folder(
+        tmp_path / "f",
+        b=b"b",
+        a__c=b"c",
+        a__b=b"b",
+        **{".git__config": b"x", ".honestone__store.db": b"x"},
+    )
     (root / "__pycache__").mkdir()
     (root / "__pycache__" / "m.cpython-311.pyc").write_bytes(b"x")
     (root / "node_modules").mkdir()
@@ -108,7 +115,11 @@ def test_a_folder_is_read_in_path_order_without_caches_and_links(tmp_path: Path)
     (root / "up").symlink_to("..", target_is_directory=True)
     loaded = load_artifact(root)
     assert list(loaded.version.files) == ["a/b", "a/c", "b"]
-    assert sorted(loaded.notes) == ["left out dangling: a link", "left out link: a link", "left out up: a link"]
+    assert sorted(loaded.notes) == [
+        "left out dangling: a link",
+        "left out link: a link",
+        "left out up: a link",
+    ]
 
 
 def test_what_is_excluded_is_no_part_and_changes_no_digest(tmp_path: Path) -> None:
@@ -156,7 +167,8 @@ def test_missing_paths_have_near_matches(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "shown"), [("plain.md", "plain.md"), ("früh.md", "früh.md"), ("caf\udce9.md", "caf\\xe9.md")]
+    ("path", "shown"),
+    [("plain.md", "plain.md"), ("früh.md", "früh.md"), ("caf\udce9.md", "caf\\xe9.md")],
 )
 def test_a_path_can_always_be_printed(path: str, shown: str) -> None:
     """Bytes that are no UTF-8 become escapes; everything else stays."""
@@ -164,7 +176,8 @@ def test_a_path_can_always_be_printed(path: str, shown: str) -> None:
     printable(Path(path)).encode()
 
 
-# ---------------------------------------------------------------------------------------------------------- writing
+# ----------------------------------------------------------------------------------------------------------
+# writing
 
 
 def test_a_reader_sees_the_old_or_the_new_bytes_and_nothing_else(tmp_path: Path) -> None:
@@ -224,7 +237,9 @@ def test_a_write_that_fails_leaves_the_old_bytes_and_nothing_else(
 
 
 def test_only_what_differs_is_touched(tmp_path: Path) -> None:
-    """Of a folder, new files appear, gone ones go with their empty folders, equal ones are not written."""
+    """Of a folder, new files appear, gone ones go with their empty folders, equal ones are not
+    written.
+    """
     before = version_of(same="same", change="old", gone__deep__x="x", gone__keep="k")
     after = version_of(same="same", change="new", gone__keep="k", fresh__y="y")
     materialise(before, tmp_path)
@@ -240,13 +255,18 @@ def test_a_version_cannot_be_written_outside_its_place(tmp_path: Path, name: str
     """A path that leads out of the artifact is refused."""
     evil = Version({name: Entry(b"x")}, is_folder=True)
     (tmp_path / "in").mkdir()
-    for write in (lambda: materialise(evil, tmp_path / "in"), lambda: deliver(tmp_path / "in", version_of(), evil)):
+    for write in (
+        lambda: materialise(evil, tmp_path / "in"),
+        lambda: deliver(tmp_path / "in", version_of(), evil),
+    ):
         with pytest.raises(FileError, match="out of the artifact"):
             write()
     assert os.listdir(tmp_path) == ["in"]
 
 
-NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=20).filter(
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=20
+).filter(
     lambda name: (
         name not in (".", "..", "~text")
         and name not in NEVER_PART
@@ -256,14 +276,22 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.dictionaries(NAMES, st.tuples(st.binary(max_size=50), st.booleans()), min_size=1, max_size=5))
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.dictionaries(NAMES, st.tuples(st.binary(max_size=50), st.booleans()), min_size=1, max_size=5)
+)
 def test_a_folder_that_is_written_reads_back_the_same(
     tmp_path_factory: pytest.TempPathFactory, files: dict[str, tuple[bytes, bool]]
 ) -> None:
-    """Whatever names and bytes: written, read and read back from a private copy, a version is itself."""
+    """Whatever names and bytes: written, read and read back from a private copy, a version is
+    itself.
+    """
     entries = {name: Entry(data, run) for name, (data, run) in files.items()}
-    version = Version({**dict(sorted(entries.items())), "~text": Entry(b"something to read")}, is_folder=True)
+    version = Version(
+        {**dict(sorted(entries.items())), "~text": Entry(b"something to read")}, is_folder=True
+    )
     root = tmp_path_factory.mktemp("copy")
     copy = make_copy(version, root, name="artifact")
     back = read_back(copy)
@@ -272,7 +300,8 @@ def test_a_folder_that_is_written_reads_back_the_same(
     assert (back.strays, back.trouble) == ((), None)
 
 
-# ---------------------------------------------------------------------------------------------------------- private copies
+# ----------------------------------------------------------------------------------------------------------
+# private copies
 
 
 def test_a_copy_is_private_and_is_read_back_as_it_was_left(tmp_path: Path) -> None:

@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 
 from honestone.core.errors import UsageError
 from honestone.system import process
-from honestone.system.process import Ended, Limits, NotStarted, base_environment, describe_command, split_command
+from honestone.system.process import (
+    Ended,
+    Limits,
+    NotStarted,
+    base_environment,
+    describe_command,
+    split_command,
+)
 
 
 def run(argv: list[str], cwd: Path, **options: object) -> Ended:
@@ -55,7 +62,9 @@ def gone_soon(pid: int) -> bool:
 
 
 class Clock:
-    """What `process` sees as the time: after the program has made the file `ready`, every time limit is over."""
+    """What `process` sees as the time: after the program has made the file `ready`, every time
+    limit is over.
+    """
 
     sleep = staticmethod(time.sleep)
 
@@ -67,7 +76,9 @@ class Clock:
 
 
 WAITS_LONG = 600
-"""Seconds that a program sleeps which has to be ended. Half of it is the limit for what does not wait for the program."""
+"""Seconds that a program sleeps which has to be ended. Half of it is the limit for what does not
+wait for the program.
+"""
 
 
 def test_a_program_is_fed_and_read(tmp_path):
@@ -104,7 +115,9 @@ def test_no_input_is_an_empty_one(tmp_path):
 def test_it_runs_in_the_folder_and_environment_given(tmp_path):
     """Working directory and variables are the ones given, nothing else is passed on."""
     ended = run(
-        ["sh", "-c", 'pwd; echo "$ONLY"; env | wc -l'], tmp_path, env={"PATH": os.environ["PATH"], "ONLY": "this"}
+        ["sh", "-c", 'pwd; echo "$ONLY"; env | wc -l'],
+        tmp_path,
+        env={"PATH": os.environ["PATH"], "ONLY": "this"},
     )
     where, only, count = ended.stdout.decode().split("\n")[:3]
     assert Path(where).resolve() == tmp_path.resolve() and only == "this" and int(count) <= 5
@@ -116,7 +129,9 @@ def test_a_signal_is_a_negative_exit(tmp_path):
 
 
 def test_time_out_ends_the_whole_group(tmp_path, monkeypatch):
-    """After a time-out neither the program nor what it started is alive, even if they ignore SIGTERM."""
+    """After a time-out neither the program nor what it started is alive, even if they ignore
+    SIGTERM.
+    """
     monkeypatch.setattr(process, "time", Clock(tmp_path / "ready"))
     script = (
         f"trap '' TERM; (trap '' TERM; echo $$; : > inner; exec sleep {WAITS_LONG}) & echo $!; sleep {WAITS_LONG} & echo $!; "
@@ -138,7 +153,9 @@ def test_a_time_out_asks_first(tmp_path, monkeypatch):
 
 
 def test_a_fork_left_behind_is_ended_and_not_waited_for(tmp_path):
-    """The program ends, its grandchild keeps the pipe open: we return at once and the grandchild is gone."""
+    """The program ends, its grandchild keeps the pipe open: we return at once and the grandchild is
+    gone.
+    """
     ended = run(["sh", "-c", f"sleep {WAITS_LONG} & echo $!"], tmp_path, timeout=WAITS_LONG)
     assert ended.exit == 0 and not ended.timed_out and ended.duration < WAITS_LONG / 2
     assert gone_soon(int(ended.stdout))
@@ -157,7 +174,11 @@ def test_a_pipe_held_by_a_process_of_another_session_is_not_waited_for(tmp_path)
 
 def test_a_flood_is_capped_and_ended(tmp_path):
     """200 MB of output cost the cap, not 200 MB, and the writer is ended."""
-    ended = run(python("import os\nfor _ in range(200): os.write(1, b'x' * 1000000)"), tmp_path, output_limit=100_000)
+    ended = run(
+        python("import os\nfor _ in range(200): os.write(1, b'x' * 1000000)"),
+        tmp_path,
+        output_limit=100_000,
+    )
     assert ended.truncated and len(ended.stdout) == 100_000 and ended.exit != 0
 
 
@@ -171,7 +192,9 @@ def test_output_of_exactly_the_limit_is_whole(tmp_path):
 
 @pytest.mark.parametrize("limits", [None, Limits(cpu_seconds=10)])
 def test_what_cannot_start_says_why(tmp_path, limits):
-    """Not found, not executable, a folder, no such working directory, no program at all: each is named."""
+    """Not found, not executable, a folder, no such working directory, no program at all: each is
+    named.
+    """
     (tmp_path / "plain").write_text("#!/bin/sh\n")
     (tmp_path / "nonsense").write_bytes(b"\x01\x02\x03")
     (tmp_path / "nonsense").chmod(0o755)
@@ -205,7 +228,9 @@ def test_cancelling_ends_the_program(tmp_path):
 
     async def main() -> int:
         task = asyncio.create_task(
-            process.run(["sh", "-c", "echo $$ > pid; sleep 60"], cwd=tmp_path, env=base_environment())
+            process.run(
+                ["sh", "-c", "echo $$ > pid; sleep 60"], cwd=tmp_path, env=base_environment()
+            )
         )
         pid_file = tmp_path / "pid"
         while not (pid_file.exists() and pid_file.read_text().strip()):
@@ -246,7 +271,12 @@ def test_nothing_is_left_open(tmp_path):
     run(["true"], tmp_path)
     before = len(list(folder.iterdir()))
     for n in range(5):
-        run(["sh", "-c", "echo x; sleep 60 &"], tmp_path, stdin=b"y", limits=Limits() if n % 2 else None)
+        run(
+            ["sh", "-c", "echo x; sleep 60 &"],
+            tmp_path,
+            stdin=b"y",
+            limits=Limits() if n % 2 else None,
+        )
         with pytest.raises(NotStarted):
             run(["no-such-program-xyz"], tmp_path)
     assert len(list(folder.iterdir())) <= before
@@ -270,7 +300,9 @@ def test_cpu_time_is_limited(tmp_path):
 
 def test_file_size_is_limited(tmp_path):
     """A file cannot grow over the limit."""
-    run(["sh", "-c", "head -c 2000000 /dev/zero > big"], tmp_path, limits=Limits(file_bytes=100_000))
+    run(
+        ["sh", "-c", "head -c 2000000 /dev/zero > big"], tmp_path, limits=Limits(file_bytes=100_000)
+    )
     assert (tmp_path / "big").stat().st_size <= 100_000
 
 
@@ -298,11 +330,18 @@ def test_a_dropped_loop_leaves_nothing(tmp_path):
         "    loop.stop() if pid.exists() and pid.read_text().strip() else loop.call_later(0.02, look)\n"
         "look(); loop.run_forever()\n"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=200, check=False, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        timeout=200,
+        check=False,
+        stderr=subprocess.DEVNULL,
+    )
     assert gone_soon(int((tmp_path / "pid").read_text()))
 
 
-# ------------------------------------------------------------------------------------------- words and environment
+# ------------------------------------------------------------------------------------------- words
+# and environment
 
 
 def test_commands_are_split_as_a_shell_would():
@@ -346,7 +385,9 @@ def test_a_command_is_described_by_words_and_files(tmp_path):
     assert first["files"] == {"script.py": "sha256:" + hashlib.sha256(b"print(1)").hexdigest()}
     assert first["command"][:2] == ["python", "script.py"]
     (tmp_path / "script.py").write_bytes(b"print(2)")
-    assert describe_command(["python", "script.py", "x" * 5000, "a\0b", ".", "-v"], tmp_path) != first
+    assert (
+        describe_command(["python", "script.py", "x" * 5000, "a\0b", ".", "-v"], tmp_path) != first
+    )
 
 
 def test_a_huge_file_is_described_by_size_and_time(tmp_path):
@@ -360,14 +401,20 @@ def test_a_huge_file_is_described_by_size_and_time(tmp_path):
     assert describe_command(["huge"], tmp_path)["files"]["huge"] != first
 
 
-def test_the_guardian_has_none_of_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise a program of the same user reads our keys there, although it cannot read them from us."""
+def test_the_guardian_has_none_of_our_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a program of the same user reads our keys there, although it cannot read them from
+    us.
+    """
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-guardian-test")
     monkeypatch.setattr(process._Guardian, "_started", {})
     run(["true"], tmp_path)
     guard, pipe = process._Guardian._started[os.getpid()]
     try:
-        while not Path(f"/proc/{guard.pid}/cmdline").read_bytes():  # the kernel has not put it in place yet
+        while not Path(
+            f"/proc/{guard.pid}/cmdline"
+        ).read_bytes():  # the kernel has not put it in place yet
             time.sleep(0.01)
         assert b"key-of-the" not in Path(f"/proc/{guard.pid}/environ").read_bytes()
     finally:

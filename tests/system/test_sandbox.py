@@ -1,4 +1,6 @@
-"""The sandbox: what a program inside can read, write and reach, and what is said when there is none."""
+"""The sandbox: what a program inside can read, write and reach, and what is said when there is
+none.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,20 @@ def forget_probe() -> Iterator[None]:
         known.cache_clear()
 
 
-def inside(box: Sandbox, argv: list[str], copy: Path, *visible: Path, timeout: float = 30) -> process.Ended:
+def inside(
+    box: Sandbox, argv: list[str], copy: Path, *visible: Path, timeout: float = 30
+) -> process.Ended:
     words, rules = box.confine(argv, copy, copy.parent, visible)
     limits = process.Limits()
     return asyncio.run(
-        process.run(words, cwd=copy, env=process.base_environment(), timeout=timeout, limits=limits, rules=rules)
+        process.run(
+            words,
+            cwd=copy,
+            env=process.base_environment(),
+            timeout=timeout,
+            limits=limits,
+            rules=rules,
+        )
     )
 
 
@@ -70,13 +81,19 @@ def test_bwrap_that_is_not_there_is_a_usage_error(monkeypatch, tmp_path, forget_
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError) as caught:
         Sandbox.choose("bwrap")
-    assert "not installed" in caught.value.message and "apt-get install bubblewrap" in str(caught.value.hint)
-    assert sandbox.why_not_bubblewrap().startswith("`bwrap` is not installed: install bubblewrap (apt-get")
+    assert "not installed" in caught.value.message and "apt-get install bubblewrap" in str(
+        caught.value.hint
+    )
+    assert sandbox.why_not_bubblewrap().startswith(
+        "`bwrap` is not installed: install bubblewrap (apt-get"
+    )
     assert Sandbox.choose("auto").name in ("landlock", "none")
 
 
 def test_bwrap_that_does_not_work_counts_as_absent(monkeypatch, tmp_path, forget_probe):
-    """A bubblewrap that the system refuses is not used; its own words are shown when it was asked for."""
+    """A bubblewrap that the system refuses is not used; its own words are shown when it was asked
+    for.
+    """
     fake = tmp_path / "bwrap"
     fake.write_text("#!/bin/sh\necho 'No permissions to create namespace' >&2\nexit 1\n")
     fake.chmod(0o755)
@@ -85,8 +102,12 @@ def test_bwrap_that_does_not_work_counts_as_absent(monkeypatch, tmp_path, forget
     with pytest.raises(UsageError, match="No permissions") as caught:
         Sandbox.choose("bwrap")
     # It is installed, so installing it is not the remedy.
-    assert "systempaths=unconfined" in str(caught.value.hint) and "install" not in str(caught.value.hint)
-    assert "No permissions to create namespace: allow user namespaces" in sandbox.why_not_bubblewrap()
+    assert "systempaths=unconfined" in str(caught.value.hint) and "install" not in str(
+        caught.value.hint
+    )
+    assert (
+        "No permissions to create namespace: allow user namespaces" in sandbox.why_not_bubblewrap()
+    )
 
 
 def test_only_the_private_copy_can_be_written(box, copy, tmp_path):
@@ -94,7 +115,12 @@ def test_only_the_private_copy_can_be_written(box, copy, tmp_path):
     outside = tmp_path / "outside.txt"
     outside.write_text("before")
     (copy / "a").write_text("old")
-    ended = inside(box, ["sh", "-c", f"echo new > a; echo harm > {outside}; echo harm > /etc/harm"], copy, outside)
+    ended = inside(
+        box,
+        ["sh", "-c", f"echo new > a; echo harm > {outside}; echo harm > /etc/harm"],
+        copy,
+        outside,
+    )
     assert (copy / "a").read_text() == "new\n"
     assert outside.read_text() == "before" and not Path("/etc/harm").exists() and ended.exit != 0
 
@@ -103,7 +129,9 @@ def test_no_network(box, copy):
     """A server on this machine cannot be reached from inside."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        code = f"import socket; socket.create_connection(('127.0.0.1', {port}), 2); print('reached')"
+        code = (
+            f"import socket; socket.create_connection(('127.0.0.1', {port}), 2); print('reached')"
+        )
         ended = inside(box, [sys.executable, "-c", code], copy)
         reached = inside(Sandbox.choose("none"), [sys.executable, "-c", code], copy)
     assert ended.exit != 0 and b"reached" not in ended.stdout
@@ -117,7 +145,9 @@ def test_the_home_is_hidden(box, copy, tmp_path, monkeypatch, forget_probe):
     (home / "secret").write_text("s3cret")
     (home / "project" / "tool.txt").write_text("shown")
     monkeypatch.setenv("HOME", str(home))
-    ended = inside(box, ["sh", "-c", f"cat {home}/project/tool.txt {home}/secret"], copy, home / "project")
+    ended = inside(
+        box, ["sh", "-c", f"cat {home}/project/tool.txt {home}/secret"], copy, home / "project"
+    )
     assert ended.stdout == b"shown" and ended.exit != 0
 
 
@@ -129,7 +159,9 @@ def test_a_home_is_never_shown_whole(box, copy, tmp_path, monkeypatch, forget_pr
     (home / "plain").write_text("plain")
     monkeypatch.setenv("HOME", str(home))
     assert inside(box, ["sh", "-c", f"cat {home}/.secret"], copy, home).stdout == b""
-    assert inside(box, ["sh", "-c", f"cat {home}/.secret {home}/plain"], copy, tmp_path).stdout == b""
+    assert (
+        inside(box, ["sh", "-c", f"cat {home}/.secret {home}/plain"], copy, tmp_path).stdout == b""
+    )
 
 
 def test_our_python_works_inside(box, copy):
@@ -150,12 +182,16 @@ def test_a_program_in_the_home_stays_visible(box, copy, tmp_path, monkeypatch, f
 
 
 def test_an_environment_in_the_home_works(box, copy, tmp_path, monkeypatch, forget_probe):
-    """A checkout with its .venv below the home, where the interpreter is a link into another place: what most people have."""
+    """A checkout with its .venv below the home, where the interpreter is a link into another place:
+    what most people have.
+    """
     home = tmp_path / "home"
     (home / "checkout" / ".venv" / "bin").mkdir(parents=True)
     python = home / "checkout" / ".venv" / "bin" / "python"
     python.symlink_to(Path(sys.executable).resolve())
-    (home / "checkout" / ".venv" / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
+    (home / "checkout" / ".venv" / "pyvenv.cfg").write_text(
+        f"home = {Path(sys.executable).resolve().parent}\n"
+    )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PATH", f"{python.parent}{os.pathsep}{os.environ['PATH']}")
     ended = inside(box, [str(python), "-c", "print('ok')"], copy)
@@ -163,7 +199,9 @@ def test_an_environment_in_the_home_works(box, copy, tmp_path, monkeypatch, forg
 
 
 def test_tools_of_path_work_and_show_no_keys(box, copy, tmp_path, monkeypatch, forget_probe):
-    """What a version manager keeps beside its shims is visible; of ~/.local and the like, only `bin` is."""
+    """What a version manager keeps beside its shims is visible; of ~/.local and the like, only
+    `bin` is.
+    """
     home = tmp_path / "home"
     for place in (".manager/shims", ".manager/lib", ".local/bin", ".local/share"):
         (home / place).mkdir(parents=True)
@@ -189,7 +227,11 @@ def test_a_session_of_its_own_does_not_escape(box, copy):
     setsid = shutil.which("setsid")
     if setsid is None:
         pytest.skip("needs setsid")
-    inside(box, ["sh", "-c", "setsid sh -c 'while [ ! -e go ]; do sleep 0.01; done; : > late' & :"], copy)
+    inside(
+        box,
+        ["sh", "-c", "setsid sh -c 'while [ ! -e go ]; do sleep 0.01; done; : > late' & :"],
+        copy,
+    )
     (copy / "go").touch()
     time.sleep(0.5)
     assert not mark.exists()
@@ -202,7 +244,9 @@ def test_time_out_inside_the_sandbox(box, copy):
 
 
 def test_a_project_that_is_the_home_keeps_its_tools(box, copy, tmp_path, monkeypatch, forget_probe):
-    """What lies beside the rubric is seen though the rubric lies in the home itself; keys in hidden files are not."""
+    """What lies beside the rubric is seen though the rubric lies in the home itself; keys in hidden
+    files are not.
+    """
     (tmp_path / "home" / "tools").mkdir(parents=True)
     (tmp_path / "home" / "tools" / "helper").write_text("neighbour")
     (tmp_path / "home" / ".ssh").mkdir()
@@ -225,9 +269,18 @@ def test_a_home_below_the_project_is_empty(box, copy, tmp_path, monkeypatch, for
 
 
 def test_nothing_of_the_project_but_what_is_named(box, copy, tmp_path, forget_probe):
-    """Inside, the rubric's folder is seen; the project around it, the store and names with a dot are not."""
+    """Inside, the rubric's folder is seen; the project around it, the store and names with a dot
+    are not.
+    """
     project = tmp_path / "project"
-    for name in (".env", "settings", "rubrics/.key", "rubrics/.hidden/key", "rubrics/words", "rubrics/sub/more"):
+    for name in (
+        ".env",
+        "settings",
+        "rubrics/.key",
+        "rubrics/.hidden/key",
+        "rubrics/words",
+        "rubrics/sub/more",
+    ):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(f"<{name}>")
     rubrics = project / "rubrics"
@@ -239,16 +292,28 @@ def test_nothing_of_the_project_but_what_is_named(box, copy, tmp_path, forget_pr
     ]
     argv, rules = box.confine(words, copy, copy.parent, [rubrics], closed)
     ended = asyncio.run(
-        process.run(argv, cwd=copy, env=process.base_environment(), limits=process.Limits(), rules=rules)
+        process.run(
+            argv, cwd=copy, env=process.base_environment(), limits=process.Limits(), rules=rules
+        )
     )
     assert ended.stdout == b"<rubrics/words><rubrics/sub/more>listed\n"
 
 
 def test_no_capability_and_no_way_to_get_one(box, copy):
-    """Root inside is nobody special: no capabilities, no remount, no new user namespace to be root in."""
+    """Root inside is nobody special: no capabilities, no remount, no new user namespace to be root
+    in.
+    """
     code = "print([line.split()[1] for line in open('/proc/self/status') if line[:6] in ('CapEff', 'CapPrm')])"
     assert inside(box, [sys.executable, "-c", code], copy).stdout == f"{['0' * 16] * 2}\n".encode()
-    inside(box, ["sh", "-c", f"mount -o remount,bind,rw / ; echo x > /mark; echo x > {copy.parent.parent}/mark"], copy)
+    inside(
+        box,
+        [
+            "sh",
+            "-c",
+            f"mount -o remount,bind,rw / ; echo x > /mark; echo x > {copy.parent.parent}/mark",
+        ],
+        copy,
+    )
     assert not Path("/mark").exists() and not (copy.parent.parent / "mark").exists()
 
 
@@ -283,7 +348,9 @@ print(oct(at.st_mode & 0o7777), at.st_mtime)
 
 
 def test_modes_times_and_owners_change_in_the_private_copy_only(copy, tmp_path):
-    """Under Landlock: by name, descriptor, link and number; no new user namespace. In the copy they change as ever."""
+    """Under Landlock: by name, descriptor, link and number; no new user namespace. In the copy they
+    change as ever.
+    """
     try:
         box = Sandbox.choose("landlock")
     except UsageError as error:
@@ -296,10 +363,16 @@ def test_modes_times_and_owners_change_in_the_private_copy_only(copy, tmp_path):
     outside.chmod(0o600)
     before = outside.stat()
     (copy / "folder").mkdir()
-    ended = inside(box, [sys.executable, "-c", CHANGES, str(outside), "folder"], copy, outside.parent)
+    ended = inside(
+        box, [sys.executable, "-c", CHANGES, str(outside), "folder"], copy, outside.parent
+    )
     assert ended.stdout.decode().splitlines() == ["", "0o750 2.0"], ended
     after = outside.stat()
-    assert (after.st_mode, after.st_mtime_ns, after.st_uid) == (before.st_mode, before.st_mtime_ns, before.st_uid)
+    assert (after.st_mode, after.st_mtime_ns, after.st_uid) == (
+        before.st_mode,
+        before.st_mtime_ns,
+        before.st_uid,
+    )
     assert (copy / "folder").stat().st_mode & 0o777 == 0o700
 
 
@@ -353,21 +426,30 @@ print(ended.exit, ended.stdout, ended.stderr)
 
 @pytest.mark.parametrize("choice", ["none", "auto", "bwrap", "landlock"])
 def test_our_environment_cannot_be_read(choice, copy):
-    """A key in the environment of honestone is out of reach through /proc, with a sandbox and without."""
+    """A key in the environment of honestone is out of reach through /proc, with a sandbox and
+    without.
+    """
     try:
         Sandbox.choose(choice)
     except UsageError as error:
         pytest.skip(error.message)
     env = {**os.environ, "SOME_API_KEY": "TOKEN-FOR-THE-TEST"}
     done = subprocess.run(
-        [sys.executable, "-c", HOLDER, choice, str(copy), SEEN], env=env, capture_output=True, text=True
+        [sys.executable, "-c", HOLDER, choice, str(copy), SEEN],
+        env=env,
+        capture_output=True,
+        text=True,
     )
     assert done.stdout == "0 b'' b''\n", done.stderr
 
 
-@pytest.mark.parametrize("started", ["setsid sh -c", "setsid env -i sh -c", "sh -c", "nohup setsid sh -c"])
+@pytest.mark.parametrize(
+    "started", ["setsid sh -c", "setsid env -i sh -c", "sh -c", "nohup setsid sh -c"]
+)
 def test_nothing_outlives_a_program_with_limits(started, copy):
-    """Without a sandbox too: a session and an environment of its own do not hide a grandchild from its end."""
+    """Without a sandbox too: a session and an environment of its own do not hide a grandchild from
+    its end.
+    """
     if shutil.which("setsid") is None:
         pytest.skip("needs setsid")
     line = f"{started} 'while [ ! -e {copy}/go ]; do sleep 0.01; done; : > {copy}/late' >/dev/null 2>&1 &"
@@ -380,7 +462,12 @@ def test_nothing_outlives_a_program_with_limits(started, copy):
 def test_the_launcher_ends_as_its_program_did(copy):
     """Exit codes and signals come through it."""
     none = Sandbox.choose("none")
-    assert [inside(none, ["sh", "-c", f"exit {code}"], copy).exit for code in (0, 1, 7, 126)] == [0, 1, 7, 126]
+    assert [inside(none, ["sh", "-c", f"exit {code}"], copy).exit for code in (0, 1, 7, 126)] == [
+        0,
+        1,
+        7,
+        126,
+    ]
     assert inside(none, ["sh", "-c", "kill -9 $$"], copy).exit == -9
     assert inside(none, ["sh", "-c", "kill -15 $$"], copy).exit == -15
 

@@ -1,4 +1,6 @@
-"""What tasks want of the store in one turn of the event loop is done in one go, also where one of them is cancelled."""
+"""What tasks want of the store in one turn of the event loop is done in one go, also where one of
+them is cancelled.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from honestone.system.together import Together
 
 @given(st.lists(st.lists(st.integers(), max_size=4), min_size=1, max_size=6))
 def test_each_wish_is_met_once_and_those_of_one_turn_together(turns: list[list[int]]) -> None:
-    """Every task gets what was found for all of its turn; nothing is asked of the store in a turn without a wish."""
+    """Every task gets what was found for all of its turn; nothing is asked of the store in a turn
+    without a wish.
+    """
     asked: list[list[int]] = []
 
     def act(wishes: Sequence[int]) -> dict[int, int]:
@@ -25,14 +29,18 @@ def test_each_wish_is_met_once_and_those_of_one_turn_together(turns: list[list[i
         together = Together[int, dict[int, int]](act)
         for wishes in turns:
             found = await asyncio.gather(*(together(one) for one in wishes))
-            assert [each[one] for one, each in zip(wishes, found, strict=True)] == [one * one for one in wishes]
+            assert [each[one] for one, each in zip(wishes, found, strict=True)] == [
+                one * one for one in wishes
+            ]
 
     asyncio.run(run())
     assert asked == [wishes for wishes in turns if wishes]
 
 
 def test_what_fails_fails_for_all_who_wished() -> None:
-    """A full disk is an error of every task whose words are not on record, and not of the next turn's."""
+    """A full disk is an error of every task whose words are not on record, and not of the next
+    turn's.
+    """
     calls: list[int] = []
 
     def act(wishes: Sequence[str]) -> None:

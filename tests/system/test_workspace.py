@@ -51,7 +51,9 @@ def test_a_copy_then_files_and_the_fixture_stays_as_it_is(tmp_path: Path) -> Non
 
 
 def test_links_stay_inside_or_are_left_out(tmp_path: Path) -> None:
-    """A link out is named and not there; one inside leads to the copy, also when it was written as a full path."""
+    """A link out is named and not there; one inside leads to the copy, also when it was written as
+    a full path.
+    """
     fixture(tmp_path, a="a")
     root = tmp_path / "fixture"
     (root / "out").symlink_to("/etc/hostname")
@@ -60,7 +62,10 @@ def test_links_stay_inside_or_are_left_out(tmp_path: Path) -> None:
     (root / "folder/in").symlink_to(root / "a")
     (root / "linked").symlink_to("folder", target_is_directory=True)
     with made(tmp_path, copy="fixture") as folder:
-        assert sorted(folder.notes) == ["left out out: a link that leads out", "left out up: a link that leads out"]
+        assert sorted(folder.notes) == [
+            "left out out: a link that leads out",
+            "left out up: a link that leads out",
+        ]
         assert (folder.path / "folder/in").resolve() == folder.path / "a"
         assert (folder.path / "linked/in").read_text() == "a"
         assert not os.path.lexists(folder.path / "out")
@@ -76,7 +81,9 @@ def test_a_pipe_in_the_fixture_is_named_and_not_waited_for(tmp_path: Path) -> No
         assert "new file mode a special file" in folder.diff()
 
 
-def test_a_copy_of_a_folder_above_the_temporary_one_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_of_a_folder_above_the_temporary_one_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The place that is copied to is no part of what is copied."""
     import tempfile
 
@@ -87,7 +94,9 @@ def test_a_copy_of_a_folder_above_the_temporary_one_ends(tmp_path: Path, monkeyp
         assert sorted(p.name for p in folder.path.iterdir()) == ["a", "tmp"]
 
 
-@pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", "", ".", "a\0b", ".git/hooks/post-checkout"])
+@pytest.mark.parametrize(
+    "name", ["../x", "/x", "a/../../x", "", ".", "a\0b", ".git/hooks/post-checkout"]
+)
 def test_a_file_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     """Before anything is spent, with the name."""
     with pytest.raises(FileError, match="file inside it"):
@@ -97,7 +106,13 @@ def test_a_file_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [{"copy": "none"}, {"git": "none"}, {"git": ".", "ref": "--orphan"}, {"git": "--upload-pack=x://y"}]
+    "keys",
+    [
+        {"copy": "none"},
+        {"git": "none"},
+        {"git": ".", "ref": "--orphan"},
+        {"git": "--upload-pack=x://y"},
+    ],
 )
 def test_what_is_not_there_is_refused(tmp_path: Path, keys: dict[str, str]) -> None:
     """A folder or repository that does not exist, and names that git would take for options."""
@@ -105,7 +120,8 @@ def test_what_is_not_there_is_refused(tmp_path: Path, keys: dict[str, str]) -> N
         require_workspace(CaseWorkspace(**keys), tmp_path)  # type: ignore[arg-type]
 
 
-# ------------------------------------------------------------------------------------------------------------- git
+# -------------------------------------------------------------------------------------------------------------
+# git
 
 
 @pytest.fixture
@@ -129,7 +145,9 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_a_repository_at_a_commit(tmp_path: Path, repository: Path) -> None:
-    """A clone of its own: its links out are gone, `.git` is no part of the diff, the original is not touched."""
+    """A clone of its own: its links out are gone, `.git` is no part of the diff, the original is
+    not touched.
+    """
     with made(tmp_path, git="repo", ref="first", files={"extra": "x"}) as folder:
         assert (folder.path / "a.txt").read_text() == "one\n"
         assert not os.path.lexists(folder.path / "out")
@@ -149,12 +167,22 @@ def test_a_commit_that_is_not_there(tmp_path: Path, repository: Path) -> None:
         make_folder(CaseWorkspace(git="repo", ref="nosuch"), tmp_path)
 
 
-# ------------------------------------------------------------------------------------------------------------ diff
+# ------------------------------------------------------------------------------------------------------------
+# diff
 
 
 def test_the_diff_shows_what_was_done_in_order_of_the_paths(tmp_path: Path) -> None:
-    """New, changed, deleted, made executable, binary, a link; and nothing about what was not touched."""
-    fixture(tmp_path, b="1\n2\n3\n4\n5\n6\n7\n8\n9\n", gone="bye\n", same="untouched\n", tool="#!/bin/sh\n", z="old")
+    """New, changed, deleted, made executable, binary, a link; and nothing about what was not
+    touched.
+    """
+    fixture(
+        tmp_path,
+        b="1\n2\n3\n4\n5\n6\n7\n8\n9\n",
+        gone="bye\n",
+        same="untouched\n",
+        tool="#!/bin/sh\n",
+        z="old",
+    )
     with made(tmp_path, copy="fixture") as folder:
         assert folder.diff() == ""
         (folder.path / "a").write_text("new, without an end")
@@ -208,7 +236,9 @@ def test_a_long_diff_is_cut_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_very_large_or_worst_case_file_does_not_hold_it_up(tmp_path: Path) -> None:
-    """A file over a megabyte is named only; thousands of equal lines are not compared with each other."""
+    """A file over a megabyte is named only; thousands of equal lines are not compared with each
+    other.
+    """
     with made(tmp_path, files={"worst": "x\n\n" * 40_000}) as folder:
         (folder.path / "worst").write_text("\ny\n" * 40_000)
         with open(folder.path / "huge", "wb") as file:
@@ -229,7 +259,11 @@ def test_names_from_outside_are_harmless(tmp_path: Path) -> None:
         assert any("a\\n+forged" in line for line in lines)
 
 
-@given(st.lists(st.sampled_from(["a", "b", "c", ""])), st.lists(st.sampled_from(["a", "b", "c", ""])), st.booleans())
+@given(
+    st.lists(st.sampled_from(["a", "b", "c", ""])),
+    st.lists(st.sampled_from(["a", "b", "c", ""])),
+    st.booleans(),
+)
 def test_a_diff_can_be_applied(old: list[str], new: list[str], ends: bool) -> None:
     """Reading the hunks back turns the old text into the new one."""
     before = "".join(line + "\n" for line in old)
@@ -255,7 +289,8 @@ def test_a_diff_can_be_applied(old: list[str], new: list[str], ends: bool) -> No
     assert "".join(line + "\n" for line in out).removesuffix("\n" if missing_end else "\0") == after
 
 
-# ------------------------------------------------------------------------------------------------- what is left of it
+# -------------------------------------------------------------------------------------------------
+# what is left of it
 
 
 def test_what_is_left_is_a_version_with_modes(tmp_path: Path) -> None:
@@ -282,7 +317,8 @@ def test_a_locked_folder_is_removed(tmp_path: Path) -> None:
         (folder.path / "deep").chmod(0o500)
 
 
-# -------------------------------------------------------------------------------------------------------- commands
+# --------------------------------------------------------------------------------------------------------
+# commands
 
 
 @pytest.mark.parametrize(
@@ -300,7 +336,9 @@ def test_a_locked_folder_is_removed(tmp_path: Path) -> None:
 def test_a_set_up_command_says_what_went_wrong(tmp_path: Path, line: str, why: str | None) -> None:
     """It runs in the folder with the variables given, on top of the harmless ones."""
     (tmp_path / "there").write_text("")
-    found = asyncio.run(run_command(line, cwd=tmp_path, env={"MINE": "yes"}, timeout=0.5 if "sleep" in line else 20))
+    found = asyncio.run(
+        run_command(line, cwd=tmp_path, env={"MINE": "yes"}, timeout=0.5 if "sleep" in line else 20)
+    )
     assert found is None if why is None else why in str(found)
     assert not (tmp_path / "mine").exists() or (tmp_path / "mine").read_text() == "yes\n"
 
@@ -309,6 +347,11 @@ def test_what_a_set_up_command_leaves_running_is_ended(tmp_path: Path) -> None:
     """Like any program of ours."""
     code = "import subprocess, sys; print(subprocess.Popen(['sleep', '60']).pid, file=open('pid', 'w'))"
     (tmp_path / "s.py").write_text(code)
-    assert asyncio.run(run_command(f"{sys.executable} s.py", cwd=tmp_path, env={}, timeout=20)) is None
+    assert (
+        asyncio.run(run_command(f"{sys.executable} s.py", cwd=tmp_path, env={}, timeout=20)) is None
+    )
     pid = int((tmp_path / "pid").read_text())
-    assert not os.path.exists(f"/proc/{pid}") or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2]
+    assert (
+        not os.path.exists(f"/proc/{pid}")
+        or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2]
+    )

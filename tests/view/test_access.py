@@ -13,13 +13,23 @@ ACCESS = Access(token="right", port=PORT, names=("0.0.0.0", "box.test"))
 OURS = {"host": f"127.0.0.1:{PORT}"}
 
 
-def refusal(method: str = "GET", named: str = "right", cookie: str = "", **headers: str) -> int | None:
+def refusal(
+    method: str = "GET", named: str = "right", cookie: str = "", **headers: str
+) -> int | None:
     given = {**OURS, **{name.replace("_", "-"): value for name, value in headers.items()}}
     return ACCESS.refusal(method, given, {ACCESS.cookie: cookie} if cookie else {}, named)
 
 
 @pytest.mark.parametrize(
-    "host", ["127.0.0.1:7410", "localhost:7410", "LOCALHOST:7410", "[::1]:7410", "box.test:7410", "0.0.0.0:7410"]
+    "host",
+    [
+        "127.0.0.1:7410",
+        "localhost:7410",
+        "LOCALHOST:7410",
+        "[::1]:7410",
+        "box.test:7410",
+        "0.0.0.0:7410",
+    ],
 )
 def test_names_that_are_ours(host: str) -> None:
     assert refusal(host=host) is None
@@ -28,7 +38,14 @@ def test_names_that_are_ours(host: str) -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        *("", "127.0.0.1", "127.0.0.1:7411", "evil.test", "evil.test:7410", "127.0.0.1.evil.test:7410"),
+        *(
+            "",
+            "127.0.0.1",
+            "127.0.0.1:7411",
+            "evil.test",
+            "evil.test:7410",
+            "127.0.0.1.evil.test:7410",
+        ),
         *(
             "localhost.evil.test:7410",
             "127.0.0.1:7410@evil.test",
@@ -45,7 +62,9 @@ def test_a_name_that_was_pointed_here_is_refused_also_with_the_token(host: str) 
 
 @given(st.text(max_size=40))
 def test_any_other_name_is_refused(host: str) -> None:
-    known = {f"{name}:{PORT}" for name in ("127.0.0.1", "localhost", "[::1]", "box.test", "0.0.0.0")}
+    known = {
+        f"{name}:{PORT}" for name in ("127.0.0.1", "localhost", "[::1]", "box.test", "0.0.0.0")
+    }
     assert refusal(host=host) == (None if host.lower() in known else 421)
 
 
@@ -54,7 +73,9 @@ def test_only_the_right_token_is_one_however_it_is_carried(token: str) -> None:
     expected = None if token == "right" else 401
     assert refusal(named=token) == expected
     assert refusal(named="", cookie=token or "x") == expected
-    assert refusal(named="", authorization=f"Bearer {token}") == (None if token.strip() == "right" else 401)
+    assert refusal(named="", authorization=f"Bearer {token}") == (
+        None if token.strip() == "right" else 401
+    )
 
 
 def test_a_cookie_of_another_port_is_none() -> None:
@@ -66,15 +87,41 @@ def test_a_cookie_of_another_port_is_none() -> None:
     [
         ({}, None),
         ({"sec_fetch_site": "same-origin", "sec_fetch_mode": "cors"}, None),
-        ({"sec_fetch_site": "none", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document"}, None),
-        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document"}, None),
-        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "iframe"}, 403),
-        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "no-cors", "sec_fetch_dest": "script"}, 403),
+        (
+            {"sec_fetch_site": "none", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document"},
+            None,
+        ),
+        (
+            {
+                "sec_fetch_site": "cross-site",
+                "sec_fetch_mode": "navigate",
+                "sec_fetch_dest": "document",
+            },
+            None,
+        ),
+        (
+            {
+                "sec_fetch_site": "cross-site",
+                "sec_fetch_mode": "navigate",
+                "sec_fetch_dest": "iframe",
+            },
+            403,
+        ),
+        (
+            {
+                "sec_fetch_site": "cross-site",
+                "sec_fetch_mode": "no-cors",
+                "sec_fetch_dest": "script",
+            },
+            403,
+        ),
         ({"sec_fetch_site": "same-site", "sec_fetch_mode": "cors"}, 403),
         ({"sec_fetch_site": "cross-site"}, 403),
     ],
 )
-def test_other_sites_may_lead_here_and_load_nothing(headers: dict[str, str], status: int | None) -> None:
+def test_other_sites_may_lead_here_and_load_nothing(
+    headers: dict[str, str], status: int | None
+) -> None:
     """A page of another port on this machine is same-site, and gets the cookie: it is refused too."""
     assert refusal(**headers) == status
 

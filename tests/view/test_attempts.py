@@ -45,26 +45,47 @@ def test_a_cell_shows_every_attempt_where_they_differ(desk: Desk) -> None:
 
 
 def test_the_answers_to_every_attempt_can_be_seen(desk: Desk) -> None:
-    """The case is shown by its first attempt, which passed; its table leads to the second, whose quote decided against it. A
-    number that no attempt has shows the case as without one."""
-    desk.file("t.py", "import os\nprint('one here' if os.environ['HONESTONE_ATTEMPT'] == '1' else 'two there')\n")
+    """The case is shown by its first attempt, which passed; its table leads to the second, whose
+    quote decided against it. A number that no attempt has shows the case as without one.
+    """
+    desk.file(
+        "t.py",
+        "import os\nprint('one here' if os.environ['HONESTONE_ATTEMPT'] == '1' else 'two there')\n",
+    )
     judge = (
         "import json, sys\ntext = json.load(sys.stdin)['output'].strip()\n"
         "print(json.dumps({'criteria': {'word': {'met': 'one' in text, 'evidence': text}}}))\n"
     )
     desk.file("j.py", judge)
     rubric = [{"id": "word", "requirement": "says one"}]
-    case = {"id": "moody", "input": "hello", "attempts": 2, "attempt_rule": "mean", "rubric": rubric}
+    case = {
+        "id": "moody",
+        "input": "hello",
+        "attempts": 2,
+        "attempt_rule": "mean",
+        "rubric": rubric,
+    }
     desk.file("suite.json", json.dumps({"suite": 1, "cases": [case]}))
-    words = ("eval", "suite.json", "--target", f"cmd:{sys.executable} t.py", "--judge", f"script:{sys.executable} j.py")
+    words = (
+        "eval",
+        "suite.json",
+        "--target",
+        f"cmd:{sys.executable} t.py",
+        "--judge",
+        f"script:{sys.executable} j.py",
+    )
     assert desk.run(*words, "--json").json["cases"][0]["shown_attempt"] == 1
     server = Server(desk)
-    shown = {number: server.get(f"/run/last/case?id=moody&attempt={number}") for number in (1, 2, 7)}
+    shown = {
+        number: server.get(f"/run/last/case?id=moody&attempt={number}") for number in (1, 2, 7)
+    }
     usual = server.get("/run/last/case?id=moody")
     server.stop()
     assert 'href="?id=moody&amp;attempt=2"' in usual and "Answers to attempt 1" in usual
     assert shown[1] == usual == shown[7]
     assert "Answers to attempt 2" in shown[2]
-    quoted = {number: re.findall(r"<mark[^>]*>(.*?)</mark>", page) for number, page in shown.items()}
+    quoted = {
+        number: re.findall(r"<mark[^>]*>(.*?)</mark>", page) for number, page in shown.items()
+    }
     assert ["here" in "".join(quoted[1]), "there" in "".join(quoted[2])] == [True, True]
     assert 'data-vote="no"' in shown[2] or ": <b>no</b>" in shown[2]

@@ -22,25 +22,46 @@ def cells(page: str, row: str) -> list[str]:
     """The cells of the table rows whose head holds some words."""
     found = re.search(rf'<th scope="row">{re.escape(row)}</th>(.*?)</tr>', page, re.DOTALL)
     assert found, row
-    return [re.sub("<[^>]*>", "", one).strip() for one in re.findall(r"<td[^>]*>(.*?)</td>", found[1], re.DOTALL)]
+    return [
+        re.sub("<[^>]*>", "", one).strip()
+        for one in re.findall(r"<td[^>]*>(.*?)</td>", found[1], re.DOTALL)
+    ]
 
 
 def test_agreement_failures_and_calibration(desk: Desk) -> None:
     desk.file("rubric.yaml", RUBRIC)
     judges = {}
-    for name, met in (("right", "{'a': 'alpha', 'b': 'beta'}[c['id']] in text"), ("kind", "True"), ("gone", "1 / 0")):
-        judges[name] = f"script:{sys.executable} {desk.file(f'{name}.py', JUDGE.replace('MET', met))}"
+    for name, met in (
+        ("right", "{'a': 'alpha', 'b': 'beta'}[c['id']] in text"),
+        ("kind", "True"),
+        ("gone", "1 / 0"),
+    ):
+        judges[name] = (
+            f"script:{sys.executable} {desk.file(f'{name}.py', JUDGE.replace('MET', met))}"
+        )
     for name, text in (("one.md", "alpha beta"), ("two.md", "alpha"), ("three.md", "neither <b>")):
         desk.file(name, text)
     files = ("one.md", "two.md", "three.md", "--rubric", "rubric.yaml")
     labels = [
-        {"artifact": f"{name}.md", "rater": "ann", "criterion": criterion, "value": criterion in met}
+        {
+            "artifact": f"{name}.md",
+            "rater": "ann",
+            "criterion": criterion,
+            "value": criterion in met,
+        }
         for name, met in (("one", "ab"), ("two", "a"), ("three", ""))
         for criterion in "ab"
     ]
     desk.file("labels.jsonl", "".join(json.dumps(one) + "\n" for one in labels))
     measured = desk.run(
-        "calibrate", "--labels", "labels.jsonl", "--rubric", "rubric.yaml", "--judge", judges["right"], "--json"
+        "calibrate",
+        "--labels",
+        "labels.jsonl",
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judges["right"],
+        "--json",
     )
     calibration = json.loads(measured.out)["run"]
     desk.run("eval", *files, *(part for one in judges.values() for part in ("--judge", one)), "-q")
@@ -63,7 +84,10 @@ def test_agreement_failures_and_calibration(desk: Desk) -> None:
 
 
 def test_a_run_without_judges_says_so(desk: Desk) -> None:
-    desk.file("rubric.yaml", "rubric: 1\ncriteria: [{id: a, requirement: says alpha, check: {contains: alpha}}]\n")
+    desk.file(
+        "rubric.yaml",
+        "rubric: 1\ncriteria: [{id: a, requirement: says alpha, check: {contains: alpha}}]\n",
+    )
     desk.file("one.md", "alpha")
     desk.run("eval", "one.md", "--rubric", "rubric.yaml", "-q")
     server = Server(desk)

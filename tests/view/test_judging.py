@@ -1,4 +1,6 @@
-"""`--browser` of commands that ask a person, in a real process over HTTP; drafts shared with the terminal."""
+"""`--browser` of commands that ask a person, in a real process over HTTP; drafts shared with the
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,11 @@ class Judging:
         given = {
             "Host": self.place,
             "Cookie": f"honestone-{self.said['port']}={self.said['token']}",
-            **({"Origin": f"http://{self.place}", "Content-Type": "application/json"} if method == "POST" else {}),
+            **(
+                {"Origin": f"http://{self.place}", "Content-Type": "application/json"}
+                if method == "POST"
+                else {}
+            ),
             **headers,
         }
         connection = http.client.HTTPConnection("127.0.0.1", self.said["port"], timeout=PATIENCE)
@@ -85,7 +91,9 @@ class Judging:
             time.sleep(0.05)
         raise AssertionError("nothing was asked")
 
-    def say(self, at: int, value: object, sheet: str = "", **more: object) -> tuple[int, dict[str, Any]]:
+    def say(
+        self, at: int, value: object, sheet: str = "", **more: object
+    ) -> tuple[int, dict[str, Any]]:
         sheet = sheet or self.sheet()
         sent = {"at": at, "value": value, "sheet": sheet, "question": f"{sheet}-{at}", **more}
         status, text = self.ask("POST", "/judge", sent)
@@ -107,10 +115,14 @@ EVAL = ("eval", "note.md", "-r", "rubric.yaml", "--judge", "human", "--json")
 
 
 def test_a_person_judges_and_the_command_continues(asked: Desk) -> None:
-    """The last answer hands in; evidence and advice are in the scorecard; the next command asks no one."""
+    """The last answer hands in; evidence and advice are in the scorecard; the next command asks no
+    one.
+    """
     page = Judging(asked, *EVAL)
     assert 'data-criterion="words"' in page.page() and "note.md" not in page.page()
-    assert page.say(0, True, evidence=[{"quote": "An apple", "start": 0, "end": 8}], note="")[1] == {"at": 1}
+    assert page.say(0, True, evidence=[{"quote": "An apple", "start": 0, "end": 8}], note="")[
+        1
+    ] == {"at": 1}
     assert page.say(1, False, note="Say more")[1] == {"at": 2}
     assert "hands everything in" in page.page() and page.say(2, 11)[0] == 422
     assert page.say(2, 9)[1] == {"done": True}
@@ -176,10 +188,14 @@ def test_begun_at_the_terminal_it_ends_in_the_browser(asked: Desk) -> None:
 
 def test_cases_of_a_suite_are_asked_one_after_the_other(asked: Desk) -> None:
     """With their input; an answer to what is not asked any more is refused."""
-    cases = [{"id": f"c{n}", "input": f"question {n}", "rubric": ["Names the fruit"]} for n in (1, 2)]
+    cases = [
+        {"id": f"c{n}", "input": f"question {n}", "rubric": ["Names the fruit"]} for n in (1, 2)
+    ]
     asked.file("suite.yaml", json.dumps({"suite": 1, "cases": cases}))
     asked.file("t.py", "import sys\nprint('answer to', sys.stdin.read())")
-    page = Judging(asked, "eval", "suite.yaml", "--target", "cmd:python t.py", "--judge", "human", "--json")
+    page = Judging(
+        asked, "eval", "suite.yaml", "--target", "cmd:python t.py", "--judge", "human", "--json"
+    )
     first = page.sheet()
     shown = page.page()
     assert "question" in shown and "answer to" in shown and "t.py" not in shown
@@ -198,13 +214,17 @@ def test_a_person_edits_in_the_browser(asked: Desk) -> None:
         "w.yaml",
         "rubric: 1\nthreshold: 100\nfloor: 0\ncriteria: [{id: a, requirement: says pear, check: {contains: pear}}]\n",
     )
-    page = Judging(asked, "improve", "draft.md", "-r", "w.yaml", "--worker", "human", "--rounds", "1", "--json")
+    page = Judging(
+        asked, "improve", "draft.md", "-r", "w.yaml", "--worker", "human", "--rounds", "1", "--json"
+    )
     shown = page.page()
     assert "says pear" in shown and "An apple\nis here\n</textarea>" in shown
     sheet = page.sheet()
     status, _ = page.ask("POST", "/judge", {"at": 0, "sheet": sheet, "text": "A pear\nis here\n"})
     assert status == 200 and "A pear" in page.page()
-    assert json.loads(page.ask("POST", "/judge", {"at": 0, "sheet": sheet, "hand": "in"})[1]) == {"done": True}
+    assert json.loads(page.ask("POST", "/judge", {"at": 0, "sheet": sheet, "hand": "in"})[1]) == {
+        "done": True
+    }
     code, out, err = page.end()
     assert code == 0 and json.loads(out)["result"] == "PASSED", err
     assert (asked.folder / "draft.md").read_bytes() == b"A pear\r\nis here\r\n"
@@ -216,7 +236,10 @@ def test_nothing_else_is_served_and_only_the_page_writes(asked: Desk) -> None:
         assert page.ask("GET", path)[0] == 404, path
     body = {"at": 0, "value": True, "sheet": page.sheet()}
     assert page.ask("POST", "/judge", body, Origin="http://evil.test")[0] == 403
-    assert page.ask("POST", "/judge", body, Cookie="", Authorization=f"Bearer {page.said['token']}")[0] == 401
+    assert (
+        page.ask("POST", "/judge", body, Cookie="", Authorization=f"Bearer {page.said['token']}")[0]
+        == 401
+    )
     assert page.ask("POST", "/judge", {**body, "hand": "in"})[0] == 409
     assert page.ask("POST", "/judge", {**body, "at": 7})[0] == 409
     assert "Your answer" not in page.page(0)
@@ -238,8 +261,9 @@ def test_wrong_calls_are_refused(asked: Desk) -> None:
 
 
 def answered(page: Judging) -> list[str]:
-    """Says yes, or 10 on the scale, to every item of every sheet until the command ends. Returns the sheets as they were first
-    shown."""
+    """Says yes, or 10 on the scale, to every item of every sheet until the command ends. Returns
+    the sheets as they were first shown.
+    """
     shown, sheet = [], ""
     while page.process.poll() is None:
         try:
@@ -254,7 +278,9 @@ def answered(page: Judging) -> list[str]:
 
 
 def test_noise_asks_for_every_look_from_scratch(asked: Desk) -> None:
-    """A look shows nothing of the one before; a killed command repeats no look and begins at the open item."""
+    """A look shows nothing of the one before; a killed command repeats no look and begins at the
+    open item.
+    """
     noise = ("noise", "note.md", "-r", "rubric.yaml", "--judge", "human", "-n", "3", "--json")
     page = Judging(asked, *noise)
     first = page.sheet()
@@ -280,7 +306,9 @@ def test_noise_asks_for_every_look_from_scratch(asked: Desk) -> None:
 
 
 def test_audit_asks_about_every_variant_and_calibrate_about_every_label(asked: Desk) -> None:
-    """Whoever says yes to all is of tier low, since the empty artifact passes too; labels are not shown."""
+    """Whoever says yes to all is of tier low, since the empty artifact passes too; labels are not
+    shown.
+    """
     page = Judging(asked, "audit", "note.md", "-r", "rubric.yaml", "--judge", "human", "--json")
     shown = answered(page)
     code, out, err = page.end()
@@ -295,7 +323,16 @@ def test_audit_asks_about_every_variant_and_calibrate_about_every_label(asked: D
     ]
     asked.file("labels.jsonl", "".join(json.dumps(one) + "\n" for one in labels))
     page = Judging(
-        asked, "calibrate", "--labels", "labels.jsonl", "-r", "rubric.yaml", "--judge", "human", "--fresh", "--json"
+        asked,
+        "calibrate",
+        "--labels",
+        "labels.jsonl",
+        "-r",
+        "rubric.yaml",
+        "--judge",
+        "human",
+        "--fresh",
+        "--json",
     )
     shown = answered(page)
     code, out, err = page.end()

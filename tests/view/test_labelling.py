@@ -16,7 +16,9 @@ import pytest
 from cli.desk import Desk
 
 PATIENCE = 60.0
-EVIL = '</pre><script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover=alert(3) x="{{7*7}}'
+EVIL = (
+    '</pre><script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover=alert(3) x="{{7*7}}'
+)
 RUBRIC = """\
 rubric: 1
 threshold: 50
@@ -28,7 +30,9 @@ criteria:
 
 
 class Labels:
-    """A server of one rater's items. `ask` comes as the page does: with its cookie, from its origin."""
+    """A server of one rater's items. `ask` comes as the page does: with its cookie, from its
+    origin.
+    """
 
     def __init__(self, desk: Desk, rater: str, *args: str) -> None:
         self.desk = desk
@@ -44,17 +48,27 @@ class Labels:
         self.said: dict[str, Any] = json.loads(line)
         self.place = urlsplit(self.said["url"]).netloc
 
-    def ask(self, method: str, path: str, body: object = None, **headers: str | None) -> tuple[int, str]:
+    def ask(
+        self, method: str, path: str, body: object = None, **headers: str | None
+    ) -> tuple[int, str]:
         port = self.said["port"]
         given: dict[str, str | None] = {
             "Host": self.place,
             "Cookie": f"honestone-{port}={self.said['token']}",
-            **({"Origin": f"http://{self.place}", "Content-Type": "application/json"} if method == "POST" else {}),
+            **(
+                {"Origin": f"http://{self.place}", "Content-Type": "application/json"}
+                if method == "POST"
+                else {}
+            ),
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
-        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        data = (
+            None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        )
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        connection.request(method, path, data, {name: value for name, value in given.items() if value is not None})
+        connection.request(
+            method, path, data, {name: value for name, value in given.items() if value is not None}
+        )
         answer = connection.getresponse()
         text = answer.read().decode("utf-8", "replace")
         connection.close()
@@ -70,7 +84,9 @@ class Labels:
 
     def answer(self, at: int, value: object, **more: object) -> tuple[int, Any]:
         question = found(self.page(at), "data-question")
-        status, text = self.ask("POST", "/label", {"at": at, "value": value, "question": question, **more})
+        status, text = self.ask(
+            "POST", "/label", {"at": at, "value": value, "question": question, **more}
+        )
         return status, json.loads(text)
 
     def all(self, yes: object, score: object) -> None:
@@ -109,7 +125,9 @@ def ann(made: Desk) -> Iterator[Labels]:
 
 def rows(desk: Desk) -> list[dict[str, Any]]:
     path = desk.folder / "l.jsonl"
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    )
 
 
 def test_an_answer_is_on_disk_before_the_next_item_is_shown(made: Desk, ann: Labels) -> None:
@@ -171,7 +189,15 @@ def test_evidence_has_its_place_in_code_points(made: Desk) -> None:
 
 
 def test_the_server_serves_nothing_else(ann: Labels) -> None:
-    for path in ("/", "/run/last", "/api/runs", "/trend", "/label/next", "/static/view.js/..", "/static/../r.yaml"):
+    for path in (
+        "/",
+        "/run/last",
+        "/api/runs",
+        "/trend",
+        "/label/next",
+        "/static/view.js/..",
+        "/static/../r.yaml",
+    ):
         assert ann.ask("GET", path)[0] == 404, path
     assert ann.ask("GET", "/label", Cookie=None)[0] == 401
     assert ann.ask("GET", "/label", Host="evil.test")[0] == 421
@@ -191,7 +217,9 @@ def test_the_server_serves_nothing_else(ann: Labels) -> None:
         ({"Host": "evil.test"}, 421),
     ],
 )
-def test_only_our_own_page_writes(headers: dict[str, str | None], status: int, made: Desk, ann: Labels) -> None:
+def test_only_our_own_page_writes(
+    headers: dict[str, str | None], status: int, made: Desk, ann: Labels
+) -> None:
     """A token in a header is not enough: our origin, our cookie, and JSON."""
     bearer = {"Authorization": f"Bearer {ann.said['token']}"} if "Cookie" in headers else {}
     assert ann.ask("POST", "/label", {"at": 0, "value": True}, **headers, **bearer)[0] == status
@@ -217,7 +245,9 @@ def test_only_our_own_page_writes(headers: dict[str, str | None], status: int, m
         (json.dumps({"at": 0, "value": True, "note": "x" * 5000}).encode(), 413),
     ],
 )
-def test_what_is_not_an_answer_is_said_and_not_written(sent: bytes, status: int, made: Desk, ann: Labels) -> None:
+def test_what_is_not_an_answer_is_said_and_not_written(
+    sent: bytes, status: int, made: Desk, ann: Labels
+) -> None:
     question = found(ann.page(0), "data-question").encode()
     got, text = ann.ask("POST", "/label", sent.replace(b"QUESTION", question))
     assert got == status and json.loads(text)["said"] and not rows(made)
@@ -225,7 +255,9 @@ def test_what_is_not_an_answer_is_said_and_not_written(sent: bytes, status: int,
 
 
 def test_it_is_blind(made: Desk) -> None:
-    """What was judged before, by whom and how, is in nothing that is served; nor what another person said."""
+    """What was judged before, by whom and how, is in nothing that is served; nor what another
+    person said.
+    """
     judge = made.judge(
         "secret_judge",
         "print(json.dumps({'criteria': {'a': {'met': True, 'suggestion': 'SUGGESTED'}, 's': {'score': 77}}}))",
@@ -237,7 +269,15 @@ def test_it_is_blind(made: Desk) -> None:
     assert {row["run"] is not None for row in rows(made)} == {True}
     other = Labels(made, "bob", "last")
     shown = "".join(other.page(at) for at in range(4))
-    for word in ("secret_judge", "SUGGESTED", "ann", "Your answer", "a.md", "b.md", str(rows(made)[0]["run"])):
+    for word in (
+        "secret_judge",
+        "SUGGESTED",
+        "ann",
+        "Your answer",
+        "a.md",
+        "b.md",
+        str(rows(made)[0]["run"]),
+    ):
         assert word not in shown, word
     assert not re.search(r"\b77\b", re.sub("<[^>]*>", " ", shown))
     other.stop()
@@ -252,12 +292,24 @@ def test_hostile_words_make_nothing(made: Desk) -> None:
 
 
 def test_raters_agree_and_a_third_settles(made: Desk) -> None:
-    """Once every rater is through the last page has counts and differences, and answers are final; `settled` is asked those."""
+    """Once every rater is through the last page has counts and differences, and answers are final;
+    `settled` is asked those.
+    """
     first = Labels(made, "ann")
     first.all(True, 100)
     assert "data-agreed" not in first.page() and "how far they agree" in first.page()
     early = made.run(
-        "label", "a.md", "b.md", "c.md", "-r", "r.yaml", "--labels", "l.jsonl", "--rater", "settled", stdin=""
+        "label",
+        "a.md",
+        "b.md",
+        "c.md",
+        "-r",
+        "r.yaml",
+        "--labels",
+        "l.jsonl",
+        "--rater",
+        "settled",
+        stdin="",
     )
     assert early.is_refusal and "nothing to settle yet" in early.err
     second = Labels(made, "bob")
@@ -281,10 +333,14 @@ def test_raters_agree_and_a_third_settles(made: Desk) -> None:
 
 def test_outputs_of_a_suite_with_their_input(made: Desk) -> None:
     """A sample by status; each output gets a file next to the labels that `calibrate` can read."""
-    cases = [{"id": f"secret-{n}", "input": f"question {n}", "checks": [{"contains": "good"}]} for n in range(6)]
+    cases = [
+        {"id": f"secret-{n}", "input": f"question {n}", "checks": [{"contains": "good"}]}
+        for n in range(6)
+    ]
     made.file("suite.yaml", json.dumps({"suite": 1, "cases": cases}))
     made.file(
-        "t.py", "import sys\nn = sys.stdin.read().split()[1]\nprint('good alpha' if n in '0123' else 'rotten', n)"
+        "t.py",
+        "import sys\nn = sys.stdin.read().split()[1]\nprint('good alpha' if n in '0123' else 'rotten', n)",
     )
     made.run("eval", "suite.yaml", "--target", "cmd:python t.py")
     server = Labels(made, "ann", "last", "--sample", "4")
@@ -292,13 +348,22 @@ def test_outputs_of_a_suite_with_their_input(made: Desk) -> None:
     assert "question" in shown[0] and not any(
         word in "".join(shown) for word in ("secret-", "t.py", "passed", "failed")
     )
-    assert sum("rotten" in page for page in shown) == 4 == sum("good alpha" in page for page in shown)
+    assert (
+        sum("rotten" in page for page in shown) == 4 == sum("good alpha" in page for page in shown)
+    )
     server.all(True, 50)
     server.stop()
     kept = rows(made)
-    assert {row["case"][:7] for row in kept} == {"secret-"} and {row["attempt"] for row in kept} == {1}
+    assert {row["case"][:7] for row in kept} == {"secret-"} and {
+        row["attempt"] for row in kept
+    } == {1}
     assert all((made.folder / row["artifact"]).is_file() for row in kept)
-    assert made.run("calibrate", "--labels", "l.jsonl", "-r", "r.yaml", "--judge", "mock", "--json").json["units"] == 4
+    assert (
+        made.run(
+            "calibrate", "--labels", "l.jsonl", "-r", "r.yaml", "--judge", "mock", "--json"
+        ).json["units"]
+        == 4
+    )
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,10 @@ class Watched:
         """A target that says its input once the gate of that is open."""
         gates = {case: str(self.gate(case)) for case in cases}
         code = f"import os, sys, time\ntext = sys.stdin.read()\ngate = {gates!r}[text.split()[0]]\n"
-        self.desk.file(f"{name}.py", code + "while not os.path.exists(gate):\n    time.sleep(0.02)\nprint(text)\n")
+        self.desk.file(
+            f"{name}.py",
+            code + "while not os.path.exists(gate):\n    time.sleep(0.02)\nprint(text)\n",
+        )
         return f"cmd:{sys.executable} {name}.py"
 
     def start(self, *args: str) -> subprocess.Popen[str]:
@@ -96,24 +99,46 @@ SUITE = {
     "suite": 1,
     "concurrency": 1,
     "cases": [
-        {"id": one, "input": f"{one} apple", "checks": [{"contains": ["apple" if one != "two" else "pear"]}]}
+        {
+            "id": one,
+            "input": f"{one} apple",
+            "checks": [{"contains": ["apple" if one != "two" else "pear"]}],
+        }
         for one in ("one", "two", "three")
     ],
 }
 
 
 def test_one_artifact_is_watched_judge_by_judge(watched: Watched) -> None:
-    """Who was asked, who has answered and who failed, before anything of the run is on record; then the verdict."""
+    """Who was asked, who has answered and who failed, before anything of the run is on record; then
+    the verdict.
+    """
     watched.desk.file("note.md", GOOD)
     watched.desk.rubric()
-    judges = [watched.judge("first"), watched.judge("second"), watched.judge("third", "sys.exit('it broke')")]
+    judges = [
+        watched.judge("first"),
+        watched.judge("second"),
+        watched.judge("third", "sys.exit('it broke')"),
+    ]
     command = watched.start(
-        "eval", "note.md", "--rubric", "rubric.yaml", *(part for one in judges for part in ("--judge", one))
+        "eval",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        *(part for one in judges for part in ("--judge", one)),
     )
-    until(lambda: watched.judges() == {"first.py": "asked", "second.py": "asked", "third.py": "asked"}, "all are asked")
+    until(
+        lambda: (
+            watched.judges() == {"first.py": "asked", "second.py": "asked", "third.py": "asked"}
+        ),
+        "all are asked",
+    )
     until(lambda: watched.state() == "running", "it is alive")
     assert (watched.figure("done"), watched.figure("total")) == ("0", "1")
-    assert "Nothing of this run is judged yet" in watched.page() and 'data-hs="verdict"' not in watched.page()
+    assert (
+        "Nothing of this run is judged yet" in watched.page()
+        and 'data-hs="verdict"' not in watched.page()
+    )
     watched.open("second")
     until(lambda: watched.judges().get("second.py") == "answered", "the second has answered")
     assert watched.judges()["first.py"] == "asked"
@@ -125,26 +150,36 @@ def test_one_artifact_is_watched_judge_by_judge(watched: Watched) -> None:
         "a run that is over stays as it is"
     )
     ended = watched.page("/run/last/live")
-    assert 'data-state="finished"' in ended and 'data-live="done">1<' in ended, "who watched sees how it ended"
+    assert 'data-state="finished"' in ended and 'data-live="done">1<' in ended, (
+        "who watched sees how it ended"
+    )
 
 
 def test_a_suite_is_watched_case_by_case(watched: Watched) -> None:
-    """Cases come as they are through, those that had no turn are not called skipped, and the log can be emptied meanwhile."""
+    """Cases come as they are through, those that had no turn are not called skipped, and the log
+    can be emptied meanwhile.
+    """
     watched.desk.file("suite.yaml", json.dumps(SUITE))
-    command = watched.start("eval", "suite.yaml", "--target", watched.target("slow", "one", "two", "three"))
+    command = watched.start(
+        "eval", "suite.yaml", "--target", watched.target("slow", "one", "two", "three")
+    )
     until(lambda: watched.figure("total") == "3", "it has begun")
-    until(lambda: "data-case=" not in watched.page() and "was skipped" not in watched.page(), "none had its turn")
+    until(
+        lambda: "data-case=" not in watched.page() and "was skipped" not in watched.page(),
+        "none had its turn",
+    )
     watched.open("one", "two")
     until(lambda: watched.figure("done") == "2", "two are through")
     so_far = [("two", "failed"), ("one", "passed")]
     until(
-        lambda: re.findall(r'data-case="(\w+)" data-status="(\w+)"', watched.page()) == so_far, "their rows are there"
+        lambda: re.findall(r'data-case="(\w+)" data-status="(\w+)"', watched.page()) == so_far,
+        "their rows are there",
     )
     assert ">0 ms<" not in watched.page(), "how long it takes is not known yet"
     assert watched.figure("failing") == "1" and watched.figure("left") not in ("", "not known")
-    assert 'data-case="two"' in watched.page("/run/last?status=failed") and 'data-case="one"' not in watched.page(
+    assert 'data-case="two"' in watched.page(
         "/run/last?status=failed"
-    )
+    ) and 'data-case="one"' not in watched.page("/run/last?status=failed")
     with sqlite3.connect(watched.desk.store / "store.db", timeout=PATIENCE) as writer:
         assert writer.execute("pragma wal_checkpoint(truncate)").fetchone()[0] == 0
     watched.open("three")
@@ -168,14 +203,18 @@ def test_what_is_not_new_is_not_sent_again(watched: Watched) -> None:
         page = watched.page(f"/run/last/live?{path}")
         assert ("data-case=" in page) == is_whole and 'data-hs="live"' in page, path
         assert ('data-page="live"' in page) != is_whole
-    assert 'data-seq="1"' in watched.page("/run/last/live?after=1&rows=0"), "its rows are those of before"
-    assert "after" not in re.sub("data-[^>]*", "", watched.page("/run/last/live?after=1&sort=case")), (
-        "no link carries it on"
+    assert 'data-seq="1"' in watched.page("/run/last/live?after=1&rows=0"), (
+        "its rows are those of before"
     )
+    assert "after" not in re.sub(
+        "data-[^>]*", "", watched.page("/run/last/live?after=1&sort=case")
+    ), "no link carries it on"
 
 
 def test_a_killed_run_is_interrupted_and_the_next_is_not(watched: Watched) -> None:
-    """`kill -9` of the writer leaves a whole record, which is soon too old; Ctrl-C says so itself; resumed, it runs again."""
+    """`kill -9` of the writer leaves a whole record, which is soon too old; Ctrl-C says so itself;
+    resumed, it runs again.
+    """
     watched.desk.file("suite.yaml", json.dumps(SUITE))
     args = ("eval", "suite.yaml", "--target", watched.target("slow", "one", "two", "three"))
     command = watched.start(*args)
@@ -184,7 +223,9 @@ def test_a_killed_run_is_interrupted_and_the_next_is_not(watched: Watched) -> No
     command.kill()
     until(lambda: watched.state() == "interrupted", "nobody works on it")
     assert watched.figure("done") == "1" and "The same command resumes it" in watched.page()
-    assert len(re.findall("data-case=", watched.page())) == 3, "now the cases without a turn are shown as skipped"
+    assert len(re.findall("data-case=", watched.page())) == 3, (
+        "now the cases without a turn are shown as skipped"
+    )
     command = watched.start(*args)
     until(lambda: watched.state() == "running", "it is resumed")
     command.send_signal(signal.SIGINT)
@@ -197,9 +238,14 @@ def test_the_list_shows_what_is_under_way(watched: Watched) -> None:
     before = watched.page("/")
     seq = re.findall(r'data-seq="(\w+)"', before)[0]
     assert 'data-page="live"' in watched.page(f"/live?after={seq}"), "nothing is new"
-    command = watched.start("eval", "suite.yaml", "--target", watched.target("slow", "one", "two", "three"))
+    command = watched.start(
+        "eval", "suite.yaml", "--target", watched.target("slow", "one", "two", "three")
+    )
     watched.open("one")
-    until(lambda: "running" in watched.page("/") and "1 of 3" in watched.page("/"), "it is in the list")
+    until(
+        lambda: "running" in watched.page("/") and "1 of 3" in watched.page("/"),
+        "it is in the list",
+    )
     assert "data-run=" in watched.page(f"/live?after={seq}")
     assert '<span class="badge running">' in watched.page("/")
     watched.open("two", "three")
@@ -232,21 +278,26 @@ def test_a_loop_is_watched_round_by_round(watched: Watched) -> None:
         witness,
     )
     until(lambda: "works on" in watched.page(), "the worker is at it")
-    until(lambda: watched.state() == "running" and watched.judges()["judge.py"] == "answered", "the baseline is judged")
+    until(
+        lambda: watched.state() == "running" and watched.judges()["judge.py"] == "answered",
+        "the baseline is judged",
+    )
     watched.open("pear")
     until(lambda: 'data-round="1"' in watched.page(), "the first round is decided")
     assert "stopped before the end" not in watched.page(), "it works still"
     until(lambda: watched.figure("done") in ("1", "2"), "and counted")
     watched.open("farewell")
     assert command.wait(PATIENCE) == 0
-    assert 'data-hs="verdict">PASSED' in watched.page("/run/last/live") and 'data-state="finished"' in watched.page(
+    assert 'data-hs="verdict">PASSED' in watched.page(
         "/run/last/live"
-    )
+    ) and 'data-state="finished"' in watched.page("/run/last/live")
 
 
 @pytest.mark.parametrize("command", ["noise", "audit"])
 def test_what_is_being_measured_has_no_figures_yet(watched: Watched, command: str) -> None:
-    """Neither "could not be measured" nor a table of nothing, while it works and after a kill; then what the command printed."""
+    """Neither "could not be measured" nor a table of nothing, while it works and after a kill; then
+    what the command printed.
+    """
     watched.desk.file("note.md", GOOD)
     watched.desk.rubric()
     words = (command, "note.md", "--rubric", "rubric.yaml", "--judge", watched.judge("slow"))
@@ -254,7 +305,10 @@ def test_what_is_being_measured_has_no_figures_yet(watched: Watched, command: st
     until(lambda: watched.judges() == {"slow.py": "asked"}, "it is asked")
     for state in ("running", "interrupted"):
         until(lambda state=state: watched.state() == state, state)  # type: ignore[misc]
-        assert "once every question is answered" in watched.page() and "could not be" not in watched.page()
+        assert (
+            "once every question is answered" in watched.page()
+            and "could not be" not in watched.page()
+        )
         started.kill()
     watched.open("slow")
     assert watched.desk.run(*words).code == 0
@@ -288,7 +342,9 @@ def test_hostile_words_of_a_live_run_are_words(watched: Watched) -> None:
 
 def test_a_run_of_an_older_version_is_shown_without_a_record(watched: Watched) -> None:
     watched.desk.file("suite.yaml", json.dumps(SUITE))
-    command = watched.start("eval", "suite.yaml", "--target", watched.target("slow", "one", "two", "three"))
+    command = watched.start(
+        "eval", "suite.yaml", "--target", watched.target("slow", "one", "two", "three")
+    )
     watched.open("one")
     until(lambda: watched.figure("done") == "1", "one is through")
     command.kill()
@@ -306,7 +362,9 @@ def test_the_moving_part_needs_the_token(watched: Watched) -> None:
 
 
 def test_stages_are_watched_before_a_try_is_decided(watched: Watched) -> None:
-    """While the worker works, while a candidate's tasks run, after a kill, and at the end; `show` can say each of these too."""
+    """While the worker works, while a candidate's tasks run, after a kill, and at the end; `show`
+    can say each of these too.
+    """
     desk = watched.desk
     gates = {"True": str(watched.gate("pie")), "False": str(watched.gate("baseline"))}
     gate = f"gate = {gates!r}[str('hot pie' in lessons)]\nwhile 'pie' in order and not os.path.exists(gate):\n    time.sleep(0.02)\n"
@@ -314,16 +372,31 @@ def test_stages_are_watched_before_a_try_is_decided(watched: Watched) -> None:
     worker = skill_worker(desk, "chef", "md.write_text(md.read_text() + '* pie = hot pie\\n')\n")
     skill(desk, "kitchen", ("soup", "stew"))
     suite(desk, ("soup", "stew", "pie"))
-    files = ("stage", "run", "kitchen", "--task-suite", "orders/task_suite.yaml", "--state-root", "st")
+    files = (
+        "stage",
+        "run",
+        "kitchen",
+        "--task-suite",
+        "orders/task_suite.yaml",
+        "--state-root",
+        "st",
+    )
     command = (*files, "--worker", worker.spec, "--target", target.spec, "--json")
     started = watched.start(*command)
     until(lambda: target.count("pie"), "tasks are run")
     run = "/run/" + desk.run("runs", "--json", "--kind", "stages").json[0]["id"]
     assert watched.state(run) == "running"
     watched.open("baseline")
-    until(lambda: target.count("pie") > 1 and "under way" in watched.page(run), "a candidate is being run")
+    until(
+        lambda: target.count("pie") > 1 and "under way" in watched.page(run),
+        "a candidate is being run",
+    )
     page = watched.page(run)
-    assert watched.state(run) == "running" and 'data-round="1"' in page and "it is not decided yet" in page
+    assert (
+        watched.state(run) == "running"
+        and 'data-round="1"' in page
+        and "it is not decided yet" in page
+    )
     assert ">error<" not in page and ">reject<" not in page
     shown = desk.run("show", run.removeprefix("/run/"), "--json")
     assert [one["decision"] for one in shown.json["tries"]] == ["error"]

@@ -1,4 +1,6 @@
-"""A text that is too long for one page is served in parts, with the quotes of each at their place in the whole."""
+"""A text that is too long for one page is served in parts, with the quotes of each at their place
+in the whole.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +32,31 @@ print(json.dumps({{"criteria": {{"a": {{"met": True, "evidence": [{NEEDLE!r}]}}}
 
 @pytest.fixture
 def served(desk: Desk) -> Iterator[Server]:
-    """An artifact and the output of a case, both of three parts, judged by a judge that quotes what is in the third."""
+    """An artifact and the output of a case, both of three parts, judged by a judge that quotes what
+    is in the third.
+    """
     desk.file("long.md", TEXT)
     desk.file("judge.py", JUDGE)
     desk.file("rubric.yaml", "rubric: 1\ncriteria: [{id: a, requirement: has a needle}]\n")
     desk.file(
         "suite.yaml",
-        json.dumps({"suite": 1, "cases": [{"id": "one", "input": "go", "rubric": [{"id": "a", "requirement": "it"}]}]}),
+        json.dumps(
+            {
+                "suite": 1,
+                "cases": [
+                    {"id": "one", "input": "go", "rubric": [{"id": "a", "requirement": "it"}]}
+                ],
+            }
+        ),
     )
     judge = ("--judge", f"script:{sys.executable} judge.py", "-q")
-    desk.run("eval", "suite.yaml", "--target", f"cmd:{sys.executable} -c 'print(open(\"long.md\").read())'", *judge)
+    desk.run(
+        "eval",
+        "suite.yaml",
+        "--target",
+        f"cmd:{sys.executable} -c 'print(open(\"long.md\").read())'",
+        *judge,
+    )
     desk.run("eval", "long.md", "--rubric", "rubric.yaml", *judge)
     server = Server(desk)
     yield server
@@ -81,6 +98,8 @@ def test_the_parts_of_an_output_keep_the_case_in_the_address(served: Server) -> 
 @given(st.integers(0, 500), st.integers(1, 60))
 def test_parts_are_the_whole_once(length: int, longest: int) -> None:
     count = PartOf(number=1, query={}).count(length, longest)
-    spans = [PartOf(number=number, query={}).span(length, longest) for number in range(1, count + 1)]
+    spans = [
+        PartOf(number=number, query={}).span(length, longest) for number in range(1, count + 1)
+    ]
     assert [at for start, end in spans for at in range(start, end)] == list(range(length))
     assert PartOf(number=count + 5, query={}).span(length, longest) == spans[-1]

@@ -37,7 +37,18 @@ def loop(desk: Desk) -> Iterator[tuple[str, Server]]:
     desk.file("rubric.yaml", RUBRIC)
     judge = f"script:{sys.executable} {desk.file('judge.py', JUDGE)}"
     worker = f"cmd:{sys.executable} {desk.file('worker.py', WORKER)}"
-    asked = ("--rubric", "rubric.yaml", "--judge", judge, "--worker", worker, "--policy", "keep-best", "--rounds", "3")
+    asked = (
+        "--rubric",
+        "rubric.yaml",
+        "--judge",
+        judge,
+        "--worker",
+        worker,
+        "--policy",
+        "keep-best",
+        "--rounds",
+        "3",
+    )
     run = json.loads(desk.run("improve", "draft.md", *asked, "--json").out)["run"]
     server = Server(desk)
     yield run, server

@@ -36,7 +36,9 @@ class Server:
         ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
         line = self.process.stdout.readline() if ready else ""
         assert line, (
-            self.process.stderr.read() if self.process.stderr and self.process.poll() is not None else "no line"
+            self.process.stderr.read()
+            if self.process.stderr and self.process.poll() is not None
+            else "no line"
         )
         self.said: dict[str, Any] = json.loads(line)
         self.port: int = self.said["port"]
@@ -47,7 +49,10 @@ class Server:
     ) -> tuple[int, dict[str, str], str]:
         """(status, headers in small letters, body)."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        given = {"Host": f"127.0.0.1:{self.port}", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        given = {
+            "Host": f"127.0.0.1:{self.port}",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
         if token:
             given["Authorization"] = f"Bearer {self.token}"
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
@@ -87,7 +92,9 @@ def shown(desk: Desk) -> Iterator[tuple[Desk, Server]]:
         {
             "id": one,
             "input": f"{one} {EVIL}",
-            "rubric": [{"id": "good", "requirement": f"says {EVIL}", "check": {"contains": "good"}}],
+            "rubric": [
+                {"id": "good", "requirement": f"says {EVIL}", "check": {"contains": "good"}}
+            ],
         }
         for one in ("fine", "wrong", "a/b c?#<b>")
     ]
@@ -100,7 +107,8 @@ def shown(desk: Desk) -> Iterator[tuple[Desk, Server]]:
         desk.run("eval", "suite.yaml", "--target", f"cmd:{sys.executable} {name}.py", "-q")
     desk.file("note.md", f"\napple\r\n{EVIL}\n")
     desk.file(
-        "rubric.yaml", "rubric: 1\ntitle: Fruit\ncriteria: [{id: a, requirement: apple, check: {contains: apple}}]\n"
+        "rubric.yaml",
+        "rubric: 1\ntitle: Fruit\ncriteria: [{id: a, requirement: apple, check: {contains: apple}}]\n",
     )
     desk.run("eval", "note.md", "--rubric", "rubric.yaml", "-q")
     server = Server(desk)
@@ -123,7 +131,12 @@ def addresses(desk: Desk) -> list[str]:
             f"/run/{first}/case?id=fine",
             f"/run/{first}/case?id={quote('a/b c?#<b>', safe='')}",
         ),
-        *(f"/compare/{first}/{second}", f"/trend?run={first},{second}", "/api/runs", f"/api/run/{rubric}"),
+        *(
+            f"/compare/{first}/{second}",
+            f"/trend?run={first},{second}",
+            "/api/runs",
+            f"/api/run/{rubric}",
+        ),
     ]
 
 
@@ -139,13 +152,18 @@ def test_everything_needs_the_token(shown: tuple[Desk, Server]) -> None:
 
 
 def test_the_token_leaves_the_address_for_a_cookie(shown: tuple[Desk, Server]) -> None:
-    """Another one for each browser, and none of them the token: cookies go to every port of this machine."""
+    """Another one for each browser, and none of them the token: cookies go to every port of this
+    machine.
+    """
     _, server = shown
     status, headers, _ = server.ask(f"/run/last?status=failed&token={server.token}", token=False)
     assert (status, headers["location"]) == (303, "/run/last?status=failed")
     assert "HttpOnly" in headers["set-cookie"] and "SameSite=Strict" in headers["set-cookie"]
     cookie = headers["set-cookie"].split(";")[0]
-    assert server.token not in headers["set-cookie"] and server.ask("/", token=False, Cookie=cookie)[0] == 200
+    assert (
+        server.token not in headers["set-cookie"]
+        and server.ask("/", token=False, Cookie=cookie)[0] == 200
+    )
     other = server.ask(f"/?token={server.token}", token=False)[1]["set-cookie"].split(";")[0]
     assert other != cookie
     again = server.ask(f"/?token={server.token}", token=False, Cookie=cookie)
@@ -156,14 +174,25 @@ def test_the_token_leaves_the_address_for_a_cookie(shown: tuple[Desk, Server]) -
 
 @pytest.mark.parametrize(
     "path",
-    ["//evil.test/", "/\\evil.test/", "/\\/evil.test/", "///evil.test/", "/%5cevil.test/", "/%2f/evil.test", "/a\\b"],
+    [
+        "//evil.test/",
+        "/\\evil.test/",
+        "/\\/evil.test/",
+        "///evil.test/",
+        "/%5cevil.test/",
+        "/%2f/evil.test",
+        "/a\\b",
+    ],
 )
 def test_no_address_leads_to_another_server(shown: tuple[Desk, Server], path: str) -> None:
     """Two slashes at its beginning would, and a browser reads a backslash as a slash."""
     _, server = shown
     status, headers, _ = server.ask(f"{path}?token={server.token}", token=False)
     place = headers.get("location", "/")
-    assert urlsplit(urljoin("http://here.test/", place.replace("\\", "/"))).netloc == "here.test", (status, place)
+    assert urlsplit(urljoin("http://here.test/", place.replace("\\", "/"))).netloc == "here.test", (
+        status,
+        place,
+    )
     assert "\\" not in place
 
 
@@ -174,7 +203,9 @@ def test_the_address_that_is_opened_works_once(shown: tuple[Desk, Server]) -> No
     assert access.opens("once") and not access.opens("") and access.opens("lasting")
     cookie = sessions.begin("once")
     assert not access.opens("once") and access.opens("lasting")
-    assert access.has_cookie({access.cookie: cookie}) and not access.has_cookie({access.cookie: "once"})
+    assert access.has_cookie({access.cookie: cookie}) and not access.has_cookie(
+        {access.cookie: "once"}
+    )
 
 
 def test_what_is_not_http_says_nothing(shown: tuple[Desk, Server]) -> None:
@@ -187,7 +218,10 @@ def test_what_is_not_http_says_nothing(shown: tuple[Desk, Server]) -> None:
         b"GET / HTTP/1.1\r\nHost\r\n\r\n",
         b"\0" * 70_000,
     ):
-        with closing(socket.create_connection(("127.0.0.1", server.port), 10)) as line, suppress(OSError):
+        with (
+            closing(socket.create_connection(("127.0.0.1", server.port), 10)) as line,
+            suppress(OSError),
+        ):
             line.sendall(sent)
             line.recv(100)
     assert server.ask("/")[0] == 200
@@ -219,10 +253,19 @@ def test_every_answer_has_the_policy(shown: tuple[Desk, Server]) -> None:
     for path in [*addresses(desk), "/nowhere", "/run/zzzz", "/static/style.css"]:
         headers = server.ask(path)[1]
         policy = headers["content-security-policy"]
-        assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+        assert (
+            "default-src 'none'" in policy
+            and "unsafe" not in policy
+            and "frame-ancestors 'none'" in policy
+        )
         assert "require-trusted-types-for 'script'" in policy
-        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
-        assert "no-store" in headers["cache-control"] and "access-control-allow-origin" not in headers
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == (
+            "nosniff",
+            "no-referrer",
+        )
+        assert (
+            "no-store" in headers["cache-control"] and "access-control-allow-origin" not in headers
+        )
 
 
 def test_other_names_and_other_sites_are_refused(shown: tuple[Desk, Server]) -> None:
@@ -244,18 +287,23 @@ class Elements(HTMLParser):
         known = dict(attrs)
         self.odd += (
             [tag]
-            if tag in ("img", "iframe", "base", "object", "embed") or (tag == "script" and not known.get("src"))
+            if tag in ("img", "iframe", "base", "object", "embed")
+            or (tag == "script" and not known.get("src"))
             else []
         )
         self.odd += [f"{tag} {name}" for name in known if name.startswith("on") or name == "style"]
         places = [known.get(name) or "" for name in ("href", "src", "action")]
         self.odd += [
-            f"{tag} {one}" for one in places if (not one.startswith(("/", "#", "?")) and one) or one.startswith("//")
+            f"{tag} {one}"
+            for one in places
+            if (not one.startswith(("/", "#", "?")) and one) or one.startswith("//")
         ]
 
 
 def test_hostile_words_are_words_everywhere(shown: tuple[Desk, Server]) -> None:
-    """No element, attribute or address is made of what a run holds; what turns text around is shown as a sign."""
+    """No element, attribute or address is made of what a run holds; what turns text around is shown
+    as a sign.
+    """
     desk, server = shown
     for path in addresses(desk):
         if path.startswith("/api/"):
@@ -293,7 +341,14 @@ def test_no_address_leads_out_of_the_store(shown: tuple[Desk, Server], path: str
 def test_an_odd_query_is_no_error(shown: tuple[Desk, Server]) -> None:
     desk, server = shown
     suite = runs(desk)[1]["id"]
-    for query in ("page=x&status=y", "page=-4", "page=99999999999", "sort=" + "x" * 500, "q=%ff", "page=7"):
+    for query in (
+        "page=x&status=y",
+        "page=-4",
+        "page=99999999999",
+        "sort=" + "x" * 500,
+        "q=%ff",
+        "page=7",
+    ):
         assert server.ask(f"/run/{suite}?{query}")[0] == 200, query
 
 
@@ -302,7 +357,9 @@ def test_the_numbers_are_those_of_the_command(shown: tuple[Desk, Server]) -> Non
     rubric, second, first = (run["id"] for run in runs(desk))
     assert json.loads(server.get("/api/runs")) == runs(desk)
     for run in (rubric, second, first):
-        assert json.loads(server.get(f"/api/run/{run}")) == json.loads(desk.run("show", run, "--json").out)
+        assert json.loads(server.get(f"/api/run/{run}")) == json.loads(
+            desk.run("show", run, "--json").out
+        )
     compared = json.loads(desk.run("compare", first, second, "--json").out)
     assert json.loads(server.get(f"/api/compare/{first}/{second}")) == compared
 
@@ -336,7 +393,10 @@ def test_a_run_that_is_made_later_is_shown(desk: Desk) -> None:
     server = Server(desk)
     assert "No run yet" in server.get("/") and not (desk.folder / ".honestone").exists()
     desk.file("note.md", "apple")
-    desk.file("rubric.yaml", "rubric: 1\ncriteria: [{id: a, requirement: apple, check: {contains: apple}}]\n")
+    desk.file(
+        "rubric.yaml",
+        "rubric: 1\ncriteria: [{id: a, requirement: apple, check: {contains: apple}}]\n",
+    )
     desk.run("eval", "note.md", "--rubric", "rubric.yaml", "-q")
     assert "note.md" in server.get("/") and json.loads(server.get("/api/runs"))[0]["kind"] == "eval"
     assert server.stop() == 0
@@ -399,7 +459,9 @@ def test_a_trend_names_what_turned_with_intervals(shown: tuple[Desk, Server]) ->
 
 def test_a_table_is_shown_by_page_and_leads_to_each_cell(shown: tuple[Desk, Server]) -> None:
     desk, server = shown
-    targets = [part for name in ("one", "two") for part in ("--target", f"cmd:{sys.executable} {name}.py")]
+    targets = [
+        part for name in ("one", "two") for part in ("--target", f"cmd:{sys.executable} {name}.py")
+    ]
     document = json.loads(desk.run("eval", "suite.yaml", *targets, "--json").out)
     page = server.get(f"/run/{document['run']}")
     column = document["columns"][1]["run"]

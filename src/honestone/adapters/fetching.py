@@ -1,4 +1,6 @@
-"""Texts at an address, for suites whose tests are on a server. They are fetched with a person's permission only."""
+"""Texts at an address, for suites whose tests are on a server. They are fetched with a person's
+permission only.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _MOST_REDIRECTS: Final = 4
 
 
 def fetch(url: str) -> str:
-    """The text at an `https` address, or one of this machine. No key and no cookie is sent. Raises UsageError."""
+    """The text at an `https` address, or one of this machine. No key and no cookie is sent. Raises
+    UsageError.
+    """
     with ThreadPoolExecutor(1) as thread:  # the caller may be inside an event loop
         return thread.submit(asyncio.run, _fetched(url)).result()
 
@@ -31,7 +35,9 @@ async def _fetched(url: str) -> str:
             if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(base)):
                 raise UsageError(f"`{clean(url, '')}` is not fetched: only https addresses are")
             path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            endpoint = Endpoint(provider="fetch", base_url=base, timeout=SECONDS, max_bytes=MAX_BYTES)
+            endpoint = Endpoint(
+                provider="fetch", base_url=base, timeout=SECONDS, max_bytes=MAX_BYTES
+            )
             answer = await transport.exchange("GET", endpoint, path, {}, None)
             if isinstance(answer, CallFailed):
                 raise UsageError(f"`{clean(url, '')}` could not be fetched: {answer.reason}")
@@ -44,6 +50,8 @@ async def _fetched(url: str) -> str:
                     hint="is it public? Else save the tests next to the file",
                 )
             return answer.body.decode("utf-8", "replace")
-        raise UsageError(f"`{clean(url, '')}` could not be fetched: it leads from one address to the next")
+        raise UsageError(
+            f"`{clean(url, '')}` could not be fetched: it leads from one address to the next"
+        )
     finally:
         await transport.close()

@@ -1,4 +1,6 @@
-"""A person's function as a judge, target or worker: called next to the event loop, awaited where it is async, under a time limit."""
+"""A person's function as a judge, target or worker: called next to the event loop, awaited where it
+is async, under a time limit.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from honestone.ports import Function
 
 T = TypeVar("T")
 
-# The caller's own event loop, where it runs on: a person's coroutines are awaited there, with the clients that belong to it.
+# The caller's own event loop, where it runs on: a person's coroutines are awaited there, with the
+# clients that belong to it.
 HOME: Final[ContextVar[asyncio.AbstractEventLoop | None]] = ContextVar("home", default=None)
 
 
@@ -27,7 +30,9 @@ class Raised(Exception):
 
 
 class FunctionCall:
-    """A function to call again and again. `token` belongs to this object alone: two functions may have one name."""
+    """A function to call again and again. `token` belongs to this object alone: two functions may
+    have one name.
+    """
 
     def __init__(self, function: Function, timeout: float) -> None:
         self._function = function
@@ -37,14 +42,18 @@ class FunctionCall:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What is known of a function: its kind and name. What it does may change under the same name."""
+        """What is known of a function: its kind and name. What it does may change under the same
+        name.
+        """
         return {"kind": "function", "name": _qualified(self._function)}
 
     async def __call__(self, *given: object) -> object:
         return await self.within(self.timeout, *given)
 
     async def within(self, seconds: float, *given: object, **named: object) -> object:
-        """What it returns, awaited if need be. Raises Raised, and TimeoutError: a thread that hangs is left behind."""
+        """What it returns, awaited if need be. Raises Raised, and TimeoutError: a thread that hangs
+        is left behind.
+        """
         try:
             async with asyncio.timeout(seconds) as limit:
                 return await self._returned(partial(self._function, *given, **named))

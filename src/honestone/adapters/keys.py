@@ -1,5 +1,6 @@
-"""Which settings may have a key. A table of a checkout is written by whoever wrote the checkout: it gets the keys that it
-names, but not the standard ones, unless a person said so outside of it."""
+"""Which settings may have a key. A table of a checkout is written by whoever wrote the checkout: it
+gets the keys that it names, but not the standard ones, unless a person said so outside of it.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +25,12 @@ def leaves(entry: Mapping[str, Any]) -> bool:
     return bool(entry.get("command") or entry.get("base_url"))
 
 
-def keep_keys(name: str, entry: Mapping[str, Any], settings: Settings, allowed: Sequence[str]) -> dict[str, Any]:
-    """The table as it may be used. Raises SettingsError where it asks a standard key (or a login) for another host than
-    the key's own, or for a program, and no person allowed that."""
+def keep_keys(
+    name: str, entry: Mapping[str, Any], settings: Settings, allowed: Sequence[str]
+) -> dict[str, Any]:
+    """The table as it may be used. Raises SettingsError where it asks a standard key (or a login)
+    for another host than the key's own, or for a program, and no person allowed that.
+    """
     known, provider = dict(entry), str(entry.get("provider", "cli"))
     url, variable = str(entry.get("base_url") or ""), entry.get("api_key_env")
     program, login = entry.get("command"), f"the login of {provider}"
@@ -35,7 +39,11 @@ def keep_keys(name: str, entry: Mapping[str, Any], settings: Settings, allowed: 
         return known
     asked = [str(variable)] if variable else []
     if variable is None and provider in KNOWN:
-        asked = [key for key in KNOWN[provider]["keys"] if os.environ.get(key) and entry.get("auth") != "login"]
+        asked = [
+            key
+            for key in KNOWN[provider]["keys"]
+            if os.environ.get(key) and entry.get("auth") != "login"
+        ]
         if is_other:  # it would be sent the login
             asked = asked or [login]
     elif variable is None and is_other and provider in PROVIDERS:
@@ -58,4 +66,6 @@ def keep_keys(name: str, entry: Mapping[str, Any], settings: Settings, allowed: 
 
 
 def _refused(name: str, key: str, whom: str, hint: str) -> SettingsError:
-    return SettingsError(f"the settings of `{name}` ask for {key} to be given to {whom}; nothing was sent", hint=hint)
+    return SettingsError(
+        f"the settings of `{name}` ask for {key} to be given to {whom}; nothing was sent", hint=hint
+    )

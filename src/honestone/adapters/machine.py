@@ -1,4 +1,5 @@
-"""This machine, as far as judges, models and targets want something of it: keys, variables, programs, logins.
+"""This machine, as far as judges, models and targets want something of it: keys, variables,
+programs, logins.
 
 Reads variables and files; asks no server and starts nothing.
 """
@@ -15,7 +16,9 @@ from honestone.system import process
 
 
 def key_in(variable: str) -> str:
-    """The key that a variable holds; empty where it is not set. Raises CallFailed for what cannot be sent as one."""
+    """The key that a variable holds; empty where it is not set. Raises CallFailed for what cannot
+    be sent as one.
+    """
     key = os.environ.get(variable, "").strip()
     if key and (not key.isascii() or not key.isprintable() or " " in key):
         raise CallFailed(f"{variable} holds a character that cannot be part of a key; set it again")
@@ -34,7 +37,9 @@ class ThisMachine(Machine):
 
     def has_program(self, name: str) -> bool:
         try:
-            process.find_program(os.path.expanduser(name), cwd=Path("/"), env=process.base_environment())
+            process.find_program(
+                os.path.expanduser(name), cwd=Path("/"), env=process.base_environment()
+            )
         except process.NotStarted:
             return False
         return True
@@ -50,5 +55,6 @@ def require(who: str, needs: MachineNeeds) -> None:
     """Raises SettingsError, with what to do, where this machine does not have what `who` needs."""
     for missing in needs.missing(ThisMachine()):
         raise SettingsError(
-            f"{who} cannot work here: {missing.what}", hint=f"{missing.remedy}, or name another; see: honestone doctor"
+            f"{who} cannot work here: {missing.what}",
+            hint=f"{missing.remedy}, or name another; see: honestone doctor",
         )

@@ -1,11 +1,12 @@
 """Names to judges, workers, targets and stores. Nothing is imported before it is named.
 
-JUDGES, WORKERS and TARGETS are all the names there are, besides those of the settings and of plugins: error messages,
-`doctor` and the docs read them.
+JUDGES, WORKERS and TARGETS are all the names there are, besides those of the settings and of
+plugins: error messages, `doctor` and the docs read them.
 
-A plugin is an entry point in the group `honestone.judges`, `.workers` or `.targets`: named `foo`, it is asked for `foo`
-and `foo:REST`, is called with (REST, AdapterContext) and returns what the port asks for. One in `honestone.stores` is
-asked for where --store or the variable HONESTONE_STORE holds `foo:REST`; it is called with (REST, folder, readonly).
+A plugin is an entry point in the group `honestone.judges`, `.workers` or `.targets`: named `foo`,
+it is asked for `foo` and `foo:REST`, is called with (REST, AdapterContext) and returns what the
+port asks for. One in `honestone.stores` is asked for where --store or the variable HONESTONE_STORE
+holds `foo:REST`; it is called with (REST, folder, readonly).
 """
 
 from __future__ import annotations
@@ -48,13 +49,15 @@ TARGET_TIMEOUT = 300.0
 
 @dataclass(frozen=True, kw_only=True)
 class AdapterContext:
-    """What every factory may need. `artifact` is the resolved path of what is improved; `person` gives whoever sits at
-    the terminal (a `judges.human.Person`), where there is one. `cases` are those of the suite that a target is for, in
-    `suite_folder`; `target_output` says what form its output has, and
-    `target_parameters` are those of a model API. `hidden` are paths in a folder artifact that a worker
-    is not shown; `ask` makes calls to a worker's model with retries around them. Without `commands` nothing is made that
-    runs a program or contacts a host which its name or the settings choose. `batches`:
-    judges that are models of a provider with a batch API are asked through it."""
+    """What every factory may need. `artifact` is the resolved path of what is improved; `person`
+    gives whoever sits at the terminal (a `judges.human.Person`), where there is one. `cases` are
+    those of the suite that a target is for, in `suite_folder`; `target_output` says what form its
+    output has, and `target_parameters` are those of a model API. `hidden` are paths in a folder
+    artifact that a worker is not shown; `ask` makes calls to a worker's model with retries around
+    them. Without `commands` nothing is made that runs a program or contacts a host which its name
+    or the settings choose. `batches`: judges that are models of a provider with a batch API are
+    asked through it.
+    """
 
     cwd: Path
     settings: ports.Settings
@@ -74,18 +77,23 @@ class AdapterContext:
     rubric_folder: Path | None = None
     fixes: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    ask: Callable[[ports.Model], Callable[[ports.Prompt], Awaitable[ports.Completion]]] | None = None
+    ask: Callable[[ports.Model], Callable[[ports.Prompt], Awaitable[ports.Completion]]] | None = (
+        None
+    )
     person: Callable[[], Any] | None = None
     commands: bool = True
     batches: BatchOptions | None = None
 
 
-# ---------------------------------------------------------------------------------------------------------- the tables
+# ----------------------------------------------------------------------------------------------------------
+# the tables
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a factory is given: the name as written, what follows its colon, and what the adapter is to be called."""
+    """What a factory is given: the name as written, what follows its colon, and what the adapter is
+    to be called.
+    """
 
     spec: str
     rest: str
@@ -98,9 +106,11 @@ Made = TypeVar("Made", bound=ports.Judge | ports.Worker | ports.Target | None, c
 
 @dataclass(frozen=True, slots=True)
 class RegistryEntry(Generic[Made]):
-    """One row of a table: a name, what it takes after a colon ("" is nothing), what it is, and how it is made.
+    """One row of a table: a name, what it takes after a colon ("" is nothing), what it is, and how
+    it is made.
 
-    `kind` is what answers behind the name of a judge. Models need a program or a key; the others are always there.
+    `kind` is what answers behind the name of a judge. Models need a program or a key; the others
+    are always there.
     """
 
     name: str
@@ -129,11 +139,15 @@ def _script_judge(named: Named) -> ports.Judge:
 def _command_judge(named: Named) -> ports.Judge:
     from honestone.adapters.models.command import CommandModel
 
-    return _prompted(named.id, CommandModel(_program("judge", named, named.context.judge_timeout)), named.context)
+    return _prompted(
+        named.id, CommandModel(_program("judge", named, named.context.judge_timeout)), named.context
+    )
 
 
 def _program(what: str, named: Named, timeout: float, *, artifact: Path | None = None) -> Program:
-    """The command of a name. With `artifact` it works in any folder, and what is in the artifact is found in its copy."""
+    """The command of a name. With `artifact` it works in any folder, and what is in the artifact is
+    found in its copy.
+    """
     from honestone.system.process import Program, anchor_program, require_program, split_command
 
     context, argv = named.context, split_command(named.rest)
@@ -184,23 +198,48 @@ def _model_judge(named: Named) -> ports.Judge:
 
 
 def _models(make: Callable[[Named], Made]) -> tuple[RegistryEntry[Made], ...]:
-    clis = tuple(RegistryEntry(cli, "", f"the agent CLI {cli}", make, is_model=True) for cli in CLIS)
-    return (*clis, *(RegistryEntry(one, "MODEL", f"a model of {one}", make, is_model=True) for one in PROVIDERS))
+    clis = tuple(
+        RegistryEntry(cli, "", f"the agent CLI {cli}", make, is_model=True) for cli in CLIS
+    )
+    return (
+        *clis,
+        *(
+            RegistryEntry(one, "MODEL", f"a model of {one}", make, is_model=True)
+            for one in PROVIDERS
+        ),
+    )
 
 
 JUDGES: tuple[RegistryEntry[ports.Judge], ...] = (
-    RegistryEntry("script", "COMMAND", "a program: JSON on stdin, JSON or an exit code out", _script_judge, "program"),
+    RegistryEntry(
+        "script",
+        "COMMAND",
+        "a program: JSON on stdin, JSON or an exit code out",
+        _script_judge,
+        "program",
+    ),
     RegistryEntry("cmd", "COMMAND", "a program that answers our prompt", _command_judge),
     RegistryEntry("record", "FILE", "recorded answers", _record_judge, "recorded"),
-    RegistryEntry("agent", "NAME", "a host agent that hands its reply in", _agent_judge, "agent", is_listed=False),
+    RegistryEntry(
+        "agent",
+        "NAME",
+        "a host agent that hands its reply in",
+        _agent_judge,
+        "agent",
+        is_listed=False,
+    ),
     RegistryEntry("human", "", "the person at the terminal", _human_judge, "person"),
     RegistryEntry("mock", "", "approves everything, for a dry run", _mock_judge, "mock"),
     *_models(_model_judge),
 )
 
 
-def make_judge(spec: str | ports.Function, context: AdapterContext, *, id: str | None = None) -> ports.Judge:
-    """The judge of a `--judge` value, or a function as one. Raises SettingsError or UsageError; one that is not there is an absent judge."""
+def make_judge(
+    spec: str | ports.Function, context: AdapterContext, *, id: str | None = None
+) -> ports.Judge:
+    """The judge of a `--judge` value, or a function as one. Raises SettingsError or UsageError; one
+    that is not there is an absent judge.
+    """
     if not isinstance(spec, str):
         from honestone.adapters.judges.function import FunctionJudge
 
@@ -213,7 +252,11 @@ def is_batched(judge: ports.Judge) -> bool:
     from honestone.adapters.judges.prompted import PromptedJudge
     from honestone.adapters.models.prices import PricedModel
 
-    return isinstance(judge, PromptedJudge) and isinstance(judge.model, PricedModel) and judge.model.is_batched
+    return (
+        isinstance(judge, PromptedJudge)
+        and isinstance(judge.model, PricedModel)
+        and judge.model.is_batched
+    )
 
 
 def require_harmless_judge(spec: str, context: AdapterContext) -> None:
@@ -273,12 +316,18 @@ WORKERS: tuple[RegistryEntry[ports.Worker], ...] = (
     RegistryEntry("fix", "", "the fix commands of the rubric", _fix_worker),
     RegistryEntry("human", "", "the person at the terminal", _human_worker),
     RegistryEntry("step", "", "whoever submits the steps", _step_worker, is_listed=False),
-    *_models(lambda named: _model_worker(named.spec, named.context.settings.workers.get(named.spec), named.context)),
+    *_models(
+        lambda named: _model_worker(
+            named.spec, named.context.settings.workers.get(named.spec), named.context
+        )
+    ),
 )
 
 
 def make_worker(spec: str | ports.Function, context: AdapterContext) -> ports.Worker:
-    """The worker of a `--worker` value, or a function as one. Raises SettingsError or UsageError when it cannot work."""
+    """The worker of a `--worker` value, or a function as one. Raises SettingsError or UsageError
+    when it cannot work.
+    """
     if not isinstance(spec, str):
         from honestone.adapters.workers.function import FunctionWorker
 
@@ -311,7 +360,11 @@ def _python_target(named: Named) -> ports.Target:
     context = named.context
     places = [context.suite_folder] if context.suite_folder is not None else []
     return PythonTarget(
-        named.rest, cwd=context.cwd, places=places, timeout=context.target_timeout, pass_env=context.pass_env
+        named.rest,
+        cwd=context.cwd,
+        places=places,
+        timeout=context.target_timeout,
+        pass_env=context.pass_env,
     )
 
 
@@ -341,12 +394,18 @@ TARGETS: tuple[RegistryEntry[ports.Target | None], ...] = (
     RegistryEntry("https", "//ADDRESS", "a server", _http_target, is_listed=False),
     RegistryEntry("record", "FILE", "recorded outputs", _record_target),
     RegistryEntry("mock", "", "repeats the reference, for a dry run", _mock_target),
-    *_models(lambda named: _model_target(named.spec, named.context.settings.targets.get(named.spec), named.context)),
+    *_models(
+        lambda named: _model_target(
+            named.spec, named.context.settings.targets.get(named.spec), named.context
+        )
+    ),
 )
 
 
 def make_target(spec: str | ports.Function, context: AdapterContext) -> ports.Target | None:
-    """The target of a `--target` value, or a function as one; None is the identity: the artifact itself is judged."""
+    """The target of a `--target` value, or a function as one; None is the identity: the artifact
+    itself is judged.
+    """
     if not isinstance(spec, str):
         from honestone.adapters.targets.function import FunctionTarget
 
@@ -354,14 +413,16 @@ def make_target(spec: str | ports.Function, context: AdapterContext) -> ports.Ta
     made = _make("target", TARGETS, spec, context, context.settings.targets, TARGETS[-1].make)
     if context.target_sandbox != "none" and not spec.startswith("cmd:") and made is not None:
         raise SettingsError(
-            f"the target `{spec}` is not a command: it has no `sandbox`", hint="leave it out, or use cmd:COMMAND"
+            f"the target `{spec}` is not a command: it has no `sandbox`",
+            hint="leave it out, or use cmd:COMMAND",
         )
     if context.target_parameters:
         from honestone.adapters.targets.model import ModelTarget
 
         if not isinstance(made, ModelTarget):
             raise SettingsError(
-                f"the target `{spec}` is not a model API: it has no `parameters`", hint="leave them out"
+                f"the target `{spec}` is not a model API: it has no `parameters`",
+                hint="leave them out",
             )
     return made
 
@@ -381,7 +442,9 @@ def _make(
     *,
     id: str | None = None,
 ) -> Made:
-    """By our table, the settings' names, or a plugin of the group `honestone.judges`, `.workers` or `.targets`."""
+    """By our table, the settings' names, or a plugin of the group `honestone.judges`, `.workers` or
+    `.targets`.
+    """
     kind, _, rest = spec.partition(":")
     if not context.commands:
         _require_harmless(what, entries, spec, names)
@@ -401,9 +464,14 @@ _HARMLESS: Final = ("agent", "human", "mock", "identity", "step")
 
 
 def _require_harmless(
-    what: str, entries: Sequence[RegistryEntry[Made]], spec: str, names: Mapping[str, Mapping[str, Any]]
+    what: str,
+    entries: Sequence[RegistryEntry[Made]],
+    spec: str,
+    names: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Raises CommandRefused where this name, or its table in the settings, chooses a program, an address or a file."""
+    """Raises CommandRefused where this name, or its table in the settings, chooses a program, an
+    address or a file.
+    """
     one = next((one for one in entries if one.fits(spec)), None)
     if one is not None:
         can_choose = not one.is_model and one.name not in _HARMLESS
@@ -417,7 +485,11 @@ def _require_harmless(
         raise CommandRefused(f"the {what} `{spec}`")
 
 
-_GROUPS = {"judge": "honestone.judges", "worker": "honestone.workers", "target": "honestone.targets"}
+_GROUPS = {
+    "judge": "honestone.judges",
+    "worker": "honestone.workers",
+    "target": "honestone.targets",
+}
 
 
 def _recorded(name: str, context: AdapterContext) -> Path:
@@ -426,7 +498,9 @@ def _recorded(name: str, context: AdapterContext) -> Path:
     return next((place / name for place in places if (place / name).exists()), context.cwd / name)
 
 
-def _model_target(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext) -> ports.Target:
+def _model_target(
+    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
+) -> ports.Target:
     """A target that is a model API, an agent CLI or, by settings, a server."""
     provider, _, known = _named_model(spec, entry, context)
     seconds = float(known.get("timeout", context.target_timeout))
@@ -437,11 +511,16 @@ def _model_target(spec: str, entry: Mapping[str, Any] | None, context: AdapterCo
     if provider in ("http", "https"):
         from honestone.adapters.targets.http import HttpTarget
 
-        return HttpTarget(str(known.get("base_url", "")), timeout=seconds, key_env=known.get("api_key_env"))
+        return HttpTarget(
+            str(known.get("base_url", "")), timeout=seconds, key_env=known.get("api_key_env")
+        )
     from honestone.adapters.targets.model import ModelTarget
 
-    # The limit is the case's or the target's own, and holds for all tries together: the model brings none.
-    unlimited = None if entry is None else {k: value for k, value in known.items() if k != "timeout"}
+    # The limit is the case's or the target's own, and holds for all tries together: the model
+    # brings none.
+    unlimited = (
+        None if entry is None else {k: value for k, value in known.items() if k != "timeout"}
+    )
     model = _model(spec, unlimited, context, _A_DAY, parameters=context.target_parameters)
     return ModelTarget(model, timeout=seconds)
 
@@ -452,7 +531,9 @@ _A_DAY = 86_400.0
 def _named_model(
     spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
 ) -> tuple[str, str, dict[str, Any]]:
-    """The provider and the model of PROVIDER:MODEL, or of a settings table, with what that table says."""
+    """The provider and the model of PROVIDER:MODEL, or of a settings table, with what that table
+    says.
+    """
     if entry is None:
         provider, _, model = spec.partition(":")
         return provider, model, {}
@@ -479,7 +560,9 @@ def _prompted(
             hint=f"take `images` out of its settings, or use a model API: {', '.join(PROVIDERS)}",
         )
     reasks = known.get("reasks", ports.REASKS)
-    return PromptedJudge(name, model, budget=_budget(name, context, known), images=images, reasks=reasks)
+    return PromptedJudge(
+        name, model, budget=_budget(name, context, known), images=images, reasks=reasks
+    )
 
 
 def _budget(name: str, context: AdapterContext, entry: Mapping[str, Any]) -> Budget:
@@ -498,7 +581,9 @@ def _model(
     batches: BatchOptions | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> ports.Model:
-    """The model behind a settings name, an agent CLI or PROVIDER:MODEL. Raises CallFailed when it is not installed."""
+    """The model behind a settings name, an agent CLI or PROVIDER:MODEL. Raises CallFailed when it
+    is not installed.
+    """
     provider, model, known = _named_model(spec, entry, context)
     seconds = float(known.get("timeout", timeout))
     if provider in CLIS or provider == "cli":
@@ -509,11 +594,14 @@ def _model(
 
     if not model:
         raise SettingsError(
-            f"`{spec}` names no model", hint=f'add model = "..." to [judges.{spec}], or say {provider}:MODEL'
+            f"`{spec}` names no model",
+            hint=f'add model = "..." to [judges.{spec}], or say {provider}:MODEL',
         )
     server = {name: known.get(name) for name in ("base_url", "api_key_env", "concurrency")}
     given = {**_parameters(spec, known), **(parameters or {})}
-    made = make_model(provider, model, api=given.pop("api", None), parameters=given, timeout=seconds, **server)
+    made = make_model(
+        provider, model, api=given.pop("api", None), parameters=given, timeout=seconds, **server
+    )
     from honestone.adapters.models.batches import ask_in_batches
     from honestone.adapters.models.prices import PricedModel
 
@@ -522,8 +610,10 @@ def _model(
 
 
 def make_embedder(spec: str, context: AdapterContext) -> ports.Embedder:
-    """The embeddings model of a `--embeddings` value: a name of the settings, or PROVIDER:MODEL. Raises SettingsError, and
-    CommandRefused where the settings choose an address that may not be contacted here."""
+    """The embeddings model of a `--embeddings` value: a name of the settings, or PROVIDER:MODEL.
+    Raises SettingsError, and CommandRefused where the settings choose an address that may not be
+    contacted here.
+    """
     from honestone.adapters.keys import leaves
     from honestone.adapters.models.embeddings import make_embedder
 
@@ -532,21 +622,29 @@ def make_embedder(spec: str, context: AdapterContext) -> ports.Embedder:
     provider, _, model = spec.partition(":")
     if entry is None and (provider not in PROVIDERS or not model):
         written = [f"{one}:MODEL" for one in PROVIDERS if one != "anthropic"]
-        raise SettingsError(f"unknown embeddings `{spec}`", hint=f"known: {', '.join([*names, *written])}")
+        raise SettingsError(
+            f"unknown embeddings `{spec}`", hint=f"known: {', '.join([*names, *written])}"
+        )
     if entry is not None and leaves(entry) and not context.commands:
         raise CommandRefused(f"the embeddings `{spec}`")
     known = {"provider": provider, "model": model} if entry is None else _safe(spec, entry, context)
     if not known.get("model"):
-        raise SettingsError(f"`{spec}` names no model", hint=f'add model = "..." to [embeddings.{spec}]')
+        raise SettingsError(
+            f"`{spec}` names no model", hint=f'add model = "..." to [embeddings.{spec}]'
+        )
     return make_embedder(**known)
 
 
 def _parameters(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of a settings table; `max_tokens` is a shorter way to write the one that bounds a reply."""
+    """Those of a settings table; `max_tokens` is a shorter way to write the one that bounds a
+    reply.
+    """
     given = dict(known.get("parameters", {}))
     if "max_tokens" in known:
         if "max_output_tokens" in given:
-            raise SettingsError(f"`{name}` has `max_tokens` and `max_output_tokens`, which are the same: leave one out")
+            raise SettingsError(
+                f"`{name}` has `max_tokens` and `max_output_tokens`, which are the same: leave one out"
+            )
         given["max_output_tokens"] = known["max_tokens"]
     return given
 
@@ -557,31 +655,56 @@ def make_self_judge(worker: str, context: AdapterContext) -> ports.Judge | None:
     if entry is None and worker not in CLIS and worker.partition(":")[0] not in PROVIDERS:
         return None
     try:
-        return _prompted(f"self:{worker}", _model(worker, entry, context, context.judge_timeout), context, entry)
+        return _prompted(
+            f"self:{worker}", _model(worker, entry, context, context.judge_timeout), context, entry
+        )
     except ports.CallFailed:
         return None
 
 
-def _cli(spec: str, provider: str, known: Mapping[str, Any], seconds: float, here: Path) -> dict[str, Any]:
-    """A CLI by its own name, or by that of the settings table which describes it (`provider = "cli"`)."""
+def _cli(
+    spec: str, provider: str, known: Mapping[str, Any], seconds: float, here: Path
+) -> dict[str, Any]:
+    """A CLI by its own name, or by that of the settings table which describes it (`provider =
+    "cli"`).
+    """
     from honestone.system.process import program_from, split_command
 
     names = ("model", "base_url", "auth", "api_key_env", "command")
-    settings = {"name": provider, "timeout": seconds, **{name: known[name] for name in names if name in known}}
+    settings = {
+        "name": provider,
+        "timeout": seconds,
+        **{name: known[name] for name in names if name in known},
+    }
     if "max_tokens" in known:
-        raise SettingsError(f"`{spec}` is an agent CLI, which has no `max_tokens`", hint="take it out of its settings")
+        raise SettingsError(
+            f"`{spec}` is an agent CLI, which has no `max_tokens`",
+            hint="take it out of its settings",
+        )
     command = settings.get("command")
     if provider != "cli":
         if command is not None and not isinstance(command, str):
-            raise SettingsError(f"`command` of `{spec}` is a list", hint=f"it is the path of {provider}, as a text")
+            raise SettingsError(
+                f"`command` of `{spec}` is a list", hint=f"it is the path of {provider}, as a text"
+            )
         return settings if command is None else {**settings, "command": program_from(command, here)}
     if not command:
-        raise SettingsError(f"`{spec}` needs a `command`", hint='for example command = ["mycli", "--print"]')
+        raise SettingsError(
+            f"`{spec}` needs a `command`", hint='for example command = ["mycli", "--print"]'
+        )
     words = split_command(command) if isinstance(command, str) else [str(word) for word in command]
-    return {**settings, "name": spec, "command": words, "output": str(known.get("output", "text")), "here": here}
+    return {
+        **settings,
+        "name": spec,
+        "command": words,
+        "output": str(known.get("output", "text")),
+        "here": here,
+    }
 
 
-def _model_worker(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext) -> ports.Worker:
+def _model_worker(
+    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
+) -> ports.Worker:
     """A worker that is an agent CLI or a model API."""
     provider, _, known = _named_model(spec, entry, context)
     seconds = float(known.get("timeout", context.worker_timeout))
@@ -603,8 +726,10 @@ def _person(context: AdapterContext) -> Any:
 
 
 def open_store(place: StorePlace, *, readonly: bool = False, migrates: bool = False) -> ports.Store:
-    """A folder's store is SQLite; others are PostgreSQL, or the plugin that the address begins with. `migrates`: a shared
-    store gets the newest format, as that of a folder always does. Raises StoreError."""
+    """A folder's store is SQLite; others are PostgreSQL, or the plugin that the address begins
+    with. `migrates`: a shared store gets the newest format, as that of a folder always does. Raises
+    StoreError.
+    """
     address = place.address
     if address is None:
         from honestone.adapters.stores.sqlite import SqliteStore
@@ -620,7 +745,12 @@ def open_store(place: StorePlace, *, readonly: bool = False, migrates: bool = Fa
             ) from None
 
         return PostgresStore(
-            address, place.folder, readonly=readonly, origin=place.origin, patience=place.patience, migrates=migrates
+            address,
+            place.folder,
+            readonly=readonly,
+            origin=place.origin,
+            patience=place.patience,
+            migrates=migrates,
         )
     found = _plugin("honestone.stores", address.kind, address.rest, place.folder, readonly)
     if found is None:
@@ -632,8 +762,9 @@ def open_store(place: StorePlace, *, readonly: bool = False, migrates: bool = Fa
 
 
 def open_queue(place: StorePlace, store: ports.Store | None = None) -> ports.Queue:
-    """The queue of a shared store, over a connection of its own or over that of `store`. Raises StoreError where the store is
-    not shared."""
+    """The queue of a shared store, over a connection of its own or over that of `store`. Raises
+    StoreError where the store is not shared.
+    """
     if place.address is None or place.address.kind != POSTGRESQL:
         raise StoreError(
             f"runners work on a store that several machines share, and {place.shown} is not one",
@@ -660,16 +791,29 @@ def _plugin(group: str, kind: str, *given: object) -> Any:
             try:
                 return point.load()(*given)
             except (ImportError, AttributeError) as error:
-                raise SettingsError(f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}") from error
+                raise SettingsError(
+                    f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}"
+                ) from error
     return None
 
 
-def _unknown(what: str, spec: str, entries: Sequence[RegistryEntry[Made]], names: Iterable[str]) -> SettingsError:
-    kinds = [f"{one.name}:" if one.takes else one.name for one in entries if not (one.is_model and one.takes)]
+def _unknown(
+    what: str, spec: str, entries: Sequence[RegistryEntry[Made]], names: Iterable[str]
+) -> SettingsError:
+    kinds = [
+        f"{one.name}:" if one.takes else one.name
+        for one in entries
+        if not (one.is_model and one.takes)
+    ]
     if spec in kinds and spec.endswith(":"):
-        return SettingsError(f"the {what} `{spec}` names nothing", hint=f"write what it is after the colon: {spec}...")
+        return SettingsError(
+            f"the {what} `{spec}` names nothing",
+            hint=f"write what it is after the colon: {spec}...",
+        )
     known = [*kinds, *(one.written for one in entries if one.is_model and one.takes), *names]
-    near = get_close_matches(spec, known, n=1) or get_close_matches(spec.partition(":")[0], known, n=1)
+    near = get_close_matches(spec, known, n=1) or get_close_matches(
+        spec.partition(":")[0], known, n=1
+    )
     if not near:
         near = _as_command(spec)
     hint = f"did you mean `{near[0]}`? " if near else ""
@@ -677,7 +821,9 @@ def _unknown(what: str, spec: str, entries: Sequence[RegistryEntry[Made]], names
 
 
 def _as_command(spec: str) -> list[str]:
-    """The command that a name without `cmd:` may be meant as. A file that cannot be executed is one for its shell."""
+    """The command that a name without `cmd:` may be meant as. A file that cannot be executed is one
+    for its shell.
+    """
     if " " in spec or shutil.which(spec):
         return [f"cmd:{spec}"]
     program = {".sh": "sh", ".py": "python3", ".js": "node"}.get(Path(spec).suffix)

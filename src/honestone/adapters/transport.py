@@ -1,8 +1,10 @@
-"""The one way to a server, a model API or a target: JSON out, JSON in, and every way that can fail kept apart.
+"""The one way to a server, a model API or a target: JSON out, JSON in, and every way that can fail
+kept apart.
 
-One connection pool serves all models of a process (one per event loop). Nothing is retried here and nothing is
-followed: a redirect, a page of HTML or half a reply is a failure with a reason, never something to read a verdict from.
-A key is read from its variable when a call is made and is kept nowhere; what a server says is cleaned of it.
+One connection pool serves all models of a process (one per event loop). Nothing is retried here and
+nothing is followed: a redirect, a page of HTML or half a reply is a failure with a reason, never
+something to read a verdict from. A key is read from its variable when a call is made and is kept
+nowhere; what a server says is cleaned of it.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ CONNECT_SECONDS: Final = 10.0
 
 _RETRYABLE_BELOW_500: Final = frozenset({408, 409, 425, 429})
 _HOPELESS_ABOVE_500: Final = frozenset({501, 505})
-_NO_CREDIT: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_NO_CREDIT: Final = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+)
 _CREDIT_WORDS: Final = re.compile(
     r"insufficient[_ ](?:quota|credit|balance|funds)|credit balance|billing|(?:out of|no|more|purchase|add|buy) credits?\b"
     r"|top[- ]up|\bquota\b",
@@ -53,7 +57,8 @@ _CREDIT_WORDS: Final = re.compile(
 )
 # A limit that passes by itself.
 _A_WINDOW: Final = re.compile(
-    r"\bper[ -_](?:second|minute|hour|day)|\b[rt]p[md]\b|(?:try|retry)[\w ]{0,20} in [\d.]+ ?m?s", re.I
+    r"\bper[ -_](?:second|minute|hour|day)|\b[rt]p[md]\b|(?:try|retry)[\w ]{0,20} in [\d.]+ ?m?s",
+    re.I,
 )
 
 _OVERFLOW: Final = re.compile(
@@ -61,22 +66,29 @@ _OVERFLOW: Final = re.compile(
     r"|(?:input|prompt)[\w ]{0,12} token[\w ]{0,12} exceed|exceeds? the (?:maximum|model'?s?|available) (?:number of )?(?:input )?(?:tokens|context)",
     re.I,
 )
-_FILTERED: Final = re.compile(r"content[_ ]?(?:filter|management policy)|responsible_?ai_?policy", re.I)
+_FILTERED: Final = re.compile(
+    r"content[_ ]?(?:filter|management policy)|responsible_?ai_?policy", re.I
+)
 SHOW_PARTS: Final = "show it parts with --pack head or --pack outline, or leave files out"
 OTHER_ACCOUNT: Final = "add credit to that account, or name another judge (--judge NAME)"
-# A key at least this long cannot be an ordinary word, so it is taken out of replies as well as errors.
+# A key at least this long cannot be an ordinary word, so it is taken out of replies as well as
+# errors.
 _LONG_KEY: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class KeyVariable:
-    """Where a key comes from: the first of these environment variables that is set. No names: no key is sent."""
+    """Where a key comes from: the first of these environment variables that is set. No names: no
+    key is sent.
+    """
 
     names: tuple[str, ...] = ()
     required: bool = True
 
     def read(self) -> tuple[str, str]:
-        """The variable's name and the key; two empty texts when none is set and none is needed. Raises CallFailed."""
+        """The variable's name and the key; two empty texts when none is set and none is needed.
+        Raises CallFailed.
+        """
         for name in self.names:
             if key := key_in(name):
                 return name, key
@@ -90,16 +102,22 @@ class KeyVariable:
 
     @property
     def needs(self) -> MachineNeeds:
-        return MachineNeeds(keys=(KeyNeed(variables=self.names),)) if self.names and self.required else NO_NEEDS
+        return (
+            MachineNeeds(keys=(KeyNeed(variables=self.names),))
+            if self.names and self.required
+            else NO_NEEDS
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One server as one provider speaks it. `timeout` is for a whole call, from the first byte out to the last byte in.
+    """One server as one provider speaks it. `timeout` is for a whole call, from the first byte out
+    to the last byte in.
 
-    `concurrency` is how many calls to it may be in the air at a time; waiting for a turn is not part of the call.
-    `is_own`: a server of one's own or one that many run, not that of a large provider.
-    `auth` is the header that carries the key ("authorization" has the word Bearer before it).
+    `concurrency` is how many calls to it may be in the air at a time; waiting for a turn is not
+    part of the call. `is_own`: a server of one's own or one that many run, not that of a large
+    provider. `auth` is the header that carries the key ("authorization" has the word Bearer before
+    it).
     """
 
     provider: str
@@ -127,7 +145,9 @@ class TimedOut(CallFailed):
 
 
 class HttpRefused(CallFailed):
-    """The server understood the call and would not do it as asked (400, 422). `words` is its own reason."""
+    """The server understood the call and would not do it as asked (400, 422). `words` is its own
+    reason.
+    """
 
     def __init__(self, reason: str, words: str) -> None:
         super().__init__(reason)
@@ -135,7 +155,9 @@ class HttpRefused(CallFailed):
 
 
 class Transport:
-    """A pool of connections for one event loop. `holders` are the models that use it; the last one closes it."""
+    """A pool of connections for one event loop. `holders` are the models that use it; the last one
+    closes it.
+    """
 
     def __init__(self) -> None:
         import aiohttp
@@ -144,7 +166,8 @@ class Transport:
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
-            # Proxies are looked up here: aiohttp's `trust_env` would also send logins from ~/.netrc.
+            # Proxies are looked up here: aiohttp's `trust_env` would also send logins from
+            # ~/.netrc.
             trust_env=False,
             auto_decompress=False,
             headers={
@@ -158,8 +181,12 @@ class Transport:
         self._answered: set[str] = set()
         self.holders: WeakSet[object] = WeakSet()
 
-    async def post(self, endpoint: Endpoint, path: str, payload: Table, *, model: str) -> dict[str, Any]:
-        """The JSON object that the server answered with. Raises CallFailed; HttpRefused for a 400 or 422."""
+    async def post(
+        self, endpoint: Endpoint, path: str, payload: Table, *, model: str
+    ) -> dict[str, Any]:
+        """The JSON object that the server answered with. Raises CallFailed; HttpRefused for a 400
+        or 422.
+        """
         variable, key = endpoint.key.read()
         turns = self._turns_at(endpoint)
         async with turns.turn(endpoint.concurrency, endpoint.timeout) as turn:
@@ -169,7 +196,9 @@ class Transport:
             except TimedOut as failed:
                 if not turns.timed_out(turn):
                     raise
-                raise CallFailed(f"{failed.reason}, with others under way", retryable=True, retry_after=0.0) from None
+                raise CallFailed(
+                    f"{failed.reason}, with others under way", retryable=True, retry_after=0.0
+                ) from None
             if got.status == 200:
                 turns.answered(turn, time.monotonic() - began)
         read = read_answer(got, endpoint, model=model, variable=variable, key=key)
@@ -178,11 +207,19 @@ class Transport:
         return read
 
     async def call(
-        self, method: str, endpoint: Endpoint, path: str, body: bytes | None = None, *, kind: str = "application/json"
+        self,
+        method: str,
+        endpoint: Endpoint,
+        path: str,
+        body: bytes | None = None,
+        *,
+        kind: str = "application/json",
     ) -> Answer:
-        """What came back, whatever its status, without the key that was sent. `kind` is the body's media type.
+        """What came back, whatever its status, without the key that was sent. `kind` is the body's
+        media type.
 
-        Raises CallFailed where nothing came back."""
+        Raises CallFailed where nothing came back.
+        """
         _, key = endpoint.key.read()
         headers = {**endpoint.headers, **key_header(endpoint.auth, key)}
         if body is not None:
@@ -209,12 +246,16 @@ class Transport:
         return self._session.closed
 
     def rest(self) -> None:
-        """Its connections stay open for the next holder; what it knows of servers and proxies is found out again."""
+        """Its connections stay open for the next holder; what it knows of servers and proxies is
+        found out again.
+        """
         self._answered.clear()
         self._proxies.clear()
 
     def _turns_at(self, endpoint: Endpoint) -> Turns:
-        """All calls to a server on this machine take turns together, whatever they are for; elsewhere those of a table."""
+        """All calls to a server on this machine take turns together, whatever they are for;
+        elsewhere those of a table.
+        """
         is_local = is_loopback(endpoint.base_url)
         name = (endpoint.provider, endpoint.base_url, endpoint.concurrency)
         if is_local:
@@ -224,9 +265,16 @@ class Transport:
         return self._turns[name]
 
     async def exchange(
-        self, method: str, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: bytes | None
+        self,
+        method: str,
+        endpoint: Endpoint,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
     ) -> Answer | CallFailed:
-        """Failures are returned, so that none of them drags the library's own error, which holds the headers, along."""
+        """Failures are returned, so that none of them drags the library's own error, which holds
+        the headers, along.
+        """
         import aiohttp
 
         where = host_of(endpoint.base_url)
@@ -236,11 +284,16 @@ class Transport:
         except TimeoutError as error:
             if isinstance(error, aiohttp.ServerTimeoutError):
                 return CallFailed(
-                    f"could not connect to {where} within {CONNECT_SECONDS:g} s", retryable=True, unsent=True
+                    f"could not connect to {where} within {CONNECT_SECONDS:g} s",
+                    retryable=True,
+                    unsent=True,
                 )
             return TimedOut(f"no complete reply from {where} within {endpoint.timeout:g} s")
         except (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError):
-            return CallFailed(f"the certificate of {where} could not be verified, so nothing was sent", unsent=True)
+            return CallFailed(
+                f"the certificate of {where} could not be verified, so nothing was sent",
+                unsent=True,
+            )
         except aiohttp.ClientConnectorDNSError:
             return CallFailed(
                 f"the name of {where} was not found; is `base_url` right, is there a network?",
@@ -248,19 +301,32 @@ class Transport:
                 unsent=True,
             )
         except aiohttp.ClientConnectorError as error:
-            # Refused before anything was ever answered there: nothing listens, and waiting would not change that.
-            may_return = error.os_error.errno != errno.ECONNREFUSED or endpoint.base_url in self._answered
+            # Refused before anything was ever answered there: nothing listens, and waiting would
+            # not change that.
+            may_return = (
+                error.os_error.errno != errno.ECONNREFUSED or endpoint.base_url in self._answered
+            )
             why = f"could not connect to {where}: {_os_words(error.os_error)}"
             return CallFailed(why, retryable=may_return, unsent=True)
         except aiohttp.ClientHttpProxyError as error:
-            return CallFailed(f"the proxy on the way to {where} answered {error.status}", retryable=error.status >= 500)
+            return CallFailed(
+                f"the proxy on the way to {where} answered {error.status}",
+                retryable=error.status >= 500,
+            )
         except aiohttp.ClientResponseError:
             return CallFailed(f"{where} does not speak HTTP", retryable=True)
         except (aiohttp.ClientError, OSError):
-            return CallFailed(f"{where} dropped the connection before its reply was complete", retryable=True)
+            return CallFailed(
+                f"{where} dropped the connection before its reply was complete", retryable=True
+            )
 
     async def _send(
-        self, method: str, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: bytes | None
+        self,
+        method: str,
+        endpoint: Endpoint,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
     ) -> Answer | CallFailed:
         proxy = self._proxy(endpoint.base_url)
         async with self._session.request(
@@ -277,7 +343,9 @@ class Transport:
             if whole is None:
                 where, size = host_of(endpoint.base_url), endpoint.max_bytes / 1e6
                 return CallFailed(f"{where} sent more than {size:g} MB; the rest was not read")
-            return Answer(response.status, {k.lower(): v for k, v in response.headers.items()}, whole)
+            return Answer(
+                response.status, {k.lower(): v for k, v in response.headers.items()}, whole
+            )
 
     def _proxy(self, base_url: str) -> _Proxy | None:
         if base_url not in self._proxies:
@@ -285,7 +353,8 @@ class Transport:
         return self._proxies[base_url]
 
 
-# ------------------------------------------------------------------------------------------------------ one per loop
+# ------------------------------------------------------------------------------------------------------
+# one per loop
 
 _transports: WeakKeyDictionary[asyncio.AbstractEventLoop, Transport] = WeakKeyDictionary()
 _keeping: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
@@ -302,7 +371,9 @@ def hold(holder: object) -> Transport:
 
 
 async def let_go(holder: object) -> None:
-    """Closes the running loop's transport when it was the last holder, or lets it rest where connections are kept."""
+    """Closes the running loop's transport when it was the last holder, or lets it rest where
+    connections are kept.
+    """
     loop = asyncio.get_running_loop()
     transport = _transports.get(loop)
     if transport is None:
@@ -329,7 +400,8 @@ async def close_kept() -> None:
         await transport.close()
 
 
-# ------------------------------------------------------------------------------------------------------ reading answers
+# ------------------------------------------------------------------------------------------------------
+# reading answers
 
 
 def read_answer(
@@ -342,28 +414,42 @@ def read_answer(
     if not answer.body.strip():
         return CallFailed(f"{where} answered with nothing at all", retryable=True)
     if is_html(answer):
-        return CallFailed(f"{where} answered with a web page instead of JSON; is `base_url` right?", retryable=True)
+        return CallFailed(
+            f"{where} answered with a web page instead of JSON; is `base_url` right?",
+            retryable=True,
+        )
     found = events_of(answer)
     value = {EVENTS: found} if found else decode(answer.body)
     if not isinstance(value, dict):
         words = clean(answer.body[:2000].decode(errors="replace"), key, limit=80)
-        return CallFailed(f"{where} answered with something that is not a whole JSON object: {words}", retryable=True)
+        return CallFailed(
+            f"{where} answered with something that is not a whole JSON object: {words}",
+            retryable=True,
+        )
     # Some gateways send the error of the provider behind them with status 200.
-    failed = next((one for one in (value, *found) if isinstance(one.get("error"), dict) and one["error"]), None)
+    failed = next(
+        (one for one in (value, *found) if isinstance(one.get("error"), dict) and one["error"]),
+        None,
+    )
     if failed is not None:
         code = failed["error"].get("code")
         status = int(code) if str(code).isdigit() and 400 <= int(code) < 600 else 500
         body = _encode(failed) if found else answer.body
-        return failure_of(Answer(status, answer.headers, body), endpoint, model=model, variable=variable, key=key)
+        return failure_of(
+            Answer(status, answer.headers, body), endpoint, model=model, variable=variable, key=key
+        )
     return value
 
 
-# The key under which a streamed answer has its events: JSON objects in the order in which they came.
+# The key under which a streamed answer has its events: JSON objects in the order in which they
+# came.
 EVENTS: Final = "honestone.events"
 
 
 def events_of(answer: Answer) -> list[dict[str, Any]]:
-    """The events of a streamed answer (`data:` lines); empty where it is not one. The line `[DONE]` is the event {}."""
+    """The events of a streamed answer (`data:` lines); empty where it is not one. The line `[DONE]`
+    is the event {}.
+    """
     if not re.match(rb"\s*(?:(?:event|data|id|retry):|:)", answer.body[:200]):
         return []
     found = []
@@ -375,8 +461,12 @@ def events_of(answer: Answer) -> list[dict[str, Any]]:
     return found
 
 
-def failure_of(answer: Answer, endpoint: Endpoint, *, model: str, variable: str, key: str) -> CallFailed:
-    """What an answer other than 200 means, in words that say what to do. Pure but for the clock of an HTTP date."""
+def failure_of(
+    answer: Answer, endpoint: Endpoint, *, model: str, variable: str, key: str
+) -> CallFailed:
+    """What an answer other than 200 means, in words that say what to do. Pure but for the clock of
+    an HTTP date.
+    """
     status, where = answer.status, host_of(endpoint.base_url)
     said = error_said(answer)
     words = clean(said.message, key) or "no reason given"
@@ -391,34 +481,61 @@ def failure_of(answer: Answer, endpoint: Endpoint, *, model: str, variable: str,
     if status in (401, 403) or (status == 400 and said.is_about_the_key):
         if variable:
             return CallFailed(f"{variable} was refused ({status}): {words}")
-        return CallFailed(f"{where} wants a key ({status}): {words}; name its variable with `api_key_env`")
+        return CallFailed(
+            f"{where} wants a key ({status}): {words}; name its variable with `api_key_env`"
+        )
     if status == 407:
         return CallFailed(f"the proxy on the way to {where} wants a login ({status})")
     if status in (400, 404, 422) and said.is_about_the_model(model, status):
-        return CallFailed(f"no such model: {clean(model, key, limit=100)} at {where} ({status}): {words}")
+        return CallFailed(
+            f"no such model: {clean(model, key, limit=100)} at {where} ({status}): {words}"
+        )
     if status == 404:
         return CallFailed(f"{where} has no such address ({status}): {words}; is `base_url` right?")
     if status == 413:
-        return CallFailed(f"the prompt is too large for {where} ({status}): {words}", hint=SHOW_PARTS)
+        return CallFailed(
+            f"the prompt is too large for {where} ({status}): {words}", hint=SHOW_PARTS
+        )
     if status in (400, 422):
-        return HttpRefused(f"{where} refused the request ({status}): {words}", f"{said.param} {words}")
+        return HttpRefused(
+            f"{where} refused the request ({status}): {words}", f"{said.param} {words}"
+        )
     if status in _RETRYABLE_BELOW_500 or (status >= 500 and status not in _HOPELESS_ABOVE_500):
-        kind = "asks to slow down" if status == 429 else "is in trouble" if status >= 500 else "gave up"
+        kind = (
+            "asks to slow down"
+            if status == 429
+            else "is in trouble"
+            if status >= 500
+            else "gave up"
+        )
         wait = retry_after(answer.headers, time.time())
         return CallFailed(
-            f"{where} {kind} ({status}): {words}", retryable=True, retry_after=said.wait if wait is None else wait
+            f"{where} {kind} ({status}): {words}",
+            retryable=True,
+            retry_after=said.wait if wait is None else wait,
         )
     return CallFailed(f"{where} answered {status}: {words}")
 
 
-def _known_trouble(said: Said, words: str, status: int, account: str, model: str) -> CallFailed | None:
-    """What has an answer of its own, whatever gateway it came through: no credit, a prompt that is too long, a filter."""
+def _known_trouble(
+    said: Said, words: str, status: int, account: str, model: str
+) -> CallFailed | None:
+    """What has an answer of its own, whatever gateway it came through: no credit, a prompt that is
+    too long, a filter.
+    """
     # A limit by the minute uses the same words; it comes with a wait, or names its window.
     passes = said.wait is not None or _A_WINDOW.search(said.message)
     is_broke = status == 402 or said.code in _NO_CREDIT
-    may_be_broke = status == 429 or (status in (400, 403) and "credit balance" in said.message.casefold())
-    if is_broke or (may_be_broke and not passes and _CREDIT_WORDS.search(f"{said.code} {said.message}")):
-        return CallFailed(f"the account behind {account} has no credit left ({status}): {words}", hint=OTHER_ACCOUNT)
+    may_be_broke = status == 429 or (
+        status in (400, 403) and "credit balance" in said.message.casefold()
+    )
+    if is_broke or (
+        may_be_broke and not passes and _CREDIT_WORDS.search(f"{said.code} {said.message}")
+    ):
+        return CallFailed(
+            f"the account behind {account} has no credit left ({status}): {words}",
+            hint=OTHER_ACCOUNT,
+        )
     if status not in (400, 413, 422):
         return None
     if _FILTERED.search(f"{said.code} {said.message}"):
@@ -429,7 +546,9 @@ def _known_trouble(said: Said, words: str, status: int, account: str, model: str
 
 
 def _overflow(said: Said, words: str, status: int, model: str) -> CallFailed | None:
-    """A prompt that is longer than the model's context, with both sizes where the server names them."""
+    """A prompt that is longer than the model's context, with both sizes where the server names
+    them.
+    """
     if not _OVERFLOW.search(f"{said.code} {said.message}"):
         return None
     # Names of models hold dates and sizes of their own.
@@ -457,7 +576,10 @@ class Said:
 
     @property
     def is_about_the_key(self) -> bool:
-        return "api_key_invalid" in self.code.casefold() or "api key not valid" in self.message.casefold()
+        return (
+            "api_key_invalid" in self.code.casefold()
+            or "api key not valid" in self.message.casefold()
+        )
 
     def is_about_the_model(self, model: str, status: int) -> bool:
         if not self.is_json:
@@ -469,7 +591,9 @@ class Said:
         if status == 404:
             return names_it
         return names_it and bool(
-            re.search(r"not exist|not found|no such|unknown model|not a valid model|invalid model", text)
+            re.search(
+                r"not exist|not found|no such|unknown model|not a valid model|invalid model", text
+            )
         )
 
 
@@ -483,7 +607,13 @@ def error_said(answer: Answer) -> Said:
     error = value.get("error", value)
     if not isinstance(error, dict):
         return Said(message=str(error), is_json=True)
-    message = error.get("message") or error.get("detail") or value.get("detail") or value.get("message") or ""
+    message = (
+        error.get("message")
+        or error.get("detail")
+        or value.get("detail")
+        or value.get("message")
+        or ""
+    )
     details = tables(error.get("details"))
     reasons = [str(d["reason"]) for d in details if "reason" in d]
     waits = [w for w in (_google_wait(d.get("retryDelay")) for d in details) if w is not None]
@@ -497,7 +627,9 @@ def error_said(answer: Answer) -> Said:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """How long the server asks to wait: milliseconds, seconds or a date. None when it does not say, or not sensibly."""
+    """How long the server asks to wait: milliseconds, seconds or a date. None when it does not say,
+    or not sensibly.
+    """
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
         return millis / 1000
@@ -516,22 +648,30 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def is_html(answer: Answer) -> bool:
-    return "text/html" in answer.headers.get("content-type", "").lower() or answer.body[:300].lstrip()[:1] == b"<"
+    return (
+        "text/html" in answer.headers.get("content-type", "").lower()
+        or answer.body[:300].lstrip()[:1] == b"<"
+    )
 
 
 def decode(body: bytes) -> Any:
-    """The JSON value of a body; None when it is not JSON (a bare null does not count either), or names a key twice."""
+    """The JSON value of a body; None when it is not JSON (a bare null does not count either), or
+    names a key twice.
+    """
     return parsed_json(body)
 
 
 def clean(text: str, key: str, *, limit: int = MAX_WORDS) -> str:
     """A server's words as one printable line: no key, no control characters, clipped."""
     if key:
-        text = without_key(text.encode("utf-8", "surrogatepass"), key).decode("utf-8", "surrogatepass")
+        text = without_key(text.encode("utf-8", "surrogatepass"), key).decode(
+            "utf-8", "surrogatepass"
+        )
     return one_line(text, limit)
 
 
-# One character of ASCII in the escapes of JSON (also of JSON in a text of JSON), of an address, or of HTML.
+# One character of ASCII in the escapes of JSON (also of JSON in a text of JSON), of an address, or
+# of HTML.
 _ESCAPED: Final = re.compile(
     rb"\\+u00([0-7][0-9a-f])|%([0-7][0-9a-f])|&#x0{0,4}([0-7][0-9a-f]);|\\+([\"/])", re.IGNORECASE
 )
@@ -541,13 +681,20 @@ _LONGEST_KEY: Final = 4_000
 
 
 def without_key(text: bytes, key: str) -> bytes:
-    """What a server sent, without the key that it was sent: in whatever case, and with each character as it is or escaped."""
+    """What a server sent, without the key that it was sent: in whatever case, and with each
+    character as it is or escaped.
+    """
     plain = key.encode("utf-8", "surrogatepass")
     if len(plain) <= _LONGEST_KEY and plain.lower() in _ESCAPED.sub(_character, text).lower():
         ways = (_ways_of(byte) for byte in plain)
         text = re.sub(b"".join(ways), _HIDDEN_KEY, text, flags=re.IGNORECASE)
     coded = _in_base64(plain) if len(plain) >= _LONG_KEY else plain
-    for form in {plain, coded, urllib.parse.quote(plain, safe="").encode(), json.dumps(key)[1:-1].encode()}:
+    for form in {
+        plain,
+        coded,
+        urllib.parse.quote(plain, safe="").encode(),
+        json.dumps(key)[1:-1].encode(),
+    }:
         text = text.replace(form, _HIDDEN_KEY)
     return text
 
@@ -568,7 +715,12 @@ def _ways_of(byte: int) -> bytes:
         return re.escape(bytes([byte]))
     both = {ord(chr(byte).lower()), ord(chr(byte).upper())}
     codes = b"|".join(f"{one:02x}".encode() for one in sorted(both))
-    return rb"(?:\\+u00(?:%b)|%%(?:%b)|&#x0{0,4}(?:%b);|\\*%b)" % (codes, codes, codes, re.escape(bytes([byte])))
+    return rb"(?:\\+u00(?:%b)|%%(?:%b)|&#x0{0,4}(?:%b);|\\*%b)" % (
+        codes,
+        codes,
+        codes,
+        re.escape(bytes([byte])),
+    )
 
 
 def host_of(base_url: str) -> str:
@@ -585,7 +737,8 @@ def is_loopback(base_url: str) -> bool:
         return False
 
 
-# ------------------------------------------------------------------------------------------------------ small parts
+# ------------------------------------------------------------------------------------------------------
+# small parts
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -618,7 +771,9 @@ def _proxy_for(base_url: str) -> _Proxy | None:
     if proxy.username is not None:
         import base64
 
-        login = f"{urllib.parse.unquote(proxy.username)}:{urllib.parse.unquote(proxy.password or '')}"
+        login = (
+            f"{urllib.parse.unquote(proxy.username)}:{urllib.parse.unquote(proxy.password or '')}"
+        )
         headers["Proxy-Authorization"] = "Basic " + base64.b64encode(login.encode()).decode()
     return _Proxy(f"{proxy.scheme}://{proxy.netloc.rpartition('@')[2]}", headers)
 
@@ -643,7 +798,9 @@ def _read_proxy(named: str) -> urllib.parse.SplitResult:
 
 
 def in_parts(rows: Iterable[tuple[T, int]], most: int, largest: int) -> Iterator[list[T]]:
-    """Rows, each with its size, in requests that a server takes: at most so many and so many bytes, at least one row each."""
+    """Rows, each with its size, in requests that a server takes: at most so many and so many bytes,
+    at least one row each.
+    """
     part: list[T] = []
     size = 0
     for row, length in rows:
@@ -665,8 +822,13 @@ async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes | No
             return None
         pieces.append(piece)
     body = b"".join(pieces)
-    # Asked for as is; a gateway that packs it all the same must not be able to unpack into more than the limit.
-    if response.headers.get("Content-Encoding", "identity").lower() in ("gzip", "deflate", "x-gzip"):
+    # Asked for as is; a gateway that packs it all the same must not be able to unpack into more
+    # than the limit.
+    if response.headers.get("Content-Encoding", "identity").lower() in (
+        "gzip",
+        "deflate",
+        "x-gzip",
+    ):
         unpacker = zlib.decompressobj(wbits=47)
         try:
             body = unpacker.decompress(body, limit)
@@ -690,7 +852,9 @@ def key_header(auth: str, key: str) -> dict[str, str]:
 
 
 def _os_words(error: OSError) -> str:
-    return os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "connection failed"
+    return (
+        os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "connection failed"
+    )
 
 
 def _number(text: str | None) -> float | None:

@@ -1,8 +1,10 @@
-"""Whose turn it is at a server: how many calls may be under way, and time limits that do not count the wait for a turn.
+"""Whose turn it is at a server: how many calls may be under way, and time limits that do not count
+the wait for a turn.
 
-A server on this machine often answers one call at a time. What is sent to it together waits in its queue, where the time
-limit of each call runs, so all but the first few would be lost. Such a server is given as many calls as would be answered
-in time if it took them one after another; how long one takes is seen from the answers.
+A server on this machine often answers one call at a time. What is sent to it together waits in its
+queue, where the time limit of each call runs, so all but the first few would be lost. Such a server
+is given as many calls as would be answered in time if it took them one after another; how long one
+takes is seen from the answers.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Final
 
-# Of a call's time limit, how much may be spent in a server's queue and on the answer by what has been seen.
+# Of a call's time limit, how much may be spent in a server's queue and on the answer by what has
+# been seen.
 _SHARE: Final = 0.5
 
-# How long an answer of a server takes that has not been seen to answer, at most: more is found out by waiting.
+# How long an answer of a server takes that has not been seen to answer, at most: more is found out
+# by waiting.
 _UNSEEN_SECONDS: Final = 2.0
 
 # So many answers tell how long one takes: the slowest of them counts.
@@ -61,7 +65,9 @@ class Turn:
 
 
 class Turns:
-    """The calls to one server. `is_local`: it is on this machine, and may answer one call at a time."""
+    """The calls to one server. `is_local`: it is on this machine, and may answer one call at a
+    time.
+    """
 
     def __init__(self, *, is_local: bool) -> None:
         self.is_local = is_local
@@ -73,7 +79,9 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, most: int, seconds: float) -> AsyncIterator[Turn]:
-        """Waits until fewer than `most` calls are under way, or than would be answered in `seconds` each."""
+        """Waits until fewer than `most` calls are under way, or than would be answered in `seconds`
+        each.
+        """
         if self._waiting or self.under_way >= self._room(most, seconds):
             await self._wait(most, seconds)
         else:
@@ -85,13 +93,17 @@ class Turns:
             self._next()
 
     def answered(self, turn: Turn, took: float) -> None:
-        """What a call took tells how many there may be at once: with twice as many it would take twice as long at most."""
+        """What a call took tells how many there may be at once: with twice as many it would take
+        twice as long at most.
+        """
         self._seen.append(turn.at_once / max(took, 1e-6))
         if self._bound is not None and len(self._seen) == _SEEN:
             self._bound = None
 
     def timed_out(self, turn: Turn) -> bool:
-        """Whether others under way may be why: then fewer are from now on, and the call is worth another try."""
+        """Whether others under way may be why: then fewer are from now on, and the call is worth
+        another try.
+        """
         if not self.is_local or turn.at_once < 2:
             return False
         self._seen.clear()

@@ -11,14 +11,22 @@ from honestone.app.workspace import Workspace
 from honestone.core.statistics.agreement import Agreement, Icc, Level, PairAgreement, agreement
 from honestone.formats.ratings import Columns, Ratings, read_ratings
 from honestone.report.documents import fields_of
-from honestone.report.documents.agreement import AgreementDoc, AlphaDoc, IccDoc, OffScaleDoc, RaterPairDoc
+from honestone.report.documents.agreement import (
+    AgreementDoc,
+    AlphaDoc,
+    IccDoc,
+    OffScaleDoc,
+    RaterPairDoc,
+)
 from honestone.report.truescore import truescore_csv
 from honestone.system.files import printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementRequest:
-    """Which table is measured, and what its columns mean. Without a level it is interval for numbers, nominal for words."""
+    """Which table is measured, and what its columns mean. Without a level it is interval for
+    numbers, nominal for words.
+    """
 
     table: Path
     columns: Columns = field(default_factory=Columns)
@@ -26,7 +34,9 @@ class AgreementRequest:
 
 
 def measure_agreement(workspace: Workspace, request: AgreementRequest) -> AgreementDoc:
-    """Raises UsageError for a column that is not there, too few raters, and words where numbers are needed."""
+    """Raises UsageError for a column that is not there, too few raters, and words where numbers are
+    needed.
+    """
     ratings = read_ratings(workspace.path(request.table), request.columns, request.level)
     found = agreement(ratings.columns, truth=request.columns.truth)
     level = request.level or (Level.NOMINAL if ratings.has_words else Level.INTERVAL)
@@ -39,7 +49,9 @@ def truescore_table(workspace: Workspace, request: AgreementRequest) -> str:
     return truescore_csv(found.units, found.columns, found.other, request.columns.truth)
 
 
-def _document(found: Agreement, ratings: Ratings, request: AgreementRequest, level: Level) -> AgreementDoc:
+def _document(
+    found: Agreement, ratings: Ratings, request: AgreementRequest, level: Level
+) -> AgreementDoc:
     truth = request.columns.truth
     return AgreementDoc(
         table=printable(request.table),
@@ -50,7 +62,9 @@ def _document(found: Agreement, ratings: Ratings, request: AgreementRequest, lev
         notes=list(ratings.notes),
         off_scale=[
             OffScaleDoc(
-                unit=list(one.unit), rater=one.rater, value=int(one.value) if one.value.is_integer() else one.value
+                unit=list(one.unit),
+                rater=one.rater,
+                value=int(one.value) if one.value.is_integer() else one.value,
             )
             for one in ratings.off_scale
         ],

@@ -1,4 +1,6 @@
-"""How far judges can be trusted: each is asked questions whose answers are known, made from a person's rubric and artifact."""
+"""How far judges can be trusted: each is asked questions whose answers are known, made from a
+person's rubric and artifact.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from honestone.app.measured_before import Before, judges_of, measured_before, ne
 from honestone.app.measuring import Measured, refuse_repeat, stop_at_limit
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
-from honestone.core.audit.probes import UNTOUCHED, ProbeKind, Probes, Variant, make_probes, swapped_quotes
+from honestone.core.audit.probes import (
+    UNTOUCHED,
+    ProbeKind,
+    Probes,
+    Variant,
+    make_probes,
+    swapped_quotes,
+)
 from honestone.core.audit.verdict import JudgeAudit, ProbeResult, Tier, audit_of, gives_credit
 from honestone.core.ballot import Ballot, Question, asked_criteria
 from honestone.core.errors import UsageError
@@ -44,8 +53,8 @@ class AuditRequest:
 
 
 def audit(workspace: Workspace, request: AuditRequest, observer: Observer) -> AuditDoc:
-    """Every answer is kept before the next question; the same command resumes, and pays for nothing twice. A judge that could
-    not be asked has no tier.
+    """Every answer is kept before the next question; the same command resumes, and pays for nothing
+    twice. A judge that could not be asked has no tier.
 
     Raises UsageError before anything is spent, CouldNotJudge at a limit, Interrupted.
     """
@@ -60,11 +69,15 @@ def audit(workspace: Workspace, request: AuditRequest, observer: Observer) -> Au
 
 class _Audit:
     def __init__(self, workspace: Workspace, request: AuditRequest, observer: Observer) -> None:
-        self._of = of = Measured.read(workspace, request.artifact, request.rubric, request.judging, observer)
+        self._of = of = Measured.read(
+            workspace, request.artifact, request.rubric, request.judging, observer
+        )
         self._observer = observer
         self._criteria = asked_criteria(of.plan.rubric)
         self._probes: Probes = make_probes(self._criteria, of.version, ask=request.judging.ask)
-        self._each = len(self._probes.variants) + 2  # the untouched artifact, and the one with its quotes swapped
+        self._each = (
+            len(self._probes.variants) + 2
+        )  # the untouched artifact, and the one with its quotes swapped
         self._meter = of.meter(self._each * len(of.seats))
         of.announce(observer, self._each, "question", self._meter)
 
@@ -75,7 +88,9 @@ class _Audit:
             run_interruptibly(lambda: self._ask_all(store, run, log), self._of.close, then)
             document = audit_document(log, run=run)
             result = "measured" if all(one.tier for one in document.judges) else "inconclusive"
-            store.finish_run(run, result, RunFinished(result=result, seconds=round(self._meter.seconds, 3)))
+            store.finish_run(
+                run, result, RunFinished(result=result, seconds=round(self._meter.seconds, 3))
+            )
         return document
 
     def _first(self) -> AuditStarted:
@@ -90,26 +105,39 @@ class _Audit:
         )
 
     async def _ask_all(self, store: Store, run: str, log: list[Event]) -> None:
-        live = Live(kind="audit", run=run, journal=store.journal, meter=self._meter, observer=self._observer)
-        asking = _Asking(self._of, live, store.journal, run, log, self._panel(store, run, log), self._each)
+        live = Live(
+            kind="audit", run=run, journal=store.journal, meter=self._meter, observer=self._observer
+        )
+        asking = _Asking(
+            self._of, live, store.journal, run, log, self._panel(store, run, log), self._each
+        )
         variants, seats = self._probes.variants, self._of.seats
         first = [self._probes.untouched, *(one for one in variants if one.probe is ProbeKind.EMPTY)]
         await asking.ask((seat, one) for one in first for seat in seats)
         # Nothing can be compared with the answers of a judge that gave none.
         seats = [seat for seat in seats if asking.ballot(seat, UNTOUCHED).marks]
-        await asking.ask((seat, one) for one in variants if one.probe is not ProbeKind.EMPTY for seat in seats)
+        await asking.ask(
+            (seat, one) for one in variants if one.probe is not ProbeKind.EMPTY for seat in seats
+        )
         swapped = ((seat, self._swapped(asking.ballot(seat, UNTOUCHED))) for seat in seats)
         await asking.ask((seat, one) for seat, one in swapped if one is not None)
 
     def _panel(self, store: Store, run: str, log: Sequence[Event]) -> Panel:
-        """Quotes are looked up here: an answer whose quote is not found is a flip and not an abstention."""
+        """Quotes are looked up here: an answer whose quote is not found is a flip and not an
+        abstention.
+        """
         started = log[0]
         assert isinstance(started, AuditStarted)
-        panel = replace(make_panel(self._of.seats, store, self._meter, self._of.plan.options), require_evidence=False)
+        panel = replace(
+            make_panel(self._of.seats, store, self._meter, self._of.plan.options),
+            require_evidence=False,
+        )
         return replace(panel, oldest_reply=store.find_run(run).started) if started.fresh else panel
 
     def _swapped(self, ballot: Ballot) -> Variant | None:
-        quotes = [quote for mark in ballot.marks.values() for quote in mark.evidence if is_quote(quote)]
+        quotes = [
+            quote for mark in ballot.marks.values() for quote in mark.evidence if is_quote(quote)
+        ]
         return swapped_quotes(self._probes.untouched, quotes)
 
 
@@ -117,7 +145,14 @@ class _Asking:
     """The questions of one run: what is on record is not asked again."""
 
     def __init__(
-        self, of: Measured, live: Live, journal: Journal, run: str, log: list[Event], panel: Panel, each: int
+        self,
+        of: Measured,
+        live: Live,
+        journal: Journal,
+        run: str,
+        log: list[Event],
+        panel: Panel,
+        each: int,
     ) -> None:
         self._of, self._live, self._journal, self._run = of, live, journal, run
         self._log, self._panel, self._total = log, panel, each * len(of.seats)
@@ -130,7 +165,11 @@ class _Asking:
 
     async def ask(self, questions: Iterable[tuple[Seat, Variant]]) -> None:
         """All at a time, as far as the judges take that; recorded in the order of the questions."""
-        new = [(seat, one) for seat, one in questions if (seat.id, one.probe, one.name) not in self._ballots]
+        new = [
+            (seat, one)
+            for seat, one in questions
+            if (seat.id, one.probe, one.name) not in self._ballots
+        ]
         with self._live.here(lasts=True):
             tasks = [asyncio.ensure_future(self._consult(seat, one)) for seat, one in new]
         try:
@@ -167,17 +206,24 @@ class _Asking:
         self._ballots[consulted.ballot.judge, one.probe, one.name] = consulted.ballot
 
     def _quotes(self, one: Variant, ballot: Ballot) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
-        """The items that a ballot gives credit with a quote, and those of them with a quote that is not in what was shown."""
+        """The items that a ballot gives credit with a quote, and those of them with a quote that is
+        not in what was shown.
+        """
         quoted, unfound, items = [], [], dict(self._of.plan.rubric.questions())
         for key, mark in ballot.marks.items():
             quotes = [quote for quote in mark.evidence if is_quote(quote)]
             if quotes and gives_credit(items[key], mark.answer):
                 quoted.append(key)
-                unfound += [key] if any(find_quote(quote, one.version.text) is None for quote in quotes) else []
+                unfound += (
+                    [key]
+                    if any(find_quote(quote, one.version.text) is None for quote in quotes)
+                    else []
+                )
         return tuple(quoted), tuple(unfound)
 
 
-# ------------------------------------------------------------------------------------------------------ from the record
+# ------------------------------------------------------------------------------------------------------
+# from the record
 
 
 def audit_document(log: Sequence[Event], *, run: str) -> AuditDoc:
@@ -192,7 +238,12 @@ def audit_document(log: Sequence[Event], *, run: str) -> AuditDoc:
         contract=started.contract_id,
         judges=[
             _judge(
-                name, audit_of(started.rubric, [one for one in answers if one.ballot.judge == name], started.left_out)
+                name,
+                audit_of(
+                    started.rubric,
+                    [one for one in answers if one.ballot.judge == name],
+                    started.left_out,
+                ),
             )
             for name in started.panel
         ],
@@ -202,7 +253,9 @@ def audit_document(log: Sequence[Event], *, run: str) -> AuditDoc:
 
 def _judge(name: str, found: JudgeAudit) -> AuditedJudgeDoc:
     probes = [_probe(one) for one in found.probes]
-    return AuditedJudgeDoc(id=name, tier=found.tier, reason=found.reason, noisy=found.noisy, probes=probes)
+    return AuditedJudgeDoc(
+        id=name, tier=found.tier, reason=found.reason, noisy=found.noisy, probes=probes
+    )
 
 
 def _probe(one: ProbeResult) -> ProbeDoc:
@@ -212,26 +265,38 @@ def _probe(one: ProbeResult) -> ProbeDoc:
         interval=None if one.interval is None else list(one.interval),
         **fields_of(one, "trials", "rate", "ok", "noise", "reason"),
         flipped=[
-            FlipDoc(variant=flip.variant, criterion=flip.key[0], item=flip.key[1], before=flip.before, after=flip.after)
+            FlipDoc(
+                variant=flip.variant,
+                criterion=flip.key[0],
+                item=flip.key[1],
+                before=flip.before,
+                after=flip.after,
+            )
             for flip in one.flips
         ],
     )
 
 
-# ------------------------------------------------------------------------------------------------------ who may be asked
+# ------------------------------------------------------------------------------------------------------
+# who may be asked
 
 _AUDITED: Final = [(AuditStarted.kind, "measured"), (AuditStarted.kind, "inconclusive")]
 
 
-def require_tiers(workspace: Workspace, now: Mapping[str, object], seats: Sequence[Seat], wanted: Tier) -> None:
-    """Raises UsageError, naming the judge, unless the last audit of every judge under this rubric, as both are now, reached
-    the tier. `now` is the contract of these judges."""
+def require_tiers(
+    workspace: Workspace, now: Mapping[str, object], seats: Sequence[Seat], wanted: Tier
+) -> None:
+    """Raises UsageError, naming the judge, unless the last audit of every judge under this rubric,
+    as both are now, reached the tier. `now` is the contract of these judges.
+    """
     with workspace.open_store() as store:
         for seat, judge in zip(seats, judges_of(now), strict=True):
             _require_tier(store, seat.id, now, judge, wanted)
 
 
-def _require_tier(store: Store, name: str, now: Mapping[str, object], judge: JsonObject, wanted: Tier) -> None:
+def _require_tier(
+    store: Store, name: str, now: Mapping[str, object], judge: JsonObject, wanted: Tier
+) -> None:
     def figures(before: Before) -> tuple[Tier, str | None] | None:
         document = audit_document(store.events(before.run), run=before.run)
         found = next(one for one in document.judges if one.id == before.judge)

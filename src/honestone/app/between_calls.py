@@ -1,7 +1,9 @@
-"""What a call from Python leaves open for the next one: an event loop with its connections, and the store.
+"""What a call from Python leaves open for the next one: an event loop with its connections, and the
+store.
 
-Opening them costs several times what a few text checks do. An idle set is taken by the next call, whatever thread makes it,
-and serves that call alone: calls at the same time have one each. All are closed when the program ends.
+Opening them costs several times what a few text checks do. An idle set is taken by the next call,
+whatever thread makes it, and serves that call alone: calls at the same time have one each. All are
+closed when the program ends.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ MOST: Final = 8
 
 
 class Kept:
-    """One event loop, at most one store of a folder and one in memory, and the rubric judged by last with what follows from it.
-    For one call at a time, in any thread."""
+    """One event loop, at most one store of a folder and one in memory, and the rubric judged by
+    last with what follows from it. For one call at a time, in any thread.
+    """
 
     def __init__(self) -> None:
         self.plan: RubricPlan | None = None
@@ -64,12 +67,16 @@ class Kept:
 
     @contextmanager
     def store(self, workspace: Workspace) -> Iterator[Store]:
-        """The workspace's store, the same as last time where it still is the file that was opened then."""
+        """The workspace's store, the same as last time where it still is the file that was opened
+        then.
+        """
         from honestone.adapters.stores.sqlite import SqliteStore
 
         kept, self._store = self._store, None
         is_folder = workspace.shared is None
-        if kept is not None and not (is_folder and kept.root == workspace.store and kept.is_in_place):
+        if kept is not None and not (
+            is_folder and kept.root == workspace.store and kept.is_in_place
+        ):
             kept.close()
             kept = None
         with ExitStack() as stack:
@@ -135,7 +142,9 @@ _parents: list[Kept] = []
 
 
 def _forget() -> None:
-    """In a forked child: what is idle belongs to the parent, and closing it here would disturb it there."""
+    """In a forked child: what is idle belongs to the parent, and closing it here would disturb it
+    there.
+    """
     _parents.extend(_idle)
     _idle.clear()
 

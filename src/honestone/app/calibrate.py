@@ -1,7 +1,8 @@
-"""Judges measured against people: every labelled artifact is judged, and the answers are compared with the labels.
+"""Judges measured against people: every labelled artifact is judged, and the answers are compared
+with the labels.
 
-A calibration is a run of its own next to the evaluation that it is about. It holds for a judge under the rubric, the options
-and the judge's identity that the evaluation recorded.
+A calibration is a run of its own next to the evaluation that it is about. It holds for a judge
+under the rubric, the options and the judge's identity that the evaluation recorded.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from honestone.system.files import printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrateRequest:
-    """Which labels judges are measured against. `population`: other artifacts, whose rate of passes is put right."""
+    """Which labels judges are measured against. `population`: other artifacts, whose rate of passes
+    is put right.
+    """
 
     labels: Path
     rubric: Path
@@ -40,20 +43,30 @@ class CalibrateRequest:
     accept_loss: bool = False
 
 
-def calibrate_judges(workspace: Workspace, request: CalibrateRequest, observer: Observer) -> CalibrationDoc:
-    """Judge what is labelled, with replies on record where there are any, and keep what that comes to.
+def calibrate_judges(
+    workspace: Workspace, request: CalibrateRequest, observer: Observer
+) -> CalibrationDoc:
+    """Judge what is labelled, with replies on record where there are any, and keep what that comes
+    to.
 
     Raises UsageError and its kinds before anything is spent, Interrupted; the same command resumes.
     """
-    refuse_repeat(request.judging, "every judge is measured by one look", "`honestone noise` looks again")
+    refuse_repeat(
+        request.judging, "every judge is measured by one look", "`honestone noise` looks again"
+    )
     judging = replace(request.judging, repeat=1)
     plan = RubricPlan.read(workspace, request.rubric, judging, (), accept_loss=request.accept_loss)
     if not plan.rubric.asks_judges:
-        raise UsageError("this rubric asks no judge, so there is none to measure", hint="code answers all of its items")
+        raise UsageError(
+            "this rubric asks no judge, so there is none to measure",
+            hint="code answers all of its items",
+        )
     labels, outdated = _labels(workspace, plan, request)
     asked = EvaluateRequest(
         measures=True,
-        artifacts=tuple(dict.fromkeys([*(Path(label.artifact) for label in labels), *request.population])),
+        artifacts=tuple(
+            dict.fromkeys([*(Path(label.artifact) for label in labels), *request.population])
+        ),
         rubric=request.rubric,
         judging=judging,
         accept_loss=request.accept_loss,
@@ -63,7 +76,9 @@ def calibrate_judges(workspace: Workspace, request: CalibrateRequest, observer: 
     with workspace.open_store() as store:
         first = _evaluation(store, done.run)
         started = CalibrationStarted(
-            **fields_of(first, "contract", "contract_id", "rule", "panel", "limits", "rubric", "rubric_path"),
+            **fields_of(
+                first, "contract", "contract_id", "rule", "panel", "limits", "rubric", "rubric_path"
+            ),
             of_run=done.run,
             labels=tuple(replace(label, artifact=printable(label.artifact)) for label in labels),
             labels_path=printable(request.labels),
@@ -86,12 +101,18 @@ def calibrate_judges(workspace: Workspace, request: CalibrateRequest, observer: 
 def require_measured(document: CalibrationDoc) -> None:
     """Raises CouldNotJudge where no judge answered anything that is labelled."""
     if not any(judge.units for judge in document.judges):
-        why = next((judge.reason for judge in document.judges if judge.reason), "they gave no usable answer")
+        why = next(
+            (judge.reason for judge in document.judges if judge.reason),
+            "they gave no usable answer",
+        )
         raise CouldNotJudge(f"no judge answered what is labelled: {why}")
 
 
-def _labels(workspace: Workspace, plan: RubricPlan, request: CalibrateRequest) -> tuple[list[PersonLabel], int]:
-    """The labels of the bytes that are here, with the paths of their artifacts from here, and how many are of others.
+def _labels(
+    workspace: Workspace, plan: RubricPlan, request: CalibrateRequest
+) -> tuple[list[PersonLabel], int]:
+    """The labels of the bytes that are here, with the paths of their artifacts from here, and how
+    many are of others.
 
     Raises SourceErrors for artifacts that cannot be read, FileError where no label is left.
     """
@@ -102,7 +123,10 @@ def _labels(workspace: Workspace, plan: RubricPlan, request: CalibrateRequest) -
             f"`{request.labels}` has no labels",
             hint=f"honestone label ARTIFACT... --rubric {request.rubric} --labels {request.labels} --rater NAME",
         )
-    placed = [replace(label, artifact=os.path.normpath(request.labels.parent / label.artifact)) for label in found]
+    placed = [
+        replace(label, artifact=os.path.normpath(request.labels.parent / label.artifact))
+        for label in found
+    ]
     digests = _digests(plan, placed, request.labels.name)
     for artifact in digests:
         require_outside(path, workspace.path(artifact))
@@ -116,7 +140,9 @@ def _labels(workspace: Workspace, plan: RubricPlan, request: CalibrateRequest) -
 
 
 def _digests(plan: RubricPlan, labels: Sequence[PersonLabel], name: str) -> dict[str, str]:
-    """Of the bytes of each artifact. Raises SourceErrors with every one that cannot be read, and the line that names it."""
+    """Of the bytes of each artifact. Raises SourceErrors with every one that cannot be read, and
+    the line that names it.
+    """
     found: dict[str, str] = {}
     problems: list[UsageError] = []
     for label in labels:

@@ -1,4 +1,5 @@
-"""Calibrations on record: what the labels and the answers of one come to, and which judges they vouch for.
+"""Calibrations on record: what the labels and the answers of one come to, and which judges they
+vouch for.
 
 They are read apart from where they are made: what asks a judge wants to know whether it may.
 """
@@ -48,7 +49,11 @@ def calibration_document(store: Store, run: str) -> CalibrationDoc:
     started = next(store.iter_events(run))
     assert isinstance(started, CalibrationStarted)
     log = store.events(started.of_run)
-    judged = {event.path: event for event in log if isinstance(event, ArtifactJudged) and event.error is None}
+    judged = {
+        event.path: event
+        for event in log
+        if isinstance(event, ArtifactJudged) and event.error is None
+    }
     measured = _Measured(started, judged)
     found = measured.calibration()
     panel = found.panel
@@ -64,7 +69,9 @@ def calibration_document(store: Store, run: str) -> CalibrationDoc:
         base_rate=found.base_rate,
         human_ceiling=None
         if found.ceiling is None
-        else documents.HumanCeilingDoc(kappa=found.ceiling.kappa, agreement=found.ceiling.agreement),
+        else documents.HumanCeilingDoc(
+            kappa=found.ceiling.kappa, agreement=found.ceiling.agreement
+        ),
         population=len(set(started.population)),
         judges=[_judge(judge, measured.reason(judge.id)) for judge in found.judges],
         panel=documents.CalibratedPanelDoc(
@@ -127,7 +134,9 @@ class _Measured:
 
     def _opinion(self, case: Case, shares: Sequence[float]) -> Opinion:
         target = self._targets[case[1:]]
-        return reference_of(shares, float(self._started.rubric.threshold) if target.is_scale else None)
+        return reference_of(
+            shares, float(self._started.rubric.threshold) if target.is_scale else None
+        )
 
     def calibration(self) -> Calibration:
         """Over all judges of the panel."""
@@ -145,7 +154,9 @@ class _Measured:
 
     def reason(self, judge: str) -> str | None:
         """Why a judge did not answer, where it once did not."""
-        ballots = (one for event in self._judged.values() for one in event.ballots if one.judge == judge)
+        ballots = (
+            one for event in self._judged.values() for one in event.ballots if one.judge == judge
+        )
         return next((one.reason for one in ballots if one.reason), None)
 
     def _opinions(self, judges: Iterable[str], cases: Iterable[Case]) -> dict[Case, Opinion]:
@@ -171,15 +182,20 @@ class _Measured:
                     yield target.key, Opinion(1 - met if target.is_reversed else met, not one.unmet)
             whole = self._targets.get((line.criterion.id, ""))
             if whole is not None and line.score is not None:
-                yield whole.key, Opinion(float(line.score), line.score >= self._started.rubric.threshold)
+                yield (
+                    whole.key,
+                    Opinion(float(line.score), line.score >= self._started.rubric.threshold),
+                )
 
 
-# ------------------------------------------------------------------------------------------------------ who may certify
+# ------------------------------------------------------------------------------------------------------
+# who may certify
 
 
 def require_calibrated(workspace: Workspace, plan: RubricPlan, witnesses: Sequence[Seat]) -> None:
-    """Raises UsageError, naming the judge, unless every held-out judge was measured under this rubric as both are now, and
-    the labels do not call it lenient."""
+    """Raises UsageError, naming the judge, unless every held-out judge was measured under this
+    rubric as both are now, and the labels do not call it lenient.
+    """
     if not plan.rubric.asks_judges:
         return
     if not witnesses:
@@ -187,25 +203,34 @@ def require_calibrated(workspace: Workspace, plan: RubricPlan, witnesses: Sequen
             "--require-calibration is about held-out judges, but none was named",
             hint="--holdout JUDGE names one that certifies and never steers",
         )
-    require_measured_judges(workspace, plan.contract(witnesses).document, witnesses, "held-out judge")
+    require_measured_judges(
+        workspace, plan.contract(witnesses).document, witnesses, "held-out judge"
+    )
 
 
 def require_measured_judges(
     workspace: Workspace, now: Mapping[str, object], seats: Sequence[Seat], what: str = "judge"
 ) -> None:
-    """Raises UsageError, naming the judge, unless labels vouch for each of them. `now` is the contract of these judges,
-    `what` they are in messages."""
+    """Raises UsageError, naming the judge, unless labels vouch for each of them. `now` is the
+    contract of these judges, `what` they are in messages.
+    """
     with workspace.open_store() as store:
         for seat, judge in zip(seats, judges_of(now), strict=True):
             _require_one(store, f"the {what} `{seat.id}`", seat.id, now, judge)
 
 
-def _require_one(store: Store, named: str, witness: str, now: Mapping[str, object], judge: JsonObject) -> None:
+def _require_one(
+    store: Store, named: str, witness: str, now: Mapping[str, object], judge: JsonObject
+) -> None:
     def figures(before: Before) -> CalibratedJudgeDoc | None:
-        found = next(one for one in calibration_document(store, before.run).judges if one.id == before.judge)
+        found = next(
+            one for one in calibration_document(store, before.run).judges if one.id == before.judge
+        )
         return found if found.units else None
 
-    held = newest_that_holds(measured_before(store, [(CalibrationStarted.kind, MEASURED)], now, judge), figures)
+    held = newest_that_holds(
+        measured_before(store, [(CalibrationStarted.kind, MEASURED)], now, judge), figures
+    )
     hint = f"honestone calibrate --labels FILE --rubric RUBRIC --judge {shlex.quote(witness)}"
     if held is None:
         raise UsageError(f"{named} was never calibrated under this rubric", hint=hint)
@@ -230,8 +255,14 @@ def _refuse_unknown(found: CalibratedJudgeDoc, named: str, run: str, hint: str) 
     if passes is not None:
         what = f"its calibration (run {run}) allows for {most:.0%}"
     enough = unmet_labels_wanted(passes or 0.0)
-    wanted = "no number of labels would do at its rate" if enough is None else f"about {enough} such labels would do"
+    wanted = (
+        "no number of labels would do at its rate"
+        if enough is None
+        else f"about {enough} such labels would do"
+    )
     raise UsageError(
         f"how much {named} passes that is unmet is not known well enough: {what}, at most {MOST_FALSE_PASSES:.0%} is asked",
-        hint=f"label more answers that are unmet, {wanted}; then {hint}" if enough else f"name another judge: {wanted}",
+        hint=f"label more answers that are unmet, {wanted}; then {hint}"
+        if enough
+        else f"name another judge: {wanted}",
     )

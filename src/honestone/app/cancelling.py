@@ -11,8 +11,10 @@ from honestone.ports import RunInfo, Store
 
 
 def cancel_run(workspace: Workspace, name: str) -> RunInfo:
-    """The run, ended as `interrupted`: who works on it stops within seconds, and the same command starts another one. A table's
-    columns end with it. Raises UsageError for a run that has ended, and for one of another kind that is under way."""
+    """The run, ended as `interrupted`: who works on it stops within seconds, and the same command
+    starts another one. A table's columns end with it. Raises UsageError for a run that has ended,
+    and for one of another kind that is under way.
+    """
     with workspace.open_store() as store:
         info = store.find_run(name)
         if info.finished is not None:

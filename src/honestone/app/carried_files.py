@@ -1,5 +1,6 @@
-"""The files that a suite or a rubric names, when it is written to another folder: they are copied next to it, or named from
-there. So what is converted loads where it is, without an option."""
+"""The files that a suite or a rubric names, when it is written to another folder: they are copied
+next to it, or named from there. So what is converted loads where it is, without an option.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ class Copy:
 
 
 def write_copies(copies: Sequence[Copy], folder: Path, force: bool) -> None:
-    """Raises FileError for one that cannot be written, or that would replace another file without `force`."""
+    """Raises FileError for one that cannot be written, or that would replace another file without
+    `force`.
+    """
     if not force:
         for copy in copies:
             refuse_another(copy, folder)
@@ -44,7 +47,9 @@ def write_copies(copies: Sequence[Copy], folder: Path, force: bool) -> None:
             shutil.copy2(copy.source, place)
         except OSError as error:
             why = error.strerror or str(error)
-            raise FileError(f"cannot write {printable(place)!r}: {why}", hint="choose another --output") from None
+            raise FileError(
+                f"cannot write {printable(place)!r}: {why}", hint="choose another --output"
+            ) from None
 
 
 def refuse_another(copy: Copy, folder: Path) -> None:
@@ -59,8 +64,10 @@ def refuse_another(copy: Copy, folder: Path) -> None:
 
 
 class CarriedFiles:
-    """What is named in `source` by paths from its folder, as paths from the folder of `output`. Files that the new place
-    cannot reach, and programs outside of its folder, which no sandbox would show, become `copies`."""
+    """What is named in `source` by paths from its folder, as paths from the folder of `output`.
+    Files that the new place cannot reach, and programs outside of its folder, which no sandbox
+    would show, become `copies`.
+    """
 
     def __init__(self, source: Path, output: Path, allowed: Sequence[Path] = ()) -> None:
         self.base, self.folder = source.parent.resolve(), output.parent.resolve()
@@ -70,7 +77,8 @@ class CarriedFiles:
         self.notes: list[str] = []
         self._taken: dict[Path, Path] = {}
 
-    # ------------------------------------------------------------------------------------------ what names files
+    # ------------------------------------------------------------------------------------------
+    # what names files
 
     def suite(self, suite: Suite) -> Suite:
         artifacts = tuple(self._artifact(name) for name in suite.artifacts)
@@ -116,11 +124,15 @@ class CarriedFiles:
         """What is judged stays where it is."""
         moved = self._relative(name)
         if moved != name and not self._holds(self.to_project, self.base / name):
-            self.notes.append(f"the artifact `{moved}` is outside of the new file's project: --allow-outside reads it")
+            self.notes.append(
+                f"the artifact `{moved}` is outside of the new file's project: --allow-outside reads it"
+            )
         return moved
 
     def _module(self, name: str) -> None:
-        """A module of a `python` check is looked up next to the file that names it: it is copied there."""
+        """A module of a `python` check is looked up next to the file that names it: it is copied
+        there.
+        """
         stem = Path(*name.partition(":")[0].split("."))
         for inner in (stem.with_suffix(".py"), stem / "__init__.py"):
             found = self._found(str(inner))
@@ -134,12 +146,17 @@ class CarriedFiles:
         names = [case.id for case in cases if case.setup or case.teardown]
         if names:
             shown = f"{', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
-            self.notes.append(f"commands of `setup` and `teardown` ({shown}) are written as they are")
+            self.notes.append(
+                f"commands of `setup` and `teardown` ({shown}) are written as they are"
+            )
 
-    # ------------------------------------------------------------------------------------------ one path
+    # ------------------------------------------------------------------------------------------ one
+    # path
 
     def data(self, name: str) -> str:
-        """A file or folder that honestone reads: named from the new place where its project reaches it."""
+        """A file or folder that honestone reads: named from the new place where its project reaches
+        it.
+        """
         return self._moved(name, lambda real: self._holds(self.to_project, real))
 
     def program(self, name: str) -> str:
@@ -180,7 +197,9 @@ class CarriedFiles:
     def _may_copy(self, name: str, real: Path) -> bool:
         if self._holds(self.from_project, real):
             return True
-        self.notes.append(f"`{name[:100]}` leads out of the project, so it is not copied and its path is not changed")
+        self.notes.append(
+            f"`{name[:100]}` leads out of the project, so it is not copied and its path is not changed"
+        )
         return False
 
     def _holds(self, project: Project, path: Path) -> bool:
@@ -189,10 +208,13 @@ class CarriedFiles:
         except (OSError, ValueError, RuntimeError):
             return False
 
-    # ------------------------------------------------------------------------------------------ copies
+    # ------------------------------------------------------------------------------------------
+    # copies
 
     def _place_for(self, real: Path) -> Path:
-        """Where a copy goes: under its name from the old folder, or a numbered one where another file has that."""
+        """Where a copy goes: under its name from the old folder, or a numbered one where another
+        file has that.
+        """
         inner = real.relative_to(self.base) if real.is_relative_to(self.base) else Path(real.name)
         place, number = Path(self.store) / inner, 2
         while self._taken.get(place, real) != real:
@@ -201,7 +223,8 @@ class CarriedFiles:
         return place
 
     def _add_folder(self, folder: Path, place: Path) -> None:
-        # Of a folder that holds the suite itself, names that begin with a dot are the project's own: keys, settings, history.
+        # Of a folder that holds the suite itself, names that begin with a dot are the project's
+        # own: keys, settings, history.
         is_project = self.base.is_relative_to(folder)
         for path in _files_below(folder):
             if is_project and path.relative_to(folder).parts[0].startswith("."):
@@ -213,7 +236,10 @@ class CarriedFiles:
         if (self.folder / name).resolve() == source:
             return
         self.copies[name] = Copy(source, name)
-        if len(self.copies) > MOST_FILES or sum(one.source.stat().st_size for one in self.copies.values()) > MOST_BYTES:
+        if (
+            len(self.copies) > MOST_FILES
+            or sum(one.source.stat().st_size for one in self.copies.values()) > MOST_BYTES
+        ):
             raise UsageError(
                 f"this names more than {MOST_FILES:,} files or {MOST_BYTES // 1_000_000} MB to copy",
                 hint="write it next to the file that it comes from",
@@ -228,7 +254,9 @@ def _is_path(at: int, word: str) -> bool:
 def _files_below(folder: Path) -> Iterator[Path]:
     """The regular files of a folder, without its git history. Links are left out."""
     for here, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != ".git" and not Path(here, name).is_symlink())
+        folders[:] = sorted(
+            name for name in folders if name != ".git" and not Path(here, name).is_symlink()
+        )
         for name in sorted(names):
             path = Path(here, name)
             if path.is_file() and not path.is_symlink():
@@ -236,11 +264,17 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _imported(script: Path) -> list[Path]:
-    """The modules in a script's own folder that it imports, and those that these import. Nothing is run."""
+    """The modules in a script's own folder that it imports, and those that these import. Nothing is
+    run.
+    """
     found: dict[Path, None] = {script: None}
     for one in _each_as_it_grows(found):
         for module in _named_modules(one):
-            if module.is_file() and not module.is_symlink() and module.resolve().is_relative_to(script.parent):
+            if (
+                module.is_file()
+                and not module.is_symlink()
+                and module.resolve().is_relative_to(script.parent)
+            ):
                 found.setdefault(module.resolve())
     return [one for one in found if one != script]
 
@@ -259,7 +293,10 @@ def _named_modules(script: Path) -> list[Path]:
     try:
         text = script.read_text("utf-8")
         if script.suffix == ".py":
-            return [script.parent / f"{name.partition('.')[0]}.py" for name in _python_imports(ast.parse(text))]
+            return [
+                script.parent / f"{name.partition('.')[0]}.py"
+                for name in _python_imports(ast.parse(text))
+            ]
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     if script.suffix not in _JAVASCRIPT:
@@ -269,9 +306,18 @@ def _named_modules(script: Path) -> list[Path]:
 
 
 _JAVASCRIPT: Final = (".js", ".cjs", ".mjs")
-_REQUIRED: Final = re.compile(r"""(?:\brequire\(\s*|\bfrom\s+|\bimport\s+)["'](\./[^"'\n]{1,200})["']""")
+_REQUIRED: Final = re.compile(
+    r"""(?:\brequire\(\s*|\bfrom\s+|\bimport\s+)["'](\./[^"'\n]{1,200})["']"""
+)
 
 
 def _python_imports(tree: ast.Module) -> set[str]:
-    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    return names | {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    names = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    return names | {
+        node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
+    }

@@ -33,8 +33,9 @@ RUBRIC_FORMATS: Final = ("honestone", "autorubric")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversion:
-    """The file in the other format, and what a person should know about the reading and the writing. `copies`: the files
-    that it needs next to it, below its folder."""
+    """The file in the other format, and what a person should know about the reading and the
+    writing. `copies`: the files that it needs next to it, below its folder.
+    """
 
     text: str
     notes: tuple[str, ...]
@@ -50,9 +51,11 @@ def convert_suite(
     allowed: Sequence[Path] = (),
     read_as: str | None = None,
 ) -> Conversion:
-    """A suite of any format in another one. `output` is where it will be written: its paths start there.
+    """A suite of any format in another one. `output` is where it will be written: its paths start
+    there.
 
-    Raises SourceErrors with everything that one of the formats cannot say, unless losses are accepted.
+    Raises SourceErrors with everything that one of the formats cannot say, unless losses are
+    accepted.
     """
     source = read_any_suite(path, allowed, read_as)
     where_it_is, lost = _suite_text(source.suite, form)
@@ -70,7 +73,9 @@ def convert_suite(
         *_tables_written_out(source, path),
     )
     _refuse_unreadable(where_it_is, path, form)
-    return Conversion(text=text, notes=notes, copies=() if carried is None else tuple(carried.copies.values()))
+    return Conversion(
+        text=text, notes=notes, copies=() if carried is None else tuple(carried.copies.values())
+    )
 
 
 def _not_made(source: SuiteSource) -> list[Loss]:
@@ -84,7 +89,12 @@ def _not_made(source: SuiteSource) -> list[Loss]:
 
 
 def convert_rubric(
-    path: Path, form: str, *, accept_loss: bool, output: Path | None = None, read_as: str | None = None
+    path: Path,
+    form: str,
+    *,
+    accept_loss: bool,
+    output: Path | None = None,
+    read_as: str | None = None,
 ) -> Conversion:
     """A rubric of any format in another one. Raises as `convert_suite` does."""
     source = read_any_rubric(path, read_as=read_as)
@@ -93,7 +103,11 @@ def convert_rubric(
         losses = list(source.losses)
         if source.marks:
             losses.append(Loss(place=f"{path}:1:1", message=_MARKS, hint=_MARKS_HINT))
-        notes = [f"read as {source.dialect}", *notes, *refuse_losses(losses, source.dialect, accepted=accept_loss)]
+        notes = [
+            f"read as {source.dialect}",
+            *notes,
+            *refuse_losses(losses, source.dialect, accepted=accept_loss),
+        ]
     carried = _carried(path, output)
     rubric = source.rubric if carried is None else carried.rubric(source.rubric)
     text, lost = _rubric_text(rubric, form)
@@ -123,7 +137,8 @@ _MARKS = "the marks recorded in the file are not part of a rubric"
 _MARKS_HINT = "--accept-loss writes the rubric alone"
 
 
-# ---------------------------------------------------------------------------------------------------- writers
+# ----------------------------------------------------------------------------------------------------
+# writers
 
 
 def _suite_text(suite: Suite, form: str) -> tuple[str, Sequence[Loss]]:
@@ -145,7 +160,9 @@ def _suite_text(suite: Suite, form: str) -> tuple[str, Sequence[Loss]]:
 
 
 def _refuse_unreadable(text: str, path: Path, form: str) -> None:
-    """With losses accepted so little may be left of a suite that no program reads it: then nothing is written."""
+    """With losses accepted so little may be left of a suite that no program reads it: then nothing
+    is written.
+    """
     from honestone.formats.document import Document
     from honestone.formats.suite_file import read_suite
     from honestone.interop.reader import Reader
@@ -158,7 +175,8 @@ def _refuse_unreadable(text: str, path: Path, form: str) -> None:
         (found.read if isinstance(found, Reader) else read_suite)(document)
     except UsageError as error:
         raise UsageError(
-            f"too little of this suite can be said in {form}: {error.message}", hint="choose another format (--to)"
+            f"too little of this suite can be said in {form}: {error.message}",
+            hint="choose another format (--to)",
         ) from None
 
 
@@ -172,7 +190,8 @@ def _rubric_text(rubric: Rubric, form: str) -> tuple[str, Sequence[Loss]]:
     return dump_autorubric(rubric)
 
 
-# ---------------------------------------------------------------------------------------------------- losses
+# ----------------------------------------------------------------------------------------------------
+# losses
 
 
 def _when_written(losses: Sequence[Loss], form: str) -> list[Loss]:
@@ -183,11 +202,17 @@ def _when_written(losses: Sequence[Loss], form: str) -> list[Loss]:
 
 def _tables_written_out(source: SuiteSource, path: Path) -> list[str]:
     far = [id for id, place in source.places.items() if not place.startswith(f"{path}:")]
-    return [f"{count(len(far), 'case')} of other files are written out, as they are filled in"] if far else []
+    return (
+        [f"{count(len(far), 'case')} of other files are written out, as they are filled in"]
+        if far
+        else []
+    )
 
 
 def _code_written(source: SuiteSource) -> list[str]:
     if not source.code:
         return []
     what = f"the code of {count(len(source.code), 'place')}"
-    return [f"{what} is in the suite now, and `eval` runs it without asking for permission: read it first"]
+    return [
+        f"{what} is in the suite now, and `eval` runs it without asking for permission: read it first"
+    ]

@@ -24,8 +24,9 @@ def find_model(workspace: Workspace) -> str | None:
 
 
 def make_model(workspace: Workspace, name: str, *, what: str, instead: str) -> Model | str:
-    """The model behind a judge's name, or why it is missing. Raises UsageError for a judge without a model; `what` it
-    was to draft and `instead` of naming one are for that message."""
+    """The model behind a judge's name, or why it is missing. Raises UsageError for a judge without
+    a model; `what` it was to draft and `instead` of naming one are for that message.
+    """
     from honestone.adapters.judges.prompted import PromptedJudge
     from honestone.adapters.models.absent import AbsentModel
     from honestone.adapters.registry import AdapterContext, make_judge
@@ -38,7 +39,10 @@ def make_model(workspace: Workspace, name: str, *, what: str, instead: str) -> M
     if name == "human" or name.startswith(("human:", "agent:")):
         raise refusal
     judge = make_judge(
-        name, AdapterContext(cwd=workspace.folder, settings=workspace.settings, person=workspace.ask_person)
+        name,
+        AdapterContext(
+            cwd=workspace.folder, settings=workspace.settings, person=workspace.ask_person
+        ),
     )
     if type(judge) is not PromptedJudge:
         raise refusal
@@ -85,11 +89,12 @@ _OWN_WORDS = "so the draft is from your words and the templates"
 async def criteria_by_model(
     workspace: Workspace, name: str, answers: RubricAnswers, keep: Callable[[], None]
 ) -> tuple[tuple[Criterion, ...], list[str]]:
-    """The model's criteria and notes for a person; asked once more with what was wrong. None, with a note, when the
-    replies could not be used.
+    """The model's criteria and notes for a person; asked once more with what was wrong. None, with
+    a note, when the replies could not be used.
 
-    A reply is put into `answers.replies` and kept before it is read, so that the same question is never paid for twice. One
-    that could not be used stays there as evidence, and is asked for again.
+    A reply is put into `answers.replies` and kept before it is read, so that the same question is
+    never paid for twice. One that could not be used stays there as evidence, and is asked for
+    again.
     """
     from honestone.core.authoring.rubric_drafting import read_model_draft
     from honestone.prompts.drafting import DRAFT_SCHEMA, draft_prompt
@@ -116,7 +121,9 @@ async def criteria_by_model(
             if not read.problems:
                 best = read.criteria
                 if read.weights is not None:
-                    notes.append(f"{name} would weigh them {read.weights}; the draft starts with equal weights")
+                    notes.append(
+                        f"{name} would weigh them {read.weights}; the draft starts with equal weights"
+                    )
                 if not read.weak:
                     return best, notes
             problems = (*read.problems, *read.weak)

@@ -1,4 +1,6 @@
-"""Artifacts scored against a rubric: everything is read and checked, then each is judged and handed on in order."""
+"""Artifacts scored against a rubric: everything is read and checked, then each is judged and handed
+on in order.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +46,19 @@ from honestone.ports import Function, Observer, Store, Target
 from honestone.report.case_text import unmet_lines
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
-from honestone.report.scorecard import Facts, SharedParts, judge_costs, scorecard_document, usage_document
+from honestone.report.scorecard import (
+    Facts,
+    SharedParts,
+    judge_costs,
+    scorecard_document,
+    usage_document,
+)
 from honestone.system.files import Loaded, printable
 from honestone.system.judging_files import JudgingFiles, files_named, names_commands
 
 _FEW = 500
-# Artifacts read to be checked are judged as they were read, as far as they may stay in memory; others are read again.
+# Artifacts read to be checked are judged as they were read, as far as they may stay in memory;
+# others are read again.
 _KEPT_BYTES = 2_000_000
 # The name of an artifact that is not a file. One of several has its number, from 1, behind it.
 _TEXT = "text"
@@ -59,9 +68,9 @@ _TEXT = "text"
 class EvaluateRequest:
     """What to score, by what. An artifact that is a `str` is the text itself.
 
-    `gate_only`: ask no more judges once the verdict cannot change. `locked`: refuse another contract than the lock's.
-    `finds_judges`: look for judges where none is named. `keep`: record the run in the workspace's store. `staged`: judge
-    what is staged in git.
+    `gate_only`: ask no more judges once the verdict cannot change. `locked`: refuse another
+    contract than the lock's. `finds_judges`: look for judges where none is named. `keep`: record
+    the run in the workspace's store. `staged`: judge what is staged in git.
     """
 
     artifacts: tuple[Path | str, ...]
@@ -82,7 +91,9 @@ class EvaluateRequest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluated(DocumentResult):
-    """What was made of one artifact. Its document is what `honestone eval --json` prints (`honestone.scorecard/1`)."""
+    """What was made of one artifact. Its document is what `honestone eval --json` prints
+    (`honestone.scorecard/1`).
+    """
 
     heads = ("criterion", "score", "requirement", "unmet")
     _judgement: JudgedArtifact
@@ -141,7 +152,12 @@ class Evaluated(DocumentResult):
     @property
     def rows(self) -> Sequence[Sequence[object]]:
         return [
-            (one.id, one.score, one.requirement, "; ".join(item.asked for item in one.items if item.is_problem))
+            (
+                one.id,
+                one.score,
+                one.requirement,
+                "; ".join(item.asked for item in one.items if item.is_problem),
+            )
             for one in self.report.criteria
         ]
 
@@ -164,7 +180,9 @@ class Evaluated(DocumentResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSummary:
-    """How a whole evaluation ended. `verdict`: fail if any failed, else inconclusive if any is, else pass."""
+    """How a whole evaluation ended. `verdict`: fail if any failed, else inconclusive if any is,
+    else pass.
+    """
 
     run: str | None
     verdict: Outcome
@@ -173,7 +191,9 @@ class EvaluationSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Writer:
-    """Makes documents. `noise` is what is known of that of the judges, `shared` what the documents have in common."""
+    """Makes documents. `noise` is what is known of that of the judges, `shared` what the documents
+    have in common.
+    """
 
     plan: RubricPlan
     contract: str
@@ -203,12 +223,16 @@ class _Writer:
 
 
 def evaluate(
-    workspace: Workspace, request: EvaluateRequest, observer: Observer, show: Callable[[Evaluated], None]
+    workspace: Workspace,
+    request: EvaluateRequest,
+    observer: Observer,
+    show: Callable[[Evaluated], None],
 ) -> EvaluationSummary:
     """Judges every artifact and hands each to `show` in the order given, on record by then.
 
-    Raises UsageError and its kinds before anything is spent, CouldNotJudge when a judge is needed and none is there,
-    Interrupted when it is stopped. A judge or target that fails is data: abstentions, an inconclusive verdict.
+    Raises UsageError and its kinds before anything is spent, CouldNotJudge when a judge is needed
+    and none is there, Interrupted when it is stopped. A judge or target that fails is data:
+    abstentions, an inconclusive verdict.
     """
     return _Work(workspace, request, observer).run(show)
 
@@ -218,7 +242,9 @@ def evaluate_one(workspace: Workspace, request: EvaluateRequest, observer: Obser
     return evaluate_all(workspace, request, observer)[0]
 
 
-def evaluate_all(workspace: Workspace, request: EvaluateRequest, observer: Observer) -> list[Evaluated]:
+def evaluate_all(
+    workspace: Workspace, request: EvaluateRequest, observer: Observer
+) -> list[Evaluated]:
     """The same, all of them at the end."""
     found: list[Evaluated] = []
     evaluate(workspace, request, observer, found.append)
@@ -226,12 +252,17 @@ def evaluate_all(workspace: Workspace, request: EvaluateRequest, observer: Obser
 
 
 def require_pass(found: Evaluated, output: str | Path, input: str | None) -> JsonDocument:
-    """The document of what passed. Raises AssertionError with what it misses, and with `input` and `output`, when it did
-    not, CouldNotJudge when that could not be found out."""
+    """The document of what passed. Raises AssertionError with what it misses, and with `input` and
+    `output`, when it did not, CouldNotJudge when that could not be found out.
+    """
     __tracebackhide__ = True  # pytest shows the caller's line alone
     if found.passed:
         return found.document
-    lines = [*unmet_lines(found.report, input=input, output=output if isinstance(output, str) else found.output)]
+    lines = [
+        *unmet_lines(
+            found.report, input=input, output=output if isinstance(output, str) else found.output
+        )
+    ]
     if found.outcome is Outcome.FAIL:
         names = [one.id for one in found.report.criteria if any(item.unmet for item in one.items)]
         where = [f"did not pass: criterion {', '.join(map(repr, names))}"] if names else []
@@ -249,14 +280,24 @@ class _Work:
         judging = request.judging
         files = [artifact for artifact in request.artifacts if isinstance(artifact, Path)]
         self._plan = RubricPlan.read(
-            workspace, request.rubric, judging, files, accept_loss=request.accept_loss, note=observer.note
+            workspace,
+            request.rubric,
+            judging,
+            files,
+            accept_loss=request.accept_loss,
+            note=observer.note,
         )
         if self._plan.rubric.asks_judges and not judging.judges and not request.finds_judges:
             raise CouldNotJudge(
-                "this rubric asks judges, but none was named", hint='judges=["cmd:COMMAND"], for example'
+                "this rubric asks judges, but none was named",
+                hint='judges=["cmd:COMMAND"], for example',
             )
         given = request.target
-        self._target = given if isinstance(given, Target) else make_target(given, make_context(judging, workspace))
+        self._target = (
+            given
+            if isinstance(given, Target)
+            else make_target(given, make_context(judging, workspace))
+        )
         self._sizes: list[tuple[Path, int]] = []
         self._looked_at: dict[Path, Loaded] = {}
         # The same text is the same question, whatever its number.
@@ -279,8 +320,11 @@ class _Work:
                 reference=request.reference,
             )
         self._contract: Contract = self._plan.contract(self._seats)
-        # Only what code reads can judge from a file; looking at thousands of artifacts must not look those up each time.
-        self._code_checks = [check for check in checks_of(self._plan.rubric) if not is_of_text_alone(check)]
+        # Only what code reads can judge from a file; looking at thousands of artifacts must not
+        # look those up each time.
+        self._code_checks = [
+            check for check in checks_of(self._plan.rubric) if not is_of_text_alone(check)
+        ]
         self._programs = [seat for seat in self._seats if names_commands(seat.identity)]
         for note in notes_on_unnamed_files(self._programs, workspace.folder):
             observer.note(note)
@@ -290,13 +334,17 @@ class _Work:
         if request.locked and self._plan.path is not None:
             self._require_locked(self._plan.path)
         # Each call may be repeated once; a run may need a few more.
-        self._meter: Meter = judging.meter(workspace.settings, calls=4 * len(self._paths) * len(self._seats) + 10)
+        self._meter: Meter = judging.meter(
+            workspace.settings, calls=4 * len(self._paths) * len(self._seats) + 10
+        )
 
     def _require_locked(self, path: Path) -> None:
         from honestone.app.rubrics.lock import check_lock, files_that_judge
 
         judges = [seat.identity for seat in self._seats]
-        files = files_that_judge(path, self._workspace, self._plan.checker, self._code_checks, judges)
+        files = files_that_judge(
+            path, self._workspace, self._plan.checker, self._code_checks, judges
+        )
         if self._code_checks and self._target is None:
             files = files.with_artifacts((one, self._load(one).version) for one in self._paths)
         check_lock(path, self._contract, files)
@@ -322,8 +370,9 @@ class _Work:
         return found
 
     def _require_all(self) -> bool:
-        """Bad input is refused before anything is spent. Thousands of files that only code looks at are looked at
-        once, when their turn comes. Returns whether any is not a file."""
+        """Bad input is refused before anything is spent. Thousands of files that only code looks at
+        are looked at once, when their turn comes. Returns whether any is not a file.
+        """
         staged = self._request.staged
         at_once = staged or len(self._paths) < _FEW or self._plan.rubric.asks_judges
         kept = 0
@@ -354,10 +403,14 @@ class _Work:
             return plan.load(path)
         from honestone.app.git_versions import load_staged
 
-        return Loaded(load_staged(plan.workspace.path(path), exclude=plan.exclude, max_bytes=plan.max_bytes))
+        return Loaded(
+            load_staged(plan.workspace.path(path), exclude=plan.exclude, max_bytes=plan.max_bytes)
+        )
 
     def _refuse_what_is_not_staged(self) -> None:
-        """A pass by a rubric, a schema, a judge or settings that are changed and not staged says nothing about the commit."""
+        """A pass by a rubric, a schema, a judge or settings that are changed and not staged says
+        nothing about the commit.
+        """
         from honestone.app.git_versions import not_as_staged
 
         first = next((one for one in self._request.artifacts if isinstance(one, Path)), None)
@@ -399,7 +452,9 @@ class _Work:
             if self._seats:
                 self._observer.note(self._preflight())
             used = [(seat.id, seat.judge.identity) for seat in self._seats]
-            used += [] if self._target is None else [(str(self._request.target), self._target.identity)]
+            used += (
+                [] if self._target is None else [(str(self._request.target), self._target.identity)]
+            )
             for note in contacts(self._workspace, used):
                 self._observer.note(note)
             panel = make_panel(self._seats, store, self._meter, plan.options)
@@ -437,7 +492,9 @@ class _Work:
             async for judgement in evaluation.judge_all(self._paths):
                 take(judgement)
 
-        evaluator.panel.answered = lambda seat: self._observer.progress(done, total, f"judging: {seat} answered")
+        evaluator.panel.answered = lambda seat: self._observer.progress(
+            done, total, f"judging: {seat} answered"
+        )
         texts = None if self._has_folders or self._target is not None else self._plan.texts
         if texts is not None:
             each_interruptibly(evaluation.judge_texts(texts, self._paths), take)
@@ -467,7 +524,12 @@ class _Work:
         return EvaluationStarted(
             rubric=self._plan.rubric,
             rubric_path=self._plan.name,
-            **judged_by(self._contract, self._plan.options.rule, (one.id for one in self._seats), self._meter.limits),
+            **judged_by(
+                self._contract,
+                self._plan.options.rule,
+                (one.id for one in self._seats),
+                self._meter.limits,
+            ),
         )
 
     def _evaluation(self, store: Store, run: str, evaluator: Evaluator) -> Evaluation:

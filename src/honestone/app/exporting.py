@@ -13,7 +13,9 @@ from honestone.system.drawing import count, line
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """`words`: where the run is, as a line for a person. `left_out`: what has no place there, in words."""
+    """`words`: where the run is, as a line for a person. `left_out`: what has no place there, in
+    words.
+    """
 
     words: str
     left_out: Sequence[str] = ()
@@ -26,7 +28,9 @@ def export_to_mlflow(doc: SuiteReportDoc) -> Exported:
 
     place = store_run(suite_mlflow(doc))
     done = "was there already" if place.was_there else "written"
-    return Exported(f"MLflow run {place.run} {done}: experiment {line(place.experiment)} at {line(place.store)}")
+    return Exported(
+        f"MLflow run {place.run} {done}: experiment {line(place.experiment)} at {line(place.store)}"
+    )
 
 
 def export_to_langfuse(doc: SuiteReportDoc) -> Exported:
@@ -38,4 +42,7 @@ def export_to_langfuse(doc: SuiteReportDoc) -> Exported:
     made = suite_langfuse(doc)
     asyncio.run(send_to_langfuse(server, made))
     traces, scores = count(made.traces, "trace"), count(len(made.scores), "score")
-    return Exported(f"{traces} and {scores} sent to {server.where}: session {doc.run}", no_place_in_langfuse(doc))
+    return Exported(
+        f"{traces} and {scores} sent to {server.where}: session {doc.run}",
+        no_place_in_langfuse(doc),
+    )

@@ -1,4 +1,6 @@
-"""What a run came to, read from its events: of a run that is not over, and of kinds whose last event does not say it."""
+"""What a run came to, read from its events: of a run that is not over, and of kinds whose last
+event does not say it.
+"""
 
 from __future__ import annotations
 
@@ -55,20 +57,29 @@ def read_figures(store: Store, run: str) -> RunFigures:
 def _is_lonely(first: events.EvaluationStarted, log: Sequence[events.Event]) -> bool:
     """Whether fewer than two judges decided an artifact."""
     scorer = scorer_of(first)
-    judged = (event for event in log if isinstance(event, events.ArtifactJudged) and event.error is None)
+    judged = (
+        event for event in log if isinstance(event, events.ArtifactJudged) and event.error is None
+    )
     return scorer.asks_judges and any(scorer.card(event.ballots).low_confidence for event in judged)
 
 
 def _judged_count(log: Sequence[events.Event]) -> int:
     """How many artifacts have a result. What text checks alone judged is recorded for many at once."""
     alone = sum(isinstance(event, events.ArtifactJudged) for event in log)
-    return alone + sum(len(event.artifacts) for event in log if isinstance(event, events.ArtifactsChecked))
+    return alone + sum(
+        len(event.artifacts) for event in log if isinstance(event, events.ArtifactsChecked)
+    )
 
 
 def _judges(first: events.Event, log: Sequence[events.Event]) -> tuple[str, ...]:
     """Who was to judge; over the splits of a suite, who judged there."""
     if isinstance(first, events.SuiteImprovementStarted):
-        found = [str(one.get("id")) for event in log if isinstance(event, events.BallotCast) for one in event.judges]
+        found = [
+            str(one.get("id"))
+            for event in log
+            if isinstance(event, events.BallotCast)
+            for one in event.judges
+        ]
     else:
         held = first.holdouts if isinstance(first, events.LoopStarted) else ()
         found = [*(first.panel if isinstance(first, events.Started) else ()), *held]

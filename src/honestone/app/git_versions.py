@@ -1,4 +1,6 @@
-"""Artifacts as git has them: at a commit, or staged for the next one. The working tree is not touched."""
+"""Artifacts as git has them: at a commit, or staged for the next one. The working tree is not
+touched.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,25 @@ from honestone.system.process import answer_of, base_environment
 GIT_TIMEOUT: Final = 60
 
 
-def load_at_ref(artifact: Path, ref: str, *, exclude: Collection[Path] = (), max_bytes: int) -> Version | None:
+def load_at_ref(
+    artifact: Path, ref: str, *, exclude: Collection[Path] = (), max_bytes: int
+) -> Version | None:
     """The artifact as a git commit has it; None without such a ref or a repository.
 
     Raises UsageError when the ref does not hold the artifact.
     """
-    if ref.startswith("-") or _git(_folder(artifact), "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") is None:
+    if (
+        ref.startswith("-")
+        or _git(_folder(artifact), "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") is None
+    ):
         return None
     return _load(artifact, ref, f"the git ref `{ref}`", exclude, max_bytes)
 
 
 def load_staged(artifact: Path, *, exclude: Collection[Path] = (), max_bytes: int) -> Version:
-    """The artifact as the next commit would have it. Raises UsageError where nothing of it is staged."""
+    """The artifact as the next commit would have it. Raises UsageError where nothing of it is
+    staged.
+    """
     tree = _git(_folder(artifact), "write-tree")
     if tree is None:
         raise UsageError(
@@ -60,15 +69,17 @@ def _refuse_links(artifact: Path, tree: str) -> None:
 
 
 def not_as_staged(files: Iterable[Path], near: Path) -> list[Path]:
-    """The files of the repository around `near` that the next commit would not hold as they are on disk: changed, a link, or
-    taken out of git. Files that git does not know, and those of other places, are no part of a commit.
+    """The files of the repository around `near` that the next commit would not hold as they are on
+    disk: changed, a link, or taken out of git. Files that git does not know, and those of other
+    places, are no part of a commit.
 
     Digests are compared, as git's own look at changes may skip a file.
     """
     top = _top(_folder(near))
     inside: dict[str, Path] = {}
     for file in files:
-        # By the name that was used and by the file that it leads to: a link is changed as easily as a file.
+        # By the name that was used and by the file that it leads to: a link is changed as easily as
+        # a file.
         for path in (Path(os.path.abspath(file)), file.resolve()):
             place = path.parent.resolve() / path.name
             if place.is_relative_to(top):
@@ -78,9 +89,13 @@ def not_as_staged(files: Iterable[Path], near: Path) -> list[Path]:
     staged = _entries(_git(top, "ls-files", "-s", "-z", "--", *inside, literal=True))
     known = _entries(_git(top, "ls-tree", "-z", "--full-tree", "HEAD", "--", *inside, literal=True))
     found = [path for name, path in inside.items() if name in known and name not in staged]
-    found += [inside[name] for name, (mode, _) in staged.items() if name in inside and mode == _LINK]
+    found += [
+        inside[name] for name, (mode, _) in staged.items() if name in inside and mode == _LINK
+    ]
     compared = [name for name, (mode, _) in staged.items() if name in inside and mode != _LINK]
-    return sorted([*found, *(inside[name] for name in compared if _digest(top, name) != staged[name][1])])
+    return sorted(
+        [*found, *(inside[name] for name in compared if _digest(top, name) != staged[name][1])]
+    )
 
 
 _LINK: Final = "120000"
@@ -93,7 +108,10 @@ def _entries(listed: bytes | None) -> dict[str, tuple[str, str]]:
         words, _, name = row.partition(b"\t")
         mode, *more = words.decode("ascii", "replace").split()[:3] or [""]
         if more:
-            found[os.fsdecode(name)] = (mode, more[-1] if more[0] in ("blob", "tree", "commit") else more[0])
+            found[os.fsdecode(name)] = (
+                mode,
+                more[-1] if more[0] in ("blob", "tree", "commit") else more[0],
+            )
     return found
 
 
@@ -109,7 +127,9 @@ def _folder(artifact: Path) -> Path:
     return artifact if artifact.is_dir() else artifact.parent
 
 
-def _load(artifact: Path, tree: str, name: str, exclude: Collection[Path], max_bytes: int) -> Version:
+def _load(
+    artifact: Path, tree: str, name: str, exclude: Collection[Path], max_bytes: int
+) -> Version:
     top = _top(_folder(artifact))
     real = artifact.resolve()
     if not real.is_relative_to(top):
@@ -127,19 +147,24 @@ def _load(artifact: Path, tree: str, name: str, exclude: Collection[Path], max_b
             for path in exclude
             if artifact.is_dir() and path.is_relative_to(artifact.resolve())
         }
-        return load_artifact(place, exclude={path.resolve() for path in hidden}, max_bytes=max_bytes).version
+        return load_artifact(
+            place, exclude={path.resolve() for path in hidden}, max_bytes=max_bytes
+        ).version
 
 
 def _top(folder: Path) -> Path:
     said = _git(folder, "rev-parse", "--show-toplevel")
     if said is None:
-        raise UsageError("git has no working tree here", hint="name another artifact, a run or a saved report")
+        raise UsageError(
+            "git has no working tree here", hint="name another artifact, a run or a saved report"
+        )
     return Path(os.fsdecode(said.removesuffix(b"\n"))).resolve()
 
 
 def _checked_out(top: Path, tree: str, name: str, inside: str, into: Path) -> Path:
-    """The files as a checkout would write them, through an index of our own. (`git archive` leaves out what
-    is marked export-ignore.) Raises UsageError where a part is another repository's."""
+    """The files as a checkout would write them, through an index of our own. (`git archive` leaves
+    out what is marked export-ignore.) Raises UsageError where a part is another repository's.
+    """
     index = {"GIT_INDEX_FILE": str(into / "index")}
     within = [] if inside == "." else ["--", inside]
     listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", tree, *within, literal=True)
@@ -152,17 +177,25 @@ def _checked_out(top: Path, tree: str, name: str, inside: str, into: Path) -> Pa
         )
     names = b"".join(name + b"\0" for _, _, name in rows)
     if names and _git(top, "read-tree", "--no-sparse-checkout", tree, env=index) is not None:
-        _git(top, "checkout-index", "-z", "--stdin", f"--prefix={into}/tree/", env=index, stdin=names)
+        _git(
+            top, "checkout-index", "-z", "--stdin", f"--prefix={into}/tree/", env=index, stdin=names
+        )
     return into / "tree" / inside
 
 
 def _git(
-    folder: Path, *words: str, env: Mapping[str, str] | None = None, stdin: bytes = b"", literal: bool = False
+    folder: Path,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    literal: bool = False,
 ) -> bytes | None:
     """What git says, or None when it is not there or refuses."""
     options = ["--literal-pathspecs"] if literal else []
     try:
-        own = base_environment(env, pass_names=[name for name in os.environ if name.startswith("GIT_")])
+        own = base_environment(
+            env, pass_names=[name for name in os.environ if name.startswith("GIT_")]
+        )
         done = answer_of(["git", *options, *words], GIT_TIMEOUT, cwd=folder, env=own, stdin=stdin)
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -1,4 +1,5 @@
-"""What is given in Python, as what use cases take: texts and paths, functions, and values in place of files.
+"""What is given in Python, as what use cases take: texts and paths, functions, and values in place
+of files.
 
 Whatever is of the wrong type is a UsageError that names the parameter.
 """
@@ -38,12 +39,8 @@ Judges: TypeAlias = str | Judge | Function | Sequence[str | Judge | Function]
 Targets: TypeAlias = str | Target | Function | Sequence[str | Target | Function]
 
 _JUDGES: Final = 'a name ("codex", "cmd:COMMAND", ...), a function of the request, or an object that is a `ports.Judge`'
-_TARGETS: Final = (
-    'a name ("openai:MODEL", "cmd:COMMAND", ...), a function of the input, or an object that is a `ports.Target`'
-)
-_WORKERS: Final = (
-    'a name ("codex", "cmd:COMMAND", ...), a function of path and brief, or an object that is a `ports.Worker`'
-)
+_TARGETS: Final = 'a name ("openai:MODEL", "cmd:COMMAND", ...), a function of the input, or an object that is a `ports.Target`'
+_WORKERS: Final = 'a name ("codex", "cmd:COMMAND", ...), a function of path and brief, or an object that is a `ports.Worker`'
 
 
 def wrong(name: str, value: object, what: str, takes: str) -> UsageError:
@@ -53,7 +50,15 @@ def wrong(name: str, value: object, what: str, takes: str) -> UsageError:
 
 _MOST_COLUMNS: Final = 12
 # Columns whose texts are more likely to be judged than others, the surest first.
-_JUDGED: Final = ("output", "actual_output", "response", "answer", "completion", "prediction", "text")
+_JUDGED: Final = (
+    "output",
+    "actual_output",
+    "response",
+    "answer",
+    "completion",
+    "prediction",
+    "text",
+)
 
 
 @runtime_checkable
@@ -73,7 +78,9 @@ class _DataSet(Protocol):
 
 
 def columns_of(value: object) -> list[str] | None:
-    """The columns of a table, or the keys of a row: of a data frame of any library, a data set, a mapping; None for others."""
+    """The columns of a table, or the keys of a row: of a data frame of any library, a data set, a
+    mapping; None for others.
+    """
     if isinstance(value, str | bytes | PathLike):
         return None
     if isinstance(value, Mapping):
@@ -92,7 +99,9 @@ def columns_of(value: object) -> list[str] | None:
 def _wrong_text(name: str, value: object, what: str, takes: str) -> UsageError:
     """Something in place of a text: a table or a row of it is refused with its columns."""
     columns = columns_of(value)
-    return wrong(name, value, what, takes) if columns is None else _whole_table(name, value, columns)
+    return (
+        wrong(name, value, what, takes) if columns is None else _whole_table(name, value, columns)
+    )
 
 
 def _whole_table(name: str, value: object, columns: Sequence[str]) -> UsageError:
@@ -108,11 +117,14 @@ def _whole_table(name: str, value: object, columns: Sequence[str]) -> UsageError
     )
 
 
-# ------------------------------------------------------------------------------------------------- texts and paths
+# -------------------------------------------------------------------------------------------------
+# texts and paths
 
 
 def text_or_path(value: object, workspace: Workspace, name: str = "artifact") -> str | Path:
-    """A `Path` is a path and a `str` a text. Raises UsageError for a `str` that names a file: it may be meant as either."""
+    """A `Path` is a path and a `str` a text. Raises UsageError for a `str` that names a file: it
+    may be meant as either.
+    """
     if isinstance(value, PathLike):
         return Path(value)
     if not isinstance(value, str):
@@ -129,8 +141,12 @@ def texts_or_paths(values: object, workspace: Workspace) -> tuple[str | Path, ..
     """Several of them. Raises UsageError also for a single one."""
     is_one = isinstance(values, str | bytes | PathLike) or columns_of(values) is not None
     if is_one or not isinstance(values, Iterable):
-        raise _wrong_text("artifacts", values, "a list of artifacts", "a list of texts (str) and paths (Path)")
-    return tuple(text_or_path(one, workspace, f"artifacts[{number}]") for number, one in enumerate(values))
+        raise _wrong_text(
+            "artifacts", values, "a list of artifacts", "a list of texts (str) and paths (Path)"
+        )
+    return tuple(
+        text_or_path(one, workspace, f"artifacts[{number}]") for number, one in enumerate(values)
+    )
 
 
 def names_a_file(text: str, workspace: Workspace) -> bool:
@@ -143,14 +159,19 @@ def names_a_file(text: str, workspace: Workspace) -> bool:
 def a_path(value: object, name: str) -> Path:
     """Raises UsageError for a text that is only a text."""
     if isinstance(value, Text):
-        raise UsageError(f"`{name}` is a Text, but must be a file or folder", hint="write it to a file: Path(...)")
+        raise UsageError(
+            f"`{name}` is a Text, but must be a file or folder",
+            hint="write it to a file: Path(...)",
+        )
     if not isinstance(value, str | PathLike):
         raise wrong(name, value, "a path", "a path (Path)")
     return Path(os.fspath(value))
 
 
 def a_store(value: object) -> Path | str:
-    """The folder of a store, or as it is the address of a shared one. Raises UsageError, and StoreError for a bad address."""
+    """The folder of a store, or as it is the address of a shared one. Raises UsageError, and
+    StoreError for a bad address.
+    """
     if isinstance(value, str) and not isinstance(value, Text) and store_address(value) is not None:
         return value
     return a_path(value, "store")
@@ -160,17 +181,22 @@ def text_version(text: str) -> Version:
     return Version.of_text(text, "text.txt")
 
 
-# ------------------------------------------------------------------------------------------------- rubrics and suites
+# -------------------------------------------------------------------------------------------------
+# rubrics and suites
 
 
 def a_rubric(value: object, workspace: Workspace) -> Rubric | Path:
-    """A Rubric, a path, a mapping, a list of criteria, or a text: a file's name, else YAML. Raises UsageError."""
+    """A Rubric, a path, a mapping, a list of criteria, or a text: a file's name, else YAML. Raises
+    UsageError.
+    """
     if isinstance(value, Rubric):
         return value
     if isinstance(value, PathLike):
         return Path(value)
     if isinstance(value, str) and not value.strip():
-        raise UsageError("`rubric` is an empty text", hint="it takes the name of a file, or YAML with `criteria`")
+        raise UsageError(
+            "`rubric` is an empty text", hint="it takes the name of a file, or YAML with `criteria`"
+        )
     if isinstance(value, str):
         looks_like_a_name = not isinstance(value, Text) and not set(value) & set("\n:[{")
         if looks_like_a_name or (not isinstance(value, Text) and names_a_file(value, workspace)):
@@ -181,7 +207,10 @@ def a_rubric(value: object, workspace: Workspace) -> Rubric | Path:
     if _is_list(value):
         return _read_rubric(given_document({"criteria": list(value)}, "rubric", workspace.named))
     raise wrong(
-        "rubric", value, "a rubric", "a Rubric, a Path, a dict, a list of criteria, or a str (a file's name, or YAML)"
+        "rubric",
+        value,
+        "a rubric",
+        "a Rubric, a Path, a dict, a list of criteria, or a str (a file's name, or YAML)",
     )
 
 
@@ -193,7 +222,9 @@ def _read_rubric(document: Document) -> Rubric:
 
 
 def a_suite(value: object, workspace: Workspace) -> tuple[Path, SuiteSource | None]:
-    """The name of a suite, and what it says where it is not in a file of this name. Raises UsageError and its kinds."""
+    """The name of a suite, and what it says where it is not in a file of this name. Raises
+    UsageError and its kinds.
+    """
     if isinstance(value, str | PathLike) and not isinstance(value, Text):
         return Path(os.fspath(value)), None
     name = Path("suite")
@@ -202,15 +233,18 @@ def a_suite(value: object, workspace: Workspace) -> tuple[Path, SuiteSource | No
     if _is_list(value):
         value = {"suite": 1, "cases": list(value)}
     if not isinstance(value, Mapping):
-        raise wrong("suite", value, "a suite", "a Path, a Suite, a dict, a list of cases, or a DataFrame")
+        raise wrong(
+            "suite", value, "a suite", "a Path, a Suite, a dict, a list of cases, or a DataFrame"
+        )
     document = given_document(dict(value), str(name), workspace.named)
     document.read_rubric = read_any_rubric
     return name, read_suite_document(document)
 
 
 def cases_of_rows(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
-    """The rows of a data frame as cases, like those of a CSV file: columns that are keys of a case are these, other ones
-    `vars`, and empty cells are left out."""
+    """The rows of a data frame as cases, like those of a CSV file: columns that are keys of a case
+    are these, other ones `vars`, and empty cells are left out.
+    """
     return [_case_of_row(row, number) for number, row in enumerate(rows, 1)]
 
 
@@ -236,7 +270,8 @@ def _is_list(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
-# --------------------------------------------------------------------------------------- judges, targets and workers
+# --------------------------------------------------------------------------------------- judges,
+# targets and workers
 
 
 def is_function(value: object) -> TypeGuard[Function]:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 from honestone.core import events
 from honestone.core.ballot import Ballot, Mark, answer_problem
 from honestone.core.errors import StoreError
-from honestone.core.events import EvaluationStarted, Event, LoopStarted, SuiteImprovementStarted, total_spend
+from honestone.core.events import (
+    EvaluationStarted,
+    Event,
+    LoopStarted,
+    SuiteImprovementStarted,
+    total_spend,
+)
 from honestone.core.scorecard import Rule, Scorer
 from honestone.core.spend import Spend
 
@@ -56,8 +62,9 @@ def text_of(store: Store, digest: str) -> str | None:
 
 
 def texts_of(store: Store, digest: str) -> dict[str, str]:
-    """The texts of a version by their paths in it, in the order in which quotes are looked up; "" is a file's own. Empty
-    where the store does not have it."""
+    """The texts of a version by their paths in it, in the order in which quotes are looked up; ""
+    is a file's own. Empty where the store does not have it.
+    """
     from honestone.engine.place import load_version
 
     try:
@@ -68,7 +75,12 @@ def texts_of(store: Store, digest: str) -> dict[str, str]:
 
 
 def judged_documents(
-    store: Store, run: str, *, rubric: Rubric | None = None, rule: str | None = None, contract: str | None = None
+    store: Store,
+    run: str,
+    *,
+    rubric: Rubric | None = None,
+    rule: str | None = None,
+    contract: str | None = None,
 ) -> Iterator[ScorecardDoc]:
     """The scorecards of an `eval` run, one at a time, under its own rubric and rule or another."""
     from honestone.report.scorecard import judged_document
@@ -84,18 +96,27 @@ def judged_documents(
         for event in events.judged_in(entry):
             has_quotes = rubric is not None or scorer.rubric.asks_judges
             if rubric is not None:
-                event = replace(event, ballots=tuple(still_valid(ballot, was, rubric) for ballot in event.ballots))
+                event = replace(
+                    event,
+                    ballots=tuple(still_valid(ballot, was, rubric) for ballot in event.ballots),
+                )
             text = event.output or (text_of(store, event.digest) if has_quotes else None)
             yield judged_document(scorer, started, event, run=run, text=text)
 
 
 def still_valid(ballot: Ballot, was: Rubric, now: Rubric) -> Ballot:
-    """A ballot without the answers to questions that are others now: reworded, on a new scale, by another check."""
+    """A ballot without the answers to questions that are others now: reworded, on a new scale, by
+    another check.
+    """
     old, new = dict(was.questions()), dict(now.questions())
     marks: dict[Key, Mark] = {}
     abstained = {key: why for key, why in ballot.abstained.items() if key in new}
     for key, mark in ballot.marks.items():
-        if key in new and _is_same_question(old.get(key), new[key]) and not answer_problem(new[key], mark.answer):
+        if (
+            key in new
+            and _is_same_question(old.get(key), new[key])
+            and not answer_problem(new[key], mark.answer)
+        ):
             marks[key] = mark
         elif key in new:
             abstained[key] = "answered another question then"
@@ -103,7 +124,11 @@ def still_valid(ballot: Ballot, was: Rubric, now: Rubric) -> Ballot:
 
 
 def _is_same_question(old: Item | None, new: Item) -> bool:
-    return old is not None and (old.requirement, old.anchors, old.check) == (new.requirement, new.anchors, new.check)
+    return old is not None and (old.requirement, old.anchors, old.check) == (
+        new.requirement,
+        new.anchors,
+        new.check,
+    )
 
 
 def improvement_report(
@@ -129,7 +154,9 @@ def improvement_report(
     known = save or path.exists()
     started = started_of(log)
     is_suite = isinstance(started, SuiteImprovementStarted)
-    draw: Callable[..., ImprovementDoc] = suite_improvement_document if is_suite else improvement_document
+    draw: Callable[..., ImprovementDoc] = (
+        suite_improvement_document if is_suite else improvement_document
+    )
     document = draw(
         state,
         log,
@@ -161,6 +188,8 @@ def round_diffs(store: Store, state: LoopState, artifact: str) -> list[tuple[int
     out, name = [], PurePath(artifact).name
     for entry in state.rounds:
         if entry.version is not None:
-            before, after = (load_version(store, digest).named(name) for digest in (entry.base, entry.version))
+            before, after = (
+                load_version(store, digest).named(name) for digest in (entry.base, entry.version)
+            )
             out.append((entry.number, unified_diff(before, after)))
     return out

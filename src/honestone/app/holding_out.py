@@ -17,9 +17,11 @@ Seats: TypeAlias = tuple[Seat, ...]
 
 
 def hold_one_out(panel: Seats, rubric: Rubric) -> tuple[Seats, Seats]:
-    """(the judges that steer, the one that certifies), of two or more. The panel stays whole where its quorum needs it.
+    """(the judges that steer, the one that certifies), of two or more. The panel stays whole where
+    its quorum needs it.
 
-    The last judge certifies whose model is of no other's family: judges of one family share their blind spots.
+    The last judge certifies whose model is of no other's family: judges of one family share their
+    blind spots.
     """
     judges = {seat.draw_of or seat.id: seat for seat in reversed(panel)}
     needed = rubric.quorum if isinstance(rubric.quorum, int) else 1
@@ -32,9 +34,13 @@ def hold_one_out(panel: Seats, rubric: Rubric) -> tuple[Seats, Seats]:
 
 
 def named_apart(panel: Seats, holdouts: Seats) -> Seats:
-    """The held-out judges, of which one that is another function of the same name gets a name of its own."""
+    """The held-out judges, of which one that is another function of the same name gets a name of
+    its own.
+    """
     taken = {seat.id for seat in panel}
-    return tuple(replace(seat, id=f"{seat.id} held out") if seat.id in taken else seat for seat in holdouts)
+    return tuple(
+        replace(seat, id=f"{seat.id} held out") if seat.id in taken else seat for seat in holdouts
+    )
 
 
 def _of(panel: Seats, judges: Sequence[str]) -> Seats:

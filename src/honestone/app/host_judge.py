@@ -1,4 +1,6 @@
-"""A host agent as a judge: the prompt it is to answer, and its reply, read and recorded as any model's is."""
+"""A host agent as a judge: the prompt it is to answer, and its reply, read and recorded as any
+model's is.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ class HostQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPrompt:
-    """What the judge is to answer, as text and as `honestone.judge-prompt/1`; `submit` is the command that takes its reply."""
+    """What the judge is to answer, as text and as `honestone.judge-prompt/1`; `submit` is the
+    command that takes its reply.
+    """
 
     text: str
     submit: str
@@ -74,7 +78,8 @@ class HostPrompt:
 
 
 def host_prompt(workspace: Workspace, asked: HostQuestion) -> HostPrompt:
-    """The prompt exactly as `eval` would put it. With a judge named, what is wrong with its reply on record is said.
+    """The prompt exactly as `eval` would put it. With a judge named, what is wrong with its reply
+    on record is said.
 
     Raises UsageError for a rubric that asks judges nothing, and what reading the files raises.
     """
@@ -137,12 +142,15 @@ def agent_seat(name: str, draw: int, context: AdapterContext) -> Seat:
     return Seat(id=id, judge=make_judge(spec, context, id=id), draw=draw, kind="agent")
 
 
-# ---------------------------------------------------------------------------------------------- replies on record
+# ----------------------------------------------------------------------------------------------
+# replies on record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A request that has no reply on record yet. `problems` are those of the first reply, when this is the second."""
+    """A request that has no reply on record yet. `problems` are those of the first reply, when this
+    is the second.
+    """
 
     request: Request
     problems: tuple[str, ...] = ()
@@ -157,7 +165,9 @@ class TakenReply:
 
 
 def still_asked(store: Store, seat: Seat, question: Question) -> Wanted | None:
-    """What a prompted judge would be asked next: the prompt, then once more what its first reply lacks. None: nothing."""
+    """What a prompted judge would be asked next: the prompt, then once more what its first reply
+    lacks. None: nothing.
+    """
     first, again = _requests(store, seat, question)
     if again is None:
         return Wanted(request=first) if _reading(store, seat, question, first) is None else None
@@ -174,7 +184,9 @@ def take_reply(store: Store, seat: Seat, question: Question, text: str) -> Taken
     reply = Reply(text=text)
     reading = seat.judge.read(question, request, reply)
     if reading.tampered or not reading.marks:
-        return TakenReply(request=request, refused=_problems(request, reading) or ("it answers nothing",))
+        return TakenReply(
+            request=request, refused=_problems(request, reading) or ("it answers nothing",)
+        )
     store.keep_reply(reply_key(seat, request), seat.id, msgspec.to_builtins(reply))
     return TakenReply(request=request)
 
@@ -197,7 +209,11 @@ def _requests(store: Store, seat: Seat, question: Question) -> tuple[Request, Re
 
 def _reading(store: Store, seat: Seat, question: Question, request: Request) -> Reading | None:
     kept = store.reply(reply_key(seat, request))
-    return seat.judge.read(question, request, msgspec.convert(kept, Reply)) if kept is not None else None
+    return (
+        seat.judge.read(question, request, msgspec.convert(kept, Reply))
+        if kept is not None
+        else None
+    )
 
 
 def reply_key(seat: Seat, request: Request) -> str:
@@ -209,17 +225,26 @@ def _problems(request: Request, reading: Reading) -> tuple[str, ...]:
     return complaints(request.numbers, reading, request.canary)
 
 
-# ---------------------------------------------------------------------------------------------- as a document
+# ---------------------------------------------------------------------------------------------- as
+# a document
 
 
-def submission(seat: Seat, question: Question, taken: TakenReply, ballot: Ballot | None) -> JsonDocument:
+def submission(
+    seat: Seat, question: Question, taken: TakenReply, ballot: Ballot | None
+) -> JsonDocument:
     """What became of a reply, as a document. Items are named by their number in the prompt.
 
     `ballot` is all that the judge has on record now; None when the reply was refused.
     """
-    missing = ballot.abstained if ballot is not None else {key: "not recorded" for key, _ in question.items()}
+    missing = (
+        ballot.abstained
+        if ballot is not None
+        else {key: "not recorded" for key, _ in question.items()}
+    )
     problems = (
-        taken.refused if ballot is None else tuple(p for p in ballot.problems if not p.startswith("asked once more"))
+        taken.refused
+        if ballot is None
+        else tuple(p for p in ballot.problems if not p.startswith("asked once more"))
     )
     return {
         "schema": SUBMISSION,

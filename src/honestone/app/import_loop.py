@@ -19,7 +19,9 @@ def import_loop(workspace: Workspace, file: Path) -> ImportedDoc:
     """Keeps rulph's state.json as a run. Raises UsageError for a file that is not one."""
     started = _read(workspace.path(file), printable(file))
     with workspace.open_store() as store:
-        run = store.start_run(kind=IMPORTED, subject=started.path, identity="", contract="", first=started)
+        run = store.start_run(
+            kind=IMPORTED, subject=started.path, identity="", contract="", first=started
+        )
         store.finish_run(run, IMPORTED, RunFinished(result=IMPORTED))
     return imported_document(run, started)
 
@@ -28,7 +30,9 @@ def imported_document(run: str, started: Event) -> ImportedDoc:
     assert isinstance(started, LoopImported)
     state = dict(started.state)
     summary = str(read_state({NAMESPACE: state}))
-    return ImportedDoc(run=run, tool=started.tool, path=started.path, summary=summary, state=dict(state))
+    return ImportedDoc(
+        run=run, tool=started.tool, path=started.path, summary=summary, state=dict(state)
+    )
 
 
 def _read(path: Path, named: str) -> LoopImported:
@@ -42,4 +46,6 @@ def _read(path: Path, named: str) -> LoopImported:
             place=named,
             hint='it looks like {"rulph": {"round": 2, "score": 91.65, "threshold": 90, ...}}',
         ) from None
-    return LoopImported(contract={}, contract_id="", tool=NAMESPACE, path=named, state=plain[NAMESPACE])
+    return LoopImported(
+        contract={}, contract_id="", tool=NAMESPACE, path=named, state=plain[NAMESPACE]
+    )

@@ -1,5 +1,6 @@
-"""`improve`: the loop on one artifact, resumable, with the best version delivered. Criteria of a rubric steer it, or with
-`--suite` tasks in place of criteria."""
+"""`improve`: the loop on one artifact, resumable, with the best version delivered. Criteria of a
+rubric steer it, or with `--suite` tasks in place of criteria.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,15 @@ from honestone.core.loop.named import BY_BELIEF, POLICIES, policy_named
 from honestone.core.loop.policies import fixes_for
 from honestone.core.loop.result import exit_code
 from honestone.core.loop.state import LoopLimits, LoopState, Result, Round
-from honestone.core.loop.suite_loop import STEERING, TEST, TRAIN, VAL, KeepWhatHelps, Splits, SuiteLoopState
+from honestone.core.loop.suite_loop import (
+    STEERING,
+    TEST,
+    TRAIN,
+    VAL,
+    KeepWhatHelps,
+    Splits,
+    SuiteLoopState,
+)
 from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
@@ -117,9 +126,11 @@ def improve(
     *,
     decided: Callable[[RoundDoc], None] | None = None,
 ) -> ImprovementResult:
-    """Improve an artifact until it passes or the loop ends. `decided` is called with the document of each round.
+    """Improve an artifact until it passes or the loop ends. `decided` is called with the document
+    of each round.
 
-    Raises UsageError and its kinds before anything is spent, CouldNotJudge where judges are needed and none is found.
+    Raises UsageError and its kinds before anything is spent, CouldNotJudge where judges are needed
+    and none is found.
     """
     return run(prepare(workspace, request, observer), observer, decided=decided)
 
@@ -162,7 +173,9 @@ def run(
 class _Rounds:
     """Passes everything on, and the document of each round as it is decided."""
 
-    def __init__(self, observer: Observer, state: LoopState, decided: Callable[[RoundDoc], None]) -> None:
+    def __init__(
+        self, observer: Observer, state: LoopState, decided: Callable[[RoundDoc], None]
+    ) -> None:
         self.note, self.progress = observer.note, observer.progress
         self._observer = observer
         self._state = state
@@ -173,17 +186,27 @@ class _Rounds:
         self._observer.event(event)
         if isinstance(event, events.EditProposed):
             self._proposal = event
-        elif isinstance(event, events.VersionAccepted | events.VersionRejected) and self._proposal is not None:
+        elif (
+            isinstance(event, events.VersionAccepted | events.VersionRejected)
+            and self._proposal is not None
+        ):
             self._decided(round_document(self._state, self._state.rounds[-1], self._proposal))
 
 
-# -------------------------------------------------------------------------------------------------------- the plan
+# --------------------------------------------------------------------------------------------------------
+# the plan
 
 
 def prepare(
-    workspace: Workspace, request: ImprovementRequest, observer: Observer, *, before_asking: BeforeAsking | None = None
+    workspace: Workspace,
+    request: ImprovementRequest,
+    observer: Observer,
+    *,
+    before_asking: BeforeAsking | None = None,
 ) -> LoopPlan[LoopState]:
-    """Everything is read and checked, before the first call. `before_asking` is called before judges are asked."""
+    """Everything is read and checked, before the first call. `before_asking` is called before
+    judges are asked.
+    """
     if request.suite is not None:
         # Its state is a LoopState too; what needs more of it comes from the same plan.
         return cast(LoopPlan[LoopState], prepare_suite(workspace, request, observer))
@@ -194,18 +217,27 @@ def prepare(
     if request.policy is not None or policy not in BY_BELIEF:
         return plan
     return _under_keep_best(
-        plan, lambda: _prepared(workspace, replace(request, policy="keep-best"), rubric, before_asking)
+        plan,
+        lambda: _prepared(workspace, replace(request, policy="keep-best"), rubric, before_asking),
     )
 
 
-def _under_keep_best(plan: LoopPlan[LoopState], make: Callable[[], LoopPlan[LoopState]]) -> LoopPlan[LoopState]:
-    """The plan that is made instead of the one by belief: for a person, who is asked once about a version, where a belief
-    may ask again; and to resume an unfinished run that was begun when keep-best was the default."""
+def _under_keep_best(
+    plan: LoopPlan[LoopState], make: Callable[[], LoopPlan[LoopState]]
+) -> LoopPlan[LoopState]:
+    """The plan that is made instead of the one by belief: for a person, who is asked once about a
+    version, where a belief may ask again; and to resume an unfinished run that was begun when
+    keep-best was the default.
+    """
     assert isinstance(plan.started, events.LoopStarted)
     if _PERSON in (*plan.started.panel, *plan.started.holdouts):
         return make()
     with plan.workspace.open_store() as store:
-        runs = [run for run in store.runs() if (run.kind, run.subject, run.finished) == (plan.kind, plan.subject, None)]
+        runs = [
+            run
+            for run in store.runs()
+            if (run.kind, run.subject, run.finished) == (plan.kind, plan.subject, None)
+        ]
     unfinished = {run.identity for run in runs}
     if plan.fresh or not unfinished or plan.identity in unfinished:
         return plan
@@ -214,7 +246,10 @@ def _under_keep_best(plan: LoopPlan[LoopState], make: Callable[[], LoopPlan[Loop
 
 
 def _prepared(
-    workspace: Workspace, request: ImprovementRequest, rubric: RubricPlan, before_asking: BeforeAsking | None
+    workspace: Workspace,
+    request: ImprovementRequest,
+    rubric: RubricPlan,
+    before_asking: BeforeAsking | None,
 ) -> LoopPlan[LoopState]:
     policy = policy_named(str(request.policy))
     place = loop.find_place(request, workspace, workspace.path(request.artifact), rubric.exclude)
@@ -228,14 +263,24 @@ def _prepared(
     judges = _find_judges(request, rubric, context)
     _require_vouched(workspace, request, rubric, judges)
     seats = judges.asked + judges.holdouts
-    place = loop.guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), seats, worker, folder)
+    place = loop.guarded(
+        place, workspace, rubric.checker, checks_of(rubric.rubric), seats, worker, folder
+    )
     size = [(request.artifact, loaded.version.size)]
-    judging_options.refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
+    judging_options.refuse_too_big(
+        judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version
+    )
     limits = loop.loop_limits(request, workspace, judges.calls, rubric.rounds)
-    shown = Question(artifact=Artifact(place.named, loaded.version), criteria=asked_criteria(rubric.rubric))
+    shown = Question(
+        artifact=Artifact(place.named, loaded.version), criteria=asked_criteria(rubric.rubric)
+    )
     packed = shown_in_part(judges.panel, shown)
     contract = rubric.contract(judges.asked)
-    noise = _known_noise(workspace, [contract, *map(rubric.contract, judges.named)]) if judges.asked else None
+    noise = (
+        _known_noise(workspace, [contract, *map(rubric.contract, judges.named)])
+        if judges.asked
+        else None
+    )
 
     def state(first: Event) -> LoopState:
         found = policy.start(first)
@@ -249,7 +294,9 @@ def _prepared(
         worker=worker,
         policy=policy,
         started=events.ImprovementStarted(
-            **events.judged_by(contract, request.judging.rule, judges.names(judges.panel), limits.to_plain()),
+            **events.judged_by(
+                contract, request.judging.rule, judges.names(judges.panel), limits.to_plain()
+            ),
             holdouts=judges.names(judges.holdouts),
             artifact=loop.started_artifact(place, loaded.version),
             output=loop.shown_output(request),
@@ -296,7 +343,9 @@ def _refuse_suite_options(request: ImprovementRequest) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judges:
-    """Who judges: the panel steers, `fallback` (the worker's own model) where no one of it can, `holdouts` certify."""
+    """Who judges: the panel steers, `fallback` (the worker's own model) where no one of it can,
+    `holdouts` certify.
+    """
 
     panel: Seats
     fallback: Seat | None
@@ -326,11 +375,18 @@ class _Judges:
         return tuple(seat.id for seat in seats)
 
     def calls(self, rounds: int) -> int:
-        """Every version asked twice (a re-ask is a call), and every consultation of the held-out judges."""
+        """Every version asked twice (a re-ask is a call), and every consultation of the held-out
+        judges.
+        """
         return 2 * (rounds + 1) * len(self.panel) + 2 * 3 * len(self.holdouts)
 
     def judgement(
-        self, rubric: RubricPlan, before_asking: BeforeAsking | None, run: str, store: Store, meter: Meter
+        self,
+        rubric: RubricPlan,
+        before_asking: BeforeAsking | None,
+        run: str,
+        store: Store,
+        meter: Meter,
     ) -> PanelJudgement:
         panel = judging_options.make_panel(
             self.panel, store, meter, rubric.options, fallback=self.fallback, holdouts=self.holdouts
@@ -343,7 +399,9 @@ class _Judges:
         )
 
 
-def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: AdapterContext) -> _Judges:
+def _find_judges(
+    request: ImprovementRequest, rubric: RubricPlan, context: AdapterContext
+) -> _Judges:
     own = _self_seat(request.worker, context) if request.self_judge else None
     try:
         panel = rubric.seats()
@@ -352,11 +410,17 @@ def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: Adapt
             raise
         panel = ()
     if request.holdouts in ((), (NOBODY,)):
-        may_hold_out = not request.holdouts and rubric.rubric.asks_judges and request.policy != "plain"
+        may_hold_out = (
+            not request.holdouts and rubric.rubric.asks_judges and request.policy != "plain"
+        )
         panel, holdouts = hold_one_out(panel, rubric.rubric) if may_hold_out else (panel, ())
     else:
         judging_options.refuse_commands(request.holdouts, rubric.workspace, request.judging)
-        holdouts = judging_options.make_seats(request.holdouts, context) if rubric.rubric.asks_judges else ()
+        holdouts = (
+            judging_options.make_seats(request.holdouts, context)
+            if rubric.rubric.asks_judges
+            else ()
+        )
     fallback = own if panel else None
     panel = panel or ((own,) if own else ())
     require_apart(panel, holdouts)
@@ -367,8 +431,12 @@ def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: Adapt
     return _Judges(panel=panel, fallback=fallback, holdouts=holdouts, is_automatic=is_automatic)
 
 
-def _notes(workspace: Workspace, worker: Worker, judges: _Judges, limits: LoopLimits) -> Sequence[str]:
-    """What is said before a run begins: who is reached over a network, who certifies, what it can cost."""
+def _notes(
+    workspace: Workspace, worker: Worker, judges: _Judges, limits: LoopLimits
+) -> Sequence[str]:
+    """What is said before a run begins: who is reached over a network, who certifies, what it can
+    cost.
+    """
     return [
         *contacts(workspace, [(worker.id, worker.identity), *judges.identities]),
         *([_HELD_OUT.format(judge=judges.holdouts[0].id)] if judges.is_automatic else []),
@@ -376,7 +444,9 @@ def _notes(workspace: Workspace, worker: Worker, judges: _Judges, limits: LoopLi
     ]
 
 
-def _require_vouched(workspace: Workspace, request: ImprovementRequest, rubric: RubricPlan, judges: _Judges) -> None:
+def _require_vouched(
+    workspace: Workspace, request: ImprovementRequest, rubric: RubricPlan, judges: _Judges
+) -> None:
     """Raises UsageError for a judge that was not measured, or too bad, where that is asked for."""
     if request.require_calibration:
         from honestone.app.calibrations import require_calibrated
@@ -387,7 +457,9 @@ def _require_vouched(workspace: Workspace, request: ImprovementRequest, rubric: 
         from honestone.app.audit import require_tiers
         from honestone.core.audit.verdict import tier_named
 
-        require_tiers(workspace, rubric.contract(every).document, every, tier_named(request.require_tier))
+        require_tiers(
+            workspace, rubric.contract(every).document, every, tier_named(request.require_tier)
+        )
     require_vouched(workspace, [rubric.rubric], every, request.judging)
 
 
@@ -418,8 +490,9 @@ _HINT = "--worker cmd:COMMAND, or a model or an agent CLI"
 
 
 def _policy_for(request: ImprovementRequest, rubric: Rubric) -> str:
-    """The policy asked for, or the usual one. The worker's own model stands in for a panel that failed as a whole, while a
-    belief asks one judge at a time."""
+    """The policy asked for, or the usual one. The worker's own model stands in for a panel that
+    failed as a whole, while a belief asks one judge at a time.
+    """
     asked = request.policy or "belief"
     usual = "keep-best" if request.self_judge else loop.usual_policy(rubric)
     return asked if usual in BY_BELIEF or asked not in BY_BELIEF else usual
@@ -430,10 +503,14 @@ def _known_noise(workspace: Workspace, contracts: Sequence[Contract]) -> NoiseDo
         return next((found for one in contracts if (found := known_noise(store, one.id))), None)
 
 
-def _read_rubric(workspace: Workspace, request: ImprovementRequest, observer: Observer) -> RubricPlan:
+def _read_rubric(
+    workspace: Workspace, request: ImprovementRequest, observer: Observer
+) -> RubricPlan:
     _refuse_suite_options(request)
     if request.policy not in (None, *POLICIES):
-        raise UsageError(f"{request.policy!r} is not a policy", hint=f"choose one of: {', '.join(POLICIES)}")
+        raise UsageError(
+            f"{request.policy!r} is not a policy", hint=f"choose one of: {', '.join(POLICIES)}"
+        )
     if request.rubric is None:
         raise UsageError(
             "improve needs a rubric, or a suite of tasks",
@@ -449,7 +526,9 @@ def _read_rubric(workspace: Workspace, request: ImprovementRequest, observer: Ob
     )
 
 
-def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: Observer) -> LoopPlan[SuiteLoopState]:
+def prepare_suite(
+    workspace: Workspace, request: ImprovementRequest, observer: Observer
+) -> LoopPlan[SuiteLoopState]:
     """Everything is read and checked, before the first run. Raises UsageError and its kinds."""
     assert request.suite is not None
     _refuse_rubric_options(request)
@@ -470,9 +549,12 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
     splits = _splits(tasks, request.suite)
     is_skill = tasks.subject.skill is not None
     path = workspace.path(request.artifact)
-    place = _place(request, workspace, tasks, skill_folder(path) if is_skill else path, is_skill=is_skill)
+    place = _place(
+        request, workspace, tasks, skill_folder(path) if is_skill else path, is_skill=is_skill
+    )
     worker = _worker(request, workspace, tasks, place)
-    # A panel can read the edit of a skill before an agent is run with it; judges found by themselves are not asked.
+    # A panel can read the edit of a skill before an agent is run with it; judges found by
+    # themselves are not asked.
     count = request.candidates or 1
     names = request.judging.judges if is_skill and count > 1 else ()
     plan = _Tasks(
@@ -480,7 +562,9 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
         tasks=tasks,
         splits=splits,
         least=ONE if bar is None else bar,
-        edit_seats=judging_options.make_seats(names, judging_options.make_context(request.judging, workspace)),
+        edit_seats=judging_options.make_seats(
+            names, judging_options.make_context(request.judging, workspace)
+        ),
     )
     checks = [check for rubric in tasks.rubrics.values() for check in checks_of(rubric)]
     seats = (*tasks.seats, *plan.edit_seats)
@@ -520,7 +604,11 @@ def _refuse_rubric_options(request: ImprovementRequest) -> None:
         ("--rubric", request.rubric is not None, "the suite's cases have rubrics of their own"),
         ("--holdout", bool(request.holdouts), "the suite's test split certifies"),
         ("--require-calibration", request.require_calibration, "the suite's test split certifies"),
-        ("--require-tier", request.require_tier is not None, "the suite's cases have rubrics of their own"),
+        (
+            "--require-tier",
+            request.require_tier is not None,
+            "the suite's cases have rubrics of their own",
+        ),
         ("--self", request.self_judge, "the suite's own checks and judges decide"),
         (f"--policy {request.policy}", request.policy not in (None, "keep-best"), _RULE),
     ):
@@ -535,7 +623,14 @@ def _splits(tasks: SuitePlan, suite: Path) -> Splits:
         raise UsageError(f"{printable(suite)}: {error.message}", hint=error.hint) from None
 
 
-def _place(request: ImprovementRequest, workspace: Workspace, tasks: SuitePlan, path: Path, *, is_skill: bool) -> Place:
+def _place(
+    request: ImprovementRequest,
+    workspace: Workspace,
+    tasks: SuitePlan,
+    path: Path,
+    *,
+    is_skill: bool,
+) -> Place:
     """The artifact without the suite: the worker is given no copy of what it must not see."""
     root, hidden = path.resolve(), tasks.files
     judging = {file for file in tasks.judging_files() - hidden if file != root}
@@ -551,11 +646,16 @@ def _fixtures(tasks: SuitePlan) -> Path:
     return tasks.source.base.resolve() / "fixtures"
 
 
-def _worker(request: ImprovementRequest, workspace: Workspace, tasks: SuitePlan, place: Place) -> Worker:
+def _worker(
+    request: ImprovementRequest, workspace: Workspace, tasks: SuitePlan, place: Place
+) -> Worker:
     context = loop.worker_context(request, workspace, place, tasks.source.base)
     worker = loop.find_worker(request.worker, context, hint=_HINT)
     if not worker.can_work_on(()):
-        raise UsageError(f"the worker `{worker.id}` runs a rubric's fix commands, and tasks have none", hint=_HINT)
+        raise UsageError(
+            f"the worker `{worker.id}` runs a rubric's fix commands, and tasks have none",
+            hint=_HINT,
+        )
     return worker
 
 
@@ -575,7 +675,9 @@ class _Tasks:
 
     @property
     def contract(self) -> Contract:
-        """What decides what a pass rate means: all of what judges, which task is in which split, and the bar."""
+        """What decides what a pass rate means: all of what judges, which task is in which split,
+        and the bar.
+        """
         return Contract(
             document={
                 **self.tasks.contract.document,
@@ -593,7 +695,9 @@ class _Tasks:
         assert self.request.suite is not None
         title, tasks = self.tasks.title, self.tasks
         return events.SuiteImprovementStarted(
-            **events.judged_by(self.contract, self.request.judging.rule, STEERING, limits.to_plain()),
+            **events.judged_by(
+                self.contract, self.request.judging.rule, STEERING, limits.to_plain()
+            ),
             holdouts=(TEST,),
             artifact=loop.started_artifact(place, version),
             output=loop.shown_output(self.request),
@@ -605,21 +709,27 @@ class _Tasks:
             splits=self.splits.ids,
             candidates=self.candidates,
             require_improvement=self.request.require_improvement,
-            suite=events.StartedSuite(path=printable(self.request.suite), dialect=tasks.source.dialect),
+            suite=events.StartedSuite(
+                path=printable(self.request.suite), dialect=tasks.source.dialect
+            ),
             target=tasks.target_name,
             mock=tasks.is_mock,
         )
 
     def calls(self, rounds: int) -> int:
         """Judge calls, where every reply must be asked for twice."""
-        return 2 * self.most(rounds, self.tasks.judge_calls) + 2 * rounds * self.candidates * len(self.edit_seats)
+        return 2 * self.most(rounds, self.tasks.judge_calls) + 2 * rounds * self.candidates * len(
+            self.edit_seats
+        )
 
     def most(self, rounds: int, cost: Callable[[Sequence[Case]], int]) -> int:
         """The most that can be spent on every version that may come up, by what a split costs."""
         train, val, test = (cost(self.splits.of(name)) for name in (TRAIN, VAL, TEST))
         return val + train + rounds * (val + self.candidates * train) + 2 * test
 
-    def judgement(self, place: Place, observer: Observer, run: str, store: Store, meter: Meter) -> TaskJudgement:
+    def judgement(
+        self, place: Place, observer: Observer, run: str, store: Store, meter: Meter
+    ) -> TaskJudgement:
         is_skill = self.tasks.subject.skill is not None
         runs = SplitRuns(
             plan=self.tasks,
@@ -630,7 +740,9 @@ class _Tasks:
             folder=place.path.name,
             leave_out=loop.paths_inside(place.path, (_fixtures(self.tasks),)),
         )
-        edits = PanelOfEdits(seats=self.edit_seats, store=store, judging=self.request.judging, named=place.named)
+        edits = PanelOfEdits(
+            seats=self.edit_seats, store=store, judging=self.request.judging, named=place.named
+        )
         return TaskJudgement(
             runs,
             train=self.splits.train,
@@ -641,7 +753,8 @@ class _Tasks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitRuns:
-    """Runs of splits as runs of the suite in the store. Each belongs to one run of the loop, so that none is borrowed.
+    """Runs of splits as runs of the suite in the store. Each belongs to one run of the loop, so
+    that none is borrowed.
 
     `folder` is the name under which a skill is installed, `leave_out` what of it never is.
     """
@@ -684,7 +797,9 @@ class SplitRuns:
         note, path = f"improve {self.loop}", self.plan.subject.path
         if self.plan.subject.skill is None:
             return SuiteSubject(path=path, version=version, note=note)
-        return SuiteSubject.of_skill(path, skill_of(version, self.folder, leave_out=self.leave_out), note)
+        return SuiteSubject.of_skill(
+            path, skill_of(version, self.folder, leave_out=self.leave_out), note
+        )
 
     def _finished(self, subject: SuiteSubject, cases: Sequence[Case]) -> SuiteRecord | None:
         """What an earlier process finished and could not report any more."""
@@ -712,7 +827,9 @@ class PanelOfEdits:
         panel = judging_options.make_panel(self.seats, self.store, meter.rest(), self.judging)
         evaluator = Evaluator(EDIT_RUBRIC, CheckRunner(Path()), panel)  # the rubric has no check
         shown = Artifact(self.named, shown_edit(before, after))
-        judged = await evaluator.judge(evaluator.question(shown, input=failures_in_words(list(failed))))
+        judged = await evaluator.judge(
+            evaluator.question(shown, input=failures_in_words(list(failed)))
+        )
         return Scorer(EDIT_RUBRIC, self.judging.rule).card(judged.ballots).score, judged.spend
 
     async def close(self) -> None:
@@ -726,7 +843,15 @@ def _cut_short(record: SuiteRecord, left: Meter, whole: Meter) -> str | None:
     if not statuses & {Status.SKIPPED, Status.INCONCLUSIVE}:
         return None
     if left.exhausted() is not None:
-        is_money = left.usd is not None and (left.before.usd or 0.0) + (left.spent.usd or 0.0) >= left.usd
-        return f"--max-usd {whole.usd:g} is used up" if is_money else f"--max-minutes {whole.minutes:g} are used up"
-    asks = Status.SKIPPED in statuses or any(ballot.judge != CHECK for ballot in record.tally.ballots)
+        is_money = (
+            left.usd is not None and (left.before.usd or 0.0) + (left.spent.usd or 0.0) >= left.usd
+        )
+        return (
+            f"--max-usd {whole.usd:g} is used up"
+            if is_money
+            else f"--max-minutes {whole.minutes:g} are used up"
+        )
+    asks = Status.SKIPPED in statuses or any(
+        ballot.judge != CHECK for ballot in record.tally.ballots
+    )
     return f"--max-calls {whole.calls} are used up" if asks and left.no_call_left() else None

@@ -1,4 +1,6 @@
-"""The options about judging that every use case shares, the limits that follow, and the judges they name made ready."""
+"""The options about judging that every use case shares, the limits that follow, and the judges they
+name made ready.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
 
 
 class Effort(NamedTuple):
-    """Judges found when none is named, looks per judge, rounds; rounds and judge calls of a policy that decides by belief:
-    it looks once at most versions, and draws further looks as it needs them."""
+    """Judges found when none is named, looks per judge, rounds; rounds and judge calls of a policy
+    that decides by belief: it looks once at most versions, and draws further looks as it needs
+    them.
+    """
 
     judges: int
     looks: int
@@ -58,7 +62,14 @@ _CHOICES: Final[dict[str, tuple[str | None, ...]]] = {
     "sandbox": ("auto", "require", "bwrap", "landlock", "none"),
     "require_tier": (None, *TIERS),
 }
-_LEAST: Final = {"repeat": 1, "max_age": 0, "judge_timeout": 0, "max_calls": 0, "max_usd": 0, "max_minutes": 0}
+_LEAST: Final = {
+    "repeat": 1,
+    "max_age": 0,
+    "judge_timeout": 0,
+    "max_calls": 0,
+    "max_usd": 0,
+    "max_minutes": 0,
+}
 
 
 class JudgingKeywords(TypedDict, total=False):
@@ -85,9 +96,12 @@ class JudgingKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingOptions:
-    """As given; the defaults are those of the commands. Judges are names, functions, or objects that answer `ports.Judge`.
+    """As given; the defaults are those of the commands. Judges are names, functions, or objects
+    that answer `ports.Judge`.
 
-    `batch`: ask through the providers' batch APIs; it hears which batches were sent and taken up again."""
+    `batch`: ask through the providers' batch APIs; it hears which batches were sent and taken up
+    again.
+    """
 
     judges: tuple[str | Judge | Function, ...] = ()
     threshold: float | None = None
@@ -145,7 +159,9 @@ class JudgingOptions:
         return self.repeat or EFFORTS[self.effort].looks
 
     def meter(self, settings: Settings, *, calls: float, minutes: float = A_DAY) -> Meter:
-        """The limits of a run: the option, else the settings, else these `calls` and `minutes`; money has no default."""
+        """The limits of a run: the option, else the settings, else these `calls` and `minutes`;
+        money has no default.
+        """
         from honestone.core.spend import Meter
 
         return Meter(
@@ -175,7 +191,9 @@ def max_bytes(options: JudgingOptions, settings: Settings) -> int:
 
 
 def make_context(options: JudgingOptions, workspace: Workspace) -> AdapterContext:
-    """What judges, workers and targets are made with. Fields that only some use cases set are put in by `replace`."""
+    """What judges, workers and targets are made with. Fields that only some use cases set are put
+    in by `replace`.
+    """
     from honestone.adapters.registry import JUDGE_TIMEOUT, AdapterContext
 
     return AdapterContext(
@@ -197,11 +215,15 @@ def _batches(options: JudgingOptions, workspace: Workspace) -> BatchOptions | No
     if options.batch is None:
         return None
     minutes = limit(options.max_minutes, workspace.settings, "max_minutes", _A_BATCH)
-    return BatchOptions(folder=workspace.store / "batches", say=options.batch, minutes=minutes, fresh=options.fresh)
+    return BatchOptions(
+        folder=workspace.store / "batches", say=options.batch, minutes=minutes, fresh=options.fresh
+    )
 
 
 def make_embedder(options: JudgingOptions, workspace: Workspace) -> Embedder | None:
-    """The model that makes the vectors of `similar`; None where none is named. Raises SettingsError."""
+    """The model that makes the vectors of `similar`; None where none is named. Raises
+    SettingsError.
+    """
     if options.embeddings is None:
         return None
     from honestone.adapters.registry import make_embedder
@@ -210,13 +232,17 @@ def make_embedder(options: JudgingOptions, workspace: Workspace) -> Embedder | N
 
 
 def notes_on_unnamed_files(seats: Sequence[Seat], folder: Path) -> list[str]:
-    """A sentence for each judge that is a program of which only running it would tell which files it runs."""
+    """A sentence for each judge that is a program of which only running it would tell which files
+    it runs.
+    """
     from honestone.core.checks import visible
     from honestone.system.judging_files import names_commands, parts_that_name_no_file
 
     notes = []
     for seat in seats:
-        parts = parts_that_name_no_file(seat.identity, folder) if names_commands(seat.identity) else []
+        parts = (
+            parts_that_name_no_file(seat.identity, folder) if names_commands(seat.identity) else []
+        )
         if parts:
             shown = visible(parts[0], 60)
             notes.append(
@@ -226,7 +252,9 @@ def notes_on_unnamed_files(seats: Sequence[Seat], folder: Path) -> list[str]:
     return notes
 
 
-def refuse_commands(judges: Sequence[str | Judge | Function], workspace: Workspace, options: JudgingOptions) -> None:
+def refuse_commands(
+    judges: Sequence[str | Judge | Function], workspace: Workspace, options: JudgingOptions
+) -> None:
     """Raises CommandRefused for a judge that may not be used here, also where the rubric asks none."""
     from honestone.adapters.registry import require_harmless_judge
 
@@ -239,8 +267,9 @@ def refuse_commands(judges: Sequence[str | Judge | Function], workspace: Workspa
 def make_seats(
     judges: Sequence[str | Judge | Function], context: AdapterContext, *, looks: int = 1
 ) -> tuple[Seat, ...]:
-    """Seats in the order given. A second equal judge is a second draw, with `#2` to its name. Raises UsageError for an
-    object that is not a judge, SettingsError for an unknown name."""
+    """Seats in the order given. A second equal judge is a second draw, with `#2` to its name.
+    Raises UsageError for an object that is not a judge, SettingsError for an unknown name.
+    """
     from honestone.adapters.registry import is_batched, judge_kind, make_judge
     from honestone.core.rates import rates_of
     from honestone.engine.panel import Seat, voter
@@ -255,7 +284,8 @@ def make_seats(
         id = name if draw == 0 else f"{name}#{draw + 1}"
         if id == CHECK:
             raise SettingsError(
-                f"a judge cannot be called `{CHECK}`: that is the name of code", hint="rename it in settings"
+                f"a judge cannot be called `{CHECK}`: that is the name of code",
+                hint="rename it in settings",
             )
         made = judge if isinstance(judge, Judge) else make_judge(judge, context, id=id)
         kind = judge_kind(judge, context) if isinstance(judge, str) else "program"
@@ -281,10 +311,14 @@ def _name_of(judge: str | Judge | Function) -> str:
     return name_of(judge)
 
 
-def choose_judges(options: JudgingOptions, rubric: Rubric, workspace: Workspace) -> tuple[str | Judge | Function, ...]:
-    """The judges named, else those that can run here, up to the effort's number and of different families.
+def choose_judges(
+    options: JudgingOptions, rubric: Rubric, workspace: Workspace
+) -> tuple[str | Judge | Function, ...]:
+    """The judges named, else those that can run here, up to the effort's number and of different
+    families.
 
-    None is needed, looked for or listed where code answers everything. Raises CouldNotJudge when none is found.
+    None is needed, looked for or listed where code answers everything. Raises CouldNotJudge when
+    none is found.
     """
     if not rubric.asks_judges:
         return ()
@@ -292,12 +326,16 @@ def choose_judges(options: JudgingOptions, rubric: Rubric, workspace: Workspace)
         return options.judges
     from honestone.app.readiness import ready_judges, survey
 
-    # Judges of the settings are found where they are trusted; whoever may run no command is given none of them.
-    settings = workspace.settings if workspace.allows_commands else replace(workspace.settings, judges={})
+    # Judges of the settings are found where they are trusted; whoever may run no command is given
+    # none of them.
+    settings = (
+        workspace.settings if workspace.allows_commands else replace(workspace.settings, judges={})
+    )
     found = ready_judges(settings, limit=EFFORTS[options.effort].judges)
     if not found:
         rows = [
-            f"  {row.name}: {row.found}" + (f"; get it: {row.hint}" if row.hint else "") for row in survey(settings)
+            f"  {row.name}: {row.found}" + (f"; get it: {row.hint}" if row.hint else "")
+            for row in survey(settings)
         ]
         raise CouldNotJudge(
             "no judge was named and none was found, so nothing was judged. `honestone doctor` says:\n"
@@ -360,7 +398,8 @@ def refuse_too_big(
     input: str | None = None,
     reference: str | None = None,
 ) -> None:
-    """An artifact that no model judge can be shown is an error before anything is spent. `sizes` are in bytes.
+    """An artifact that no model judge can be shown is an error before anything is spent. `sizes`
+    are in bytes.
 
     Where only some judges can, the others are skipped with the same reason when their turn comes.
     """
@@ -370,7 +409,8 @@ def refuse_too_big(
     judges = _with_bounds(seats)
     if not judges or not rubric.asks_judges:
         return
-    # What surely fits is not rendered to find out; text that requirements make too long is skipped later.
+    # What surely fits is not rendered to find out; text that requirements make too long is skipped
+    # later.
     surely = min(judge.budget.characters for judge in judges.values()) // 2
     first = split(asked_criteria(rubric), options.ask)[0]
     for path, size in sizes:
@@ -381,7 +421,9 @@ def refuse_too_big(
 
 
 def refuse_if_all_refuse(name: str, seats: Sequence[Seat], questions: Sequence[Question]) -> None:
-    """Raises UsageError when every judge that can be shown only so much finds one of the questions too big."""
+    """Raises UsageError when every judge that can be shown only so much finds one of the questions
+    too big.
+    """
     from honestone.core.packing import Pack, what_to_do
 
     judges = _with_bounds(seats)
@@ -403,7 +445,9 @@ def _with_bounds(seats: Sequence[Seat]) -> dict[str, SizedJudge]:
 
 
 def make_pair_seats(seats: Sequence[Seat]) -> tuple[Seat, ...]:
-    """The same seats for comparing two artifacts. Raises UsageError for a judge that cannot be shown two."""
+    """The same seats for comparing two artifacts. Raises UsageError for a judge that cannot be
+    shown two.
+    """
     from honestone.adapters.judges.pairwise import PairJudge
     from honestone.adapters.judges.prompted import PromptedJudge
 

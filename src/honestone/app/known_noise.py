@@ -1,4 +1,6 @@
-"""Noise that was measured: what the looks of a run come to, and what is known of the noise of other runs."""
+"""Noise that was measured: what the looks of a run come to, and what is known of the noise of other
+runs.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Outcome, Scorecard, Scorer, judge_gate
 from honestone.core.statistics.noise import Spread, flip_rate, spread_of, tolerance_of
 from honestone.ports import Store
-from honestone.report.documents.noise import FlipsDoc, NoiseDoc, NoisyCriterionDoc, NoisyJudgeDoc, SpreadDoc
+from honestone.report.documents.noise import (
+    FlipsDoc,
+    NoiseDoc,
+    NoisyCriterionDoc,
+    NoisyJudgeDoc,
+    SpreadDoc,
+)
 from honestone.report.documents.scorecard import ArtifactDoc, KnownNoiseDoc
 from honestone.report.scorecard import usage_document
 
@@ -84,8 +92,9 @@ def noise_on_record(store: Store, contract: str) -> KnownNoiseDoc | None:
 
 
 def noise_of_cases(store: Store, started: SuiteStarted) -> dict[str, KnownNoiseDoc]:
-    """The same for the cases of a suite, by id: those whose criteria were measured with the same judges, asked in the same
-    way. What a target adds to it is not known."""
+    """The same for the cases of a suite, by id: those whose criteria were measured with the same
+    judges, asked in the same way. What a target adds to it is not known.
+    """
     if not started.panel:
         return {}
     found: dict[str, KnownNoiseDoc] = {}
@@ -122,6 +131,10 @@ def _judging(contract: Mapping[str, object]) -> str:
 def known_noise(store: Store, contract: str) -> NoiseDoc | None:
     """The last finished measurement of the same rubric by the same judges."""
     for info in store.runs():
-        if info.kind == NoiseStarted.kind and info.contract == contract and info.result == "measured":
+        if (
+            info.kind == NoiseStarted.kind
+            and info.contract == contract
+            and info.result == "measured"
+        ):
             return noise_document(store.events(info.id), run=info.id)
     return None

@@ -1,4 +1,6 @@
-"""People's answers to the items of a rubric. Each is kept in the labels file before the next is asked."""
+"""People's answers to the items of a rubric. Each is kept in the labels file before the next is
+asked.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,14 @@ from honestone.core.ballot import Answer
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.labels import GivenLabel, LabelQuote, LabelTarget, targets_of
-from honestone.core.raters import SETTLED, Place, RatersAgreement, agreement_of, is_through, order_of
+from honestone.core.raters import (
+    SETTLED,
+    Place,
+    RatersAgreement,
+    agreement_of,
+    is_through,
+    order_of,
+)
 from honestone.core.reading.evidence import find_quote
 from honestone.core.rubric import to_plain
 from honestone.formats.labels_file import LabelsFile, labels_so_far
@@ -34,8 +43,10 @@ _FORMULA: Final = ("=", "+", "-", "@")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelRequest:
-    """What is labelled (`artifacts`, or what the `run` judged), by which rubric, and who does it. `sample`: so many texts of it.
-    `own_order`: the texts in an order of the rater's own, else as they are named."""
+    """What is labelled (`artifacts`, or what the `run` judged), by which rubric, and who does it.
+    `sample`: so many texts of it. `own_order`: the texts in an order of the rater's own, else as
+    they are named.
+    """
 
     artifacts: tuple[Path, ...] = ()
     run: str | None = None
@@ -88,7 +99,8 @@ class LabelSession:
         by_key = {one.key: one for one in targets_of(plan.rubric).values() if one.item is not None}
         if not by_key:
             raise UsageError(
-                "this rubric asks no judge, so there is nothing to label", hint="code answers all of its items"
+                "this rubric asks no judge, so there is nothing to label",
+                hint="code answers all of its items",
             )
         self._named, self._path, self._plan = request.labels, workspace.path(request.labels), plan
         self._rubric = digest_json(to_plain(plan.rubric))
@@ -133,7 +145,9 @@ class LabelSession:
         return found
 
     def answer_at(self, at: int) -> GivenLabel | None:
-        """What this rater said of the question at this place, from 0 on; None as long as it is open."""
+        """What this rater said of the question at this place, from 0 on; None as long as it is
+        open.
+        """
         return self.said.get(self.questions[at].place)
 
     @property
@@ -143,7 +157,11 @@ class LabelSession:
 
     @property
     def unanswered(self) -> list[int]:
-        return [at for at in range(len(self.questions)) if (said := self.answer_at(at)) is None or said.answer is None]
+        return [
+            at
+            for at in range(len(self.questions))
+            if (said := self.answer_at(at)) is None or said.answer is None
+        ]
 
     def show(self) -> None:
         """A question is shown now: until it is answered counts as the time it took."""
@@ -172,11 +190,18 @@ class LabelSession:
         self.said[question.place] = label
 
     def agreement(self) -> RatersAgreement | None:
-        """How far the raters of the file agree about these texts; None until two or more are there and all are through."""
+        """How far the raters of the file agree about these texts; None until two or more are there
+        and all are through.
+        """
         given = self._given()
-        said = {rater: {place: one.answer for place, one in found.items()} for rater, found in given.items()}
+        said = {
+            rater: {place: one.answer for place, one in found.items()}
+            for rater, found in given.items()
+        }
         people = {rater: found for rater, found in said.items() if rater != SETTLED}
-        if len(people) < 2 or not all(is_through(found, self._targets) for found in people.values()):
+        if len(people) < 2 or not all(
+            is_through(found, self._targets) for found in people.values()
+        ):
             return None
         return agreement_of(self._targets, people)
 
@@ -190,7 +215,12 @@ class LabelSession:
 
     def document(self, kept: int) -> LabelsDoc:
         """`kept`: how many answers this session added."""
-        return LabelsDoc(labels=printable(self._named), rater=self.rater, answered=kept, open=len(self.unanswered))
+        return LabelsDoc(
+            labels=printable(self._named),
+            rater=self.rater,
+            answered=kept,
+            open=len(self.unanswered),
+        )
 
 
 def _place(name: str, target: LabelTarget) -> Place:
@@ -198,15 +228,18 @@ def _place(name: str, target: LabelTarget) -> Place:
 
 
 def _placed(one: LabelQuote, text: str) -> LabelQuote:
-    """Where the words are: at the offsets that came with them, if they are there, else where they are found. A page shows signs in
-    place of what cannot be seen; the record has what the text has."""
+    """Where the words are: at the offsets that came with them, if they are there, else where they
+    are found. A page shows signs in place of what cannot be seen; the record has what the text has.
+    """
     if one.start is not None and one.end is not None:
         there = text[one.start : one.end]
         if there and exact_text(there) == exact_text(one.quote):
             return LabelQuote(quote=there, start=one.start, end=one.end)
     found = find_quote(one.quote, text)
     return (
-        LabelQuote(quote=one.quote) if found is None else LabelQuote(quote=one.quote, start=found.start, end=found.end)
+        LabelQuote(quote=one.quote)
+        if found is None
+        else LabelQuote(quote=one.quote, start=found.start, end=found.end)
     )
 
 

@@ -28,8 +28,9 @@ _BAND: Final = 25  # points: scores of one band are one stratum
 class LabelText:
     """One text. `name` is its path as the labels file has it, `shown` as the person named it.
 
-    `input` and `reference` are what judges of a suite saw with it. `stratum`: what it came to in its run, never shown. `copy`: where
-    its bytes are kept once it is labelled, if they are in no file.
+    `input` and `reference` are what judges of a suite saw with it. `stratum`: what it came to in
+    its run, never shown. `copy`: where its bytes are kept once it is labelled, if they are in no
+    file.
     """
 
     name: str
@@ -49,7 +50,9 @@ class LabelText:
             try:
                 write_atomically(self.copy, self.version.text.encode(), through_links=True)
             except OSError as error:
-                raise FileError(f"`{self.copy}` cannot be written: {error.strerror or error}") from None
+                raise FileError(
+                    f"`{self.copy}` cannot be written: {error.strerror or error}"
+                ) from None
 
 
 def named_texts(plan: RubricPlan, artifacts: Sequence[Path], labels: Path) -> Iterator[LabelText]:
@@ -58,13 +61,18 @@ def named_texts(plan: RubricPlan, artifacts: Sequence[Path], labels: Path) -> It
         place = plan.workspace.path(artifact)
         require_outside(labels, place)
         yield LabelText(
-            name=_next_to(place, labels.parent), shown=printable(artifact), version=plan.load(artifact).version
+            name=_next_to(place, labels.parent),
+            shown=printable(artifact),
+            version=plan.load(artifact).version,
         )
 
 
-def texts_of_run(plan: RubricPlan, run: str, labels: Path, note: Callable[[str], None]) -> list[LabelText]:
-    """What a run judged: artifacts, or each output of a suite. Raises StoreError for a name that is not a run, UsageError for a
-    run of another kind."""
+def texts_of_run(
+    plan: RubricPlan, run: str, labels: Path, note: Callable[[str], None]
+) -> list[LabelText]:
+    """What a run judged: artifacts, or each output of a suite. Raises StoreError for a name that is
+    not a run, UsageError for a run of another kind.
+    """
     with plan.workspace.open_store(readonly=True) as store:
         found = _Run(plan, store, store.find_run(run), labels)
         texts = [one for one in found.texts() if one.version.text.strip()]
@@ -120,11 +128,20 @@ class _Run:
                 continue
             if isinstance(doc.output, str) or not self._is_here(path, version):
                 if version.is_folder:
-                    raise FileError(f"`{path}` has changed since run {self.info.id}", hint="label the folder as it is")
+                    raise FileError(
+                        f"`{path}` has changed since run {self.info.id}",
+                        hint="label the folder as it is",
+                    )
                 yield self._copied(version, str(number), stratum=stratum)
             else:
                 name = _next_to(self._plan.workspace.path(path), self._labels.parent)
-                yield LabelText(name=name, shown=printable(path), version=version, run=self.info.id, stratum=stratum)
+                yield LabelText(
+                    name=name,
+                    shown=printable(path),
+                    version=version,
+                    run=self.info.id,
+                    stratum=stratum,
+                )
 
     def _is_here(self, path: Path, version: Version) -> bool:
         try:
@@ -138,7 +155,10 @@ class _Run:
         record = read_record(self._store.events(self.info.id), run=self.info.id)
         for one in record.cases.values():
             for attempt in one.in_order:
-                if attempt.status is Status.TARGET_ERROR or (made := one.produced.get(attempt.number)) is None:
+                if (
+                    attempt.status is Status.TARGET_ERROR
+                    or (made := one.produced.get(attempt.number)) is None
+                ):
                     continue
                 yield self._copied(
                     Version.of_text(made.output),
@@ -181,7 +201,9 @@ def _stratum(status: str, score: Fraction | float | None) -> str:
 
 
 def require_outside(labels: Path, artifact: Path) -> None:
-    """Raises UsageError for a labels file inside a folder that is judged: judges would see what people said."""
+    """Raises UsageError for a labels file inside a folder that is judged: judges would see what
+    people said.
+    """
     if labels.resolve().is_relative_to(artifact.resolve()):
         raise UsageError(
             f"the labels file `{labels}` is inside the artifact `{artifact}`, so judges would see it",

@@ -1,6 +1,8 @@
-"""One run of a loop, from its plan to its last event: claimed, started or resumed, worked under its limits.
+"""One run of a loop, from its plan to its last event: claimed, started or resumed, worked under its
+limits.
 
-`improve`, `improve --suite`, `step` and `stage run` each make a LoopPlan; what differs is in its policy and judgement.
+`improve`, `improve --suite`, `step` and `stage run` each make a LoopPlan; what differs is in its
+policy and judgement.
 """
 
 from __future__ import annotations
@@ -21,12 +23,26 @@ from honestone import ports
 from honestone.adapters.functions import HOME, in_thread
 from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
 from honestone.app.between_calls import KEPT
-from honestone.app.judging_options import EFFORTS, Effort, JudgingOptions, limit, make_context, max_bytes
+from honestone.app.judging_options import (
+    EFFORTS,
+    Effort,
+    JudgingOptions,
+    limit,
+    make_context,
+    max_bytes,
+)
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, Interrupted, UsageError
-from honestone.core.events import Event, LoopStarted, RunFinished, Started, StartedArtifact, total_spend
+from honestone.core.events import (
+    Event,
+    LoopStarted,
+    RunFinished,
+    Started,
+    StartedArtifact,
+    total_spend,
+)
 from honestone.core.loop.named import BY_BELIEF
 from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
@@ -49,9 +65,10 @@ from honestone.system.process import on_sigterm
 class LoopPlan(Generic[S]):
     """A loop, read and checked; nothing has been spent. `version` is the artifact as it was read.
 
-    `started` is the first event of a new run. `belongs_to` tells its runs from others on the same artifact: only a run
-    with an equal one is resumed. `state` makes the state from the first event, `judgement` what judges versions in a
-    run. `notes` are said when a run starts, not when it resumes. `fresh` closes unfinished runs first.
+    `started` is the first event of a new run. `belongs_to` tells its runs from others on the same
+    artifact: only a run with an equal one is resumed. `state` makes the state from the first event,
+    `judgement` what judges versions in a run. `notes` are said when a run starts, not when it
+    resumes. `fresh` closes unfinished runs first.
     """
 
     workspace: Workspace
@@ -76,7 +93,9 @@ class LoopPlan(Generic[S]):
 
     @property
     def identity(self) -> str:
-        """A run belongs to artifact, contract, worker, limits and policy, and to what else the plan names."""
+        """A run belongs to artifact, contract, worker, limits and policy, and to what else the plan
+        names.
+        """
         return digest_json(
             {
                 "kind": self.kind,
@@ -94,7 +113,9 @@ class LoopPlan(Generic[S]):
         return f"{count(len(state.rounds), 'round')} done"
 
     def pass_over(self, store: ports.Store, old: ports.RunInfo) -> None:
-        """Another run on the artifact is unfinished. One under another contract is refused, with the differences."""
+        """Another run on the artifact is unfinished. One under another contract is refused, with
+        the differences.
+        """
         first = next(store.iter_events(old.id))
         if old.contract == self.started.contract_id or not isinstance(first, LoopStarted):
             return
@@ -108,7 +129,9 @@ class LoopPlan(Generic[S]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopRun(Generic[S]):
-    """A run as this process leaves it. `stop` is None when it was interrupted. `spent`: by this process."""
+    """A run as this process leaves it. `stop` is None when it was interrupted. `spent`: by this
+    process.
+    """
 
     id: str
     state: S
@@ -125,11 +148,12 @@ def run_loop(
     *,
     begun: Callable[[str, S], ports.Observer] | None = None,
 ) -> LoopRun[S]:
-    """Start the plan's run, or resume the unfinished one, and work until it ends or is interrupted (Ctrl-C, SIGTERM).
+    """Start the plan's run, or resume the unfinished one, and work until it ends or is interrupted
+    (Ctrl-C, SIGTERM).
 
-    `begun` is called with the run's id and state before it works; what it returns observes instead of `observer`.
-    Raises UsageError where another run works on the artifact or the artifact was edited since, ContractMismatch where
-    the unfinished run was judged under another contract.
+    `begun` is called with the run's id and state before it works; what it returns observes instead
+    of `observer`. Raises UsageError where another run works on the artifact or the artifact was
+    edited since, ContractMismatch where the unfinished run was judged under another contract.
     """
     with claimed(store, plan.subject, plan.place.named):
         run, state, log = _resume(plan, store, observer) or _start(plan, store, observer)
@@ -159,17 +183,27 @@ def run_loop(
         with suppress(KeyboardInterrupt):
             stop = run_to_end(loop.work, loop.close)
         stop = stop or state.finished
-        return LoopRun(id=run, state=state, stop=stop, log=store.events(run), resumed=len(log) > 1, spent=meter.spent)
+        return LoopRun(
+            id=run,
+            state=state,
+            stop=stop,
+            log=store.events(run),
+            resumed=len(log) > 1,
+            spent=meter.spent,
+        )
 
 
 @contextmanager
 def claimed(store: ports.Store, subject: str, named: str) -> Iterator[None]:
-    """The artifact for this process alone. Raises UsageError where another run works on it, also with another store."""
+    """The artifact for this process alone. Raises UsageError where another run works on it, also
+    with another store.
+    """
     claim = digest_json({"path": subject})
     with on_this_machine(claim) as is_free:
         if not is_free or not store.lock(claim):
             raise UsageError(
-                f"another honestone is improving {named!r} right now", hint="wait for it, or stop it first"
+                f"another honestone is improving {named!r} right now",
+                hint="wait for it, or stop it first",
             )
         try:
             yield
@@ -177,7 +211,9 @@ def claimed(store: ports.Store, subject: str, named: str) -> Iterator[None]:
             store.unlock(claim)
 
 
-def _start(plan: LoopPlan[S], store: ports.Store, observer: ports.Observer) -> tuple[str, S, list[Event]]:
+def _start(
+    plan: LoopPlan[S], store: ports.Store, observer: ports.Observer
+) -> tuple[str, S, list[Event]]:
     for note in plan.notes:
         observer.note(note)
     store.keep_blobs(version_blobs(plan.version))
@@ -191,9 +227,15 @@ def _start(plan: LoopPlan[S], store: ports.Store, observer: ports.Observer) -> t
     return run, plan.state(plan.started), [plan.started]
 
 
-def _resume(plan: LoopPlan[S], store: ports.Store, observer: ports.Observer) -> tuple[str, S, list[Event]] | None:
+def _resume(
+    plan: LoopPlan[S], store: ports.Store, observer: ports.Observer
+) -> tuple[str, S, list[Event]] | None:
     """The unfinished run of this identity."""
-    unfinished = [r for r in store.runs() if (r.kind, r.subject, r.finished) == (plan.kind, plan.subject, None)]
+    unfinished = [
+        r
+        for r in store.runs()
+        if (r.kind, r.subject, r.finished) == (plan.kind, plan.subject, None)
+    ]
     if plan.fresh:
         for old in unfinished:
             result, reason = str(Result.INTERRUPTED), "started over with --fresh"
@@ -215,8 +257,9 @@ T = TypeVar("T")
 
 
 class Stopper:
-    """Ends a use case from another thread, as Ctrl-C does from the terminal: its programs end first, and the same call
-    resumes. The use case is started where `STOPPER` is set to it."""
+    """Ends a use case from another thread, as Ctrl-C does from the terminal: its programs end
+    first, and the same call resumes. The use case is started where `STOPPER` is set to it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -251,9 +294,11 @@ STOPPER: Final[ContextVar[Stopper | None]] = ContextVar("stopper", default=None)
 
 
 def run_to_end(
-    work: Callable[[], Coroutine[object, object, T]], close: Callable[[], Coroutine[object, object, None]]
+    work: Callable[[], Coroutine[object, object, T]],
+    close: Callable[[], Coroutine[object, object, None]],
 ) -> T:
-    """Run `work`, then `close`. SIGTERM and a Stopper do as Ctrl-C does: children are ended and nothing half-written stays.
+    """Run `work`, then `close`. SIGTERM and a Stopper do as Ctrl-C does: children are ended and
+    nothing half-written stays.
 
     Raises KeyboardInterrupt for both.
     """
@@ -281,7 +326,9 @@ def run_interruptibly(
     close: Callable[[], Coroutine[object, object, None]],
     then: str = _THEN,
 ) -> T:
-    """The same, for work whose calls are all on record. Raises Interrupted, with what to do `then`, when it is stopped."""
+    """The same, for work whose calls are all on record. Raises Interrupted, with what to do `then`,
+    when it is stopped.
+    """
     try:
         return run_to_end(work, close)
     except KeyboardInterrupt:
@@ -306,7 +353,9 @@ def _interrupt() -> None:
 
 
 def outside_a_loop(work: Callable[[], T]) -> T:
-    """Run to the end, from a place with a running event loop (a notebook, an async test) or without one."""
+    """Run to the end, from a place with a running event loop (a notebook, an async test) or without
+    one.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -316,7 +365,8 @@ def outside_a_loop(work: Callable[[], T]) -> T:
 
 
 async def beside_a_loop(work: Callable[[], T]) -> T:
-    """Run to the end in a thread, so that the running event loop is not held up. A person's coroutines are awaited in that loop.
+    """Run to the end in a thread, so that the running event loop is not held up. A person's
+    coroutines are awaited in that loop.
 
     A cancel ends the work as Ctrl-C does, and waits for that.
     """
@@ -339,12 +389,12 @@ DELIVER = ("best", "passed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImprovementRequest:
-    """What `improve` is asked for, as given; the defaults are those of the command. Relative paths start in the
-    workspace's folder.
+    """What `improve` is asked for, as given; the defaults are those of the command. Relative paths
+    start in the workspace's folder.
 
-    Of `rubric` and `suite` exactly one is named. `target`, `candidates`, `min_pass_rate` and `require_improvement`
-    belong to a suite; `holdouts`, `require_calibration`, `require_tier`, `policy` and `self_judge` to a
-    rubric.
+    Of `rubric` and `suite` exactly one is named. `target`, `candidates`, `min_pass_rate` and
+    `require_improvement` belong to a suite; `holdouts`, `require_calibration`, `require_tier`,
+    `policy` and `self_judge` to a rubric.
     """
 
     artifact: Path
@@ -376,10 +426,13 @@ class ImprovementRequest:
 
 
 def loop_limits(
-    request: ImprovementRequest, workspace: Workspace, calls: Callable[[int], int], contract_rounds: int | None = None
+    request: ImprovementRequest,
+    workspace: Workspace,
+    calls: Callable[[int], int],
+    contract_rounds: int | None = None,
 ) -> LoopLimits:
-    """The options before what the rubric's file asks for, before the settings, before the effort's rounds and the `calls`
-    that so many rounds need.
+    """The options before what the rubric's file asks for, before the settings, before the effort's
+    rounds and the `calls` that so many rounds need.
 
     A policy that decides by belief ends by what it believes and not by rounds without progress.
     """
@@ -387,51 +440,72 @@ def loop_limits(
     by_belief = request.policy in BY_BELIEF
     asked = contract_rounds if request.rounds is None else request.rounds
     rounds = usual_rounds(workspace, effort, by_belief=by_belief) if asked is None else asked
-    meter = request.judging.meter(settings, calls=effort.belief_calls if by_belief else calls(rounds), minutes=MINUTES)
+    meter = request.judging.meter(
+        settings, calls=effort.belief_calls if by_belief else calls(rounds), minutes=MINUTES
+    )
     found = LoopLimits(rounds=rounds, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
     return replace(found, patience=rounds) if by_belief else found
 
 
 def usual_policy(rubric: Rubric) -> str:
-    """The policy of a loop that names none. Beliefs are about the noise of judges, of which code has none."""
+    """The policy of a loop that names none. Beliefs are about the noise of judges, of which code
+    has none.
+    """
     return "belief" if rubric.asks_judges else "keep-best"
 
 
 def rounds_to_expect(workspace: Workspace, rubric: Rubric) -> int:
     """The rounds of `improve` by this rubric where no option is given."""
-    return usual_rounds(workspace, EFFORTS[JudgingOptions().effort], by_belief=usual_policy(rubric) in BY_BELIEF)
+    return usual_rounds(
+        workspace, EFFORTS[JudgingOptions().effort], by_belief=usual_policy(rubric) in BY_BELIEF
+    )
 
 
 def usual_rounds(workspace: Workspace, effort: Effort, *, by_belief: bool) -> int:
     """The rounds of a loop for which nothing else was asked."""
-    return int(limit(None, workspace.settings, "rounds", effort.belief_rounds if by_belief else effort.rounds))
+    return int(
+        limit(
+            None, workspace.settings, "rounds", effort.belief_rounds if by_belief else effort.rounds
+        )
+    )
 
 
 def limits_in_words(limits: LoopLimits, more: str = "") -> str:
     """The most that a run can spend; `more` follows the rounds."""
     money = f", {limits.usd:g} USD" if limits.usd is not None else ""
-    return (
-        f"at most {count(limits.rounds, 'round')}{more}, {limits.calls} judge calls, {limits.minutes:g} minutes{money}"
-    )
+    return f"at most {count(limits.rounds, 'round')}{more}, {limits.calls} judge calls, {limits.minutes:g} minutes{money}"
 
 
 def started_artifact(place: Place, version: Version) -> StartedArtifact:
     return StartedArtifact(path=place.named, digest=version.digest, is_folder=version.is_folder)
 
 
-def find_place(request: ImprovementRequest, workspace: Workspace, path: Path, exclude: frozenset[Path]) -> Place:
-    """Where the artifact is, with its sibling files. Raises UsageError for an `--output` that would destroy something."""
+def find_place(
+    request: ImprovementRequest, workspace: Workspace, path: Path, exclude: frozenset[Path]
+) -> Place:
+    """Where the artifact is, with its sibling files. Raises UsageError for an `--output` that would
+    destroy something.
+    """
     if request.deliver not in DELIVER:
-        raise UsageError(f"{request.deliver!r} cannot be delivered", hint=f"choose one of: {', '.join(DELIVER)}")
+        raise UsageError(
+            f"{request.deliver!r} cannot be delivered", hint=f"choose one of: {', '.join(DELIVER)}"
+        )
     output = None if request.output is None else workspace.path(request.output)
     if output is not None and output.resolve() == path.resolve():
-        raise UsageError("--output is the artifact itself", hint="leave --output out to improve it in place")
+        raise UsageError(
+            "--output is the artifact itself", hint="leave --output out to improve it in place"
+        )
     if output is not None and output.resolve() in exclude:
         raise UsageError(
-            f"--output {str(request.output)!r} is the rubric, or a file that judges", hint="name another --output"
+            f"--output {str(request.output)!r} is the rubric, or a file that judges",
+            hint="name another --output",
         )
     root = path.resolve()
-    inside = [file for file in sorted(exclude) if root.is_dir() and root in file.parents and file.is_file()]
+    inside = [
+        file
+        for file in sorted(exclude)
+        if root.is_dir() and root in file.parents and file.is_file()
+    ]
     return Place(
         path=root,
         named=printable(request.artifact),
@@ -455,8 +529,9 @@ def guarded(
     worker: ports.Worker,
     base: Path,
 ) -> Place:
-    """The place with a watch on all that judges (the checks' files, the judges' programs, what is left out of it) and on the
-    worker's own programs. `base` is the folder of the rubric or suite."""
+    """The place with a watch on all that judges (the checks' files, the judges' programs, what is
+    left out of it) and on the worker's own programs. `base` is the folder of the rubric or suite.
+    """
 
     def listing() -> Iterator[Path]:
         yield from place.exclude
@@ -482,12 +557,24 @@ def delivery(request: ImprovementRequest) -> Mapping[str, str]:
 
 
 def paths_inside(root: Path, files: Collection[Path]) -> tuple[str, ...]:
-    """The names of those of the files that are in a folder artifact: a worker's model is not shown its rubric."""
-    return tuple(sorted(file.relative_to(root).as_posix() for file in files if root.is_dir() and root in file.parents))
+    """The names of those of the files that are in a folder artifact: a worker's model is not shown
+    its rubric.
+    """
+    return tuple(
+        sorted(
+            file.relative_to(root).as_posix()
+            for file in files
+            if root.is_dir() and root in file.parents
+        )
+    )
 
 
 def worker_context(
-    request: ImprovementRequest, workspace: Workspace, place: Place, base: Path, fixes: tuple[str, ...] = ()
+    request: ImprovementRequest,
+    workspace: Workspace,
+    place: Place,
+    base: Path,
+    fixes: tuple[str, ...] = (),
 ) -> AdapterContext:
     """What workers are made with. `base` is the folder of the rubric or suite."""
     return replace(

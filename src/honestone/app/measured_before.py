@@ -27,10 +27,14 @@ def judges_of(contract: Mapping[str, object]) -> list[JsonObject]:
 
 
 def measured_before(
-    store: Store, kinds: Collection[tuple[str | None, str | None]], now: Mapping[str, object], judge: JsonObject
+    store: Store,
+    kinds: Collection[tuple[str | None, str | None]],
+    now: Mapping[str, object],
+    judge: JsonObject,
 ) -> Iterator[Before]:
-    """Newest first. `kinds`: the kinds of runs and their results that count; `now`: the contract that the judge is in. A
-    judge of the same name counts too: it may have changed."""
+    """Newest first. `kinds`: the kinds of runs and their results that count; `now`: the contract
+    that the judge is in. A judge of the same name counts too: it may have changed.
+    """
     for info in store.runs():
         if (info.kind, info.result) not in kinds:
             continue
@@ -38,16 +42,23 @@ def measured_before(
         if isinstance(first, Started):
             for then in judges_of(first.contract):
                 changed = _changed(first.contract, then, now, judge)
-                if not changed or then.get("id") == judge.get("id") or _essence(then) == _essence(judge):
+                if (
+                    not changed
+                    or then.get("id") == judge.get("id")
+                    or _essence(then) == _essence(judge)
+                ):
                     yield Before(run=info.id, judge=str(then.get("id")), changed=changed)
 
 
 F = TypeVar("F")
 
 
-def newest_that_holds(runs: Iterable[Before], figures: Callable[[Before], F | None]) -> tuple[Before, F] | str | None:
-    """The newest run since which nothing changed, with its figures of the judge. Otherwise what changed since the newest
-    one, in words; None where no run has figures of it."""
+def newest_that_holds(
+    runs: Iterable[Before], figures: Callable[[Before], F | None]
+) -> tuple[Before, F] | str | None:
+    """The newest run since which nothing changed, with its figures of the judge. Otherwise what
+    changed since the newest one, in words; None where no run has figures of it.
+    """
     stale = None
     for before in runs:
         found = figures(before)
@@ -68,7 +79,11 @@ def _asked_by(contract: Mapping[str, object]) -> object:
     rubric = contract.get("rubric")
     if not isinstance(rubric, Mapping):
         return rubric
-    return {name: value for name, value in rubric.items() if name not in ("require_calibration", "require_tier")}
+    return {
+        name: value
+        for name, value in rubric.items()
+        if name not in ("require_calibration", "require_tier")
+    }
 
 
 def _changed(

@@ -1,5 +1,6 @@
-"""What the commands share that measure judges on one artifact (`noise`, `audit`): read and checked before anything is spent,
-and one run on record that the same command resumes."""
+"""What the commands share that measure judges on one artifact (`noise`, `audit`): read and checked
+before anything is spent, and one run on record that the same command resumes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,15 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
 from honestone.core.contract import Contract, digest_json
 from honestone.core.errors import CouldNotJudge, UsageError
-from honestone.core.events import Event, JudgedBy, RunFinished, Started, StartedArtifact, judged_by, total_spend
+from honestone.core.events import (
+    Event,
+    JudgedBy,
+    RunFinished,
+    Started,
+    StartedArtifact,
+    judged_by,
+    total_spend,
+)
 from honestone.core.spend import Meter
 from honestone.engine.journal import reserve_in
 from honestone.engine.panel import Seat
@@ -26,7 +35,9 @@ from honestone.system.files import printable
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One artifact, the rubric and the judges that are measured. `fresh`: the person wants no answer from before."""
+    """One artifact, the rubric and the judges that are measured. `fresh`: the person wants no
+    answer from before.
+    """
 
     workspace: Workspace
     plan: RubricPlan
@@ -37,19 +48,32 @@ class Measured:
 
     @classmethod
     def read(
-        cls, workspace: Workspace, artifact: Path, rubric: Path, judging: JudgingOptions, observer: Observer
+        cls,
+        workspace: Workspace,
+        artifact: Path,
+        rubric: Path,
+        judging: JudgingOptions,
+        observer: Observer,
     ) -> Measured:
         """Raises UsageError and its kinds, CouldNotJudge where no judge is found."""
         options = replace(judging, repeat=1, fresh=False)
         plan = RubricPlan.read(workspace, rubric, options, [artifact], note=observer.note)
         if not plan.rubric.asks_judges:
             raise UsageError(
-                "this rubric asks no judge, and code says the same each time", hint="honestone eval scores it"
+                "this rubric asks no judge, and code says the same each time",
+                hint="honestone eval scores it",
             )
         version = plan.load(artifact).version
         seats = plan.seats()
         refuse_too_big(seats, plan.rubric, options, [(artifact, version.size)], lambda _: version)
-        return cls(workspace=workspace, plan=plan, path=artifact, version=version, seats=seats, fresh=judging.fresh)
+        return cls(
+            workspace=workspace,
+            plan=plan,
+            path=artifact,
+            version=version,
+            seats=seats,
+            fresh=judging.fresh,
+        )
 
     @cached_property
     def contract(self) -> Contract:
@@ -61,33 +85,48 @@ class Measured:
 
     @property
     def started_artifact(self) -> StartedArtifact:
-        return StartedArtifact(path=printable(self.path), digest=self.version.digest, is_folder=self.version.is_folder)
+        return StartedArtifact(
+            path=printable(self.path), digest=self.version.digest, is_folder=self.version.is_folder
+        )
 
     def judged_by(self, meter: Meter) -> JudgedBy:
-        return judged_by(self.contract, self.plan.options.rule, (seat.id for seat in self.seats), meter.limits)
+        return judged_by(
+            self.contract, self.plan.options.rule, (seat.id for seat in self.seats), meter.limits
+        )
 
     def meter(self, calls: int) -> Meter:
-        """The limits of so many calls, each of which may be repeated as often as its judge is asked again."""
+        """The limits of so many calls, each of which may be repeated as often as its judge is asked
+        again.
+        """
         looks = 1 + max((seat.reasks for seat in self.seats), default=REASKS)
         return self.plan.options.meter(self.workspace.settings, calls=looks * calls + 10)
 
     def announce(self, observer: Observer, each: int, what: str, meter: Meter) -> None:
         """What it will cost, before the first call: `each` questions to every judge."""
         calls = each * len(self.seats)
-        observer.note(f"{count(each, what)} x {count(len(self.seats), 'judge')}: {calls} calls, at most {meter.calls}")
-        for note in contacts(self.workspace, [(seat.id, seat.judge.identity) for seat in self.seats]):
+        observer.note(
+            f"{count(each, what)} x {count(len(self.seats), 'judge')}: {calls} calls, at most {meter.calls}"
+        )
+        for note in contacts(
+            self.workspace, [(seat.id, seat.judge.identity) for seat in self.seats]
+        ):
             observer.note(note)
 
     def open(
         self, store: Store, first: Started, meter: Meter, *, belongs_to: Mapping[str, object]
     ) -> tuple[str, list[Event]]:
-        """The unfinished run of the same question, or a new one. Raises UsageError while another process is at it."""
+        """The unfinished run of the same question, or a new one. Raises UsageError while another
+        process is at it.
+        """
         subject, kind = printable(self.path), str(first.kind)
         identity = digest_json(
-            {"kind": kind, "artifact": self.version.digest, "contract": self.contract.id} | dict(belongs_to)
+            {"kind": kind, "artifact": self.version.digest, "contract": self.contract.id}
+            | dict(belongs_to)
         )
         if not store.lock(identity):
-            raise UsageError(f"this {kind} is being measured already", hint="wait for that run, or stop it")
+            raise UsageError(
+                f"this {kind} is being measured already", hint="wait for that run, or stop it"
+            )
         old = store.unfinished(identity)
         if old is not None and not self.fresh:
             log = store.events(old.id)
@@ -97,7 +136,9 @@ class Measured:
         if old is not None:
             ended = RunFinished(result="interrupted", reason="started over with --fresh")
             store.finish_run(old.id, "interrupted", ended)
-        run = store.start_run(kind=kind, subject=subject, identity=identity, contract=self.contract.id, first=first)
+        run = store.start_run(
+            kind=kind, subject=subject, identity=identity, contract=self.contract.id, first=first
+        )
         reserve_in(store, run, meter)
         return run, [first]
 
@@ -114,4 +155,6 @@ def refuse_repeat(judging: JudgingOptions, why: str, hint: str | None = None) ->
 def stop_at_limit(refused: str | None, done: str) -> None:
     """Raises CouldNotJudge when a limit kept a judge from being asked."""
     if refused is not None:
-        raise CouldNotJudge(f"{refused} after {done}", hint="the same command with a higher limit resumes")
+        raise CouldNotJudge(
+            f"{refused} after {done}", hint="the same command with a higher limit resumes"
+        )

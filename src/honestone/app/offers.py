@@ -35,7 +35,9 @@ def offered_cases(workspace: Workspace, named: Sequence[str]) -> Offers:
 
 
 def offered_names(workspace: Workspace, what: Literal["judges", "workers", "targets"]) -> Offers:
-    """Those of the settings, and what is built in and complete by itself: what follows a colon only a person knows."""
+    """Those of the settings, and what is built in and complete by itself: what follows a colon only
+    a person knows.
+    """
     from honestone.adapters.registry import JUDGES, TARGETS, WORKERS, RegistryEntry
 
     tables: dict[str, Sequence[RegistryEntry[Judge | Worker | Target | None]]]

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from honestone.app.judging_options import JudgingOptions, make_pair_seats, make_panel, refuse_if_all_refuse
+from honestone.app.judging_options import (
+    JudgingOptions,
+    make_pair_seats,
+    make_panel,
+    refuse_if_all_refuse,
+)
 from honestone.app.loop import run_interruptibly
 from honestone.app.rubric_plan import RubricPlan, contract_for
 from honestone.app.workspace import Workspace
@@ -39,8 +44,12 @@ class PairResult:
     could_judge: bool
 
 
-def compare_pair(workspace: Workspace, request: ComparePairRequest, observer: Observer) -> PairResult:
-    """Everything is read and checked before the first call. Raises UsageError, CouldNotJudge, Interrupted."""
+def compare_pair(
+    workspace: Workspace, request: ComparePairRequest, observer: Observer
+) -> PairResult:
+    """Everything is read and checked before the first call. Raises UsageError, CouldNotJudge,
+    Interrupted.
+    """
     _refuse_bars(request.judging)
     return _Pair(workspace, request).judge(observer)
 
@@ -50,10 +59,13 @@ def _refuse_bars(judging: JudgingOptions) -> None:
     for name, given in (("--threshold", judging.threshold), ("--floor", judging.floor)):
         if given is not None:
             raise UsageError(
-                f"{name} is a bar for scores, and a comparison has none", hint="`honestone eval` scores each artifact"
+                f"{name} is a bar for scores, and a comparison has none",
+                hint="`honestone eval` scores each artifact",
             )
     if judging.combine == "min":
-        raise UsageError("--combine min would always side with A", hint="use mean, median or majority")
+        raise UsageError(
+            "--combine min would always side with A", hint="use mean, median or majority"
+        )
 
 
 class _Pair:
@@ -87,11 +99,18 @@ class _Pair:
             panel = make_panel(seats, store, meter, self._judging)
             judged = run_interruptibly(
                 lambda: judge_pair(
-                    rubric, self._a, self._b, panel=panel, checker=self._plan.checker, rule=self._judging.rule
+                    rubric,
+                    self._a,
+                    self._b,
+                    panel=panel,
+                    checker=self._plan.checker,
+                    rule=self._judging.rule,
                 ),
                 panel.close,
             )
-        return PairResult(document=self._document(judged), could_judge=judged.comparison.preferred is not None)
+        return PairResult(
+            document=self._document(judged), could_judge=judged.comparison.preferred is not None
+        )
 
     def _document(self, judged: PairJudged) -> PairwiseDoc:
         facts = PairFacts(
@@ -110,9 +129,16 @@ class _Pair:
         return pairwise_document(judged.comparison, judged.ballots, facts)
 
     def _notes(self, judged: PairJudged) -> list[str]:
-        notes = [f"{side}: {note}" for side, loaded in zip("AB", self._loaded, strict=True) for note in loaded.notes]
+        notes = [
+            f"{side}: {note}"
+            for side, loaded in zip("AB", self._loaded, strict=True)
+            for note in loaded.notes
+        ]
         if judged.are_same:
             notes.append("both are the same, byte for byte: no judge was asked")
         for judge, shown in judged.packed.items():
-            notes += [f"{judge} was shown of {side.upper()}: {part['shown']}" for side, part in shown.items()]
+            notes += [
+                f"{judge} was shown of {side.upper()}: {part['shown']}"
+                for side, part in shown.items()
+            ]
         return notes

@@ -1,4 +1,6 @@
-"""Whether the checks of a file can be run at all: `check` asks the same as `eval`, and says it with the place of each."""
+"""Whether the checks of a file can be run at all: `check` asks the same as `eval`, and says it with
+the place of each.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ def require_checks_of_cases(
     asks_embeddings: bool = True,
     notes: list[str] | None = None,
 ) -> None:
-    """Raises SourceErrors for each check that cannot be run, at the first case that has it. With `notes`, a program that is not
-    installed here is a note: the file may be meant for another machine."""
+    """Raises SourceErrors for each check that cannot be run, at the first case that has it. With
+    `notes`, a program that is not installed here is a note: the file may be meant for another
+    machine.
+    """
     seen: set[int] = set()
     problems: list[UsageError] = []
     for case in cases:
@@ -34,19 +38,24 @@ def require_checks_of_cases(
         seen.add(id(case.rubric))
         place = source.places.get(case.id)
         found = [
-            _placed(error, place, case.id) for error in refused(case.rubric, checker, asks_embeddings=asks_embeddings)
+            _placed(error, place, case.id)
+            for error in refused(case.rubric, checker, asks_embeddings=asks_embeddings)
         ]
         problems += _without_missing_programs(found, notes)
     _raise(problems)
 
 
-def require_checks_of_rubric(rubric: Rubric, place: str, checker: CheckRunner, notes: list[str]) -> None:
+def require_checks_of_rubric(
+    rubric: Rubric, place: str, checker: CheckRunner, notes: list[str]
+) -> None:
     """The same of a rubric in a file of its own."""
     found = [_placed(error, place) for error in refused(rubric, checker, asks_embeddings=False)]
     _raise(_without_missing_programs(found, notes))
 
 
-def _without_missing_programs(errors: Iterable[UsageError], notes: list[str] | None) -> list[UsageError]:
+def _without_missing_programs(
+    errors: Iterable[UsageError], notes: list[str] | None
+) -> list[UsageError]:
     if notes is None:
         return list(errors)
     left = []
@@ -58,9 +67,12 @@ def _without_missing_programs(errors: Iterable[UsageError], notes: list[str] | N
     return left
 
 
-def refused(rubric: Rubric, checker: CheckRunner, *, asks_embeddings: bool = True) -> Iterator[UsageError]:
-    """Why checks of a rubric cannot be run here, one after the other. What makes embeddings is named by an option of `eval`,
-    so a command without that option does not ask for it."""
+def refused(
+    rubric: Rubric, checker: CheckRunner, *, asks_embeddings: bool = True
+) -> Iterator[UsageError]:
+    """Why checks of a rubric cannot be run here, one after the other. What makes embeddings is
+    named by an option of `eval`, so a command without that option does not ask for it.
+    """
     for check in checks_of(rubric):
         if KINDS[check.kind].family == "embeddings" and not asks_embeddings:
             continue

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 APIS: Final = ("openai", "anthropic", "google", "ollama")
 # What needs no program, key or login.
-ALWAYS: Final = {"judges": always_there(JUDGES), "workers": always_there(WORKERS), "targets": always_there(TARGETS)}
+ALWAYS: Final = {
+    "judges": always_there(JUDGES),
+    "workers": always_there(WORKERS),
+    "targets": always_there(TARGETS),
+}
 # The entry-point groups, each after `honestone.`.
 ADDED: Final = ("judges", "workers", "targets", "formats", "checks", "reports", "stores")
 FAMILIES: Final = {"codex": "openai", "claude": "anthropic", "gemini": "google"}
@@ -67,10 +71,16 @@ def look_around(workspace: Workspace) -> ReadinessReport:
     settings = workspace.settings
     return ReadinessReport(
         judges=tuple(survey(settings)),
-        named_workers=tuple(_named(name, entry, settings) for name, entry in settings.workers.items()),
+        named_workers=tuple(
+            _named(name, entry, settings) for name, entry in settings.workers.items()
+        ),
         sandbox=Sandbox.choose("auto").name,
         no_bubblewrap=why_not_bubblewrap(),
-        added={what: names for what in ADDED if (names := sorted(entry_points(group=f"honestone.{what}").names))},
+        added={
+            what: names
+            for what in ADDED
+            if (names := sorted(entry_points(group=f"honestone.{what}").names))
+        },
     )
 
 
@@ -79,13 +89,16 @@ def survey(settings: Settings) -> list[Readiness]:
     with ThreadPoolExecutor(max_workers=8) as pool:
         clis = [pool.submit(_cli, name) for name in CLIS]
         apis = [pool.submit(_api, name) for name in APIS]
-        own = [pool.submit(_named, name, entry, settings) for name, entry in settings.judges.items()]
+        own = [
+            pool.submit(_named, name, entry, settings) for name, entry in settings.judges.items()
+        ]
         return [future.result() for future in (*own, *clis, *apis)]
 
 
 def ready_judges(settings: Settings, *, limit: int) -> tuple[str, ...]:
-    """The judges of a panel where none is named: those that are ready, of different families, in this order: named in
-    settings, agent CLIs, APIs with a key."""
+    """The judges of a panel where none is named: those that are ready, of different families, in
+    this order: named in settings, agent CLIs, APIs with a key.
+    """
     return _panel_of(survey(settings), settings, limit)
 
 
@@ -93,7 +106,11 @@ def _panel_of(rows: list[Readiness], settings: Settings, limit: int) -> tuple[st
     chosen: list[str] = []
     families: set[str] = set()
     for row in rows:
-        spec = row.name if row.name in settings.judges or row.name in CLIS else DEFAULT_MODELS.get(row.name)
+        spec = (
+            row.name
+            if row.name in settings.judges or row.name in CLIS
+            else DEFAULT_MODELS.get(row.name)
+        )
         family = row.family or row.name
         if row.ready and spec is not None and family not in families:
             chosen.append(spec)
@@ -102,7 +119,11 @@ def _panel_of(rows: list[Readiness], settings: Settings, limit: int) -> tuple[st
 
 
 def _cli(
-    name: str, *, provider: str | None = None, command: str | None = None, api_key_env: str | None = None
+    name: str,
+    *,
+    provider: str | None = None,
+    command: str | None = None,
+    api_key_env: str | None = None,
 ) -> Readiness:
     from honestone.adapters.agent_clis.detect import detect
 
@@ -122,7 +143,11 @@ def _cli(
 
 
 def _api(
-    name: str, *, provider: str | None = None, base_url: str | None = None, api_key_env: str | None = None
+    name: str,
+    *,
+    provider: str | None = None,
+    base_url: str | None = None,
+    api_key_env: str | None = None,
 ) -> Readiness:
     from honestone.adapters.models.catalog import family_of, probe
 
@@ -131,7 +156,9 @@ def _api(
         look = asyncio.run(probe(kind, base_url=base_url, api_key_env=api_key_env))
     except HonestoneError as error:
         return Readiness(name=name, ready=False, found=error.message, hint=error.hint)
-    return Readiness(name=name, ready=look.ready, found=look.what, hint=look.hint or None, family=family_of(kind))
+    return Readiness(
+        name=name, ready=look.ready, found=look.what, hint=look.hint or None, family=family_of(kind)
+    )
 
 
 def _named(name: str, entry: Mapping[str, object], settings: Settings) -> Readiness:

@@ -43,18 +43,27 @@ class RunRecord:
             yield document if noise is None else replace(document, noise=noise)
 
     def judged_texts(self) -> Iterator[tuple[ScorecardDoc, str | None]]:
-        """Every artifact with the text that its quotes are from; None where the record does not hold it."""
+        """Every artifact with the text that its quotes are from; None where the record does not
+        hold it.
+        """
         for document in self.scorecards():
             output = document.output if isinstance(document.output, str) else None
-            yield document, history.text_of(self.store, document.artifact.digest) if output is None else output
+            yield (
+                document,
+                history.text_of(self.store, document.artifact.digest) if output is None else output,
+            )
 
     def sarif(self) -> str:
-        """What is not met, as SARIF 2.1.0. Raises UsageError for a run of a kind that has no findings."""
+        """What is not met, as SARIF 2.1.0. Raises UsageError for a run of a kind that has no
+        findings.
+        """
         from honestone.report.sarif import scorecards_sarif, suite_sarif
 
         match self.info.kind:
             case "eval":
-                return scorecards_sarif(self._sarif_source(document) for document in self.scorecards())
+                return scorecards_sarif(
+                    self._sarif_source(document) for document in self.scorecards()
+                )
             case "suite" | "column":
                 return suite_sarif(self.suite_report().whole)
             case "improve":
@@ -71,7 +80,9 @@ class RunRecord:
     def _sarif_source(self, document: ScorecardDoc) -> SarifSource:
         from honestone.report.sarif import SarifSource
 
-        is_output = isinstance(document.output, str)  # quotes are from what a target made, which is not a file
+        is_output = isinstance(
+            document.output, str
+        )  # quotes are from what a target made, which is not a file
         texts = {} if is_output else history.texts_of(self.store, document.artifact.digest)
         return SarifSource(document, texts)
 
@@ -100,14 +111,20 @@ class RunRecord:
         return history.improvement_report(self.store, self.info.id)
 
     def improvement_page(self, *, served: str = "", is_side_by_side: bool = False) -> str:
-        """The same as an HTML page, with what each round changed and the best version; `served`: for a server."""
+        """The same as an HTML page, with what each round changed and the best version; `served`:
+        for a server.
+        """
         from honestone.report.improvement_html import improvement_html
 
         log = self.store.events(self.info.id)
-        diffs = history.round_diffs(self.store, history.state_of(log), history.started_of(log).artifact.path)
+        diffs = history.round_diffs(
+            self.store, history.state_of(log), history.started_of(log).artifact.path
+        )
         document = self.improvement()[0]
         text = history.text_of(self.store, document.artifact.digest)
-        return improvement_html(document, diffs=diffs, text=text, served=served, is_side_by_side=is_side_by_side)
+        return improvement_html(
+            document, diffs=diffs, text=text, served=served, is_side_by_side=is_side_by_side
+        )
 
     def document(self) -> ImportedDoc | NoiseDoc | AuditDoc | CalibrationDoc:
         """Of a run of a kind that has one document alone."""
@@ -137,19 +154,32 @@ class RunRecord:
         for number, diff in history.round_diffs(self.store, state, path):
             entry = state.rounds[number - 1]
             decision = {True: "accepted", False: "rejected", None: "interrupted"}[entry.accepted]
-            best = ", the version delivered" if entry.accepted and entry.version == state.best else ""
+            best = (
+                ", the version delivered" if entry.accepted and entry.version == state.best else ""
+            )
             yield f"round {entry.number}: {', '.join(entry.focus)}, {decision}{best}", diff
 
     def version(self, name: str) -> Version:
-        """A version of the artifact: a round's number, 0, `original`, `best` or `current`. Raises UsageError."""
+        """A version of the artifact: a round's number, 0, `original`, `best` or `current`. Raises
+        UsageError.
+        """
         from honestone.engine.place import load_version
 
         state = history.state_of(self.store.events(self.info.id))
-        by_name = {"0": state.original, "original": state.original, "best": state.best, "current": state.current}
-        by_name.update({str(entry.number): entry.version for entry in state.rounds if entry.version})
+        by_name = {
+            "0": state.original,
+            "original": state.original,
+            "best": state.best,
+            "current": state.current,
+        }
+        by_name.update(
+            {str(entry.number): entry.version for entry in state.rounds if entry.version}
+        )
         digest = by_name.get(name)
         if digest is None:
-            raise UsageError(f"run {self.info.id} has no version {name!r}", hint=f"known: {', '.join(by_name)}")
+            raise UsageError(
+                f"run {self.info.id} has no version {name!r}", hint=f"known: {', '.join(by_name)}"
+            )
         return load_version(self.store, digest)
 
 
@@ -163,7 +193,9 @@ def open_run(workspace: Workspace, name: str) -> Iterator[RunRecord]:
 
 
 def _require_beginning(store: Store, info: RunInfo) -> None:
-    """Raises StoreError for a run whose first event is damaged or gone: nothing can be made of the others without it."""
+    """Raises StoreError for a run whose first event is damaged or gone: nothing can be made of the
+    others without it.
+    """
     first = next(store.iter_events(info.id), None)
     if first is None or first.type != "started":
         raise StoreError(

@@ -1,4 +1,6 @@
-"""A run's recorded answers under other weights, bars or rules. No call is made, and none is refused."""
+"""A run's recorded answers under other weights, bars or rules. No call is made, and none is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +56,21 @@ class RescoredRun:
 
 
 def rescore(workspace: Workspace, request: RescoreRequest) -> RescoredRun:
-    """Raises UsageError for a run that has no answers to a rubric, StoreError for one that is not there."""
+    """Raises UsageError for a run that has no answers to a rubric, StoreError for one that is not
+    there.
+    """
     with workspace.open_store(readonly=True, is_shown=True) as store:
         info = store.find_run(request.run)
-        return _suite(store, info, request) if info.kind in SUITES else _artifacts(workspace, store, info, request)
+        return (
+            _suite(store, info, request)
+            if info.kind in SUITES
+            else _artifacts(workspace, store, info, request)
+        )
 
 
-def _artifacts(workspace: Workspace, store: Store, info: RunInfo, request: RescoreRequest) -> RescoredRun:
+def _artifacts(
+    workspace: Workspace, store: Store, info: RunInfo, request: RescoreRequest
+) -> RescoredRun:
     started = next(store.iter_events(info.id))
     if isinstance(started, events.SuiteImprovementStarted):
         raise UsageError(
@@ -68,8 +78,13 @@ def _artifacts(workspace: Workspace, store: Store, info: RunInfo, request: Resco
             hint="rescore one of the suite's own runs: `honestone runs` lists them",
         )
     if not isinstance(started, events.EvaluationStarted | events.LoopStarted):
-        raise UsageError(f"run {info.id} ({info.kind}) has no answers to a rubric", hint="`honestone runs` lists them")
-    found = started.rubric if request.rubric is None else load_rubric(workspace.path(request.rubric))
+        raise UsageError(
+            f"run {info.id} ({info.kind}) has no answers to a rubric",
+            hint="`honestone runs` lists them",
+        )
+    found = (
+        started.rubric if request.rubric is None else load_rubric(workspace.path(request.rubric))
+    )
     rubric = with_bars(found, threshold=request.threshold, floor=request.floor)
     rule = request.combine or str(started.rule)
     contract = digest_json({**started.contract, "rubric": to_plain(rubric), "rule": rule})
@@ -100,7 +115,8 @@ def _scorecards(
     state = state_of(store.events(info.id))
     best = state.best
     ballots = [
-        still_valid(ballot, started.rubric, rubric) for ballot in state.ballots.get((best, "panel"), {}).values()
+        still_valid(ballot, started.rubric, rubric)
+        for ballot in state.ballots.get((best, "panel"), {}).values()
     ]
     facts = Facts(
         path=started.artifact.path,

@@ -1,4 +1,6 @@
-"""What the Python functions return: frozen, short in a session, a table in a notebook, and the document that `--json` prints."""
+"""What the Python functions return: frozen, short in a session, a table in a notebook, and the
+document that `--json` prints.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,11 @@ class DocumentResult(Mapping[str, JsonValue]):
     def stated_verdict(self) -> str:
         """The verdict; one that a single judge gave says so."""
         is_decided = self.verdict in ("pass", "fail")
-        return f"{self.verdict}, low confidence" if is_decided and self.is_low_confidence else self.verdict
+        return (
+            f"{self.verdict}, low confidence"
+            if is_decided and self.is_low_confidence
+            else self.verdict
+        )
 
     @property
     def passed(self) -> bool:
@@ -63,7 +69,9 @@ class DocumentResult(Mapping[str, JsonValue]):
         try:
             pandas = import_module("pandas")
         except ImportError:
-            raise UsageError("a table needs pandas, which is not installed", hint="pip install pandas") from None
+            raise UsageError(
+                "a table needs pandas, which is not installed", hint="pip install pandas"
+            ) from None
         return pandas.DataFrame([list(row) for row in self.rows], columns=list(self.heads))
 
     def __getitem__(self, key: str) -> JsonValue:

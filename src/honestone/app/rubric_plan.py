@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RubricPlan:
-    """`path` is the rubric's file, None for one made in Python; `exclude` are files that judge and so are not judged;
-    `rounds` is how many rounds of improvement another tool's file asks for."""
+    """`path` is the rubric's file, None for one made in Python; `exclude` are files that judge and
+    so are not judged; `rounds` is how many rounds of improvement another tool's file asks for.
+    """
 
     workspace: Workspace
     options: JudgingOptions
@@ -56,14 +57,18 @@ class RubricPlan:
         accept_loss: bool = False,
         note: Callable[[str], None] | None = None,
     ) -> RubricPlan:
-        """`artifacts` are what is judged, as far as they are files. Raises UsageError and its kinds."""
+        """`artifacts` are what is judged, as far as they are files. Raises UsageError and its
+        kinds.
+        """
         if isinstance(rubric, Rubric):
             return cls.of(workspace, rubric, None, options, artifacts)
         from honestone.formats.source import ForeignRubric
 
         allowed = options.outside(workspace.path)
         place, read_as = workspace.path(rubric), options.read_as
-        found = load_source(place, accept_loss=accept_loss, allowed=allowed, read_as=read_as, note=note)
+        found = load_source(
+            place, accept_loss=accept_loss, allowed=allowed, read_as=read_as, note=note
+        )
         plan = cls.of(workspace, found.rubric, rubric, options, artifacts)
         return replace(plan, rounds=found.rounds) if isinstance(found, ForeignRubric) else plan
 
@@ -78,16 +83,25 @@ class RubricPlan:
     ) -> RubricPlan:
         """The same for a rubric that was read already, from the file `named`.
 
-        A call from Python uses the plan of the call before for the same object, where only texts and judges are asked.
+        A call from Python uses the plan of the call before for the same object, where only texts
+        and judges are asked.
         """
         kept = KEPT.get() if named is None and workspace.bounds is None else None
         last = None if kept is None else kept.plan
-        if last is not None and last.rubric is rubric and (last.workspace, last.options) == (workspace, options):
+        if (
+            last is not None
+            and last.rubric is rubric
+            and (last.workspace, last.options) == (workspace, options)
+        ):
             return last
         path = None if named is None else workspace.path(named)
-        found = with_bars(rubric, threshold=options.threshold, floor=options.floor, quorum=options.quorum)
+        found = with_bars(
+            rubric, threshold=options.threshold, floor=options.floor, quorum=options.quorum
+        )
         place = path or workspace.folder / "rubric"  # of one without a file: only its folder counts
-        checker = make_checker(found, place, options, workspace, [workspace.path(artifact) for artifact in artifacts])
+        checker = make_checker(
+            found, place, options, workspace, [workspace.path(artifact) for artifact in artifacts]
+        )
         if workspace.bounds is not None:
             _require_within(workspace.bounds, found, place.parent, checker)
             judging_options.refuse_commands(options.judges, workspace, options)
@@ -121,23 +135,35 @@ class RubricPlan:
 
     def load(self, artifact: Path) -> Loaded:
         """Raises FileError for what cannot be read."""
-        return load_artifact(self.workspace.path(artifact), exclude=self.exclude, max_bytes=self.max_bytes)
+        return load_artifact(
+            self.workspace.path(artifact), exclude=self.exclude, max_bytes=self.max_bytes
+        )
 
     def preflight(self, version: Version | None = None) -> None:
-        """Raises UsageError for a check that cannot be started. `version` is what is judged, where there is only one."""
+        """Raises UsageError for a check that cannot be started. `version` is what is judged, where
+        there is only one.
+        """
         self.checker.preflight(checks_of(self.rubric), version)
 
     def seats(self) -> tuple[Seat, ...]:
-        """The panel that these options ask for. Raises CouldNotJudge when a judge is needed and none is found."""
+        """The panel that these options ask for. Raises CouldNotJudge when a judge is needed and
+        none is found.
+        """
         judges = judging_options.choose_judges(self.options, self.rubric, self.workspace)
         seats = judging_options.make_seats(
-            judges, judging_options.make_context(self.options, self.workspace), looks=self.options.looks
+            judges,
+            judging_options.make_context(self.options, self.workspace),
+            looks=self.options.looks,
         )
         judging_options.require_quorum(self.rubric, seats)
         return seats
 
     def contract(self, seats: Sequence[Seat]) -> Contract:
-        return contract_for(self.rubric, seats, self.checker, self.options) if seats else self._contract
+        return (
+            contract_for(self.rubric, seats, self.checker, self.options)
+            if seats
+            else self._contract
+        )
 
     @cached_property
     def _contract(self) -> Contract:
@@ -157,12 +183,19 @@ def _require_within(bounds: Bounds, rubric: Rubric, folder: Path, checker: Check
 
 
 def make_checker(
-    rubric: Rubric, rubric_path: Path, options: JudgingOptions, workspace: Workspace, artifacts: Sequence[Path]
+    rubric: Rubric,
+    rubric_path: Path,
+    options: JudgingOptions,
+    workspace: Workspace,
+    artifacts: Sequence[Path],
 ) -> CheckRunner:
-    """`artifacts` are what is judged: a program among their files is taken from the version, never from disk."""
+    """`artifacts` are what is judged: a program among their files is taken from the version, never
+    from disk.
+    """
     from honestone.adapters.checks import CheckRunner
 
-    # Only checks that run programs look at an artifact's place; resolving thousands of paths for the others is waste.
+    # Only checks that run programs look at an artifact's place; resolving thousands of paths for
+    # the others is waste.
     runs_code = not all(map(is_of_text_alone, checks_of(rubric)))
     return CheckRunner(
         rubric_path.parent.resolve(),
@@ -176,7 +209,9 @@ def make_checker(
 
 
 def never_judged(rubric: Rubric, rubric_path: Path, checker: CheckRunner) -> frozenset[Path]:
-    """Files in a folder artifact that do not belong to it: the rubric, its lock, and the tests and schemas that judge."""
+    """Files in a folder artifact that do not belong to it: the rubric, its lock, and the tests and
+    schemas that judge.
+    """
     files = checker.judging_files(checks_of(rubric))
     lock = rubric_path.with_name(f"{rubric_path.name}.lock")
     return frozenset({rubric_path.resolve(), lock.resolve(), *(path.resolve() for path in files)})
@@ -187,10 +222,15 @@ def checks_of(rubric: Rubric) -> list[Check]:
 
 
 def contract_for(
-    rubric: Rubric, seats: Sequence[Seat], checker: CheckRunner, options: JudgingOptions, **more: str
+    rubric: Rubric,
+    seats: Sequence[Seat],
+    checker: CheckRunner,
+    options: JudgingOptions,
+    **more: str,
 ) -> Contract:
-    """What decides what a score means: the same from every command and from Python. `more` options are those of another
-    kind of judgement."""
+    """What decides what a score means: the same from every command and from Python. `more` options
+    are those of another kind of judgement.
+    """
     return make_contract(
         rubric,
         judges=[seat.identity for seat in seats],
@@ -209,7 +249,9 @@ def load_rubric(
     note: Callable[[str], None] | None = None,
 ) -> Rubric:
     """The rubric of `load_source` alone."""
-    return load_source(path, accept_loss=accept_loss, allowed=allowed, read_as=read_as, note=note).rubric
+    return load_source(
+        path, accept_loss=accept_loss, allowed=allowed, read_as=read_as, note=note
+    ).rubric
 
 
 def load_source(
@@ -222,7 +264,8 @@ def load_source(
 ) -> RubricSource | ForeignRubric:
     """A rubric, ours or another tool's, with what else its file says.
 
-    Raises SourceErrors for what a foreign file says and ours cannot, unless that is accepted; then it is noted.
+    Raises SourceErrors for what a foreign file says and ours cannot, unless that is accepted; then
+    it is noted.
     """
     from honestone.formats.source import ForeignRubric, refuse_losses
     from honestone.interop.recognise import read_any_rubric
@@ -236,8 +279,12 @@ def load_source(
     return source
 
 
-def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None, quorum: Quorum | None = None) -> Rubric:
-    """Bars are points from 0 to 100; None leaves the rubric's own. Raises UsageError for other numbers."""
+def with_bars(
+    rubric: Rubric, *, threshold: float | None, floor: float | None, quorum: Quorum | None = None
+) -> Rubric:
+    """Bars are points from 0 to 100; None leaves the rubric's own. Raises UsageError for other
+    numbers.
+    """
     if threshold is not None:
         rubric = replace(rubric, threshold=bar_share("--threshold", threshold))
     if floor is not None:
@@ -248,10 +295,17 @@ def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None, q
 
 
 def bar_share(option: str, points: float) -> Fraction:
-    """A bar as a share 0-1 from points 0-100. Raises UsageError for other numbers, and for one between 0 and 1."""
+    """A bar as a share 0-1 from points 0-100. Raises UsageError for other numbers, and for one
+    between 0 and 1.
+    """
     if not 0 <= points <= 100:  # NaN too
-        raise UsageError(f"{option} is {points:g}, but must be from 0 to 100", hint=f"for example {option} 80")
+        raise UsageError(
+            f"{option} is {points:g}, but must be from 0 to 100", hint=f"for example {option} 80"
+        )
     meant = hundredfold(exact(points))
     if meant is not None:
-        raise UsageError(f"{option} is {points:g}, but it is out of 100", hint=f"is {meant} meant? {option} {meant}")
+        raise UsageError(
+            f"{option} is {points:g}, but it is out of 100",
+            hint=f"is {meant} meant? {option} {meant}",
+        )
     return exact(points) / 100

@@ -34,8 +34,9 @@ class _Ended(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedRun:
-    """One line of `runs`. `change` is against the run before of the same subject, kind and side: of the pass rate
-    (0-1), else of the score (points); None at first."""
+    """One line of `runs`. `change` is against the run before of the same subject, kind and side: of
+    the pass rate (0-1), else of the score (points); None at first.
+    """
 
     info: RunInfo
     figures: RunFigures
@@ -77,7 +78,9 @@ class ListedRun:
             "project": info.project or "",
             "person": info.person or "",
             "verdict": self.verdict,
-            **{name: value for name, value in asdict(self.figures).items() if name != "compared_by"},
+            **{
+                name: value for name, value in asdict(self.figures).items() if name != "compared_by"
+            },
             "change": self.change,
         }
 
@@ -93,15 +96,21 @@ def verdict_of(info: RunInfo) -> str | None:
 def list_runs(
     workspace: Workspace, *, limit: int, kind: str | None = None, verdict: str | None = None
 ) -> list[ListedRun]:
-    """Newest first, the columns of tables only as a `kind` of their own. `verdict` may be a result too (`UNCONFIRMED`), or `unfinished`."""
+    """Newest first, the columns of tables only as a `kind` of their own. `verdict` may be a result
+    too (`UNCONFIRMED`), or `unfinished`.
+    """
     with workspace.open_store(readonly=True, is_shown=True) as store:
         every = store.runs()
         figures = cache(lambda run: figures_of_run(store, run))
-        return [listed_run(info, every, figures) for info in chosen_runs(every, kind, verdict)[:limit]]
+        return [
+            listed_run(info, every, figures) for info in chosen_runs(every, kind, verdict)[:limit]
+        ]
 
 
 def chosen_runs(every: Sequence[RunInfo], kind: str | None, verdict: str | None) -> list[RunInfo]:
-    listed = [info for info in every if (info.kind == kind if kind is not None else info.kind != COLUMN)]
+    listed = [
+        info for info in every if (info.kind == kind if kind is not None else info.kind != COLUMN)
+    ]
     return [info for info in listed if _has_verdict(info, verdict)]
 
 
@@ -110,7 +119,9 @@ def _has_verdict(info: RunInfo, wanted: str | None) -> bool:
     return wanted is None or wanted.lower() in known
 
 
-def listed_run(info: RunInfo, every: Sequence[RunInfo], figures: Callable[[str], RunFigures]) -> ListedRun:
+def listed_run(
+    info: RunInfo, every: Sequence[RunInfo], figures: Callable[[str], RunFigures]
+) -> ListedRun:
     """One of `every` run with its change against the one before."""
     now = figures(info.id)
     for old in every:
@@ -122,7 +133,9 @@ def listed_run(info: RunInfo, every: Sequence[RunInfo], figures: Callable[[str],
 
 
 def _same(one: RunInfo, other: RunInfo) -> bool:
-    """Whether two runs are of the same thing under the same contract: `suite.yaml` of two projects that share a store are not."""
+    """Whether two runs are of the same thing under the same contract: `suite.yaml` of two projects
+    that share a store are not.
+    """
     return _subject(one) == _subject(other)
 
 
@@ -138,7 +151,9 @@ def _change(before: RunFigures, now: RunFigures) -> float | None:
 
 
 def figures_of_run(store: Store, run: str) -> RunFigures:
-    """Those that were kept when it ended, else from its events; of a run that cannot be read nothing is known."""
+    """Those that were kept when it ended, else from its events; of a run that cannot be read
+    nothing is known.
+    """
     try:
         return _kept_figures(store.last_event(run)) or _read_figures(store, run)
     except StoreError:

@@ -1,7 +1,8 @@
 """`step`: the loop of `improve` with a host agent as its worker, one action at a time.
 
-It is one run of `improve`, with the same events and rules; each call ends where the loop needs somebody, and the next
-one resumes it. What is handed out is below the store, in `step/RUN/`, until it is taken back.
+It is one run of `improve`, with the same events and rules; each call ends where the loop needs
+somebody, and the next one resumes it. What is handed out is below the store, in `step/RUN/`, until
+it is taken back.
 """
 
 from __future__ import annotations
@@ -39,15 +40,28 @@ from honestone.system.files import open_below, remove, write_atomically, write_b
 
 SCHEMA: Final = "honestone.step/1"
 _HANDED_OUT: Final = "handed-out"
-_COMPACT_END: Final = "schema run session result reason low_confidence score_before score_after rounds report".split()
-_OWN_OPTIONS: Final = ("holdouts", "policy", "rounds", "max_diff", "max_growth", "dry_run", "output", "deliver")
+_COMPACT_END: Final = (
+    "schema run session result reason low_confidence score_before score_after rounds report".split()
+)
+_OWN_OPTIONS: Final = (
+    "holdouts",
+    "policy",
+    "rounds",
+    "max_diff",
+    "max_growth",
+    "dry_run",
+    "output",
+    "deliver",
+)
 _LONGEST_SESSION: Final = 200
 START_HINT: Final = "honestone step next ARTIFACT --rubric RUBRIC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What a call hands in: an edit, a judge's reply, or nothing. `round` guards against handing in an edit twice."""
+    """What a call hands in: an edit, a judge's reply, or nothing. `round` guards against handing in
+    an edit twice.
+    """
 
     is_edit: bool = False
     reply: str | None = None
@@ -58,9 +72,10 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """What must be done next. `action` is `propose`, `judge`, `done` or `interrupted`; `document` is what the command
-    prints, on one line where it is `compact`. An action counts as handed out only after `hand_out`: until then a
-    submission is not about it."""
+    """What must be done next. `action` is `propose`, `judge`, `done` or `interrupted`; `document`
+    is what the command prints, on one line where it is `compact`. An action counts as handed out
+    only after `hand_out`: until then a submission is not about it.
+    """
 
     action: str
     run: str
@@ -86,10 +101,11 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepsForm:
-    """How a run of steps is driven. `quiet` (no progress) and `compact` hold for the calls that follow too.
+    """How a run of steps is driven. `quiet` (no progress) and `compact` hold for the calls that
+    follow too.
 
-    `session` is the one that owns the run. `compact` actions are for an agent's context: a judge's prompt is in a file,
-    and the end is a summary.
+    `session` is the one that owns the run. `compact` actions are for an agent's context: a judge's
+    prompt is in a file, and the end is a summary.
     """
 
     session: str | None = None
@@ -98,34 +114,47 @@ class StepsForm:
 
     @classmethod
     def kept(cls, folder: Path) -> StepsForm:
-        """That of the last call; the default where what is kept cannot be read: who needs the rest of it says so."""
+        """That of the last call; the default where what is kept cannot be read: who needs the rest
+        of it says so.
+        """
         try:
             plain = read_json(folder / KEPT)
         except (OSError, ValueError):
             return cls()
         match plain:
-            case {"session": str() | None as session, "options": {"quiet": bool(quiet), "compact": bool(compact)}}:
+            case {
+                "session": str() | None as session,
+                "options": {"quiet": bool(quiet), "compact": bool(compact)},
+            }:
                 return cls(session=session, quiet=quiet, compact=compact)
         return cls()
 
 
 def start_steps(
-    workspace: Workspace, request: ImprovementRequest, observer: Observer, form: StepsForm = StepsForm()
+    workspace: Workspace,
+    request: ImprovementRequest,
+    observer: Observer,
+    form: StepsForm = StepsForm(),
 ) -> StepResult:
     """Start or resume the run of this request, up to the first action. The session takes it over.
 
-    Raises as `improve` does, and UsageError for judges that are objects: they cannot be kept from call to call.
+    Raises as `improve` does, and UsageError for judges that are objects: they cannot be kept from
+    call to call.
     """
     if not all(isinstance(judge, str) for judge in (*request.judging.judges, *request.holdouts)):
         raise UsageError("the judges of steps must be names: they are kept from call to call")
-    if form.session is not None and not (form.session.isprintable() and 0 < len(form.session) <= _LONGEST_SESSION):
+    if form.session is not None and not (
+        form.session.isprintable() and 0 < len(form.session) <= _LONGEST_SESSION
+    ):
         raise UsageError(f"a session's id has 1 to {_LONGEST_SESSION} printable characters")
     steps = _Steps(workspace=workspace, request=_asked_of_all(request), form=form)
     return _work(steps, Submission(), observer)
 
 
 def _asked_of_all(request: ImprovementRequest) -> ImprovementRequest:
-    """Whoever does the edits reads what the judges say: all of them have to be measured, not those that certify alone."""
+    """Whoever does the edits reads what the judges say: all of them have to be measured, not those
+    that certify alone.
+    """
     judging = replace(
         request.judging,
         require_calibration=request.judging.require_calibration or request.require_calibration,
@@ -135,17 +164,25 @@ def _asked_of_all(request: ImprovementRequest) -> ImprovementRequest:
 
 
 def resume_steps(
-    workspace: Workspace, run: str | None, submission: Submission, observer: Observer, form: StepsForm = StepsForm()
+    workspace: Workspace,
+    run: str | None,
+    submission: Submission,
+    observer: Observer,
+    form: StepsForm = StepsForm(),
 ) -> StepResult:
-    """The next action of a run after taking what is submitted; without a name, of the latest one that the session owns,
-    or, without a session, that no session owns.
+    """The next action of a run after taking what is submitted; without a name, of the latest one
+    that the session owns, or, without a session, that no session owns.
 
     Raises UsageError where no such run exists, or its options cannot be read.
     """
     with workspace.open_store() as store:
         folder = _folder_of(workspace, store, run, None if run else _belongs_to(form.session))
         kept = StepsForm.kept(folder)
-        form = StepsForm(session=kept.session, quiet=form.quiet or kept.quiet, compact=form.compact or kept.compact)
+        form = StepsForm(
+            session=kept.session,
+            quiet=form.quiet or kept.quiet,
+            compact=form.compact or kept.compact,
+        )
         if store.find_run(folder.name).finished is not None:
             document = plain(improvement_report(store, folder.name, shown=workspace.shown)[0])
             return _done(folder.name, document, form)
@@ -167,8 +204,14 @@ def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
         "artifact": started_of(log).artifact.path,
         "rounds": sum(not entry.is_open for entry in state.rounds),
         "best_interval": [float(best.low * 100), float(best.high * 100)],
-        "waits_for": "done" if state.finished else "edit" if _wants_edit(state, log, round) else "go on",
-        "location": None if round is None or state.finished is not None else _location(folder, round),
+        "waits_for": "done"
+        if state.finished
+        else "edit"
+        if _wants_edit(state, log, round)
+        else "go on",
+        "location": None
+        if round is None or state.finished is not None
+        else _location(folder, round),
         "result": str(state.finished.result) if state.finished else None,
         "reason": state.finished.reason if state.finished else None,
     }
@@ -187,7 +230,8 @@ def _held(folder: Path) -> int | None:
         return None
 
 
-# -------------------------------------------------------------------------------------------------- what is kept
+# --------------------------------------------------------------------------------------------------
+# what is kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +244,10 @@ class _Steps:
 
     def keep(self, folder: Path) -> None:
         request = self.request
-        options = {**asdict(request.judging), **{name: getattr(request, name) for name in _OWN_OPTIONS}}
+        options = {
+            **asdict(request.judging),
+            **{name: getattr(request, name) for name in _OWN_OPTIONS},
+        }
         del options["fresh"]
         options["output"] = None if request.output is None else str(request.output)
         plain = {
@@ -215,7 +262,9 @@ class _Steps:
 
     @classmethod
     def load(cls, folder: Path, workspace: Workspace) -> _Steps:
-        """Those of a run, in the folder where it was started: its paths and commands are relative to that."""
+        """Those of a run, in the folder where it was started: its paths and commands are relative
+        to that.
+        """
         try:
             plain = json.loads((folder / KEPT).read_bytes())
             given = {**plain["options"], "fresh": False}
@@ -235,7 +284,9 @@ class _Steps:
                 request=ImprovementRequest(
                     artifact=Path(plain["artifact"]),
                     rubric=Path(plain["rubric"]),
-                    judging=JudgingOptions(**{name: given.pop(name) for name in JudgingOptions.__slots__}),
+                    judging=JudgingOptions(
+                        **{name: given.pop(name) for name in JudgingOptions.__slots__}
+                    ),
                     output=None if output is None else Path(output),
                     **given,
                 ),
@@ -253,11 +304,17 @@ def _belongs_to(session: str | None) -> Callable[[Path], bool]:
 
 
 def _folder_of(
-    workspace: Workspace, store: Store, run: str | None, belongs: Callable[[Path], bool] | None = None
+    workspace: Workspace,
+    store: Store,
+    run: str | None,
+    belongs: Callable[[Path], bool] | None = None,
 ) -> Path:
-    """The folder of the run that is meant: the one named, else of those that belong the newest unfinished one, else the
-    newest."""
-    there = sorted((path.parent for path in (workspace.store / STEPS).glob(f"*/{KEPT}")), reverse=True)
+    """The folder of the run that is meant: the one named, else of those that belong the newest
+    unfinished one, else the newest.
+    """
+    there = sorted(
+        (path.parent for path in (workspace.store / STEPS).glob(f"*/{KEPT}")), reverse=True
+    )
     folders = [folder for folder in there if belongs is None or belongs(folder)]
     if run is not None and run not in ("last", "latest"):
         name = store.find_run(run).id
@@ -279,8 +336,13 @@ def _location(folder: Path, number: int) -> str | None:
 
 
 def _handed_out(folder: Path) -> int | None:
-    """The round whose copy was handed out last. Until that is on disk, a submission is not about it."""
-    numbers = [int(path.parent.name.removeprefix("round-")) for path in folder.glob(f"round-*/{_HANDED_OUT}")]
+    """The round whose copy was handed out last. Until that is on disk, a submission is not about
+    it.
+    """
+    numbers = [
+        int(path.parent.name.removeprefix("round-"))
+        for path in folder.glob(f"round-*/{_HANDED_OUT}")
+    ]
     return max(numbers, default=None)
 
 
@@ -291,23 +353,30 @@ def _drop_old(folder: Path, handed: str, *, but: str = "") -> None:
             remove(old)
 
 
-# ---------------------------------------------------------------------------------------------------------- working
+# ----------------------------------------------------------------------------------------------------------
+# working
 
 
 def _work(steps: _Steps, submission: Submission, observer: Observer) -> StepResult:
     worker, desk = StepWorker(), _Desk(submission.reply, steps.request.judging.ask)
     observer = Quiet() if steps.form.quiet else observer
-    plan = prepare(steps.workspace, replace(steps.request, worker=worker), observer, before_asking=desk.require)
+    plan = prepare(
+        steps.workspace, replace(steps.request, worker=worker), observer, before_asking=desk.require
+    )
 
     def begun(run: str) -> None:
         store = steps.workspace.store.resolve()
         worker.folder = desk.folder = folder = store / STEPS / run
-        with open_below(store, [STEPS, run], mode=0o700):  # made without following a link of the store
+        with open_below(
+            store, [STEPS, run], mode=0o700
+        ):  # made without following a link of the store
             pass
         steps.keep(folder)
         round = _handed_out(folder)
         if submission.is_edit and submission.round in (None, round):
-            worker.edit = SubmittedEdit(round=round, ended=submission.ended, message=submission.message)
+            worker.edit = SubmittedEdit(
+                round=round, ended=submission.ended, message=submission.message
+            )
 
     try:
         result = run(plan, observer, begun=begun)
@@ -316,7 +385,12 @@ def _work(steps: _Steps, submission: Submission, observer: Observer) -> StepResu
         called = own_command(steps.workspace.folder)
         return _wanted(waiting, worker.folder, called, _not_used(submission, worker, desk))
     if result.result is Result.INTERRUPTED:
-        return StepResult(action="interrupted", run=result.run, document=result.document, exit_code=result.exit_code)
+        return StepResult(
+            action="interrupted",
+            run=result.run,
+            document=result.document,
+            exit_code=result.exit_code,
+        )
     assert worker.folder is not None
     for handed in ("round-*", "prompt-*"):
         _drop_old(worker.folder, handed)
@@ -324,7 +398,9 @@ def _work(steps: _Steps, submission: Submission, observer: Observer) -> StepResu
 
 
 def _not_used(submission: Submission, worker: StepWorker, desk: _Desk) -> list[str]:
-    """What was handed in although something else was waited for, as after a kill when it is handed in twice."""
+    """What was handed in although something else was waited for, as after a kill when it is handed
+    in twice.
+    """
     if not desk.has_used_reply:
         return ["no reply was waited for, so none was taken: this is the next thing to do"]
     if submission.is_edit and not worker.has_taken:
@@ -364,7 +440,11 @@ def _wanted(waiting: Waiting, folder: Path, called: str, not_used: Sequence[str]
         _drop_old(folder, "prompt-*", but=name)
 
     return StepResult(
-        action=waiting.action, run=folder.name, document=document, compact=form.compact, hand_out=hand_out
+        action=waiting.action,
+        run=folder.name,
+        document=document,
+        compact=form.compact,
+        hand_out=hand_out,
     )
 
 
@@ -372,11 +452,18 @@ def _done(run: str, document: JsonDocument, form: StepsForm) -> StepResult:
     code = exit_code(Result(document["result"]))
     found = {**document, "session": form.session}
     if form.compact:
-        scores = {"score_before": _end_score(document, "baseline"), "score_after": _end_score(document, "final")}
+        scores = {
+            "score_before": _end_score(document, "baseline"),
+            "score_after": _end_score(document, "final"),
+        }
         found |= {"schema": SCHEMA, "rounds": len(document["rounds"]), **scores}
         found = {name: found[name] for name in _COMPACT_END}
     return StepResult(
-        action="done", run=run, document={"action": "done", **found}, exit_code=code, compact=form.compact
+        action="done",
+        run=run,
+        document={"action": "done", **found},
+        exit_code=code,
+        compact=form.compact,
     )
 
 
@@ -387,12 +474,14 @@ def _end_score(document: JsonDocument, end: str) -> float | None:
     return score
 
 
-# ---------------------------------------------------------------------------------------------------------- judging
+# ----------------------------------------------------------------------------------------------------------
+# judging
 
 
 class _Desk:
-    """Takes the replies of host agents that judge. No judge is asked about a version before the agents among them have
-    replied: a call that is under way would be lost."""
+    """Takes the replies of host agents that judge. No judge is asked about a version before the
+    agents among them have replied: a call that is under way would be lost.
+    """
 
     def __init__(self, reply: str | None, ask: Literal["rubric", "criterion", "item"]) -> None:
         self._reply = reply
@@ -401,7 +490,9 @@ class _Desk:
         self._problems: tuple[str, ...] = ()
 
     def require(self, store: Store, seats: Sequence[Seat], question: Question) -> None:
-        """Raises Waiting until every agent has replied, and replied once more where its first reply lacks something."""
+        """Raises Waiting until every agent has replied, and replied once more where its first reply
+        lacks something.
+        """
         agents = [seat for seat in seats if is_agent(seat.judge)]
         for part in split(question.criteria, self._ask):
             for seat in agents:

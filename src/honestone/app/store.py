@@ -1,4 +1,6 @@
-"""The store itself: whether it answers and what it holds, its newest format, and its runs copied into another store."""
+"""The store itself: whether it answers and what it holds, its newest format, and its runs copied
+into another store.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def check_store(workspace: Workspace) -> StoreState:
 
 
 def migrate_store(workspace: Workspace) -> StoreState:
-    """Makes the tables where there are none, and gives a shared store the newest format. Raises StoreError."""
+    """Makes the tables where there are none, and gives a shared store the newest format. Raises
+    StoreError.
+    """
     place = workspace.store_place()
     with _opened(place, migrates=True) as store:
         if place.address is not None and place.address.kind == POSTGRESQL:
@@ -57,8 +61,9 @@ def store_roles(workspace: Workspace) -> str:
 
 
 def make_roles(workspace: Workspace) -> str:
-    """Makes the roles of a shared store, or gives them the rights of this version; the store, for a person. Raises StoreError
-    where this role may not, or the store is older."""
+    """Makes the roles of a shared store, or gives them the rights of this version; the store, for a
+    person. Raises StoreError where this role may not, or the store is older.
+    """
     place = workspace.store_place()
     _require_shared(place)
     with _opened(place) as store:
@@ -79,15 +84,20 @@ def _require_shared(place: StorePlace) -> None:
         )
 
 
-def copy_store(workspace: Workspace, source: str, destination: str, said: Callable[[str], None]) -> CopiedStore:
-    """Every run, reply and version of `source`, added to `destination`: folders, or addresses of shared stores.
+def copy_store(
+    workspace: Workspace, source: str, destination: str, said: Callable[[str], None]
+) -> CopiedStore:
+    """Every run, reply and version of `source`, added to `destination`: folders, or addresses of
+    shared stores.
 
-    A second copy adds what is new since. Runs of no known project get that of the workspace. Raises StoreError, and
-    UsageError where both are the same store.
+    A second copy adds what is new since. Runs of no known project get that of the workspace. Raises
+    StoreError, and UsageError where both are the same store.
     """
     places = [_place(workspace, name) for name in (source, destination)]
     if places[0].shown == places[1].shown:
-        raise UsageError(f"`{places[0].shown}` would be copied into itself", hint="honestone store copy FROM TO")
+        raise UsageError(
+            f"`{places[0].shown}` would be copied into itself", hint="honestone store copy FROM TO"
+        )
     with _opened(places[0], readonly=True) as old, _opened(places[1]) as new:
         added = {}
         for table in TABLES:
@@ -106,7 +116,9 @@ def _place(workspace: Workspace, name: str) -> StorePlace:
 
 
 @contextmanager
-def _opened(place: StorePlace, *, readonly: bool = False, migrates: bool = False) -> Iterator[PortableStore]:
+def _opened(
+    place: StorePlace, *, readonly: bool = False, migrates: bool = False
+) -> Iterator[PortableStore]:
     with closing(open_store(place, readonly=readonly, migrates=migrates)) as store:
         if not isinstance(store, PortableStore):
             raise UsageError(

@@ -1,5 +1,7 @@
-"""Which folder this account's records are in. A folder with records that it did not make is looked at, never used and never
-written: they may be answers that somebody wrote by hand. `honestone trust store` takes them in."""
+"""Which folder this account's records are in. A folder with records that it did not make is looked
+at, never used and never written: they may be answers that somebody wrote by hand. `honestone trust
+store` takes them in.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ def own_store_folder(folder: Path, *, is_named: bool, say: Callable[[str], None]
     if origin_of(folder) is not Origin.FOREIGN or holds_no_database(folder):
         return folder
     if _was_made_here(folder) and claim(folder):
-        _report(say, f"note: the store {folder} was made here by an older version; it is marked as yours from now on")
+        _report(
+            say,
+            f"note: the store {folder} was made here by an older version; it is marked as yours from now on",
+        )
         return folder
     try:
         own = own_place_for(folder)
@@ -56,7 +61,9 @@ def own_store_folder(folder: Path, *, is_named: bool, say: Callable[[str], None]
 
 
 def require_own(folder: Path) -> None:
-    """Raises StoreError where a folder holds records that this account did not make: a copy of them would be its own."""
+    """Raises StoreError where a folder holds records that this account did not make: a copy of them
+    would be its own.
+    """
     if origin_of(folder) is Origin.FOREIGN and not (_was_made_here(folder) and claim(folder)):
         raise StoreError(
             f"the store {folder} was not made by this account, and copied records would be taken for its own",
@@ -79,7 +86,9 @@ def require_untracked(folder: Path) -> None:
 
 
 def allows_settings(path: Path, say: Callable[[str], None] | None) -> bool:
-    """Whether settings above the folder are used that are somebody else's; else a sentence says that they are not."""
+    """Whether settings above the folder are used that are somebody else's; else a sentence says
+    that they are not.
+    """
     from honestone.system.trust import Trust
 
     is_named = Trust(path, ()).is_on_record
@@ -107,8 +116,9 @@ def _was_made_here(folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreContents:
-    """What is in a store that is to be taken in. `kinds` counts its runs; `odd` names triggers and views, which no version of
-    ours makes."""
+    """What is in a store that is to be taken in. `kinds` counts its runs; `odd` names triggers and
+    views, which no version of ours makes.
+    """
 
     folder: Path
     runs: int
@@ -121,8 +131,9 @@ class StoreContents:
 
 
 def trust_store(folder: Path, *, revoke: bool) -> StoreContents:
-    """Looks at a store and takes it in as this account's, or no longer. Raises StoreError where there is none, where git tracks
-    it, and where it holds what runs code of its own."""
+    """Looks at a store and takes it in as this account's, or no longer. Raises StoreError where
+    there is none, where git tracks it, and where it holds what runs code of its own.
+    """
     from honestone.adapters.stores.older import contents_of
 
     require_untracked(folder)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def provide_telemetry(say: Callable[[str], None]) -> None:
-    """Have telemetry made when it is first used, if a variable asks for it. `say` gets lines for a person."""
+    """Have telemetry made when it is first used, if a variable asks for it. `say` gets lines for a
+    person.
+    """
     if any(name.startswith("OTEL_") for name in os.environ):
         provide(partial(_made, say))
 

@@ -1,4 +1,6 @@
-"""What a checkout and a file of another tool may contact and run: said before the first call, and trusted by a person."""
+"""What a checkout and a file of another tool may contact and run: said before the first call, and
+trusted by a person.
+"""
 
 from __future__ import annotations
 
@@ -36,22 +38,30 @@ class Trusted:
 
 
 def trust(workspace: Workspace, named: Path | None, *, revoke: bool) -> Trusted:
-    """Trusts settings as they are now, or no longer. Raises UsageError where there are none, SettingsError for broken ones."""
+    """Trusts settings as they are now, or no longer. Raises UsageError where there are none,
+    SettingsError for broken ones.
+    """
     settings = workspace.settings
     if named is not None:
         settings = replace(read_settings(workspace.path(named)), here=workspace.folder)
     if settings.file is None:
-        raise UsageError("no honestone.toml was found here or above", hint="honestone trust FILE names one")
+        raise UsageError(
+            "no honestone.toml was found here or above", hint="honestone trust FILE names one"
+        )
     found = Trust(settings.file, settings.words, settings.here)
     if revoke:
         found.revoke()
     else:
         found.grant()
-    return Trusted(file=found.file, files=tuple(found.named), digest=found.digest, is_trusted=found.holds)
+    return Trusted(
+        file=found.file, files=tuple(found.named), digest=found.digest, is_trusted=found.holds
+    )
 
 
 def trust_suite(workspace: Workspace, named: Path, *, revoke: bool) -> Trusted:
-    """Trusts the code of another tool's suite as it is now, or no longer. Raises UsageError where it runs none."""
+    """Trusts the code of another tool's suite as it is now, or no longer. Raises UsageError where
+    it runs none.
+    """
     path = workspace.path(named)
     found = Trust(path, ())
     if revoke:
@@ -65,7 +75,9 @@ def trust_suite(workspace: Workspace, named: Path, *, revoke: bool) -> Trusted:
             )
         found = _trust_of(path, source)
         found.grant()
-    return Trusted(file=found.file, files=tuple(found.named), digest=found.digest, is_trusted=found.holds)
+    return Trusted(
+        file=found.file, files=tuple(found.named), digest=found.digest, is_trusted=found.holds
+    )
 
 
 def _trust_of(path: Path, source: SuiteSource) -> Trust:
@@ -80,10 +92,14 @@ def is_trusted(path: Path, source: SuiteSource) -> bool:
 
 
 def read_with_permission(
-    path: Path, judging: JudgingOptions, outside: Sequence[Path], keep_cases: KeepCases | None = None
+    path: Path,
+    judging: JudgingOptions,
+    outside: Sequence[Path],
+    keep_cases: KeepCases | None = None,
 ) -> SuiteSource:
-    """A suite that is to be run, with code next to it where a person allows that. Raises UsageError where it runs code of
-    its own that no person has allowed, and as `read_any_suite`."""
+    """A suite that is to be run, with code next to it where a person allows that. Raises UsageError
+    where it runs code of its own that no person has allowed, and as `read_any_suite`.
+    """
     with named_variables(judging.pass_env):
         return _read_with_permission(path, judging, outside, keep_cases)
 
@@ -113,8 +129,9 @@ def _read_with_permission(
 
 
 def read_to_lock(path: Path, judging: JudgingOptions, outside: Sequence[Path]) -> SuiteSource:
-    """A suite whose contract is wanted: nothing of it is run. Raises UsageError where code makes its prompts or tests, and as
-    `read_any_suite`."""
+    """A suite whose contract is wanted: nothing of it is run. Raises UsageError where code makes
+    its prompts or tests, and as `read_any_suite`.
+    """
     with named_variables(judging.pass_env):
         source = read_any_suite(path, outside, judging.read_as, allow_code=True)
     for one in source.code:
@@ -128,7 +145,11 @@ def read_to_lock(path: Path, judging: JudgingOptions, outside: Sequence[Path]) -
 
 
 def _read_allowed(
-    path: Path, judging: JudgingOptions, outside: Sequence[Path], *, looked_at: SuiteSource | None = None
+    path: Path,
+    judging: JudgingOptions,
+    outside: Sequence[Path],
+    *,
+    looked_at: SuiteSource | None = None,
 ) -> SuiteSource:
     """With the prompts and tests that code makes, which is run for them."""
     source = looked_at or read_any_suite(path, outside, judging.read_as, allow_code=True)
@@ -137,7 +158,9 @@ def _read_allowed(
     from honestone.adapters.fetching import fetch
 
     run_code = _runner_of_code(path, judging)
-    return read_any_suite(path, outside, judging.read_as, allow_code=True, run_code=run_code, fetch=fetch)
+    return read_any_suite(
+        path, outside, judging.read_as, allow_code=True, run_code=run_code, fetch=fetch
+    )
 
 
 def _runner_of_code(path: Path, judging: JudgingOptions) -> RunCode:
@@ -145,7 +168,10 @@ def _runner_of_code(path: Path, judging: JudgingOptions) -> RunCode:
     from honestone.adapters.checks.subject import Setting
 
     setting = Setting(
-        base=path.parent, folder=path.parent, sandbox_choice=judging.sandbox, pass_env=tuple(judging.pass_env)
+        base=path.parent,
+        folder=path.parent,
+        sandbox_choice=judging.sandbox,
+        pass_env=tuple(judging.pass_env),
     )
 
     def run_code(script: Script, calls: Sequence[Sequence[Json]]) -> Sequence[Json]:
@@ -175,15 +201,18 @@ def _code_words(source: SuiteSource) -> str:
 
 
 def contacts(workspace: Workspace, used: Iterable[tuple[str, Mapping[str, object]]]) -> list[str]:
-    """In one line: the hosts that these judges, workers and targets contact (names with their identities), and the
-    programs of the settings that they run. Nothing where there are none."""
+    """In one line: the hosts that these judges, workers and targets contact (names with their
+    identities), and the programs of the settings that they run. Nothing where there are none.
+    """
     settings, hosts, programs = workspace.settings, [], []
     for name, identity in used:
         hosts += [host_of(url) for url in _addresses(identity)]
         for table in (settings.judges, settings.workers, settings.targets):
             command = (table.get(name.partition("#")[0]) or {}).get("command")
             if command:
-                programs.append(command if isinstance(command, str) else " ".join(map(str, command)))
+                programs.append(
+                    command if isinstance(command, str) else " ".join(map(str, command))
+                )
     parts = [f"contacts {', '.join(dict.fromkeys(hosts))}"] if hosts else []
     parts += [f"runs {', '.join(dict.fromkeys(programs))} of the settings"] if programs else []
     return ["; ".join(parts)] if parts else []

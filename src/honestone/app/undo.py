@@ -1,4 +1,6 @@
-"""`undo`: what a run of `improve` changed, as it was before the run. Only over bytes that the run itself left."""
+"""`undo`: what a run of `improve` changed, as it was before the run. Only over bytes that the run
+itself left.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ _MOST: Final = 6
 
 
 def undo(workspace: Workspace, name: str) -> str:
-    """Put back what a run found; returns what was done, in words. A second call with its id does nothing.
+    """Put back what a run found; returns what was done, in words. A second call with its id does
+    nothing.
 
-    Raises UsageError, with nothing touched, where the artifact was changed since, or the run changed none.
+    Raises UsageError, with nothing touched, where the artifact was changed since, or the run
+    changed none.
     """
     with workspace.open_store() as store:
         info, passed_over = _find(workspace, store, name)
@@ -43,12 +47,15 @@ def undo(workspace: Workspace, name: str) -> str:
 
 
 def _find(workspace: Workspace, store: Store, name: str) -> tuple[RunInfo, str]:
-    """`last` is the newest run that changed the person's file and is not undone; where there is none, the newest one that
-    could have. The text says that newer ones are passed over."""
+    """`last` is the newest run that changed the person's file and is not undone; where there is
+    none, the newest one that could have. The text says that newer ones are passed over.
+    """
     if name not in ("last", "latest"):
         return _named(workspace, store, name), ""
     loops = [info for info in store.runs(own=True) if info.kind == LoopStarted.kind]
-    newer, found = next(((n, one) for n, one in enumerate(loops) if _changed_its_file(store, one)), (0, None))
+    newer, found = next(
+        ((n, one) for n, one in enumerate(loops) if _changed_its_file(store, one)), (0, None)
+    )
     told = f"\n  {count(newer, 'newer run')} of improve left nothing to undo" if newer else ""
     return found or next(iter(loops), None) or store.find_run(name), told
 
@@ -59,11 +66,17 @@ def _named(workspace: Workspace, store: Store, name: str) -> RunInfo:
         return store.find_run(name)
     except StoreError:
         path = (workspace.folder / name).resolve()
-        of_it = [one for one in store.runs() if one.kind == LoopStarted.kind and one.subject == str(path)]
+        of_it = [
+            one for one in store.runs() if one.kind == LoopStarted.kind and one.subject == str(path)
+        ]
         if not of_it and not path.exists():
             raise
     undoable = [one.id for one in of_it if _changed_its_file(store, one)]
-    told = f"honestone undo {undoable[0]}" if undoable else "no run of improve changed it, or all are undone"
+    told = (
+        f"honestone undo {undoable[0]}"
+        if undoable
+        else "no run of improve changed it, or all are undone"
+    )
     if undoable[1:]:
         told += f"; before it: {', '.join(undoable[1:_MOST])}"
     raise UsageError(f"{clean(name)!r} is a file or folder, and `undo` takes a run", hint=told)
@@ -105,7 +118,9 @@ def _put_back(store: Store, info: RunInfo, log: list[Event], named: str) -> str:
         raise _changed(store, info, found, named)
     if found.digest != before.digest:
         first_last = [event.modes for event in reversed(log) if isinstance(event, DeliveryBegun)]
-        modes = {file: mode for one in first_last for file, mode in one.items() if file in before.files}
+        modes = {
+            file: mode for one in first_last for file, mode in one.items() if file in before.files
+        }
         store.append(info.id, DeliveryBegun(version=state.original))
         deliver(path, found, before, modes, home=place.home)
     store.append(info.id, DeliveryDone(version=state.original, undone=True))
@@ -117,7 +132,11 @@ def _put_back(store: Store, info: RunInfo, log: list[Event], named: str) -> str:
 
 def _changed(store: Store, info: RunInfo, found: Version, named: str) -> UsageError:
     hint = f"what it held before: honestone show {info.id} --version original"
-    same = [one for one in store.runs() if (one.subject, one.kind) == (info.subject, info.kind) and one.id > info.id]
+    same = [
+        one
+        for one in store.runs()
+        if (one.subject, one.kind) == (info.subject, info.kind) and one.id > info.id
+    ]
     if same and state_of(store.events(same[0].id)).delivered == found.digest:
         hint = f"a later run changed it: honestone undo {same[0].id}"
     return UsageError(f"{named!r} was changed since run {info.id}; it is left as it is", hint=hint)

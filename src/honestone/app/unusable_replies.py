@@ -1,4 +1,6 @@
-"""The replies of a run that gave no answer: evidence of what a judge wrote, shown and never counted."""
+"""The replies of a run that gave no answer: evidence of what a judge wrote, shown and never
+counted.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from honestone.ports import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusableReply:
-    """`about`: the artifact, version or case of the question, as far as its event names it. `at`: when it came (ISO time)."""
+    """`about`: the artifact, version or case of the question, as far as its event names it. `at`:
+    when it came (ISO time).
+    """
 
     judge: str
     about: str

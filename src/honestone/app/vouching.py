@@ -1,4 +1,6 @@
-"""Judges that may decide: those that labels and probes vouch for, where a command, a rubric or a suite asks for it."""
+"""Judges that may decide: those that labels and probes vouch for, where a command, a rubric or a
+suite asks for it.
+"""
 
 from __future__ import annotations
 
@@ -45,19 +47,29 @@ def require_vouched(
     *,
     suite: tuple[bool, str | None] = (False, None),
 ) -> None:
-    """Raises UsageError, naming the judge, before anything is asked. `suite`: what a suite asks for all its rubrics."""
+    """Raises UsageError, naming the judge, before anything is asked. `suite`: what a suite asks for
+    all its rubrics.
+    """
     for rubric in rubrics:
-        wanted = AskedOfJudges().and_(options.require_calibration, options.require_tier).and_(*suite)
+        wanted = (
+            AskedOfJudges().and_(options.require_calibration, options.require_tier).and_(*suite)
+        )
         wanted = wanted.and_(rubric.require_calibration, rubric.require_tier)
         if wanted and rubric.asks_judges:
             _require(workspace, rubric, seats, options, wanted)
 
 
 def _require(
-    workspace: Workspace, rubric: Rubric, seats: Sequence[Seat], options: JudgingOptions, wanted: AskedOfJudges
+    workspace: Workspace,
+    rubric: Rubric,
+    seats: Sequence[Seat],
+    options: JudgingOptions,
+    wanted: AskedOfJudges,
 ) -> None:
     # A person is what judges are measured by.
-    asked = [seat for seat in seats if seat.draw_of is None and seat.identity.get("kind") != "human"]
+    asked = [
+        seat for seat in seats if seat.draw_of is None and seat.identity.get("kind") != "human"
+    ]
     now = make_contract(
         rubric,
         judges=[seat.identity for seat in asked],

@@ -1,4 +1,6 @@
-"""Where a use case works: a folder, its settings, its store. Passed in, so that several can work in one process."""
+"""Where a use case works: a folder, its settings, its store. Passed in, so that several can work in
+one process.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,9 @@ _WRITTEN: Final = ("*", "*/*", "step/*/*", "step/*/*/*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What a door that works for somebody else keeps to: the real folders that paths are in, and whether `commands` that
-    the workspace names may run."""
+    """What a door that works for somebody else keeps to: the real folders that paths are in, and
+    whether `commands` that the workspace names may run.
+    """
 
     roots: tuple[Path, ...]
     commands: bool = False
@@ -52,15 +55,17 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """`folder` is where relative paths and commands start (absolute); `store` is the folder of this account's store. Where runs
-    are kept in a `shared` store, that folder holds only what belongs to this machine: drafts, steps, reports.
+    """`folder` is where relative paths and commands start (absolute); `store` is the folder of this
+    account's store. Where runs are kept in a `shared` store, that folder holds only what belongs to
+    this machine: drafts, steps, reports.
 
-    `store_folder` is where the store is looked for: it may hold somebody else's records. `store_is_named` is whether the person
-    named it. `say` prints a sentence for the person.
+    `store_folder` is where the store is looked for: it may hold somebody else's records.
+    `store_is_named` is whether the person named it. `say` prints a sentence for the person.
 
-    `named` is the folder as the door named it: empty for the current one, where paths keep the form they were given in.
-    `person` makes whoever sits at the terminal or a browser, from the folder of unfinished forms; None without a terminal. `bounds`
-    are None for a person's own commands: those may use every path and program.
+    `named` is the folder as the door named it: empty for the current one, where paths keep the form
+    they were given in. `person` makes whoever sits at the terminal or a browser, from the folder of
+    unfinished forms; None without a terminal. `bounds` are None for a person's own commands: those
+    may use every path and program.
     """
 
     folder: Path
@@ -84,12 +89,13 @@ class Workspace:
         bounds: Bounds | None = None,
         say: Callable[[str], None] | None = None,
     ) -> Workspace:
-        """The settings that hold in a folder, and its store: what `store` names, else the variable HONESTONE_STORE, else
-        `url` in `[store]` of the settings: a folder (relative to this one), or the address of a shared store. Else it is
-        `.honestone/` next to the nearest settings file, or in the folder itself; the variable HONESTONE_HOME moves that.
+        """The settings that hold in a folder, and its store: what `store` names, else the variable
+        HONESTONE_STORE, else `url` in `[store]` of the settings: a folder (relative to this one),
+        or the address of a shared store. Else it is `.honestone/` next to the nearest settings
+        file, or in the folder itself; the variable HONESTONE_HOME moves that.
 
-        Raises SettingsError for settings that cannot be read, UsageError for a folder that is out of bounds, StoreError
-        for an address that cannot be one.
+        Raises SettingsError for settings that cannot be read, UsageError for a folder that is out
+        of bounds, StoreError for an address that cannot be one.
         """
         named, folder = folder, (folder if bounds is None else bounds.require(folder)).resolve()
         settings = find_settings(folder, partial(_allows_settings, say))
@@ -113,20 +119,24 @@ class Workspace:
 
     @property
     def store(self) -> Path:
-        """The folder of this account's records. Where the store holds somebody else's, it is a folder of the person's own,
-        and a sentence says so. Raises StoreError for a store that git tracks, or that is a link."""
+        """The folder of this account's records. Where the store holds somebody else's, it is a
+        folder of the person's own, and a sentence says so. Raises StoreError for a store that git
+        tracks, or that is a link.
+        """
         from honestone.app.store_origin import own_store_folder
 
         return own_store_folder(self.store_folder, is_named=self.store_is_named, say=self.say)
 
     def path(self, named: Path | str) -> Path:
-        """Where to read or write what a person named. In the current folder it keeps the form it was given in.
+        """Where to read or write what a person named. In the current folder it keeps the form it
+        was given in.
 
         Raises UsageError for what is out of bounds.
         """
         if self.bounds is not None:
             return self.bounds.require(self.named / named)
-        # Joining paths is a tenth of what looking at a small file costs, and most are named from the current folder.
+        # Joining paths is a tenth of what looking at a small file costs, and most are named from
+        # the current folder.
         return named if isinstance(named, Path) and not self.named.parts else self.named / named
 
     @property
@@ -142,8 +152,13 @@ class Workspace:
 
     @property
     def closed(self) -> tuple[Path, ...]:
-        """What the code of a check does not see: the project but for the rubric's folder, and the store."""
-        return (self.store_folder, self.folder if self.settings.folder is None else self.settings.folder)
+        """What the code of a check does not see: the project but for the rubric's folder, and the
+        store.
+        """
+        return (
+            self.store_folder,
+            self.folder if self.settings.folder is None else self.settings.folder,
+        )
 
     @property
     def ask_person(self) -> Callable[[], Person] | None:
@@ -152,7 +167,9 @@ class Workspace:
         return None if make is None else lambda: make(self.claimed_store() / "drafts")
 
     def claimed_store(self) -> Path:
-        """The same as `store`, signed as this account's: for what is written there before a store is opened."""
+        """The same as `store`, signed as this account's: for what is written there before a store
+        is opened.
+        """
         from honestone.system.own_stores import Origin, claim_new, origin_of
 
         place = self.store
@@ -180,15 +197,18 @@ class Workspace:
 
     @property
     def project(self) -> str:
-        """The name that runs in a shared store are kept under: the settings' own, else that of their folder."""
+        """The name that runs in a shared store are kept under: the settings' own, else that of
+        their folder.
+        """
         folder = self.settings.folder
         return self.settings.store.project or ("" if folder is None else folder.resolve().name)
 
     def open_store(self, *, readonly: bool = False, is_shown: bool = False) -> closing[Store]:
-        """The store for the length of a use case. Raises StoreError when it cannot be opened. Runs that are only to be shown
-        may be somebody else's, as long as this account has none.
+        """The store for the length of a use case. Raises StoreError when it cannot be opened. Runs
+        that are only to be shown may be somebody else's, as long as this account has none.
 
-        Under bounds it holds no link where something is written: that would be written wherever the link leads.
+        Under bounds it holds no link where something is written: that would be written wherever the
+        link leads.
         """
         from honestone.adapters.registry import open_store
         from honestone.system.private import sweep
@@ -197,14 +217,19 @@ class Workspace:
             below = (path for pattern in _WRITTEN for path in self.store.glob(pattern))
             for path in (self.store, *below):
                 if path.is_symlink():
-                    raise StoreError(f"`{path}` is a link, and a store is not written through links", hint="remove it")
+                    raise StoreError(
+                        f"`{path}` is a link, and a store is not written through links",
+                        hint="remove it",
+                    )
         if not readonly:
             sweep()
             self.claimed_store()
         return closing(open_store(self.store_place(is_shown=is_shown), readonly=readonly))
 
     def store_place(self, *, is_shown: bool = False) -> StorePlace:
-        """Raises StoreError where the settings alone name a shared store, and no person has trusted them."""
+        """Raises StoreError where the settings alone name a shared store, and no person has trusted
+        them.
+        """
         from honestone.adapters.stores.place import StorePlace
 
         if self.shared is None:
@@ -212,7 +237,10 @@ class Workspace:
 
             own = self.store
             shows_other = is_shown and not (own / DATABASE).exists()
-            return StorePlace(folder=self.store_folder if shows_other else own, origin=RunOrigin(project=self.project))
+            return StorePlace(
+                folder=self.store_folder if shows_other else own,
+                origin=RunOrigin(project=self.project),
+            )
         if self.shared_by_settings and not self.trusts_settings:
             raise StoreError(
                 f"the settings name the shared store {self.shared.shown}, and they are not trusted",
@@ -254,7 +282,9 @@ def this_person() -> str:
 
 
 def terminal_person(drafts: Path) -> TerminalPerson:
-    """Asked only when a judge or worker is called `human`. `drafts` is the folder of unfinished forms."""
+    """Asked only when a judge or worker is called `human`. `drafts` is the folder of unfinished
+    forms.
+    """
     from honestone.adapters.people.form import TerminalPerson
 
     return TerminalPerson(drafts)

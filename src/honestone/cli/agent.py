@@ -14,4 +14,6 @@ from honestone.cli.main import LazyGroup
     short_help="Inside coding agents: installed in their settings, and their hooks.",
 )
 def agent() -> None:
-    """Inside coding agents: installed in their settings, what keeps a session at its loop, and lets it go."""
+    """Inside coding agents: installed in their settings, what keeps a session at its loop, and lets
+    it go.
+    """

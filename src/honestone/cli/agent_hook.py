@@ -1,6 +1,8 @@
-"""`honestone agent hook`: what Claude Code, Codex and Gemini CLI call when a session stops or starts.
+"""`honestone agent hook`: what Claude Code, Codex and Gemini CLI call when a session stops or
+starts.
 
-The exit code is 0 whatever happens: hosts take others for a block. What goes wrong is one line on stderr.
+The exit code is 0 whatever happens: hosts take others for a block. What goes wrong is one line on
+stderr.
 """
 
 from __future__ import annotations
@@ -34,9 +36,13 @@ class HookGroup(LazyGroup):
             return 0
 
 
-@click.group("hook", cls=HookGroup, table="hook", short_help="What the hooks of coding agents call.")
+@click.group(
+    "hook", cls=HookGroup, table="hook", short_help="What the hooks of coding agents call."
+)
 def hook() -> None:
-    """What the hooks of coding agents call: the host's JSON on stdin, the answer on stdout, exit code 0 always."""
+    """What the hooks of coding agents call: the host's JSON on stdin, the answer on stdout, exit
+    code 0 always.
+    """
 
 
 @click.command("stop")
@@ -44,8 +50,9 @@ def hook() -> None:
 def stop(state: str | None) -> None:
     """Hold a session that owns an unfinished run of steps; let go otherwise.
 
-    For `Stop` (Claude Code, Codex) and `AfterAgent` (Gemini). Held is {"decision": "block", "reason"}; let go is nothing,
-    or {"systemMessage"} where an unfinished run is given up: after 15 holds, or 5 with nothing new on record.
+    For `Stop` (Claude Code, Codex) and `AfterAgent` (Gemini). Held is {"decision": "block",
+    "reason"}; let go is nothing, or {"systemMessage"} where an unfinished run is given up: after 15
+    holds, or 5 with nothing new on record.
     """
     given = _given()
     if state is not None:
@@ -65,7 +72,8 @@ def stop(state: str | None) -> None:
 
 @click.command("session-start")
 def session_start() -> None:
-    """Remind a session that was resumed or compacted of its unfinished run: contract and next command.
+    """Remind a session that was resumed or compacted of its unfinished run: contract and next
+    command.
 
     In Gemini CLI, whose shell does not know the session, it gives the id for --session too.
     """
@@ -86,8 +94,14 @@ def _given() -> JsonObject:
 
 def _places(given: JsonObject) -> list[Path]:
     """Where the session works: the host's folder first, then the project's."""
-    named = (given.get("cwd"), os.environ.get("CLAUDE_PROJECT_DIR"), os.environ.get("GEMINI_PROJECT_DIR"))
-    return [Path(place).resolve() for place in named if isinstance(place, str) and place] or [Path().resolve()]
+    named = (
+        given.get("cwd"),
+        os.environ.get("CLAUDE_PROJECT_DIR"),
+        os.environ.get("GEMINI_PROJECT_DIR"),
+    )
+    return [Path(place).resolve() for place in named if isinstance(place, str) and place] or [
+        Path().resolve()
+    ]
 
 
 def _print(answer: JsonObject) -> None:

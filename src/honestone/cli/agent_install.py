@@ -1,4 +1,6 @@
-"""`honestone agent install`, `uninstall`, `status`: in the settings of Claude Code, Codex and Gemini CLI."""
+"""`honestone agent install`, `uninstall`, `status`: in the settings of Claude Code, Codex and
+Gemini CLI.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,16 @@ from honestone.system.drawing import clean, style_for
 SCHEMA = "honestone.agent/1"
 
 
-@click.command("install", short_help="Write the skill, the hooks and the MCP server for coding agents.")
+@click.command(
+    "install", short_help="Write the skill, the hooks and the MCP server for coding agents."
+)
 @shared.options("agent install")
 def install(project: bool | None, as_json: bool, **given: Any) -> int:
-    """Write the skill, the hooks and with --mcp the MCP server into the files of coding agents: those on PATH, or --agent.
+    """Write the skill, the hooks and with --mcp the MCP server into the files of coding agents:
+    those on PATH, or --agent.
 
-    All files or none. What is in them stays as it is, and `honestone agent uninstall` takes out what was put in.
+    All files or none. What is in them stays as it is, and `honestone agent uninstall` takes out
+    what was put in.
     """
 
     agents = given.pop("agents") or use_case.agents_on_path()
@@ -40,9 +46,13 @@ def install(project: bool | None, as_json: bool, **given: Any) -> int:
 @click.command("uninstall", short_help="Take out what `agent install` put in.")
 @shared.options("agent uninstall")
 def uninstall(agents: tuple[str, ...], project: bool | None, as_json: bool, **given: Any) -> int:
-    """Take out what `honestone agent install` put in, for every agent or those named. Edits made since then stay."""
+    """Take out what `honestone agent install` put in, for every agent or those named. Edits made
+    since then stay.
+    """
 
-    request = use_case.InstallRequest(agents=agents or tuple(HOSTS), scope=_place(project is False), **given)
+    request = use_case.InstallRequest(
+        agents=agents or tuple(HOSTS), scope=_place(project is False), **given
+    )
     _tell(use_case.uninstall(request), "removed", "took ours out of", as_json=as_json)
     return 0
 
@@ -50,7 +60,9 @@ def uninstall(agents: tuple[str, ...], project: bool | None, as_json: bool, **gi
 @click.command("status", short_help="Whether honestone is installed in coding agents.")
 @shared.options("agents", "scope", "json")
 def status(agents: tuple[str, ...], project: bool | None, as_json: bool) -> int:
-    """Whether the files of each agent hold what `honestone agent install` writes, here and in your home."""
+    """Whether the files of each agent hold what `honestone agent install` writes, here and in your
+    home.
+    """
 
     users = (False, True) if project is None else (not project,)
     states = agent_states(agents or tuple(HOSTS), [_place(user) for user in users])
@@ -78,7 +90,9 @@ def _tell(done: Installed, key: str, verb: str, *, as_json: bool) -> None:
 def _lines(state: AgentState) -> list[str]:
     missing = all(file.state == "missing" for file in state.files)
     how = "installed" if state.installed else "not installed" if missing else "installed in part"
-    lines = [f"{state.agent:<8}{state.scope:<9}{how}{'' if state.cli else f' ({state.agent} is not on PATH)'}"]
+    lines = [
+        f"{state.agent:<8}{state.scope:<9}{how}{'' if state.cli else f' ({state.agent} is not on PATH)'}"
+    ]
     if not missing:
         lines += [f"  {file.state:<9}{clean(file.path)}" for file in state.files]
         lines += [f"  note     {clean(note)}" for note in state.notes]

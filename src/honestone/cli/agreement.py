@@ -17,12 +17,19 @@ from honestone.formats.ratings import Columns, parse_scale
 @click.command("agreement", short_help="How far raters agree, from a table of their ratings.")
 @shared.options("agreement")
 def agreement(
-    table: Path, raters: tuple[str, ...], scale: str | None, level: str | None, form: str, as_json: bool, **named: Any
+    table: Path,
+    raters: tuple[str, ...],
+    scale: str | None,
+    level: str | None,
+    form: str,
+    as_json: bool,
+    **named: Any,
 ) -> int:
     """Measure how far raters agree: judges, people, or one judge asked several times.
 
-    TABLE is CSV or JSON lines, a row a unit, a column a rater; cells may be empty. Gives Krippendorff's alpha, the kappas
-    of Cohen, Fleiss, Randolph and Scott, intraclass correlations with intervals, and correlations.
+    TABLE is CSV or JSON lines, a row a unit, a column a rater; cells may be empty. Gives
+    Krippendorff's alpha, the kappas of Cohen, Fleiss, Randolph and Scott, intraclass correlations
+    with intervals, and correlations.
 
     \b
     Examples:
@@ -35,7 +42,9 @@ def agreement(
         scale=None if scale is None else parse_scale(scale),
         **named,
     )
-    request = AgreementRequest(table=table, columns=columns, level=None if level is None else Level(level))
+    request = AgreementRequest(
+        table=table, columns=columns, level=None if level is None else Level(level)
+    )
     if form == "truescore" and not as_json:
         write(truescore_table(here(), request))
         return 0

@@ -17,17 +17,27 @@ from honestone.core.audit.verdict import Tier
 from honestone.system.drawing import line
 
 
-@click.command("audit", short_help="Whether judges can be talked round, by probes with known answers.")
+@click.command(
+    "audit", short_help="Whether judges can be talked round, by probes with known answers."
+)
 @shared.options("audit")
 @asks_people
 def audit(
-    artifact: Path, rubric: Path, require_tier: str | None, form: str, as_json: bool, quiet: bool, **options: Any
+    artifact: Path,
+    rubric: Path,
+    require_tier: str | None,
+    form: str,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> int:
-    """Ask judges questions whose answers are known, made from your rubric and artifact, and count the answers that flip.
+    """Ask judges questions whose answers are known, made from your rubric and artifact, and count
+    the answers that flip.
 
-    Nine probes: items in another order, padding, formatting, praise, claims of authority, injected instructions, an empty
-    artifact, an edit that means nothing, and quotes swapped for those of another text. Tier high: at most 10% of the answers
-    flip in each; low: more on injected instructions or the empty artifact; else medium. Your file is not touched.
+    Nine probes: items in another order, padding, formatting, praise, claims of authority, injected
+    instructions, an empty artifact, an edit that means nothing, and quotes swapped for those of
+    another text. Tier high: at most 10% of the answers flip in each; low: more on injected
+    instructions or the empty artifact; else medium. Your file is not touched.
 
     Exits 0 when it was measured, 1 below --require-tier, 3 when a judge could not be asked.
 
@@ -41,7 +51,10 @@ def audit(
     write(render(document, "json" if as_json else form))
     missed = below(document, Tier(require_tier)) if require_tier is not None else []
     for one in missed:
-        print(f"below --require-tier {require_tier}: {line(one.id)} is {one.tier}: {one.reason}", file=sys.stderr)
+        print(
+            f"below --require-tier {require_tier}: {line(one.id)} is {one.tier}: {one.reason}",
+            file=sys.stderr,
+        )
     if missed:
         return 1
     return 0 if all(one.tier for one in document.judges) else 3

@@ -1,4 +1,6 @@
-"""Pages that a command serves: the address, printed and opened in the browser, and a person who is asked there."""
+"""Pages that a command serves: the address, printed and opened in the browser, and a person who is
+asked there.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from honestone.view.server import Address
 
 
-def announce(address: Address, workspace: Workspace, out: TextIO, *, as_json: bool, opens: bool) -> None:
+def announce(
+    address: Address, workspace: Workspace, out: TextIO, *, as_json: bool, opens: bool
+) -> None:
     """As `honestone.view/1` or for people."""
     shown = {
         "schema": "honestone.view/1",
@@ -36,11 +40,15 @@ def announce(address: Address, workspace: Workspace, out: TextIO, *, as_json: bo
 
 def _has_screen() -> bool:
     """Whether there is a screen for a browser: one for terminals would take this terminal."""
-    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
 
 
 def asks_people(command: Callable[..., int]) -> Callable[..., int]:
-    """A command with --browser, which asks the judge and worker `human` there instead of at the terminal."""
+    """A command with --browser, which asks the judge and worker `human` there instead of at the
+    terminal.
+    """
 
     @shared.options("browser")
     @wraps(command)

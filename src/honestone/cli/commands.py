@@ -1,6 +1,9 @@
-"""The commands of each group under their titles: what is typed, where it is in `honestone.cli`, and what `--help` says of it.
+"""The commands of each group under their titles: what is typed, where it is in `honestone.cli`, and
+what `--help` says of it.
 
-Not TOML as the options are: every start reads it, and reading TOML would be a tenth of `honestone --help`."""
+Not TOML as the options are: every start reads it, and reading TOML would be a tenth of `honestone
+--help`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,18 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
             "demo": ("demo:demo", "A whole run, offline, on real files."),
             "init": ("init:init", "Write starter files to this folder."),
             "doctor": ("doctor:doctor", "Which judges, workers and targets can run here."),
-            "trust": ("trust:trust", "Trust the settings of a checkout, or a store, as they are now."),
+            "trust": (
+                "trust:trust",
+                "Trust the settings of a checkout, or a store, as they are now.",
+            ),
             "completion": ("completion:completion", "Print the shell completion script."),
         },
         "Measure and improve": {
             "eval": ("eval:eval_", "Score artifacts against a rubric, or run a suite."),
-            "improve": ("improve:improve", "Improve an artifact until it passes, or say why it does not."),
+            "improve": (
+                "improve:improve",
+                "Improve an artifact until it passes, or say why it does not.",
+            ),
             "undo": ("undo:undo", "Put a file back as it was before `improve`."),
             "stage": ("stages.group:stage", "The skill pipeline, stage by stage."),
         },
@@ -38,15 +47,30 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
             "store": ("store:store", "Check the store, migrate it, copy its runs into another."),
         },
         "How far judges can be trusted": {
-            "noise": ("noise:noise", "How much the same bytes score differently when judged again."),
+            "noise": (
+                "noise:noise",
+                "How much the same bytes score differently when judged again.",
+            ),
             "label": ("label:label", "Ask a person the items of a rubric, and keep the answers."),
-            "audit": ("audit:audit", "Whether judges can be talked round, by probes with known answers."),
-            "calibrate": ("calibrate:calibrate", "How far judges agree with people who labelled a sample."),
-            "agreement": ("agreement:agreement", "How far raters agree, from a table of their ratings."),
+            "audit": (
+                "audit:audit",
+                "Whether judges can be talked round, by probes with known answers.",
+            ),
+            "calibrate": (
+                "calibrate:calibrate",
+                "How far judges agree with people who labelled a sample.",
+            ),
+            "agreement": (
+                "agreement:agreement",
+                "How far raters agree, from a table of their ratings.",
+            ),
             "judge": ("judge:judge", "A host agent as a judge; how a reply is read."),
         },
         "Coding agents": {
-            "agent": ("agent:agent", "Inside coding agents: installed in their settings, and their hooks."),
+            "agent": (
+                "agent:agent",
+                "Inside coding agents: installed in their settings, and their hooks.",
+            ),
             "step": ("step:step", "A host agent as the worker, one action at a time."),
             "mcp": ("mcp:mcp", "A server for coding agents (MCP, on stdin and stdout)."),
         },
@@ -55,7 +79,10 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
         "Commands": {
             "propose": ("stages.candidates:propose_command", "Candidates: real edits by a worker."),
             "rank": ("stages.candidates:rank_command", "Have a panel score the candidates."),
-            "evaluate": ("stages.evaluate:evaluate_command", "Run a candidate's edit on real tasks."),
+            "evaluate": (
+                "stages.evaluate:evaluate_command",
+                "Run a candidate's edit on real tasks.",
+            ),
             "apply": ("stages.gate:apply_command", "Apply a candidate, with a backup."),
             "gate": ("stages.gate:gate_command", "Keep it, park it, or put the original back."),
             "promote": ("stages.gate:promote_command", "Approve or drop what was parked."),
@@ -77,13 +104,19 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
         "Commands": {
             "prompt": ("judge_prompt:prompt", "Print what a judge would be asked."),
             "submit": ("judge_prompt:submit", "Record a reply to that prompt."),
-            "pairwise": ("judge_pairwise:pairwise", "Compare two artifacts by one rubric, in both orders."),
+            "pairwise": (
+                "judge_pairwise:pairwise",
+                "Compare two artifacts by one rubric, in both orders.",
+            ),
             "read": ("judge_read:read", "Read judges' replies from stdin."),
         }
     },
     "agent": {
         "Commands": {
-            "install": ("agent_install:install", "Write the skill, the hooks and the MCP server for coding agents."),
+            "install": (
+                "agent_install:install",
+                "Write the skill, the hooks and the MCP server for coding agents.",
+            ),
             "uninstall": ("agent_install:uninstall", "Take out what `agent install` put in."),
             "status": ("agent_install:status", "Whether honestone is installed in coding agents."),
             "hook": ("agent_hook:hook", "What the hooks of coding agents call."),

@@ -19,9 +19,11 @@ from honestone.report.documents.suite import ComparisonDoc
 @click.command("compare", short_help="Compare two runs of a suite, case by case.")
 @shared.options("compare")
 def compare(form: str, as_json: bool, **asked: Any) -> int:
-    """Compare two runs of one suite: BASELINE, then CANDIDATE. Each is a run or a file with a saved --json report.
+    """Compare two runs of one suite: BASELINE, then CANDIDATE. Each is a run or a file with a saved
+    --json report.
 
-    Exits 0 when the candidate may replace the baseline, 1 when not, 3 when a case could not be judged.
+    Exits 0 when the candidate may replace the baseline, 1 when not, 3 when a case could not be
+    judged.
     """
     document = use_case.compare_runs(here(), use_case.CompareRequest(**asked))
     if form == "html" and not as_json:

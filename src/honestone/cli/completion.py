@@ -11,7 +11,13 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from honestone.app.offers import Offers, offered_cases, offered_names, offered_runs, offered_templates
+from honestone.app.offers import (
+    Offers,
+    offered_cases,
+    offered_names,
+    offered_runs,
+    offered_templates,
+)
 from honestone.cli.terminal import here
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.json_value import visible
@@ -25,12 +31,15 @@ _WHOLE: Final = re.compile(r"[\w.@%+/:#=-]+")
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 @click.pass_context
 def completion(ctx: click.Context, shell: str | None) -> int:
-    """Print the completion script of a shell (default: yours). For bash: eval "$(honestone completion bash)"."""
+    """Print the completion script of a shell (default: yours). For bash: eval "$(honestone
+    completion bash)".
+    """
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     found = get_completion_class(name) if name in SHELLS else None
     if found is None:
         raise UsageError(
-            f"completion is not available for {name or 'this shell'!r}", hint=f"name one of {', '.join(SHELLS)}"
+            f"completion is not available for {name or 'this shell'!r}",
+            hint=f"name one of {', '.join(SHELLS)}",
         )
     click.echo(found(ctx.find_root().command, {}, "honestone", "_HONESTONE_COMPLETE").source())
     return 0
@@ -45,7 +54,9 @@ class Offered(click.ParamType[str]):
         self._offers = offers
         self._or_file = or_file
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         found = []
         with suppress(HonestoneError, OSError):  # a shell shows no message
             for name, help in self._offers(ctx):
@@ -55,7 +66,9 @@ class Offered(click.ParamType[str]):
 
 
 def _cases(ctx: click.Context) -> Offers:
-    named = ctx.params.get("artifacts") or ctx.args  # as it is where an option still lacks its value
+    named = (
+        ctx.params.get("artifacts") or ctx.args
+    )  # as it is where an option still lacks its value
     return offered_cases(here(), [str(name) for name in named])
 
 

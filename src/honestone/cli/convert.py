@@ -1,4 +1,6 @@
-"""`honestone suite convert` and `honestone rubric convert`: the same suite or rubric in another format."""
+"""`honestone suite convert` and `honestone rubric convert`: the same suite or rubric in another
+format.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,34 @@ from honestone.system.new_file import refuse_overwriting, write_new
 @click.command("convert", short_help="Write a suite in another format.")
 @shared.options("suite convert")
 def convert_suite(
-    path: Path, to: str, accept_loss: bool, allow_outside: tuple[Path, ...], read_as: str | None, **writing: Any
+    path: Path,
+    to: str,
+    accept_loss: bool,
+    allow_outside: tuple[Path, ...],
+    read_as: str | None,
+    **writing: Any,
 ) -> int:
     """Write a suite, ours or another tool's, in another format.
 
-    What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
+    What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and
+    lists it as notes.
     """
-    made = suite_in(path, to, accept_loss=accept_loss, output=writing["output"], allowed=allow_outside, read_as=read_as)
+    made = suite_in(
+        path,
+        to,
+        accept_loss=accept_loss,
+        output=writing["output"],
+        allowed=allow_outside,
+        read_as=read_as,
+    )
     return _give(made, **writing)
 
 
 @click.command("show", short_help="Show a suite as it is run.")
 @shared.options("suite show")
-def show_suite(path: Path | None, schema: bool, accept_loss: bool, allow_outside: tuple[Path, ...]) -> int:
+def show_suite(
+    path: Path | None, schema: bool, accept_loss: bool, allow_outside: tuple[Path, ...]
+) -> int:
     """Show a suite as it is run, in our format: cases of tables, `defaults` and vars filled in."""
     if schema:
         from honestone.formats.schema import suite_schema
@@ -46,10 +63,13 @@ def show_suite(path: Path | None, schema: bool, accept_loss: bool, allow_outside
 
 @click.command("convert", short_help="Write a rubric in another format.")
 @shared.options("rubric convert")
-def convert_rubric(path: Path, to: str, accept_loss: bool, read_as: str | None, **writing: Any) -> int:
+def convert_rubric(
+    path: Path, to: str, accept_loss: bool, read_as: str | None, **writing: Any
+) -> int:
     """Write a rubric, ours or another tool's, in another format.
 
-    What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
+    What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and
+    lists it as notes.
     """
     made = rubric_in(path, to, accept_loss=accept_loss, output=writing["output"], read_as=read_as)
     return _give(made, **writing)
@@ -68,7 +88,9 @@ def _give(made: Conversion, *, output: Path | None, force: bool, quiet: bool) ->
 
             write_copies(made.copies, output.parent, force)
         write_new(output, made.text, force, example="suite.yaml")
-    said = [f"note: {note}" for note in made.notes] + ([f"wrote {line(output)}"] if output is not None else [])
+    said = [f"note: {note}" for note in made.notes] + (
+        [f"wrote {line(output)}"] if output is not None else []
+    )
     if not quiet:
         sys.stderr.write("".join(f"{clean(one)}\n" for one in said))
     return 0

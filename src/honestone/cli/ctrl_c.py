@@ -1,8 +1,10 @@
-"""Ctrl-C while the program starts and while it ends: one line and exit code 130, and never a traceback.
+"""Ctrl-C while the program starts and while it ends: one line and exit code 130, and never a
+traceback.
 
-Python raises KeyboardInterrupt wherever it is. In the middle of an import that may be in a callback, which prints a traceback
-and continues, or while a class is made, which turns it into another error. Nothing is open at these times, so the process
-ends at once. In between the command decides.
+Python raises KeyboardInterrupt wherever it is. In the middle of an import that may be in a
+callback, which prints a traceback and continues, or while a class is made, which turns it into
+another error. Nothing is open at these times, so the process ends at once. In between the command
+decides.
 """
 
 import os
@@ -20,12 +22,16 @@ def _end_now(_signal: int, _frame: types.FrameType | None) -> None:
 
 
 def end_at_once() -> None:
-    """From now on Ctrl-C ends the process, unless whoever started it wants it ignored or handles it."""
+    """From now on Ctrl-C ends the process, unless whoever started it wants it ignored or handles
+    it.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end_now)
 
 
 def leave_to_command() -> None:
-    """From now on Ctrl-C raises KeyboardInterrupt: the command closes what it opened, and says how to resume."""
+    """From now on Ctrl-C raises KeyboardInterrupt: the command closes what it opened, and says how
+    to resume.
+    """
     if signal.getsignal(signal.SIGINT) is _end_now:
         signal.signal(signal.SIGINT, signal.default_int_handler)

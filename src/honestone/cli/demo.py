@@ -1,6 +1,8 @@
-"""`honestone demo`: a whole run on a copy of an example, by the ordinary commands. Offline; nothing of it is recorded.
+"""`honestone demo`: a whole run on a copy of an example, by the ordinary commands. Offline; nothing
+of it is recorded.
 
-It copies an example, says what is judged and by what, and calls `eval` and `improve` as a person would type them there.
+It copies an example, says what is judged and by what, and calls `eval` and `improve` as a person
+would type them there.
 """
 
 from __future__ import annotations
@@ -35,8 +37,13 @@ _INTERRUPTED = 130
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
-# What is judged in each folder of `examples/`; `report/pages/demo.txt.j2` says what a stranger should know of it.
-EXAMPLES: Mapping[str, str] = {"readme": "project/README.md", "package": "project", "skill": "csv-summary"}
+# What is judged in each folder of `examples/`; `report/pages/demo.txt.j2` says what a stranger
+# should know of it.
+EXAMPLES: Mapping[str, str] = {
+    "readme": "project/README.md",
+    "package": "project",
+    "skill": "csv-summary",
+}
 
 
 @click.command("demo", short_help="A whole run, offline, on real files.")
@@ -44,8 +51,9 @@ EXAMPLES: Mapping[str, str] = {"readme": "project/README.md", "package": "projec
 def demo(name: str, folder: Path | None, keep: bool, as_json: bool, quiet: bool) -> int:
     """A whole run, offline, on real files: readme, package or skill.
 
-    Copies an example to a new folder, scores it, and improves it until it passes: programs judge it, programs work out
-    every edit from what the file holds, and what makes it worse is rolled back. Exits as `improve` does.
+    Copies an example to a new folder, scores it, and improves it until it passes: programs judge
+    it, programs work out every edit from what the file holds, and what makes it worse is rolled
+    back. Exits as `improve` does.
     """
     source = examples_folder() / name
     place = make_folder(folder)
@@ -61,13 +69,19 @@ def demo(name: str, folder: Path | None, keep: bool, as_json: bool, quiet: bool)
 def examples_folder() -> Path:
     """Where the examples are: in the installed package, or in the checkout that it runs from."""
     here = Path(__file__).resolve()
-    for place in (here.parent.parent / "_examples", *(one / "examples" for one in here.parents[3:4])):
+    for place in (
+        here.parent.parent / "_examples",
+        *(one / "examples" for one in here.parents[3:4]),
+    ):
         if all((place / name / _RUBRIC).is_file() for name in EXAMPLES):
             return place
-    raise UsageError("the examples are not part of this installation", hint="install honestone again")
+    raise UsageError(
+        "the examples are not part of this installation", hint="install honestone again"
+    )
 
 
-# ------------------------------------------------------------------------------------------------------- the folder
+# -------------------------------------------------------------------------------------------------------
+# the folder
 
 
 def make_folder(wanted: Path | None) -> Path:
@@ -80,7 +94,8 @@ def make_folder(wanted: Path | None) -> Path:
     except OSError as error:
         if wanted is not None:
             raise FileError(
-                f"cannot make the folder {str(wanted)!r}: {error.strerror or error}", hint="name another --dir"
+                f"cannot make the folder {str(wanted)!r}: {error.strerror or error}",
+                hint="name another --dir",
             ) from None
     try:
         return Path(tempfile.mkdtemp(prefix=f"{FOLDER}-")).resolve()
@@ -92,7 +107,9 @@ def make_folder(wanted: Path | None) -> Path:
 
 
 def _new_folder(wanted: Path, *, may_be_empty: bool) -> Path:
-    """The first free name of `x`, `x-2`, `x-3`. Making it is what proves it free: two demos may start at once."""
+    """The first free name of `x`, `x-2`, `x-3`. Making it is what proves it free: two demos may
+    start at once.
+    """
     path = Path(os.path.abspath(wanted))
     if may_be_empty and path.is_dir() and not any(path.iterdir()):
         return path
@@ -104,7 +121,9 @@ def _new_folder(wanted: Path, *, may_be_empty: bool) -> Path:
         except FileExistsError:
             continue
         return free
-    raise FileError(f"{str(wanted)!r} and {_MOST_NAMES - 1} more are there already", hint="name another --dir")
+    raise FileError(
+        f"{str(wanted)!r} and {_MOST_NAMES - 1} more are there already", hint="name another --dir"
+    )
 
 
 def copy_example(source: Path, place: Path) -> None:
@@ -121,14 +140,22 @@ def copy_example(source: Path, place: Path) -> None:
             else:
                 shutil.copyfile(path, place / inside)
     except OSError as error:
-        raise FileError(f"cannot copy the example to {str(place)!r}: {error.strerror or error}") from None
+        raise FileError(
+            f"cannot copy the example to {str(place)!r}: {error.strerror or error}"
+        ) from None
 
 
 def _environment() -> dict[str, str]:
-    """The demo has a store of its own, and the example's tools, started as `python3`, run with the Python that runs us."""
+    """The demo has a store of its own, and the example's tools, started as `python3`, run with the
+    Python that runs us.
+    """
     ours = os.path.dirname(sys.executable) if sys.executable else ""
     first = [ours] if ours and os.path.exists(os.path.join(ours, "python3")) else []
-    kept = {name: value for name, value in os.environ.items() if name not in ("HONESTONE_HOME", "HONESTONE_STORE")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("HONESTONE_HOME", "HONESTONE_STORE")
+    }
     return {**kept, "PATH": os.pathsep.join([*first, os.environ.get("PATH") or os.defpath])}
 
 
@@ -139,13 +166,18 @@ def _working_directory() -> str | None:
         return None
 
 
-# ---------------------------------------------------------------------------------------------------------- the run
+# ----------------------------------------------------------------------------------------------------------
+# the run
 
 
 class _Demo:
-    """One demo in its folder; `shown` is the folder's name as seen from where the command was typed."""
+    """One demo in its folder; `shown` is the folder's name as seen from where the command was
+    typed.
+    """
 
-    def __init__(self, name: str, place: Path, shown: str, *, keep: bool, as_json: bool, quiet: bool) -> None:
+    def __init__(
+        self, name: str, place: Path, shown: str, *, keep: bool, as_json: bool, quiet: bool
+    ) -> None:
 
         self._name = name
         self._place = place
@@ -175,7 +207,10 @@ class _Demo:
         """The document or the report alone on stdout; where it happens on stderr."""
 
         if not self._quiet:
-            print(f"in {clean(self._shown)}: honestone improve {' '.join(self._words)}", file=sys.stderr)
+            print(
+                f"in {clean(self._shown)}: honestone improve {' '.join(self._words)}",
+                file=sys.stderr,
+            )
         extra = (["--json"] if self._as_json else []) + (["--quiet"] if self._quiet else [])
         return _call(self._place, ["improve", *self._words, *extra])
 
@@ -190,17 +225,28 @@ class _Demo:
 
         lines = []
         for row in text_lines(
-            "demo.txt.j2", part, name=self._name, artifact=self._words[0], shown=self._shown, **facts
+            "demo.txt.j2",
+            part,
+            name=self._name,
+            artifact=self._words[0],
+            shown=self._shown,
+            **facts,
         ):
             label = re.match(r"  [a-z]+(?: [a-z]+)*  +", row)
             first = label[0] if label else ""
-            rows = wrap(row.removeprefix("# ")[len(first) :], min(self._style.columns, 100), first=first)
-            lines += [self._style.paint(one, "bold") for one in rows] if row.startswith("# ") else rows
+            rows = wrap(
+                row.removeprefix("# ")[len(first) :], min(self._style.columns, 100), first=first
+            )
+            lines += (
+                [self._style.paint(one, "bold") for one in rows] if row.startswith("# ") else rows
+            )
         return lines
 
     def _closing(self) -> list[str]:
         """Where everything is, and the commands for a file of one's own."""
-        to_pager = "" if self._words[0].endswith(".md") else " | less"  # a folder's version is printed file by file
+        to_pager = (
+            "" if self._words[0].endswith(".md") else " | less"
+        )  # a folder's version is printed file by file
         look = {
             f"cd {shlex.quote(self._shown)}": "",
             "honestone show last --format diff": "what every round changed",
@@ -214,7 +260,12 @@ class _Demo:
         }
         there = ["", *self._page("closing" if self._keep else "removed")]
         there += _commands(self._style, look) if self._keep else []
-        return [*there, "", self._style.paint("With a file of your own", "bold"), *_commands(self._style, own)]
+        return [
+            *there,
+            "",
+            self._style.paint("With a file of your own", "bold"),
+            *_commands(self._style, own),
+        ]
 
     def _interrupted(self) -> list[str]:
         if not self._keep:
@@ -223,7 +274,11 @@ class _Demo:
             f"cd {shlex.quote(self._shown)}": "",
             f"honestone improve {' '.join(self._words)}": "resumes where it stopped",
         }
-        return ["", self._style.paint("Interrupted; to resume", "bold"), *_commands(self._style, resume)]
+        return [
+            "",
+            self._style.paint("Interrupted; to resume", "bold"),
+            *_commands(self._style, resume),
+        ]
 
     def _type(self, *words: str) -> None:
         """The command as a person would type it in this folder."""
@@ -238,7 +293,9 @@ def _call(place: Path, words: list[str]) -> int:
     sys.stdout.flush()
     command = [sys.executable, "-P", "-m", "honestone", *words]
     running = subprocess.Popen(command, cwd=place, env=_environment(), process_group=0)
-    before = {one: signal.signal(one, lambda number, _: running.send_signal(number)) for one in _STOPPING}
+    before = {
+        one: signal.signal(one, lambda number, _: running.send_signal(number)) for one in _STOPPING
+    }
     try:
         return running.wait()
     finally:
@@ -246,7 +303,8 @@ def _call(place: Path, words: list[str]) -> int:
             signal.signal(one, handler)
 
 
-# -------------------------------------------------------------------------------------------------------- the words
+# --------------------------------------------------------------------------------------------------------
+# the words
 
 _WHO_ANSWERS = {
     "command": "by running a program",
@@ -257,13 +315,22 @@ _WHO_ANSWERS = {
 
 
 def _facts_of(rubric: Rubric) -> dict[str, object]:
-    """How many items there are and what answers them, how many programs fix them, and which floors are higher."""
+    """How many items there are and what answers them, how many programs fix them, and which floors
+    are higher.
+    """
     from honestone.core.numbers import show_bar
 
     checks = [item.check for _, item in rubric.questions() if item.check is not None]
     kinds = Counter(_WHO_ANSWERS.get(check.kind, "by looking at the text") for check in checks)
-    fixes = {word for _, item in rubric.questions() for word in (item.fix or "").split() if word.endswith(".py")}
-    floors = {criterion.id: rubric.floor_of(criterion, parent) for criterion, parent in rubric.walk()}
+    fixes = {
+        word
+        for _, item in rubric.questions()
+        for word in (item.fix or "").split()
+        if word.endswith(".py")
+    }
+    floors = {
+        criterion.id: rubric.floor_of(criterion, parent) for criterion, parent in rubric.walk()
+    }
     return {
         "items": kinds.total(),
         "answered": ", ".join(f"{number} {how}" for how, number in kinds.most_common()),
@@ -272,16 +339,22 @@ def _facts_of(rubric: Rubric) -> dict[str, object]:
         "floors": "; ".join(
             [
                 show_bar(rubric.floor),
-                ", ".join(f"{id} {show_bar(one)}" for id, one in floors.items() if one > rubric.floor),
+                ", ".join(
+                    f"{id} {show_bar(one)}" for id, one in floors.items() if one > rubric.floor
+                ),
             ]
         ),
     }
 
 
 def _commands(style: Style, commands: Mapping[str, str]) -> list[str]:
-    """A command a line, the remarks behind them in one column; above them where the lines are too short."""
+    """A command a line, the remarks behind them in one column; above them where the lines are too
+    short.
+    """
     column = max(len(command) for command, remark in commands.items() if remark) + 2
-    side_by_side = all(2 + column + 2 + len(remark) <= style.columns for remark in commands.values() if remark)
+    side_by_side = all(
+        2 + column + 2 + len(remark) <= style.columns for remark in commands.values() if remark
+    )
     lines = []
     for command, remark in commands.items():
         note = style.paint(f"# {remark}", "dim") if remark else ""

@@ -1,4 +1,6 @@
-"""`honestone doctor`: which judges, workers and targets can run here, and what to type to get the rest."""
+"""`honestone doctor`: which judges, workers and targets can run here, and what to type to get the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,11 @@ def _text(found: ReadinessReport, workspace: Workspace) -> Iterator[str]:
     said = _shared_store(workspace)
     yield f"Store      {clean(workspace.shown_store)}{'' if said is None else f' ({clean(said)})'}\n"
     folder = workspace.settings.folder
-    where = "none (honestone init writes one)" if folder is None else clean(workspace.shown(folder / "honestone.toml"))
+    where = (
+        "none (honestone init writes one)"
+        if folder is None
+        else clean(workspace.shown(folder / "honestone.toml"))
+    )
     yield f"Settings   {where}\n"
 
 

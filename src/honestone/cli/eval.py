@@ -34,14 +34,17 @@ def eval_(
 ) -> int:
     """Score files or folders against a rubric, or run the cases of a suite.
 
-    Exits 0 when all pass, 1 when one fails, 3 when one could not be judged, 2 when something is wrong with the call.
+    Exits 0 when all pass, 1 when one fails, 3 when one could not be judged, 2 when something is
+    wrong with the call.
     """
     judging = shared.take_judging(options)
     if options.pop("recorded"):
         judging = replace(judging, max_calls=0)
     paths = [Path(name) for name in artifacts]
     shared_ones = {name: options.pop(name) for name in ("accept_loss", "locked")}
-    of_artifacts = {name: options.pop(name) for name in ("gate_only", "input", "reference", "staged")}
+    of_artifacts = {
+        name: options.pop(name) for name in ("gate_only", "input", "reference", "staged")
+    }
     form = "json" if as_json else form
     in_batches = options.pop("batch")
     with Progress(quiet=quiet) as progress:
@@ -51,11 +54,15 @@ def eval_(
             from honestone.cli.eval_suite import eval_suite
 
             if len(paths) != 1:
-                raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC")
+                raise UsageError(
+                    "eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC"
+                )
             _refuse_for_suites(of_artifacts)
             remote = _remote(options)
             asked = take_suite_request(paths[0], judging, options, targets=targets, **shared_ones)
-            return eval_suite(asked, options["output"], progress, form, watch=options["watch"], remote=remote)
+            return eval_suite(
+                asked, options["output"], progress, form, watch=options["watch"], remote=remote
+            )
         _refuse_for_artifacts(options)
         refuse_other_formats(form, "an artifact's scorecard")
         request = EvaluateRequest(
@@ -73,17 +80,21 @@ def _remote(options: Mapping[str, Any]) -> int | None:
     """The priority of a run on other machines."""
     if options["remote"] and options["watch"]:
         raise UsageError(
-            "--watch runs the cases on this machine, and --remote on others", hint="leave one of the two out"
+            "--watch runs the cases on this machine, and --remote on others",
+            hint="leave one of the two out",
         )
     if options["priority"] and not options["remote"]:
-        raise UsageError("--priority is for runs on other machines", hint="add --remote, or leave it out")
+        raise UsageError(
+            "--priority is for runs on other machines", hint="add --remote, or leave it out"
+        )
     return int(options["priority"]) if options["remote"] else None
 
 
 def _only_target(targets: tuple[str, ...]) -> str:
     if len(targets) > 1:
         raise UsageError(
-            "--target is given twice, but an artifact has one target", hint="the cases of a suite may have several"
+            "--target is given twice, but an artifact has one target",
+            hint="the cases of a suite may have several",
         )
     return targets[0] if targets else "identity"
 
@@ -97,9 +108,13 @@ def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
     printer.end()
     spent = summary.spent
     if spent.cached_calls and not spent.judge_calls:
-        progress.note(f"0 judge calls: every reply was on record ({spent.cached_calls}); --fresh asks the judges again")
+        progress.note(
+            f"0 judge calls: every reply was on record ({spent.cached_calls}); --fresh asks the judges again"
+        )
     if request.judging.max_calls == 0 and summary.verdict is Outcome.INCONCLUSIVE:
-        progress.note("not judged yet as it is now: the same command without --recorded (and --staged) asks the judges")
+        progress.note(
+            "not judged yet as it is now: the same command without --recorded (and --staged) asks the judges"
+        )
     return exit_code_of(summary.verdict)
 
 
@@ -118,5 +133,6 @@ def _refuse_for_artifacts(options: Mapping[str, object]) -> None:
     for name, given in options.items():
         if given:
             raise UsageError(
-                f"{written[name]} is for suites, but --rubric judges artifacts", hint="leave one of the two out"
+                f"{written[name]} is for suites, but --rubric judges artifacts",
+                hint="leave one of the two out",
             )

@@ -1,4 +1,6 @@
-"""`honestone eval SUITE`: run the cases of a suite, compare with a baseline when there is one, exit with the verdict."""
+"""`honestone eval SUITE`: run the cases of a suite, compare with a baseline when there is one, exit
+with the verdict.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ from honestone.system.files import write_atomically
 
 
 def eval_suite(
-    request: SuiteRequest, output: Path | None, progress: Progress, form: str, *, watch: bool, remote: int | None
+    request: SuiteRequest,
+    output: Path | None,
+    progress: Progress,
+    form: str,
+    *,
+    watch: bool,
+    remote: int | None,
 ) -> int:
     """`remote` is the priority of a run whose cases are run on other machines."""
     places = places_to_save(request, output)
@@ -37,17 +45,25 @@ def eval_suite(
     return exit_code_of(found.verdict)
 
 
-def _found(request: SuiteRequest, progress: Progress, remote: int | None) -> SuiteResult | TableResult:
+def _found(
+    request: SuiteRequest, progress: Progress, remote: int | None
+) -> SuiteResult | TableResult:
     if remote is None:
         return evaluate_columns(here(), request, progress)
     from honestone.app.remote.order import evaluate_remotely
 
     workspace = here()
-    return evaluate_remotely(workspace, request, progress, priority=remote, heartbeat=heartbeat_of(workspace))
+    return evaluate_remotely(
+        workspace, request, progress, priority=remote, heartbeat=heartbeat_of(workspace)
+    )
 
 
-def _watch(request: SuiteRequest, places: Sequence[Path], progress: Progress, form: str) -> NoReturn:
-    """Prints the report of each run, JSON on a line of its own, and what turned since the run before."""
+def _watch(
+    request: SuiteRequest, places: Sequence[Path], progress: Progress, form: str
+) -> NoReturn:
+    """Prints the report of each run, JSON on a line of its own, and what turned since the run
+    before.
+    """
 
     def show(document: Report) -> None:
         progress.close()
@@ -56,7 +72,10 @@ def _watch(request: SuiteRequest, places: Sequence[Path], progress: Progress, fo
         else:
             print_suite(document, form)
         if form == "text" and document.turned:
-            write("\nturned since the run before\n" + "".join(f"  {one.words}\n" for one in document.turned))
+            write(
+                "\nturned since the run before\n"
+                + "".join(f"  {one.words}\n" for one in document.turned)
+            )
         sys.stdout.flush()
         for place in places:
             save_report(document, place)
@@ -82,4 +101,6 @@ def places_to_save(request: SuiteRequest, output: Path | None) -> list[Path]:
 
 
 def save_report(document: SuiteReportDoc | TableDoc, place: Path) -> None:
-    write_atomically(place, (dump(document) + "\n").encode("utf-8", "backslashreplace"), through_links=True)
+    write_atomically(
+        place, (dump(document) + "\n").encode("utf-8", "backslashreplace"), through_links=True
+    )

@@ -1,4 +1,6 @@
-"""What `--help` of a command shows besides its options, from `help.toml`: options in groups, and examples."""
+"""What `--help` of a command shows besides its options, from `help.toml`: options in groups, and
+examples.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,16 @@ import click
 
 @cache
 def help_text() -> Mapping[str, Mapping[str, str]]:
-    """`groups`: the options of each, by its title; `examples` of each command, by what is typed for it."""
+    """`groups`: the options of each, by its title; `examples` of each command, by what is typed for
+    it.
+    """
     return tomllib.loads((files(__package__) / "help.toml").read_text())
 
 
 def add_examples(command: click.Command, path: str) -> None:
-    """Puts the examples of a command under its help. `path` is what is typed for it, without the program's name."""
+    """Puts the examples of a command under its help. `path` is what is typed for it, without the
+    program's name.
+    """
     examples = help_text()["examples"].get(path)
     if examples is not None:
         command.epilog = "\n  ".join(["\b\nExamples:", *examples.strip().splitlines()])
@@ -27,8 +33,14 @@ class Grouped(click.Command):
     """A command of many options: each is shown in its group."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        titles = {f"--{name}": title for title, names in help_text()["groups"].items() for name in names.split()}
-        shown: dict[str, list[tuple[str, str]]] = {title: [] for title in (*help_text()["groups"], "Options")}
+        titles = {
+            f"--{name}": title
+            for title, names in help_text()["groups"].items()
+            for name in names.split()
+        }
+        shown: dict[str, list[tuple[str, str]]] = {
+            title: [] for title in (*help_text()["groups"], "Options")
+        }
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:

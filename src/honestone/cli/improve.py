@@ -24,11 +24,11 @@ from honestone.system.drawing import style_for
 @shared.options("improve")
 @asks_people
 def improve(form: str, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Improve a file or folder one criterion at a time until its rubric's gate is met, or a skill or prompt until the
-    tasks of a suite pass.
+    """Improve a file or folder one criterion at a time until its rubric's gate is met, or a skill
+    or prompt until the tasks of a suite pass.
 
-    Running the same command again resumes an unfinished run. Exits 0 when PASSED, 1 when not, 3 when it could not be
-    judged or confirmed.
+    Running the same command again resumes an unfinished run. Exits 0 when PASSED, 1 when not, 3
+    when it could not be judged or confirmed.
     """
     judging = shared.take_judging(options)
     with Progress(quiet=quiet) as progress:
@@ -36,12 +36,18 @@ def improve(form: str, as_json: bool, quiet: bool, **options: Any) -> int:
         def show_round(document: RoundDoc) -> None:
             progress.show(round_text(document, style_for(progress.stream)))
 
-        result = improve_artifact(here(), ImprovementRequest(judging=judging, **options), progress, decided=show_round)
+        result = improve_artifact(
+            here(), ImprovementRequest(judging=judging, **options), progress, decided=show_round
+        )
     if form == "html" and not as_json:
         with open_run(here(), result.run) as record:
             write_page(record.improvement_page())
     else:
-        write(render_improvement(result.improvement, "json" if as_json else form, report=result.report))
+        write(
+            render_improvement(
+                result.improvement, "json" if as_json else form, report=result.report
+            )
+        )
     if result.result is Result.INTERRUPTED:
         raise Interrupted(f"interrupted; run the same command to resume (run {result.run}):")
     return result.exit_code

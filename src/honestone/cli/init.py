@@ -1,4 +1,6 @@
-"""`honestone init`: starter files for the document found here. What is there already is never written over."""
+"""`honestone init`: starter files for the document found here. What is there already is never
+written over.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +36,31 @@ class _Done:
 @click.command("init", short_help="Write starter files to this folder.")
 @shared.options("init")
 def init(file: Path | None, folder: Path, as_json: bool) -> int:
-    """Write a starter rubric for FILE, or else for the document in this folder, and a settings file. Nothing is written
-    over."""
+    """Write a starter rubric for FILE, or else for the document in this folder, and a settings
+    file. Nothing is written over.
+    """
     if not folder.is_dir():
-        raise FileError(f"the folder {str(folder)!r} does not exist", hint="make it first, or name another --dir")
+        raise FileError(
+            f"the folder {str(folder)!r} does not exist",
+            hint="make it first, or name another --dir",
+        )
     if file is not None and not file.is_file():
-        hint = f"for a folder: --dir {shlex.quote(str(file))}" if file.is_dir() else "name the document to write it for"
+        hint = (
+            f"for a folder: --dir {shlex.quote(str(file))}"
+            if file.is_dir()
+            else "name the document to write it for"
+        )
         raise FileError(f"{str(file)!r} is not a file", hint=hint)
     done, others = _Done(), list[str]()
     if file is None:
         found = _documents(folder)
         if not found:
-            _write(folder / DRAFT, starter_text("draft.md"), "a first draft, to have something to score", done)
+            _write(
+                folder / DRAFT,
+                starter_text("draft.md"),
+                "a first draft, to have something to score",
+                done,
+            )
         file, others = folder / (found or [DRAFT])[0], found[1:]
     _write(folder / RUBRIC, starter_rubric(file.name), f"what {file.name} has to do; edit it", done)
     _write_settings(folder, done)
@@ -54,7 +69,9 @@ def init(file: Path | None, folder: Path, as_json: bool) -> int:
 
 
 def _documents(folder: Path) -> list[str]:
-    """The documents that may be meant, the most likely one first: a README, a SKILL.md, then Markdown files by name."""
+    """The documents that may be meant, the most likely one first: a README, a SKILL.md, then
+    Markdown files by name.
+    """
     try:
         found = sorted(
             path.name
@@ -62,7 +79,9 @@ def _documents(folder: Path) -> list[str]:
             if path.suffix.lower() in _MARKDOWN and path.is_file() and path.stat().st_size > 0
         )
     except OSError as error:
-        raise FileError(f"cannot read the folder {str(folder)!r}: {error.strerror or error}") from None
+        raise FileError(
+            f"cannot read the folder {str(folder)!r}: {error.strerror or error}"
+        ) from None
     order = {name: number for number, name in enumerate(_FIRST)}
     return sorted(found, key=lambda name: (order.get(name.lower(), len(order)), name))
 
@@ -84,7 +103,9 @@ def _write(path: Path, text: str, remark: str, done: _Done) -> None:
 
 
 def _write_settings(folder: Path, done: _Done) -> None:
-    """Not where settings hold already, for example those of a `pyproject.toml`: a second file would hide them."""
+    """Not where settings hold already, for example those of a `pyproject.toml`: a second file would
+    hide them.
+    """
     from honestone.formats.settings import find_settings
 
     holding = find_settings(folder.resolve()).folder
@@ -92,21 +113,35 @@ def _write_settings(folder: Path, done: _Done) -> None:
         done.kept[SETTINGS] = f"settings of {here().shown(holding)} apply here"
         return
     _write(
-        folder / SETTINGS, starter_text("settings.toml"), "judges, workers and limits; all of it is commented out", done
+        folder / SETTINGS,
+        starter_text("settings.toml"),
+        "judges, workers and limits; all of it is commented out",
+        done,
     )
 
 
-def _tell(folder: Path, document: Path, done: _Done, others: Sequence[str], *, as_json: bool) -> None:
+def _tell(
+    folder: Path, document: Path, done: _Done, others: Sequence[str], *, as_json: bool
+) -> None:
     """`others` are the documents that could have been meant too."""
     from honestone.system.drawing import clean, count, style_for
 
     commands = next_commands(folder, document)
     if as_json:
-        said = {"schema": "honestone.init/1", "folder": str(folder), "document": _from(folder, document)}
-        write(dump({**said, "written": list(done.written), "kept": list(done.kept), "next": commands}) + "\n")
+        said = {
+            "schema": "honestone.init/1",
+            "folder": str(folder),
+            "document": _from(folder, document),
+        }
+        write(
+            dump({**said, "written": list(done.written), "kept": list(done.kept), "next": commands})
+            + "\n"
+        )
         return
     style = style_for(sys.stdout)
-    lines = [f"wrote       {clean(name):<16}{clean(remark)}" for name, remark in done.written.items()]
+    lines = [
+        f"wrote       {clean(name):<16}{clean(remark)}" for name, remark in done.written.items()
+    ]
     lines += [f"left alone  {clean(name):<16}{clean(remark)}" for name, remark in done.kept.items()]
     if others and RUBRIC in done.written:
         told = f"{count(len(others), 'other document')} here; to take another: {clean(_again(folder, others[0]))}"
@@ -121,7 +156,9 @@ def _from(folder: Path, document: Path) -> str:
 
 
 def _again(folder: Path, other: str) -> str:
-    """The commands for another document of the folder: the rubric that was just written is in the way."""
+    """The commands for another document of the folder: the rubric that was just written is in the
+    way.
+    """
     where = [] if folder == Path() else ["--dir", str(folder)]
     init = shlex.join(["honestone", "init", str(folder / other), *where])
     return f"rm {shlex.quote(str(folder / RUBRIC))} && {init}"
@@ -133,17 +170,28 @@ def next_commands(folder: Path, document: Path) -> list[str]:
     return [f"honestone eval {judged} --rubric {rubric}", "honestone doctor"]
 
 
-# ------------------------------------------------------------------------------------------------------ the starter
+# ------------------------------------------------------------------------------------------------------
+# the starter
 
 
 def starter_rubric(document: str) -> str:
-    """A rubric that code alone can answer, with remarks that show the rest. A file may have any name."""
+    """A rubric that code alone can answer, with remarks that show the rest. A file may have any
+    name.
+    """
     from honestone.system.drawing import line
 
     name = line(document)
     head = starter_text("head.yaml").format(document=name, title=json.dumps(f"{name} does its job"))
-    kind = "readme" if name.lower().startswith("readme") else "skill" if name.lower() == "skill.md" else "document"
-    return "\n".join([head, *(starter_text(f"{part}.yaml") for part in ("complete", kind, "readable", "judged"))])
+    kind = (
+        "readme"
+        if name.lower().startswith("readme")
+        else "skill"
+        if name.lower() == "skill.md"
+        else "document"
+    )
+    return "\n".join(
+        [head, *(starter_text(f"{part}.yaml") for part in ("complete", kind, "readable", "judged"))]
+    )
 
 
 def starters() -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""`honestone judge pairwise`: which of two artifacts meets a rubric better, by judges that see both in both orders."""
+"""`honestone judge pairwise`: which of two artifacts meets a rubric better, by judges that see both
+in both orders.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ from honestone.system.drawing import style_for
 def pairwise(as_json: bool, quiet: bool, **options: Any) -> int:
     """Say which of two files or folders meets a rubric better, criterion by criterion.
 
-    Every model judge is asked twice, with A first and with B first. What changes with the order is a tie and counted
-    as inconsistent. Checks are compared by code. The preference is from 0 (A) to 100 (B).
+    Every model judge is asked twice, with A first and with B first. What changes with the order is
+    a tie and counted as inconsistent. Checks are compared by code. The preference is from 0 (A) to
+    100 (B).
 
     Exits 0 when it could be judged, 3 when not, 2 when something is wrong with the call.
     """
@@ -28,5 +31,9 @@ def pairwise(as_json: bool, quiet: bool, **options: Any) -> int:
     request = ComparePairRequest(judging=shared.take_judging(options), **options)
     with Progress(quiet=quiet) as progress:
         found = compare_pair(here(), request, progress)
-    write(dump(found.document) + "\n" if as_json else pairwise_text(found.document, style_for(sys.stdout)))
+    write(
+        dump(found.document) + "\n"
+        if as_json
+        else pairwise_text(found.document, style_for(sys.stdout))
+    )
     return 0 if found.could_judge else 3

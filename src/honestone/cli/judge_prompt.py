@@ -1,4 +1,6 @@
-"""`honestone judge prompt` and `judge submit`: what a model judge would be asked, and a reply to it, recorded."""
+"""`honestone judge prompt` and `judge submit`: what a model judge would be asked, and a reply to
+it, recorded.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ LONGEST_REPLY = 10_000_000
 def prompt(as_json: bool, **asked: Any) -> None:
     """Print the prompt that a model judge would get about ARTIFACT.
 
-    Let any agent or chat answer it, and hand the reply to `honestone judge submit`. The same artifact and rubric
-    always give the same prompt.
+    Let any agent or chat answer it, and hand the reply to `honestone judge submit`. The same
+    artifact and rubric always give the same prompt.
     """
     from honestone.app.host_judge import HostQuestion, host_prompt
 
@@ -39,8 +41,9 @@ def prompt(as_json: bool, **asked: Any) -> None:
 def submit(reply_path: str, as_json: bool, **asked: Any) -> int:
     """Record a reply to `honestone judge prompt` as that of the judge agent:NAME.
 
-    `honestone eval ARTIFACT --rubric RUBRIC --judge agent:NAME` then uses it at no cost. Exits 0 when every item was
-    answered, 1 when the reply was refused or answers are missing: what is printed says which.
+    `honestone eval ARTIFACT --rubric RUBRIC --judge agent:NAME` then uses it at no cost. Exits 0
+    when every item was answered, 1 when the reply was refused or answers are missing: what is
+    printed says which.
     """
     from honestone.app.host_judge import HostQuestion, submit_reply
 
@@ -61,12 +64,19 @@ def read_reply_file(path: str) -> str:
                 data = file.read(LONGEST_REPLY + 1)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise FileError(f"cannot read the reply {path!r}: {why}", hint="--reply FILE, or - for stdin") from None
+        raise FileError(
+            f"cannot read the reply {path!r}: {why}", hint="--reply FILE, or - for stdin"
+        ) from None
     if len(data) > LONGEST_REPLY:
-        raise FileError(f"the reply {path!r} is longer than a reply can be", hint="submit the judge's reply alone")
+        raise FileError(
+            f"the reply {path!r} is longer than a reply can be",
+            hint="submit the judge's reply alone",
+        )
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     if not text.strip():
-        raise UsageError("the reply is empty", hint="submit what the judge answered to `honestone judge prompt`")
+        raise UsageError(
+            "the reply is empty", hint="submit what the judge answered to `honestone judge prompt`"
+        )
     return text
 
 
@@ -80,6 +90,7 @@ def _as_text(document: JsonDocument) -> str:
     out += [f"  {line(problem)}" for problem in document["problems"]]
     if document["recorded"]:
         out += [
-            f"  [{entry['number']}] {line(entry['requirement'])}: {line(entry['why'])}" for entry in document["missing"]
+            f"  [{entry['number']}] {line(entry['requirement'])}: {line(entry['why'])}"
+            for entry in document["missing"]
         ]
     return "\n".join([*out, f"ask again: {document['prompt']}"]) + "\n"

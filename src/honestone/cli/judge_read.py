@@ -1,5 +1,6 @@
-"""`honestone judge read`: how a reply would be read, on one reply or on many, without a call; and the replies of a run that
-gave no answer."""
+"""`honestone judge read`: how a reply would be read, on one reply or on many, without a call; and
+the replies of a run that gave no answer.
+"""
 
 from __future__ import annotations
 
@@ -34,20 +35,22 @@ def read(
 ) -> None:
     """Show how a judge's reply on stdin is read, or the unusable replies of RUN.
 
-    Prints {"answer", "problems", "repairs"}. The answer is null when the reply holds no clear verdict; the problems
-    say why. A score is a number, a preference "a", "b" or "tie", a checklist an object from item to true, false or
-    null.
+    Prints {"answer", "problems", "repairs"}. The answer is null when the reply holds no clear
+    verdict; the problems say why. A score is a number, a preference "a", "b" or "tie", a checklist
+    an object from item to true, false or null.
 
     \b
       echo 'I would give it 8/10.' | honestone judge read --kind score
       honestone judge read --kind pairwise --jsonl --field raw < replies.jsonl
 
-    With RUN (an id, the beginning of one, or `last`): each reply of that run that gave no answer, and why. Such a reply
-    is evidence and is not an answer: the same command asks that judge again.
+    With RUN (an id, the beginning of one, or `last`): each reply of that run that gave no answer,
+    and why. Such a reply is evidence and is not an answer: the same command asks that judge again.
     """
     if run is not None:
         if kind is not None or scale is not None or items is not None or jsonl or field is not None:
-            raise UsageError("a run takes no options of a reply on stdin", hint=f"honestone judge read {run}")
+            raise UsageError(
+                "a run takes no options of a reply on stdin", hint=f"honestone judge read {run}"
+            )
         _show_unusable(run, as_json=as_json)
         return
     if kind is None:
@@ -124,7 +127,8 @@ def parse_scale(written: str) -> tuple[float, float]:
     lo, hi = (float(match[1]), float(match[2])) if match else (0.0, 0.0)
     if lo >= hi:
         raise UsageError(
-            f"`--scale` is {written!r}, but must be two numbers, the lower one first", hint="for example: --scale 1-10"
+            f"`--scale` is {written!r}, but must be two numbers, the lower one first",
+            hint="for example: --scale 1-10",
         )
     return lo, hi
 
@@ -134,7 +138,8 @@ def _checklist_reader(path: str | None) -> Reader:
 
     if path is None:
         raise UsageError(
-            "`--kind checklist` needs the items that were asked", hint="give a file with one item a line: --items FILE"
+            "`--kind checklist` needs the items that were asked",
+            hint="give a file with one item a line: --items FILE",
         )
     try:
         text = Path(path).read_text("utf-8-sig")

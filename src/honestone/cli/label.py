@@ -25,14 +25,21 @@ _RUN: Final = re.compile(r"last|[0-9A-Z]{4,26}")
 @click.command("label", short_help="Ask a person the items of a rubric, and keep the answers.")
 @shared.options("label")
 def label(
-    artifacts: tuple[Path, ...], browser: bool, port: int | None, no_open: bool, as_json: bool, quiet: bool, **said: Any
+    artifacts: tuple[Path, ...],
+    browser: bool,
+    port: int | None,
+    no_open: bool,
+    as_json: bool,
+    quiet: bool,
+    **said: Any,
 ) -> int:
-    """Label artifacts by hand, so that `honestone calibrate` can measure judges against people. RUN labels what a run of eval
-    judged: its artifacts, or the outputs of a suite.
+    """Label artifacts by hand, so that `honestone calibrate` can measure judges against people. RUN
+    labels what a run of eval judged: its artifacts, or the outputs of a suite.
 
-    Shows each artifact and its open items, and reads one line for each from stdin: y, n, a number on the item's scale,
-    s (skip) or q (quit). With --browser it is a page on this machine, with keys. An answer is kept before the next item is shown;
-    the same command resumes. No one else's answers are shown, neither other people's nor those of judges.
+    Shows each artifact and its open items, and reads one line for each from stdin: y, n, a number
+    on the item's scale, s (skip) or q (quit). With --browser it is a page on this machine, with
+    keys. An answer is kept before the next item is shown; the same command resumes. No one else's
+    answers are shown, neither other people's nor those of judges.
 
     Exits 0, also when items are still open.
 
@@ -42,7 +49,9 @@ def label(
       honestone label last --sample 50 --browser --rubric rubric.yaml --labels labels.jsonl --rater maria
     """
     run = _run_of(artifacts)
-    request = LabelRequest(artifacts=artifacts if run is None else (), run=run, own_order=browser, **said)
+    request = LabelRequest(
+        artifacts=artifacts if run is None else (), run=run, own_order=browser, **said
+    )
     with Progress(quiet=quiet) as progress:
         if not browser:
             shared.refuse_without_browser(port, no_open)
@@ -55,27 +64,36 @@ def label(
 def _run_of(artifacts: tuple[Path, ...]) -> str | None:
     """The run that is meant, where one name is given that is not a file."""
     name = str(artifacts[0])
-    return name if len(artifacts) == 1 and _RUN.fullmatch(name) and not artifacts[0].exists() else None
+    return (
+        name if len(artifacts) == 1 and _RUN.fullmatch(name) and not artifacts[0].exists() else None
+    )
 
 
-def _in_browser(request: LabelRequest, progress: Progress, port: int | None, *, opens: bool, as_json: bool) -> int:
+def _in_browser(
+    request: LabelRequest, progress: Progress, port: int | None, *, opens: bool, as_json: bool
+) -> int:
     from honestone.cli.browser import announce
     from honestone.view.labelling import label_in_browser
 
     if request.labels.suffix.lower() == ".csv":
-        raise UsageError("a table has no place for what --browser keeps", hint="name a labels file NAME.jsonl")
+        raise UsageError(
+            "a table has no place for what --browser keeps", hint="name a labels file NAME.jsonl"
+        )
     workspace = here()
     session = LabelSession(workspace, request, progress)
     open_before = len(session.unanswered)
     label_in_browser(
-        session, port, lambda address: announce(address, workspace, sys.stdout, as_json=as_json, opens=opens)
+        session,
+        port,
+        lambda address: announce(address, workspace, sys.stdout, as_json=as_json, opens=opens),
     )
     document = session.document(open_before - len(session.unanswered))
     write(dump_line(document) + "\n" if as_json else render(document, "text"))
     return 0
 
 
-# ------------------------------------------------------------------------------------------------------- at a terminal
+# -------------------------------------------------------------------------------------------------------
+# at a terminal
 
 
 class LabelWish(StrEnum):
@@ -105,13 +123,17 @@ def read_answer(question: LabelQuestion, typed: str) -> Answer | LabelWish:
 
 
 def _ask_all(session: LabelSession, desk: _Desk) -> LabelsDoc:
-    """Ask each item that this rater has not answered for these bytes, until there are none or the person stops."""
+    """Ask each item that this rater has not answered for these bytes, until there are none or the
+    person stops.
+    """
     kept, shown, places = 0, "", session.unanswered
     try:
         for number, at in enumerate(places, 1):
             question = session.questions[at]
             session.show()
-            answer = desk.answer(question, number, len(places), is_first=question.text.name != shown)
+            answer = desk.answer(
+                question, number, len(places), is_first=question.text.name != shown
+            )
             if answer is LabelWish.QUIT:
                 break
             shown = question.text.name
@@ -119,7 +141,9 @@ def _ask_all(session: LabelSession, desk: _Desk) -> LabelsDoc:
             session.take(at, None if isinstance(answer, LabelWish) else answer)
             kept += not is_skip
     except KeyboardInterrupt:
-        raise Interrupted("interrupted; every answer so far is kept; run the same command to resume:") from None
+        raise Interrupted(
+            "interrupted; every answer so far is kept; run the same command to resume:"
+        ) from None
     return session.document(kept)
 
 
@@ -131,10 +155,20 @@ class _Desk:
         self._style = style_for(self._out)
         self._echoes = is_terminal(sys.stdin)
 
-    def answer(self, question: LabelQuestion, number: int, of: int, *, is_first: bool) -> Answer | LabelWish:
+    def answer(
+        self, question: LabelQuestion, number: int, of: int, *, is_first: bool
+    ) -> Answer | LabelWish:
         """Asked again until it is an answer."""
-        lines = list(artifact_lines(question.text.shown, question.text.version, self._style)) if is_first else []
-        lines += context_lines(question.text.input, question.text.reference, self._style) if is_first else []
+        lines = (
+            list(artifact_lines(question.text.shown, question.text.version, self._style))
+            if is_first
+            else []
+        )
+        lines += (
+            context_lines(question.text.input, question.text.reference, self._style)
+            if is_first
+            else []
+        )
         lines += question_lines(question.target, number, of, self._style)
         while True:
             typed = self._ask([*lines], choices_of(question))

@@ -29,7 +29,9 @@ Exit codes
 
 
 class StrictGroup(click.Group):
-    """A group whose commands take an option twice only where they say so: the last one never wins in silence."""
+    """A group whose commands take an option twice only where they say so: the last one never wins
+    in silence.
+    """
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -54,8 +56,9 @@ def _refuse_twice(ctx: click.Context, args: Sequence[str]) -> None:
 
 
 class LazyGroup(StrictGroup):
-    """A group whose commands are imported when they are called. Where they are and their help is in a table of `commands.py`,
-    under the titles of the help."""
+    """A group whose commands are imported when they are called. Where they are and their help is in
+    a table of `commands.py`, under the titles of the help.
+    """
 
     def __init__(self, *args: Any, table: str, **extra: Any) -> None:
         super().__init__(*args, **extra)
@@ -92,7 +95,9 @@ class LazyGroup(StrictGroup):
             from difflib import get_close_matches
 
             near = get_close_matches(name, self._table, n=1)
-            raise click.UsageError(f"unknown command {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""), ctx)
+            raise click.UsageError(
+                f"unknown command {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""), ctx
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -120,7 +125,9 @@ class LazyGroup(StrictGroup):
 def cli(ctx: click.Context, args_variable: str | None) -> None:
     """Say what good looks like. Measure it honestly. Make it better until it is."""
     if args_variable is not None:  # `_arguments` takes it where it is the first word
-        raise click.UsageError(f"{_ARGS_FROM} must be the first argument, and it cannot be used twice", ctx)
+        raise click.UsageError(
+            f"{_ARGS_FROM} must be the first argument, and it cannot be used twice", ctx
+        )
     if ctx.invoked_subcommand is None:
         from importlib.resources import files
 
@@ -149,7 +156,10 @@ def _run(args: Sequence[str] | None) -> int:
         code = cli.main(args=list(words), prog_name="honestone", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except (Interrupted, StoreAway) as stopped:
-        report(stopped, resume=shlex.join(["honestone", *(word for word in words if word != "--fresh")]))
+        report(
+            stopped,
+            resume=shlex.join(["honestone", *(word for word in words if word != "--fresh")]),
+        )
         return stopped.exit_code
     except HonestoneError as error:
         report(error)
@@ -174,8 +184,8 @@ def _run(args: Sequence[str] | None) -> int:
 def _arguments(words: Sequence[str]) -> Sequence[str]:
     """The words, those of the variable that `--args-from` names in its place.
 
-    A workflow passes on arguments in this way: no shell reads them, and no other interpreter starts in the checkout to
-    split them. Raises UsageError.
+    A workflow passes on arguments in this way: no shell reads them, and no other interpreter starts
+    in the checkout to split them. Raises UsageError.
     """
     option, equals, name = words[0].partition("=") if words else ("", "", "")
     if option != _ARGS_FROM:
@@ -184,16 +194,22 @@ def _arguments(words: Sequence[str]) -> Sequence[str]:
     if not equals:
         name = rest.pop(0) if rest else ""
     if name not in os.environ:
-        raise click.UsageError(f"{_ARGS_FROM} names a variable that is not set: {name or '(no name)'}")
+        raise click.UsageError(
+            f"{_ARGS_FROM} names a variable that is not set: {name or '(no name)'}"
+        )
     try:
         return _refuse_names([*shlex.split(os.environ[name]), *rest])
     except ValueError as error:
-        raise click.UsageError(f"the variable {name} cannot be split into words: {str(error).lower()}") from None
+        raise click.UsageError(
+            f"the variable {name} cannot be split into words: {str(error).lower()}"
+        ) from None
 
 
 def _refuse_names(words: Sequence[str]) -> Sequence[str]:
-    """The words. Raises UsageError for an option that is the name of a file here: a shell's `*` or a commit hook, which list
-    what is in a folder, hand over a file called `--threshold=0` like any other."""
+    """The words. Raises UsageError for an option that is the name of a file here: a shell's `*` or
+    a commit hook, which list what is in a folder, hand over a file called `--threshold=0` like any
+    other.
+    """
     for word in words:
         if word == "--":
             break
@@ -220,7 +236,9 @@ def _say(line: str) -> None:
 
 
 def _open_what_is_closed() -> None:
-    """Without stdin, stdout or stderr, their numbers would be those of the next files opened, and be written to."""
+    """Without stdin, stdout or stderr, their numbers would be those of the next files opened, and
+    be written to.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -257,13 +275,17 @@ def report_outside(error: OSError) -> int:
 
 
 def _stop_writing() -> int:
-    """Whoever read our output has seen enough. Python would complain once more when it flushes at exit."""
+    """Whoever read our output has seen enough. Python would complain once more when it flushes at
+    exit.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 141
 
 
 def report(error: HonestoneError, *, resume: str = "") -> None:
-    """`resume` is the line that resumes what was interrupted; `--fresh` is left out of it, because it would start over."""
+    """`resume` is the line that resumes what was interrupted; `--fresh` is left out of it, because
+    it would start over.
+    """
     from honestone.report.errors import error_text
 
     print(error_text(error, command=resume), file=sys.stderr)
@@ -273,4 +295,7 @@ def report_usage(error: click.ClickException) -> None:
     from honestone.report.errors import usage_text
 
     ctx = error.ctx if isinstance(error, click.UsageError) else None
-    print(usage_text(error.format_message(), None if ctx is None else ctx.command_path), file=sys.stderr)
+    print(
+        usage_text(error.format_message(), None if ctx is None else ctx.command_path),
+        file=sys.stderr,
+    )

@@ -15,8 +15,9 @@ from honestone.core.errors import UsageError
 def mcp(roots: tuple[Path, ...], allow_commands: bool) -> int:
     """Serve the commands as tools to a coding agent (MCP, on stdin and stdout), until stdin ends.
 
-    The server runs outside of the agent's sandbox, with your keys. Without --allow-commands nothing that is written in the
-    workspace makes it run a command. It needs the extra: pip install 'honestone[mcp]'
+    The server runs outside of the agent's sandbox, with your keys. Without --allow-commands nothing
+    that is written in the workspace makes it run a command. It needs the extra: pip install
+    'honestone[mcp]'
     """
     try:
         from honestone.mcp.server import serve
@@ -24,7 +25,8 @@ def mcp(roots: tuple[Path, ...], allow_commands: bool) -> int:
         if (error.name or "").startswith("honestone"):
             raise
         raise UsageError(
-            f"`honestone mcp` needs a package that is not installed: {error.name}", hint="pip install 'honestone[mcp]'"
+            f"`honestone mcp` needs a package that is not installed: {error.name}",
+            hint="pip install 'honestone[mcp]'",
         ) from None
     serve(roots, allow_commands=allow_commands)
     return 0

@@ -1,4 +1,6 @@
-"""The options of the commands, made of the tables in `options.toml`, and what of them commands share."""
+"""The options of the commands, made of the tables in `options.toml`, and what of them commands
+share.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class Quorum(click.ParamType[int | str]):
     name = "quorum"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return int(value) if str(value).isdecimal() else value  # JudgingOptions refuses what is not a quorum
+        return (
+            int(value) if str(value).isdecimal() else value
+        )  # JudgingOptions refuses what is not a quorum
 
 
 # Where the context of a command keeps what --store names.
@@ -70,9 +74,15 @@ def _made_of(name: str) -> Sequence[Callable[[Any], Any]]:
     made: list[Callable[[Any], Any]] = []
     for written, row in tomllib.loads(_tables()[name]).items():
         if written.startswith("+"):
-            made += [option for shared in written.removeprefix("+").split(" +") for option in _made_of(shared)]
+            made += [
+                option
+                for shared in written.removeprefix("+").split(" +")
+                for option in _made_of(shared)
+            ]
         else:
-            made.append(_made(written, {"is_flag": True, "help": row} if isinstance(row, str) else row))
+            made.append(
+                _made(written, {"is_flag": True, "help": row} if isinstance(row, str) else row)
+            )
     return made
 
 
@@ -104,7 +114,11 @@ def take_judging(options: dict[str, Any]) -> JudgingOptions:
 
     # What a loop asks of its held-out judges is an option of its own.
     others = ("batch", *(("require_calibration", "require_tier") if "holdouts" in options else ()))
-    names = [field.name for field in fields(JudgingOptions) if field.name in options and field.name not in others]
+    names = [
+        field.name
+        for field in fields(JudgingOptions)
+        if field.name in options and field.name not in others
+    ]
     return JudgingOptions(**{name: options.pop(name) for name in names})
 
 
@@ -142,4 +156,7 @@ def shown_store() -> str:
 def refuse_without_browser(port: int | None, no_open: bool) -> None:
     """Raises UsageError for options of a page that is not asked for."""
     if port is not None or no_open:
-        raise UsageError(f"{'--no-open' if no_open else '--port'} is about the page of --browser", hint="add --browser")
+        raise UsageError(
+            f"{'--no-open' if no_open else '--port'} is about the page of --browser",
+            hint="add --browser",
+        )

@@ -21,7 +21,10 @@ def rescore(form: str, as_json: bool, **asked: Any) -> int:
     """
     found = use_case.rescore(here(), use_case.RescoreRequest(**asked))
     print(f"rescored run {found.info.id}, no call made", file=sys.stderr)
-    print(f"  contract then  {found.info.contract}\n  contract now   {found.contract}", file=sys.stderr)
+    print(
+        f"  contract then  {found.info.contract}\n  contract now   {found.contract}",
+        file=sys.stderr,
+    )
     form = "json" if as_json else form
     if found.report is not None:
         from honestone.cli.suites.options import print_suite

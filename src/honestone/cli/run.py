@@ -18,9 +18,10 @@ def run() -> None:
 @run.command("cancel", short_help="End a run, so that it is not resumed.")
 @shared.options("run cancel")
 def cancel(run_name: str, as_json: bool) -> int:
-    """End a run that is not finished: its id, the beginning of it, or `last`. It is recorded as `interrupted`, and the same
-    command starts a new one. Whoever works on a suite's run stops within seconds, on any machine that shares the store;
-    what is on record is kept. Exits 2 for a run that has ended.
+    """End a run that is not finished: its id, the beginning of it, or `last`. It is recorded as
+    `interrupted`, and the same command starts a new one. Whoever works on a suite's run stops
+    within seconds, on any machine that shares the store; what is on record is kept. Exits 2 for a
+    run that has ended.
     """
     from honestone.app.cancelling import cancel_run
 

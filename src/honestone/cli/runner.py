@@ -1,4 +1,6 @@
-"""`honestone runner` and `honestone runners`: work on the cases of `eval SUITE --remote`, and see who does."""
+"""`honestone runner` and `honestone runners`: work on the cases of `eval SUITE --remote`, and see
+who does.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +24,21 @@ NAMED: Final = 8
 @click.command("runner", short_help="Work on the cases of `eval SUITE --remote`.")
 @shared.options("runner")
 def runner(concurrency: int, only: str | None, drain: bool, grace: float, quiet: bool) -> int:
-    """Take cases of runs that were ordered with `eval SUITE --remote`, until it is stopped. It needs the store, the keys of
-    the judges and targets, and their programs; everything else travels.
+    """Take cases of runs that were ordered with `eval SUITE --remote`, until it is stopped. It
+    needs the store, the keys of the judges and targets, and their programs; everything else
+    travels.
 
-    SIGTERM or Ctrl-C: it takes no more, finishes the cases in hand, gives back what is left, and exits 0.
+    SIGTERM or Ctrl-C: it takes no more, finishes the cases in hand, gives back what is left, and
+    exits 0.
     """
     workspace = here()
     with Progress(quiet=quiet) as progress:
         options = RunnerOptions(
-            concurrency=concurrency, only=only, drain=drain, grace=grace, heartbeat=heartbeat_of(workspace)
+            concurrency=concurrency,
+            only=only,
+            drain=drain,
+            grace=grace,
+            heartbeat=heartbeat_of(workspace),
         )
         return 0 if run_runner(workspace, options, progress) else 2
 
@@ -38,8 +46,9 @@ def runner(concurrency: int, only: str | None, drain: bool, grace: float, quiet:
 @click.command("runners", short_help="Which runners are at work, and what they refuse.")
 @shared.options("store", "json")
 def runners(as_json: bool) -> int:
-    """List the runners of the store: host, version, the runs they work on, cases in hand, the last heartbeat, and which runs
-    each refuses and why."""
+    """List the runners of the store: host, version, the runs they work on, cases in hand, the last
+    heartbeat, and which runs each refuses and why.
+    """
     workspace = here()
     silence = MISSED * heartbeat_of(workspace)
     found = list_runners(workspace)
@@ -61,15 +70,21 @@ def _plain(one: SeenRunner, silence: float) -> dict[str, object]:
     return {
         "id": one.id,
         "state": _state(one, silence),
-        **fields_of(card, "host", "pid", "person", "version", "concurrency", "runs", "in_hand", "waits"),
+        **fields_of(
+            card, "host", "pid", "person", "version", "concurrency", "runs", "in_hand", "waits"
+        ),
         "last_heartbeat_seconds": round(one.age, 3),
         "started_seconds": round(one.since, 3),
-        "refused": [{"run": no.run, "reason": no.reason, "remedy": no.remedy} for no in card.refused],
+        "refused": [
+            {"run": no.run, "reason": no.reason, "remedy": no.remedy} for no in card.refused
+        ],
     }
 
 
 def _lines(found: Sequence[SeenRunner], silence: float) -> Iterator[str]:
-    """A row for each runner; below it the cases that it works on, by run, and the runs that it refuses."""
+    """A row for each runner; below it the cases that it works on, by run, and the runs that it
+    refuses.
+    """
     rows = [_row(one, silence) for one in found]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     for one, row in zip(found, rows, strict=True):
@@ -82,7 +97,9 @@ def _lines(found: Sequence[SeenRunner], silence: float) -> Iterator[str]:
             more = f" and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
             yield "  " + line(f"run {run}: {', '.join(cases[:NAMED])}{more}")
         for no in one.card.refused:
-            yield "  " + line(f"refuses run {no.run}: {no.reason}{'; ' * bool(no.remedy)}{no.remedy}")
+            yield "  " + line(
+                f"refuses run {no.run}: {no.reason}{'; ' * bool(no.remedy)}{no.remedy}"
+            )
 
 
 def _row(one: SeenRunner, silence: float) -> list[str]:

@@ -13,13 +13,18 @@ from honestone.system.drawing import line
 
 
 @click.group(
-    "runs", cls=StrictGroup, invoke_without_command=True, short_help="List recorded runs, import those of rulph."
+    "runs",
+    cls=StrictGroup,
+    invoke_without_command=True,
+    short_help="List recorded runs, import those of rulph.",
 )
 @shared.options("runs")
 @click.pass_context
-def runs(ctx: click.Context, limit: int, kind: str | None, verdict: str | None, as_json: bool) -> int:
-    """List recorded runs, newest first: verdict, title, pass rate or score, its change against the run before of the
-    same subject and kind, calls, cost, time.
+def runs(
+    ctx: click.Context, limit: int, kind: str | None, verdict: str | None, as_json: bool
+) -> int:
+    """List recorded runs, newest first: verdict, title, pass rate or score, its change against the
+    run before of the same subject and kind, calls, cost, time.
 
     \b
     Example:
@@ -36,7 +41,11 @@ def runs(ctx: click.Context, limit: int, kind: str | None, verdict: str | None, 
     for run in found:
         info, which = run.info, f" ({run.figures.side})" if run.figures.side else ""
         started = info.started[:16].replace("T", " ")
-        told = "  ".join(part for part in (line(info.subject + which), run.words, line(info.person or "")) if part)
+        told = "  ".join(
+            part
+            for part in (line(info.subject + which), run.words, line(info.person or ""))
+            if part
+        )
         write(f"{info.id}  {started}  {info.kind:<8} {info.result or UNFINISHED:<16} {told}\n")
     return 0
 
@@ -44,7 +53,9 @@ def runs(ctx: click.Context, limit: int, kind: str | None, verdict: str | None, 
 @runs.command("import", short_help="Keep a loop of rulph as a run.")
 @shared.options("runs import")
 def import_(file: Path, as_json: bool) -> int:
-    """Keep the state of a rulph loop (its state.json) as a run that `show` shows: its numbers, without a verdict of ours."""
+    """Keep the state of a rulph loop (its state.json) as a run that `show` shows: its numbers,
+    without a verdict of ours.
+    """
     from honestone.app.import_loop import import_loop
     from honestone.report.documents import plain
     from honestone.report.formats import draw

@@ -11,7 +11,15 @@ import click
 from honestone.app.records import RunRecord, open_run
 from honestone.cli import options as shared
 from honestone.cli.suites.options import SUITE_EXPORTS, SUITE_FORMATS, print_suite
-from honestone.cli.terminal import FORMATS, Printer, dump, here, render_improvement, write, write_page
+from honestone.cli.terminal import (
+    FORMATS,
+    Printer,
+    dump,
+    here,
+    render_improvement,
+    write,
+    write_page,
+)
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.report.documents import json_schema, plain
@@ -30,7 +38,11 @@ class _Format(click.Choice[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from honestone.report.formats import other_formats
 
-        return value if value not in self.choices and value in other_formats() else super().convert(value, param, ctx)
+        return (
+            value
+            if value not in self.choices and value in other_formats()
+            else super().convert(value, param, ctx)
+        )
 
 
 @click.command("show", short_help="Show a recorded run.")
@@ -44,7 +56,9 @@ class _Format(click.Choice[str]):
     show_default=True,
 )
 @shared.options("show")
-def show(run: str, form: str, version: str | None, has_all: bool, schema: str | None, as_json: bool) -> int:
+def show(
+    run: str, form: str, version: str | None, has_all: bool, schema: str | None, as_json: bool
+) -> int:
     """Show a run: its id, the beginning of it, or `last`.
 
     A package can add formats with entry points of the group `honestone.reports`.
@@ -113,7 +127,9 @@ def _show_page(record: RunRecord, *, has_all: bool) -> None:
 
 
 def refuse_other_formats(form: str, what: str) -> None:
-    """The exports of suites, CSV, JSON lines and HTML are for suites; a format of another package is for everything."""
+    """The exports of suites, CSV, JSON lines and HTML are for suites; a format of another package
+    is for everything.
+    """
     if form in (*SUITE_FORMATS, *SUITE_EXPORTS) and form not in FORMATS:
         raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(FORMATS)}")
 
@@ -210,12 +226,18 @@ def _export(doc: SuiteReportDoc, form: str) -> None:
 
 def _say_left_out(form: str, left_out: Sequence[str]) -> None:
     if left_out:
-        print(f"note: --format {form} has no place for: {line('; '.join(left_out), 1000)}", file=sys.stderr)
+        print(
+            f"note: --format {form} has no place for: {line('; '.join(left_out), 1000)}",
+            file=sys.stderr,
+        )
 
 
 def _write_binary(data: bytes) -> None:
     if sys.stdout.isatty():
-        raise UsageError("a Parquet file is not text for a terminal", hint="honestone show RUN --format parquet > FILE")
+        raise UsageError(
+            "a Parquet file is not text for a terminal",
+            hint="honestone show RUN --format parquet > FILE",
+        )
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
 

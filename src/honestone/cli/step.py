@@ -10,7 +10,14 @@ import click
 
 from honestone.app.agents.owned_run import SESSION_VARIABLES
 from honestone.app.loop import ImprovementRequest
-from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps, steps_status
+from honestone.app.step import (
+    StepResult,
+    StepsForm,
+    Submission,
+    resume_steps,
+    start_steps,
+    steps_status,
+)
 from honestone.cli import options as shared
 from honestone.cli.judge_prompt import read_reply_file
 from honestone.cli.main import LazyGroup
@@ -27,7 +34,12 @@ _session_option = click.option(
 )
 
 
-@click.group("step", cls=LazyGroup, table="step", short_help="A host agent as the worker, one action at a time.")
+@click.group(
+    "step",
+    cls=LazyGroup,
+    table="step",
+    short_help="A host agent as the worker, one action at a time.",
+)
 def step() -> None:
     """A host agent as the worker, one action at a time.
 
@@ -43,23 +55,34 @@ def step() -> None:
 @_session_option
 @shared.options("compact", "quiet")
 def next_(
-    artifact: Path | None, rubric: Path | None, session: str | None, compact: bool, quiet: bool, **options: Any
+    artifact: Path | None,
+    rubric: Path | None,
+    session: str | None,
+    compact: bool,
+    quiet: bool,
+    **options: Any,
 ) -> int:
-    """Run the loop until it needs somebody, and print what to do as JSON. Asking again prints the same.
+    """Run the loop until it needs somebody, and print what to do as JSON. Asking again prints the
+    same.
 
     \b
     propose  edit what is at `location` as the `brief` says, then: honestone step submit
     judge    answer the `prompt`, then: honestone step submit --reply FILE
     done     the result, as `improve` prints it
 
-    Without ARTIFACT it resumes the latest run of this session, never another's. Exits 0 while there is something to do, then as `improve`.
+    Without ARTIFACT it resumes the latest run of this session, never another's. Exits 0 while there
+    is something to do, then as `improve`.
     """
     form = StepsForm(session=session, quiet=quiet, compact=compact)
     if artifact is None:
         return _resume(None, Submission(), form)
     if rubric is None:
-        raise UsageError("a run of steps needs a rubric", hint=f"honestone step next {artifact} --rubric RUBRIC")
-    request = ImprovementRequest(artifact=artifact, rubric=rubric, judging=shared.take_judging(options), **options)
+        raise UsageError(
+            "a run of steps needs a rubric", hint=f"honestone step next {artifact} --rubric RUBRIC"
+        )
+    request = ImprovementRequest(
+        artifact=artifact, rubric=rubric, judging=shared.take_judging(options), **options
+    )
     with Progress(quiet=quiet) as progress:
         return _print(start_steps(here(), request, progress, form), progress)
 
@@ -68,14 +91,23 @@ def next_(
 @shared.options("step submit")
 @_session_option
 @shared.options("compact", "store", "quiet")
-def submit(run: str | None, reply_path: str | None, ended: Any, number: int | None, message: str, **form: Any) -> int:
+def submit(
+    run: str | None,
+    reply_path: str | None,
+    ended: Any,
+    number: int | None,
+    message: str,
+    **form: Any,
+) -> int:
     """Hand in the edited copy, or a judge's reply with --reply, and continue to the next action.
 
-    The bytes at the location decide what the edit is worth. With RUN and --round, as each action's `then` has them,
-    submitting twice does no harm.
+    The bytes at the location decide what the edit is worth. With RUN and --round, as each action's
+    `then` has them, submitting twice does no harm.
     """
     reply = None if reply_path is None else read_reply_file(reply_path)
-    handed = Submission(reply=reply, is_edit=reply is None, round=number, ended=ended, message=message[:2000])
+    handed = Submission(
+        reply=reply, is_edit=reply is None, round=number, ended=ended, message=message[:2000]
+    )
     return _resume(run, handed, StepsForm(**form))
 
 
@@ -106,7 +138,9 @@ def _print(found: StepResult, progress: Progress) -> int:
     """Print an action; once it is out, it counts as handed out."""
     progress.close()
     if found.action == "interrupted":
-        raise Interrupted(f"interrupted; `honestone step next` resumes it (run {found.run}), as does the same command:")
+        raise Interrupted(
+            f"interrupted; `honestone step next` resumes it (run {found.run}), as does the same command:"
+        )
     write((dump_line if found.compact else dump)(found.document) + "\n")
     sys.stdout.flush()
     found.hand_out()

@@ -1,4 +1,6 @@
-"""`honestone store`: where runs are kept, whether it answers, and its runs copied into another store."""
+"""`honestone store`: where runs are kept, whether it answers, and its runs copied into another
+store.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +16,40 @@ from honestone.ports import StoreState
 from honestone.system.drawing import clean
 
 
-@click.group("store", cls=StrictGroup, short_help="Check the store, migrate it, copy its runs into another.")
+@click.group(
+    "store", cls=StrictGroup, short_help="Check the store, migrate it, copy its runs into another."
+)
 def store() -> None:
-    """Where runs are kept: a folder, or a PostgreSQL database that several machines share (postgresql://HOST/DATABASE)."""
+    """Where runs are kept: a folder, or a PostgreSQL database that several machines share
+    (postgresql://HOST/DATABASE).
+    """
 
 
 @store.command("check", short_help="Whether the store answers, and what it holds.")
 @shared.options("store", "json")
 def check(as_json: bool) -> int:
-    """Open the store and say what it holds. Exits 2 when it does not answer, is missing or is damaged."""
+    """Open the store and say what it holds. Exits 2 when it does not answer, is missing or is
+    damaged.
+    """
     return _print(check_store(here()), as_json=as_json)
 
 
 @store.command("migrate", short_help="Give the store the newest format.")
 @shared.options("store", "json")
 def migrate(as_json: bool) -> int:
-    """Make the tables of the store, or bring them to the format of this version. Upgrade honestone everywhere first."""
+    """Make the tables of the store, or bring them to the format of this version. Upgrade honestone
+    everywhere first.
+    """
     return _print(migrate_store(here()), as_json=as_json)
 
 
 @store.command("roles", short_help="Make the database roles of a shared store.")
 @shared.options("store roles")
 def roles(as_sql: bool) -> int:
-    """Make the roles honestone_reader, honestone_coordinator and honestone_runner in the database of a shared store, and give
-    them their rights. Run it as the owner of the tables, again after each `store migrate`; docs/cluster.md says what each may do."""
+    """Make the roles honestone_reader, honestone_coordinator and honestone_runner in the database
+    of a shared store, and give them their rights. Run it as the owner of the tables, again after
+    each `store migrate`; docs/cluster.md says what each may do.
+    """
     if as_sql:
         write(store_roles(here()))
         return 0
@@ -50,8 +62,9 @@ def roles(as_sql: bool) -> int:
 @store.command("copy", short_help="Copy every run into another store.")
 @shared.options("store copy")
 def copy(source: str, destination: str, as_json: bool, quiet: bool) -> int:
-    """Add every run, reply and version of the store FROM to the store TO. Each is a folder or an address; a second copy
-    adds what is new."""
+    """Add every run, reply and version of the store FROM to the store TO. Each is a folder or an
+    address; a second copy adds what is new.
+    """
     with Progress(quiet=quiet) as progress:
         done = copy_store(here(), source, destination, progress.note)
     if as_json:

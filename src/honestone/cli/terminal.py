@@ -1,7 +1,9 @@
-"""The terminal of a command: its folder and person, documents to stdout, notes and progress to stderr.
+"""The terminal of a command: its folder and person, documents to stdout, notes and progress to
+stderr.
 
-The live line is rewritten in place and gone before anything else is printed. It has no thread: it moves when something is
-reported, and while an event loop runs a timer in that loop moves the clock and the spinner. rich draws it.
+The live line is rewritten in place and gone before anything else is printed. It has no thread: it
+moves when something is reported, and while an event loop runs a timer in that loop moves the clock
+and the spinner. rich draws it.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
 
 _DRAWN_LIMIT = 4096
 _DETAILS = 3
-# From this many artifacts on, text is a line each as they are judged, and the details of the first that fail.
+# From this many artifacts on, text is a line each as they are judged, and the details of the first
+# that fail.
 MANY = 30
 
 FORMATS = ("text", "markdown", "json", "junit")
@@ -57,11 +60,14 @@ def dump(document: object) -> str:
         encoded = msgspec.json.encode(document)
         if not _is_written_otherwise(encoded):
             return msgspec.json.format(encoded, indent=1).decode()
-    # What only Python writes: half a surrogate pair, a number of more than 64 bits, 1e-05 with its two digits.
+    # What only Python writes: half a surrogate pair, a number of more than 64 bits, 1e-05 with its
+    # two digits.
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=_values)
 
 
-_EXPONENT: Final = re.compile(rb"e(?<=[0-9]e)-?[0-9]")  # with a letter first that can be looked for quickly
+_EXPONENT: Final = re.compile(
+    rb"e(?<=[0-9]e)-?[0-9]"
+)  # with a letter first that can be looked for quickly
 
 
 def _is_written_otherwise(encoded: bytes) -> bool:
@@ -69,7 +75,11 @@ def _is_written_otherwise(encoded: bytes) -> bool:
     if b"0.0000" in encoded:
         return True
     for found in _EXPONENT.finditer(encoded):
-        number = encoded[max(0, found.start() - 40) : found.start()].rstrip(b"0123456789.").removesuffix(b"-")
+        number = (
+            encoded[max(0, found.start() - 40) : found.start()]
+            .rstrip(b"0123456789.")
+            .removesuffix(b"-")
+        )
         if not number or number.endswith((b'":', b",", b"[")):
             return True
     return False
@@ -124,7 +134,8 @@ def render(document: Mapping[str, object] | Struct, form: str) -> str:
 
 
 def write(text: str) -> None:
-    # A name from the disk may hold lone surrogates, and a terminal may know few characters: neither may end a report.
+    # A name from the disk may hold lone surrogates, and a terminal may know few characters: neither
+    # may end a report.
     encoding = sys.stdout.encoding or "utf-8"
     if not text.isascii():
         text = text.encode(encoding, "backslashreplace").decode(encoding)
@@ -132,8 +143,9 @@ def write(text: str) -> None:
 
 
 def write_page(page: str | SharedPieces) -> None:
-    """An HTML page says that it is UTF-8, whatever the terminal is. It holds no folder of this machine, and stderr says
-    which texts it holds, before it is passed on."""
+    """An HTML page says that it is UTF-8, whatever the terminal is. It holds no folder of this
+    machine, and stderr says which texts it holds, before it is passed on.
+    """
     from honestone.report.sharing import SharedPage, SharedPieces, without_folders
 
     if isinstance(page, SharedPage | SharedPieces) and page.holds:
@@ -145,9 +157,11 @@ def write_page(page: str | SharedPieces) -> None:
 
 
 class Printer:
-    """Prints documents as they come where the format allows it, so that memory stays flat over many artifacts.
+    """Prints documents as they come where the format allows it, so that memory stays flat over many
+    artifacts.
 
-    `many`: JSON is a list, and text is one line each with the details of the first three that did not pass.
+    `many`: JSON is a list, and text is one line each with the details of the first three that did
+    not pass.
     """
 
     def __init__(self, form: str, *, many: bool, progress: Progress | None = None) -> None:
@@ -207,7 +221,9 @@ class Printer:
             self._lonely += is_lonely
 
     def _dump_line(self, document: ScorecardDoc) -> str:
-        """Criteria that several documents share (the same object, where code answers) are encoded once."""
+        """Criteria that several documents share (the same object, where code answers) are encoded
+        once.
+        """
         import msgspec
 
         if document.judges:
@@ -229,7 +245,8 @@ class Printer:
         from honestone.report.documents.scorecard import low_confidence_of, warning_words
 
         return "".join(
-            f"{words}\n" for words in warning_words(low_confidence_of(self._lonely, self._decided, "artifact"))
+            f"{words}\n"
+            for words in warning_words(low_confidence_of(self._lonely, self._decided, "artifact"))
         )
 
     def end(self) -> None:
@@ -245,7 +262,9 @@ class Printer:
 
 
 def exit_code_of(outcome: str) -> int:
-    """Of a verdict. `error` is a skill's evaluation that showed nothing: like inconclusive, nothing was judged."""
+    """Of a verdict. `error` is a skill's evaluation that showed nothing: like inconclusive, nothing
+    was judged.
+    """
     from honestone.core.scorecard import EXIT_CODES, Outcome
 
     return 3 if outcome == "error" else EXIT_CODES[Outcome(outcome)]
@@ -256,10 +275,11 @@ _CLEAR: Final = "\r\x1b[2K"
 
 
 class Progress:
-    """An Observer for one stream. Use it as a context manager: leaving it, however, clears the live line.
+    """An Observer for one stream. Use it as a context manager: leaving it, however, clears the live
+    line.
 
-    `quiet` silences notes and the live line. `style` decides about colour and characters; the default is what the
-    stream can show.
+    `quiet` silences notes and the live line. `style` decides about colour and characters; the
+    default is what the stream can show.
     """
 
     def __init__(
@@ -294,11 +314,15 @@ class Progress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
-    # ---------------------------------------------------------------------------------------------------- Observer
+    # ----------------------------------------------------------------------------------------------------
+    # Observer
 
     def note(self, text: str) -> None:
         """A line for a person, above the live line. Outside text in it is made harmless."""
@@ -317,7 +341,8 @@ class Progress:
     def event(self, event: Event) -> None:
         """Events are for the record; what a person should know of them arrives as notes."""
 
-    # ------------------------------------------------------------------------------------------------------ output
+    # ------------------------------------------------------------------------------------------------------
+    # output
 
     def show(self, text: str) -> None:
         """Text that was rendered here already (it may hold colours), as it is, above the live line."""
@@ -330,7 +355,9 @@ class Progress:
             self._draw(now=True)
 
     def clear(self) -> None:
-        """Takes the live line away; call it before printing anything elsewhere. The next progress draws it again."""
+        """Takes the live line away; call it before printing anything elsewhere. The next progress
+        draws it again.
+        """
         if self._is_drawn:
             self._is_drawn = False
             self._drawn_at = float("-inf")
@@ -344,7 +371,8 @@ class Progress:
         self.clear()
         self._doing = ""
 
-    # --------------------------------------------------------------------------------------------------- live line
+    # ---------------------------------------------------------------------------------------------------
+    # live line
 
     def _draw(self, *, now: bool = False) -> None:
         at = self._clock()
@@ -366,14 +394,20 @@ class Progress:
         if self._total > 0:
             cells.append(Text(f"{self._done}/{self._total}"))
         if self._total > 1 and room >= 60:
-            cells.append(ProgressBar(total=self._total, completed=self._done, width=16, complete_style="cyan"))
+            cells.append(
+                ProgressBar(
+                    total=self._total, completed=self._done, width=16, complete_style="cyan"
+                )
+            )
         if room >= 24:
             cells.append(Text(self._doing, no_wrap=True, overflow="ellipsis"))
         if room >= 16:
             cells.append(Text(f" {_elapsed(self._clock() - self._started)}", style="dim"))
         grid = Table.grid(padding=(0, 1))
         for cell in cells:
-            grid.add_column(no_wrap=not (isinstance(cell, Text) and cell.overflow))  # only the words give way
+            grid.add_column(
+                no_wrap=not (isinstance(cell, Text) and cell.overflow)
+            )  # only the words give way
         grid.add_row(*cells)
         with console.capture() as drawn:
             console.print(grid, end="")
@@ -436,10 +470,14 @@ PERSON: Final[ContextVar[Callable[[Path], Person]]] = ContextVar("person", defau
 
 
 def here() -> Workspace:
-    """With the store of --store. Raises SettingsError for settings that cannot be read, StoreError for a bad address."""
+    """With the store of --store. Raises SettingsError for settings that cannot be read, StoreError
+    for a bad address.
+    """
     return Workspace.at(Path(), store=named_store(), person=PERSON.get(), say=_say)
 
 
 def _say(sentence: str) -> None:
-    if "_HONESTONE_COMPLETE" not in os.environ:  # a shell that asks for names shows whatever is printed
+    if (
+        "_HONESTONE_COMPLETE" not in os.environ
+    ):  # a shell that asks for names shows whatever is printed
         print(clean(sentence), file=sys.stderr)

@@ -12,8 +12,8 @@ from honestone.cli.terminal import here, write
 @click.command("undo", short_help="Put a file back as it was before `improve`.")
 @shared.options("undo")
 def undo(run: str) -> int:
-    """Put the file or folder that a run of `improve` changed back as it was before: its id, the beginning of it, or
-    `last` (the newest run of `improve` that changed a file and is not undone).
+    """Put the file or folder that a run of `improve` changed back as it was before: its id, the
+    beginning of it, or `last` (the newest run of `improve` that changed a file and is not undone).
 
     Exits 2 and touches nothing when it was changed since. What the run made stays in the store.
 

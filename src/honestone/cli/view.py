@@ -12,11 +12,19 @@ from honestone.cli.terminal import here
 
 @click.command("view", short_help="Look at runs in the browser, read-only, on this machine.")
 @shared.options("view")
-def view(host: str, port: int | None, names: tuple[str, ...], no_open: bool, no_token: bool, as_json: bool) -> int:
-    """Serve the runs of this store as web pages, until Ctrl-C: runs, verdicts, evidence in the text, rounds of a loop, cases by
-    page, comparisons.
+def view(
+    host: str,
+    port: int | None,
+    names: tuple[str, ...],
+    no_open: bool,
+    no_token: bool,
+    as_json: bool,
+) -> int:
+    """Serve the runs of this store as web pages, until Ctrl-C: runs, verdicts, evidence in the
+    text, rounds of a loop, cases by page, comparisons.
 
-    Nothing is written and nothing leaves this machine. The address holds a token; without it nothing is shown.
+    Nothing is written and nothing leaves this machine. The address holds a token; without it
+    nothing is shown.
 
     \b
     Examples:
@@ -32,6 +40,8 @@ def view(host: str, port: int | None, names: tuple[str, ...], no_open: bool, no_
     serve(
         Pages(Viewer(workspace)),
         ViewOptions(host=host, port=port, names=names, needs_token=not no_token),
-        lambda address: announce(address, workspace, sys.stdout, as_json=as_json, opens=not no_open),
+        lambda address: announce(
+            address, workspace, sys.stdout, as_json=as_json, opens=not no_open
+        ),
     )
     return 0

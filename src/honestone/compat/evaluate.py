@@ -28,7 +28,9 @@ _PATH = click.Path(path_type=Path)
 
 
 class CallableModule(ModuleType):
-    """`honestone.evaluate` stays a function after the module of that name was imported: the module can be called."""
+    """`honestone.evaluate` stays a function after the module of that name was imported: the module
+    can be called.
+    """
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         return honestone.__getattr__("evaluate")(*args, **named)
@@ -60,10 +62,20 @@ class _Command(click.Command):
 @click.option("--candidate-id", metavar="ID", help="The candidate of the ranking to evaluate.")
 @click.option("--standalone", is_flag=True, help="Evaluate a skill by itself, without a ranking.")
 @click.option("--task-suite", type=_PATH, required=True, help="The task suite (YAML).")
-@click.option("--state-root", type=_PATH, required=True, help="The folder for evaluation state and output.")
+@click.option(
+    "--state-root", type=_PATH, required=True, help="The folder for evaluation state and output."
+)
 @click.option("--skill-path", type=_PATH, help="SKILL.md or its folder (standalone mode).")
-@click.option("--pass-k", type=click.IntRange(1, 100), default=1, show_default=True, help="Attempts at each task.")
-@click.option("--baseline-cache-dir", type=_PATH, help="Keep baselines here for 7 days. [the store]")
+@click.option(
+    "--pass-k",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="Attempts at each task.",
+)
+@click.option(
+    "--baseline-cache-dir", type=_PATH, help="Keep baselines here for 7 days. [the store]"
+)
 @click.option(
     "--eval-threshold",
     type=click.FloatRange(min=0),
@@ -72,16 +84,32 @@ class _Command(click.Command):
     help="The least score of a ranking that is worth running.",
 )
 @click.option("--mock", is_flag=True, help="Run no agent and ask no judge, for a dry run.")
-@click.option("--output", type=_PATH, help="The artifact's file, instead of one in STATE_ROOT/evaluations.")
-@click.option("--target", metavar="TARGET", help=f"The agent that does the tasks. [{use_case.DEFAULT_TARGET}]")
 @click.option(
-    "--judge", "judges", multiple=True, metavar="JUDGE", help="Judge for llm-rubric tasks; repeat for a panel."
+    "--output", type=_PATH, help="The artifact's file, instead of one in STATE_ROOT/evaluations."
+)
+@click.option(
+    "--target", metavar="TARGET", help=f"The agent that does the tasks. [{use_case.DEFAULT_TARGET}]"
+)
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="JUDGE",
+    help="Judge for llm-rubric tasks; repeat for a panel.",
 )
 @click.option("--fresh", is_flag=True, help="Run the baseline and ask every judge again.")
-@click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
-@click.option("--json", "as_json", is_flag=True, help="The whole artifact on the last line, not its summary.")
+@click.option(
+    "--require-improvement",
+    is_flag=True,
+    help="Pass only if the lower bound of the interval is above 0.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="The whole artifact on the last line, not its summary."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No notes on stderr.")
-def compat_command(state_root: Path, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
+def compat_command(
+    state_root: Path, output: Path | None, as_json: bool, quiet: bool, **asked: Any
+) -> int:
     """Whether a skill makes an agent do better on real tasks.
 
     \b
@@ -91,17 +119,24 @@ def compat_command(state_root: Path, output: Path | None, as_json: bool, quiet: 
     \b
     The last line of stdout is the summary. Exit codes: 0 pass, 1 fail, 3 error or skipped, 2 usage.
     """
-    skill, named = asked.pop("skill_path"), {name: asked[name] for name in ("input", "candidate_id")}
+    skill, named = (
+        asked.pop("skill_path"),
+        {name: asked[name] for name in ("input", "candidate_id")},
+    )
     problem = use_case.mode_problem(standalone=asked.pop("standalone"), skill=skill, **named)
     if problem is not None:
         raise click.UsageError(problem, click.get_current_context())
     judging = JudgingOptions(judges=asked.pop("judges"), fresh=asked.pop("fresh"))
     request = use_case.EvaluateSkillRequest(skill=skill, judging=judging, **asked)
     observer = _Notes(quiet=quiet)
-    done = use_case.evaluate(request, StageFiles.at(Workspace.at(Path()), state_root, output), observer)
+    done = use_case.evaluate(
+        request, StageFiles.at(Workspace.at(Path()), state_root, output), observer
+    )
     for line in use_case.remarks(done.body):
         observer.note(line)
-    click.echo(json.dumps(done.document if as_json else use_case.summary(done.body), allow_nan=False))
+    click.echo(
+        json.dumps(done.document if as_json else use_case.summary(done.body), allow_nan=False)
+    )
     return EXIT_OF[SkillVerdict(str(done.body.verdict))]
 
 
@@ -112,10 +147,14 @@ def main(args: Sequence[str] | None = None) -> None:
 
 def _run(args: Sequence[str] | None) -> int:
     try:
-        code = compat_command.main(args=args if args is None else list(args), prog_name=NAME, standalone_mode=False)
+        code = compat_command.main(
+            args=args if args is None else list(args), prog_name=NAME, standalone_mode=False
+        )
         return code if isinstance(code, int) else 0
     except HonestoneError as error:
-        resume = shlex.join([*NAME.split(), *(word for word in compat_command.words if word != "--fresh")])
+        resume = shlex.join(
+            [*NAME.split(), *(word for word in compat_command.words if word != "--fresh")]
+        )
         print(error_text(error, command=resume), file=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
@@ -123,7 +162,10 @@ def _run(args: Sequence[str] | None) -> int:
         return 130
     except click.ClickException as error:
         ctx = error.ctx if isinstance(error, click.UsageError) else None
-        print(usage_text(error.format_message(), None if ctx is None else ctx.command_path), file=sys.stderr)
+        print(
+            usage_text(error.format_message(), None if ctx is None else ctx.command_path),
+            file=sys.stderr,
+        )
         return 2
     except OSError as error:
         print(system_error_text(error), file=sys.stderr)

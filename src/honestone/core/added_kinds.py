@@ -1,5 +1,6 @@
-"""How the kinds of check that other packages add are found. Core looks for no packages itself, and who only says where to look
-needs nothing of what a check is."""
+"""How the kinds of check that other packages add are found. Core looks for no packages itself, and
+who only says where to look needs nothing of what a check is.
+"""
 
 from __future__ import annotations
 

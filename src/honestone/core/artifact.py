@@ -1,4 +1,6 @@
-"""Artifacts: what is judged or improved. A file's bytes, or a folder's files; named by a digest of the content."""
+"""Artifacts: what is judged or improved. A file's bytes, or a folder's files; named by a digest of
+the content.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ class Entry:
 class Version:
     """The content of an artifact at one moment.
 
-    `files` maps a path relative to the artifact (POSIX, sorted) to its entry. A file artifact has one, under its own
-    name, and `is_folder` is False.
+    `files` maps a path relative to the artifact (POSIX, sorted) to its entry. A file artifact has
+    one, under its own name, and `is_folder` is False.
     """
 
     files: Mapping[str, Entry]
@@ -37,7 +39,9 @@ class Version:
 
     @cached_property
     def digest(self) -> str:
-        """Of a file: its bytes. Of a folder: every path, mode and content; the name of the folder does not count."""
+        """Of a file: its bytes. Of a folder: every path, mode and content; the name of the folder
+        does not count.
+        """
         if not self.is_folder:
             (entry,) = self.files.values()
             return digest_of(entry.data)
@@ -59,15 +63,23 @@ class Version:
 
     @cached_property
     def text(self) -> str:
-        """A file's text, or all texts of a folder one after another (what evidence is looked up in)."""
+        """A file's text, or all texts of a folder one after another (what evidence is looked up
+        in).
+        """
         if not self.is_folder:
             (entry,) = self.files.values()
             return as_text(entry.data) or ""
         return "\n".join(self.texts.values())
 
     def named(self, name: str) -> Version:
-        """A file under this name, because files with the same bytes have one digest; a folder as it is."""
-        return self if self.is_folder else Version(dict.fromkeys([name], *self.files.values()), is_folder=False)
+        """A file under this name, because files with the same bytes have one digest; a folder as it
+        is.
+        """
+        return (
+            self
+            if self.is_folder
+            else Version(dict.fromkeys([name], *self.files.values()), is_folder=False)
+        )
 
     @property
     def size(self) -> int:

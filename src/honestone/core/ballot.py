@@ -1,4 +1,6 @@
-"""What a judge is asked, and what it answered or not and why. A missing answer is an abstention, never a number."""
+"""What a judge is asked, and what it answered or not and why. A missing answer is an abstention,
+never a number.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,19 @@ from honestone.core.json_value import Json, JsonObject, built, without_empty
 from honestone.core.rubric import Item, Key, Rubric
 
 NOT_APPLICABLE: Final = "n/a"
-# True or False to a yes/no item, a number on its own scale to an anchored one, "n/a" where an item allows it.
+# True or False to a yes/no item, a number on its own scale to an anchored one, "n/a" where an item
+# allows it.
 Answer: TypeAlias = bool | int | float | Literal["n/a"]
 
 # The voter name of code. Judges are asked only what no check answers.
 CHECK: Final = "check"
 
 
-# What answers: `self` is the worker's own model, `agent` a host agent that hands its reply in, `mock` looks at nothing.
-JudgeKind: TypeAlias = Literal["model", "program", "person", "agent", "recorded", "self", "mock", "absent"]
+# What answers: `self` is the worker's own model, `agent` a host agent that hands its reply in,
+# `mock` looks at nothing.
+JudgeKind: TypeAlias = Literal[
+    "model", "program", "person", "agent", "recorded", "self", "mock", "absent"
+]
 
 
 class JudgeState(StrEnum):
@@ -38,8 +44,8 @@ class JudgeState(StrEnum):
 class Mark:
     """One answer. Everything but the answer is optional.
 
-    `score`: points from 0 to 100 of a check that measures. They count in the mean; its answer, true or false, is whether
-    its own bar was reached.
+    `score`: points from 0 to 100 of a check that measures. They count in the mean; its answer, true
+    or false, is whether its own bar was reached.
     """
 
     answer: Answer
@@ -53,13 +59,16 @@ _NOTHING: Final[Mapping[Key, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ballot:
-    """One judge's answers about one version. `abstained` says why an item that was asked has no mark.
+    """One judge's answers about one version. `abstained` says why an item that was asked has no
+    mark.
 
-    `tampered`: the artifact steers this judge, so nothing it said counts. `sandbox`: where checks ran code, of the
-    ballot of code. `earlier`: what it answered to the same question before, as far as that is on record, oldest first.
-    `draw_of`: the judge that this one equals, so that the two are one voter. `hint`: what to do where it gave no answer.
-    `judged_by`: the files by which checks that run code judged, and `restored` those that were put back as they were at the start.
-    `unusable`: replies of this judge that gave no answer, each by its key in the store and its place among those of the key.
+    `tampered`: the artifact steers this judge, so nothing it said counts. `sandbox`: where checks
+    ran code, of the ballot of code. `earlier`: what it answered to the same question before, as far
+    as that is on record, oldest first. `draw_of`: the judge that this one equals, so that the two
+    are one voter. `hint`: what to do where it gave no answer. `judged_by`: the files by which
+    checks that run code judged, and `restored` those that were put back as they were at the start.
+    `unusable`: replies of this judge that gave no answer, each by its key in the store and its
+    place among those of the key.
     """
 
     judge: str
@@ -84,18 +93,21 @@ class Ballot:
         return self.draw_of or self.judge
 
 
-# How a judge answered the control item, whose right answer is known. `yes`: wrong, so the artifact steers it.
+# How a judge answered the control item, whose right answer is known. `yes`: wrong, so the artifact
+# steers it.
 Control: TypeAlias = Literal["answered", "missed", "yes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A reply understood: valid marks, an error per item that has none, and what was repaired to read it.
+    """A reply understood: valid marks, an error per item that has none, and what was repaired to
+    read it.
 
-    `problems` are errors of the reply as a whole (unknown ids, nothing readable); with any error or problem the judge
-    is asked once more. `control_error`: what was wrong with its answer to the control item, when it missed that item
-    and `problems` do not say why. `again`: how often asking again can help at most, where that is known (0: the problem
-    is the reason as it is). `hint`: what a person can do about the problems.
+    `problems` are errors of the reply as a whole (unknown ids, nothing readable); with any error or
+    problem the judge is asked once more. `control_error`: what was wrong with its answer to the
+    control item, when it missed that item and `problems` do not say why. `again`: how often asking
+    again can help at most, where that is known (0: the problem is the reason as it is). `hint`:
+    what a person can do about the problems.
     """
 
     marks: Mapping[Key, Mark]
@@ -114,7 +126,9 @@ class Reading:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it gives an answer, if only that this judge is steered. What is not usable is asked for again."""
+        """Whether it gives an answer, if only that this judge is steered. What is not usable is
+        asked for again.
+        """
         return bool(self.marks) or self.tampered
 
     @property
@@ -123,7 +137,9 @@ class Reading:
 
 
 def answer_problem(item: Item, answer: object) -> str | None:
-    """Why this is not a valid answer to the item, or None. Nothing is clamped and no type is guessed."""
+    """Why this is not a valid answer to the item, or None. Nothing is clamped and no type is
+    guessed.
+    """
     if answer == NOT_APPLICABLE and isinstance(answer, str):
         return None if item.may_not_apply else 'answered "n/a", which is not allowed here'
     if item.anchors is None:
@@ -154,13 +170,25 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
         "tampered": ballot.tampered,
         "judged_by": list(ballot.judged_by),
         "restored": list(ballot.restored),
-        "earlier": [[[c, i, answer] for (c, i), answer in answers.items()] for answers in ballot.earlier],
+        "earlier": [
+            [[c, i, answer] for (c, i), answer in answers.items()] for answers in ballot.earlier
+        ],
         "unusable": [[key, place] for key, place in ballot.unusable],
     }
-    facts = {"reason": ballot.reason, "kind": None if ballot.judge == CHECK else ballot.kind, "sandbox": ballot.sandbox}
+    facts = {
+        "reason": ballot.reason,
+        "kind": None if ballot.judge == CHECK else ballot.kind,
+        "sandbox": ballot.sandbox,
+    }
     facts |= {"draw_of": ballot.draw_of, "hint": ballot.hint}
     given = {name: value for name, value in facts.items() if value is not None}
-    return {"judge": ballot.judge, "state": str(ballot.state), "marks": marks, **without_empty(more), **given}
+    return {
+        "judge": ballot.judge,
+        "state": str(ballot.state),
+        "marks": marks,
+        **without_empty(more),
+        **given,
+    }
 
 
 def _mark_to_plain(mark: Mark) -> Json:
@@ -193,7 +221,9 @@ def _ballot(
             judge=judge,
             state=JudgeState(state),
             marks={
-                (criterion, item): _mark(given) for criterion, items in marks.items() for item, given in items.items()
+                (criterion, item): _mark(given)
+                for criterion, items in marks.items()
+                for item, given in items.items()
             },
             abstained={(c, i): why for c, i, why in abstained},
             problems=tuple(problems),
@@ -207,7 +237,9 @@ def _ballot(
     )
 
 
-_PlainMark: TypeAlias = Answer | tuple[Answer, list[str], str | None] | tuple[Answer, list[str], str | None, float]
+_PlainMark: TypeAlias = (
+    Answer | tuple[Answer, list[str], str | None] | tuple[Answer, list[str], str | None, float]
+)
 
 
 def _mark(given: _PlainMark) -> Mark:
@@ -243,12 +275,16 @@ def _facts(judge: str, plain: JsonObject) -> JsonObject:
 def checked_ballot(said: object) -> Ballot:
     """What text checks said, as `engine.evaluate` records it: {criterion: {item: [met, note]}}."""
     assert isinstance(said, Mapping)
-    told = (((criterion, item), one) for criterion, items in said.items() for item, one in items.items())
+    told = (
+        ((criterion, item), one) for criterion, items in said.items() for item, one in items.items()
+    )
     marks, abstained = marks_told(told)
     return Ballot(judge=CHECK, marks=marks, abstained=abstained)
 
 
-def marks_told(told: Iterable[tuple[Key, Sequence[bool | str | None]]]) -> tuple[dict[Key, Mark], dict[Key, str]]:
+def marks_told(
+    told: Iterable[tuple[Key, Sequence[bool | str | None]]],
+) -> tuple[dict[Key, Mark], dict[Key, str]]:
     """What checks said of items, met or not with a note: their marks, and why the others have none."""
     marks: dict[Key, Mark] = {}
     abstained: dict[Key, str] = {}
@@ -273,11 +309,12 @@ class AskedCriterion:
 class Question:
     """One output to be judged against the items of one rubric.
 
-    `input` and `reference` are the case's, None when a plain artifact is judged. `output` is what a target produced,
-    None when the artifact itself is judged. `workspace` is {"path", "diff"} or None. `draw` numbers repeated looks of
-    one judge from 0. `case` and `attempt` say where it comes from: recorded answers are found by them, and no judge sees them.
-    `images` are those of the input, whose text has their numbers. `also_asked`: the (criterion, item) ids that the
-    same judge is asked in other calls, which a program that always answers everything may name.
+    `input` and `reference` are the case's, None when a plain artifact is judged. `output` is what a
+    target produced, None when the artifact itself is judged. `workspace` is {"path", "diff"} or
+    None. `draw` numbers repeated looks of one judge from 0. `case` and `attempt` say where it comes
+    from: recorded answers are found by them, and no judge sees them. `images` are those of the
+    input, whose text has their numbers. `also_asked`: the (criterion, item) ids that the same judge
+    is asked in other calls, which a program that always answers everything may name.
     """
 
     artifact: Artifact
@@ -305,5 +342,7 @@ def asked_criteria(rubric: Rubric) -> tuple[AskedCriterion, ...]:
     for criterion, _ in rubric.walk():
         items = tuple(item for item in criterion.items if item.check is None)
         if items:
-            asked.append(AskedCriterion(id=criterion.id, requirement=criterion.requirement, items=items))
+            asked.append(
+                AskedCriterion(id=criterion.id, requirement=criterion.requirement, items=items)
+            )
     return tuple(asked)

@@ -1,7 +1,8 @@
-"""Checks, the declarative part: reading one, what can be wrong with it, and those that need nothing but a text.
+"""Checks, the declarative part: reading one, what can be wrong with it, and those that need nothing
+but a text.
 
-The kinds are described in `check_kinds.toml`, checks of JSON fields and of traces in `field_accuracy` and `trace_checks`.
-What touches files or starts programs is in `adapters/checks`.
+The kinds are described in `check_kinds.toml`, checks of JSON fields and of traces in
+`field_accuracy` and `trace_checks`. What touches files or starts programs is in `adapters/checks`.
 """
 
 from __future__ import annotations
@@ -36,25 +37,33 @@ from honestone.core.suite.trace_checks import count_problems
 from honestone.core.tables import table_text
 from honestone.core.text_form import asks_for_line_breaks, form_words, normal, normal_value
 
-# What a check answers: met (True), unmet (False, with what was missing or found), or could not be judged (None, with why).
-# `not-` turns met and unmet round, and nothing else.
+# What a check answers: met (True), unmet (False, with what was missing or found), or could not be
+# judged (None, with why). `not-` turns met and unmet round, and nothing else.
 Told: TypeAlias = tuple[bool | None, str | None]
 
 # What a target produced is judged as a file of this name.
 OUTPUT_NAME: Final = "output.txt"
 
 
-# ------------------------------------------------------------------------------------------------ reading a check
+# ------------------------------------------------------------------------------------------------
+# reading a check
 
 
 def read_check(written: JsonObject) -> Check:
     """`{contains: x, path: y}` as a check. Raises RubricError whose `path` is the offending key."""
     names = [key for key in written if str(key).removeprefix("not-") in _OWN]
-    if len(names) != 1 or not written.keys() <= {names[0], *_OWN[names[0].removeprefix("not-")].options}:
-        names = [key for key in written if str(key).removeprefix("not-") in KINDS]  # those of other packages too
+    if len(names) != 1 or not written.keys() <= {
+        names[0],
+        *_OWN[names[0].removeprefix("not-")].options,
+    }:
+        names = [
+            key for key in written if str(key).removeprefix("not-") in KINDS
+        ]  # those of other packages too
     if len(names) > 1:
         raise RubricError(
-            f"a check has one kind, but this one has {listed(names)}", path=(names[1],), hint="make them two items"
+            f"a check has one kind, but this one has {listed(names)}",
+            path=(names[1],),
+            hint="make them two items",
         )
     if not names:
         options = {option for kind in _OWN.values() for option in kind.options}
@@ -74,7 +83,9 @@ def read_check(written: JsonObject) -> Check:
 
 
 def check_problem(check: Check) -> tuple[str, str | None] | None:
-    """What is wrong with a check as it is written, and what to do: (message, hint); None when nothing is."""
+    """What is wrong with a check as it is written, and what to do: (message, hint); None when
+    nothing is.
+    """
     for _, message, hint in _problems(check):
         return message, hint
     return None
@@ -88,9 +99,15 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
         yield check.name, message, hint
         return
     if not fits(check.value, kind.schema):
-        yield check.name, f"`{check.name}` takes {kind.takes}, not {_shown_value(check.value)}", _help(check, kind)
+        yield (
+            check.name,
+            f"`{check.name}` takes {kind.takes}, not {_shown_value(check.value)}",
+            _help(check, kind),
+        )
     elif check.kind in _PROBLEMS:
-        yield from ((check.name, *problem) for problem in _PROBLEMS[check.kind](check.name, check.value))
+        yield from (
+            (check.name, *problem) for problem in _PROBLEMS[check.kind](check.name, check.value)
+        )
     for key, value in check.options.items():
         option = kind.options.get(key)
         if option is None:
@@ -101,15 +118,25 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
             yield from ((key, *problem) for problem in _OPTION_PROBLEMS[key](key, value))
             if key == "path" and (place := check.options.get("in", "output")) != "output":
                 what = "the diff" if place == "diff" else "a reply"
-                yield key, f"`path` chooses files, but `in: {place}` reads {what}", "leave one of them out"
+                yield (
+                    key,
+                    f"`path` chooses files, but `in: {place}` reads {what}",
+                    "leave one of them out",
+                )
             if key == "transform" and not {"path", "in"}.isdisjoint(check.options):
-                yield key, "`transform` changes the output, but `path` and `in` read something else", "leave it out"
+                yield (
+                    key,
+                    "`transform` changes the output, but `path` and `in` read something else",
+                    "leave it out",
+                )
 
 
 def _unknown_kind(name: str | None) -> tuple[str, str]:
     if name is None:
         return "a check needs a kind", f"one of: {', '.join(KINDS)}; each also as not-..."
-    return f"unknown check `{visible(name, 40)}`", _near(name, [*KINDS, *(f"not-{kind}" for kind in KINDS)], "checks")
+    return f"unknown check `{visible(name, 40)}`", _near(
+        name, [*KINDS, *(f"not-{kind}" for kind in KINDS)], "checks"
+    )
 
 
 def _near(name: str, names: Iterable[str], what: str) -> str:
@@ -212,7 +239,8 @@ def _shown_value(value: object) -> str:
         return visible(repr(value), 60)
 
 
-# ------------------------------------------------------------------------------------------------ the argument rules
+# ------------------------------------------------------------------------------------------------
+# the argument rules
 
 
 def fits(value: object, schema: Schema) -> bool:
@@ -222,7 +250,10 @@ def fits(value: object, schema: Schema) -> bool:
     if "anyOf" in schema:
         return any(fits(value, option) for option in schema["anyOf"])
     if "enum" in schema:
-        return any(value is option or (isinstance(option, str) and value == option) for option in schema["enum"])
+        return any(
+            value is option or (isinstance(option, str) and value == option)
+            for option in schema["enum"]
+        )
     match schema.get("type"):
         case "string":
             return isinstance(value, str) and _text_fits(value, schema)
@@ -245,34 +276,47 @@ def _text_fits(value: str, schema: Schema) -> bool:
 
 
 def _number_fits(value: int | float, schema: Schema) -> bool:
-    if isinstance(value, bool) or not isfinite(value) or (schema["type"] == "integer" and not isinstance(value, int)):
+    if (
+        isinstance(value, bool)
+        or not isfinite(value)
+        or (schema["type"] == "integer" and not isinstance(value, int))
+    ):
         return False
     low, above, high = schema.get("minimum"), schema.get("exclusiveMinimum"), schema.get("maximum")
-    return (low is None or value >= low) and (above is None or value > above) and (high is None or value <= high)
+    return (
+        (low is None or value >= low)
+        and (above is None or value > above)
+        and (high is None or value <= high)
+    )
 
 
 def _object_fits(value: Mapping[object, object], schema: Schema) -> bool:
     known = schema.get("properties", {})
-    if any(key not in value for key in schema.get("required", ())) or len(value) < schema.get("minProperties", 0):
+    if any(key not in value for key in schema.get("required", ())) or len(value) < schema.get(
+        "minProperties", 0
+    ):
         return False
     others = schema.get("additionalProperties", True)
     if not others and any(key not in known for key in value):
         return False
-    if isinstance(others, Mapping) and not all(fits(inner, others) for key, inner in value.items() if key not in known):
+    if isinstance(others, Mapping) and not all(
+        fits(inner, others) for key, inner in value.items() if key not in known
+    ):
         return False
     return all(fits(value[key], rule) for key, rule in known.items() if key in value)
 
 
-# ---------------------------------------------------------------------------------------------------------- texts
+# ----------------------------------------------------------------------------------------------------------
+# texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCheck:
-    """A check of a text, compiled once. `evaluate(text)` says whether it is met, and what is missing or found if not; None
-    where a bound was met first.
+    """A check of a text, compiled once. `evaluate(text)` says whether it is met, and what is
+    missing or found if not; None where a bound was met first.
 
-    `guard_from`: a text as long as this may keep a backtracking pattern busy for ever, so it has to be evaluated under
-    a time limit. None: never.
+    `guard_from`: a text as long as this may keep a backtracking pattern busy for ever, so it has to
+    be evaluated under a time limit. None: never.
     """
 
     check: Check
@@ -290,7 +334,9 @@ _MET: Final[Told] = (True, None)
 
 
 def compile_text_check(check: Check) -> TextCheck:
-    """A check of the text family, or `is-json`, ready to be used on many texts. It has to be free of problems."""
+    """A check of the text family, or `is-json`, ready to be used on many texts. It has to be free
+    of problems.
+    """
     look = _look_of(check)
 
     def evaluate(text: str) -> Told:
@@ -320,7 +366,9 @@ def _look_of(check: Check) -> _Look:
 
 
 def _in_either_form(check: Check, as_written: _Look, in_form: _Look) -> _Look:
-    """A text meets the check as it is written, or in normal form. Where the form alone decides, the note says so."""
+    """A text meets the check as it is written, or in normal form. Where the form alone decides, the
+    note says so.
+    """
     texts = _compared_texts(check)
 
     def noted(problem: str, text: str) -> str:
@@ -360,7 +408,9 @@ def is_exact(check: Check) -> bool:
 
 
 def _asks_for_form(check: Check) -> bool:
-    """Whether what it looks for is a form of texts: `not-contains: "\\r\\n"` wants a file without CRLF."""
+    """Whether what it looks for is a form of texts: `not-contains: "\\r\\n"` wants a file without
+    CRLF.
+    """
     if check.kind == "regex":
         return _NAMES_CR.search(compile_regex(check.value).pattern) is not None
     return any(map(asks_for_line_breaks, _compared_texts(check)))
@@ -389,10 +439,14 @@ def _fold(text: str) -> str:
     return text.lower() if text.isascii() else text.casefold()
 
 
-def _holds(words: tuple[str, ...], fold: Callable[[str], str], *, need: Literal["all", "any"]) -> tuple[_Look, _Look]:
+def _holds(
+    words: tuple[str, ...], fold: Callable[[str], str], *, need: Literal["all", "any"]
+) -> tuple[_Look, _Look]:
     """What is wrong when the words should be there, and when they should not."""
     folded = tuple((fold(word), word) for word in words)
-    none_there = f"found none of: {listed(words)}" if len(words) > 1 else f"not found: {listed(words)}"
+    none_there = (
+        f"found none of: {listed(words)}" if len(words) > 1 else f"not found: {listed(words)}"
+    )
     first = folded[0][0]
 
     def misses_one(text: str) -> str | None:
@@ -425,7 +479,9 @@ def _holds(words: tuple[str, ...], fold: Callable[[str], str], *, need: Literal[
 
 
 def _look_contains(value: str | Sequence[str], fold: Callable[[str], str]) -> tuple[_Look, _Look]:
-    """All must be there; with `not-`, none may: what everybody means by `not-contains: [TODO, FIXME]`."""
+    """All must be there; with `not-`, none may: what everybody means by `not-contains: [TODO,
+    FIXME]`.
+    """
     words = _listed_words(value)
     return _holds(words, fold, need="all")[0], _holds(words, fold, need="any")[1]
 
@@ -438,7 +494,8 @@ def _look_equals(value: str) -> tuple[_Look, _Look]:
         if text == wanted:
             return None
         at = next(
-            (i for i, (a, b) in enumerate(zip(text, wanted, strict=False)) if a != b), min(len(text), len(wanted))
+            (i for i, (a, b) in enumerate(zip(text, wanted, strict=False)) if a != b),
+            min(len(text), len(wanted)),
         )
         got = quoted(text[at : at + 20]) if at < len(text) else "the end"
         want = quoted(wanted[at : at + 20]) if at < len(wanted) else "the end"
@@ -451,7 +508,9 @@ def _look_equals(value: str) -> tuple[_Look, _Look]:
 def _look_starts(value: str) -> tuple[_Look, _Look]:
     note = f"starts with {quoted(value)}"
     return (
-        lambda text: None if text.startswith(value) else f"starts with {quoted(text[: len(value) + 10])}",
+        lambda text: (
+            None if text.startswith(value) else f"starts with {quoted(text[: len(value) + 10])}"
+        ),
         lambda text: note if text.startswith(value) else None,
     )
 
@@ -486,12 +545,18 @@ def _look_regex(value: str | Mapping[str, str]) -> tuple[_Look, _Look]:
 
     def has(text: str) -> str | None:
         match = search(text)
-        return None if match is None else f"found {quoted(match[0])} on line {line_of(text, match.start())}"
+        return (
+            None
+            if match is None
+            else f"found {quoted(match[0])} on line {line_of(text, match.start())}"
+        )
 
     return misses, has
 
 
-def _look_count(count: Callable[[str], int], unit: str, *, most: bool) -> Callable[[int], tuple[_Look, _Look]]:
+def _look_count(
+    count: Callable[[str], int], unit: str, *, most: bool
+) -> Callable[[int], tuple[_Look, _Look]]:
     def build(bound: int) -> tuple[_Look, _Look]:
         def wrong(text: str, *, negated: bool) -> str | None:
             counted = count(text)
@@ -515,7 +580,9 @@ def _count_words(text: str) -> int:
 
 
 def json_problem(text: str) -> str | None:
-    """Why a text is not one JSON value, with line and column; None when it is. NaN and Infinity are not JSON. Raises GaveUp."""
+    """Why a text is not one JSON value, with line and column; None when it is. NaN and Infinity are
+    not JSON. Raises GaveUp.
+    """
     try:
         _STRICT.decode(text)
     except json.JSONDecodeError as error:
@@ -528,12 +595,15 @@ def json_problem(text: str) -> str | None:
 
 
 def json_parts(text: str) -> Iterator[str]:
-    """The JSON objects and lists in a text, outermost ones only, in order. Raises GaveUp at its end where it has not looked
-    at all of them."""
+    """The JSON objects and lists in a text, outermost ones only, in order. Raises GaveUp at its end
+    where it has not looked at all of them.
+    """
     at, tries, is_too_deep = 0, 0, False
     while (begin := _BEGINNING.search(text, at)) is not None:
         if tries == _MOST_BEGINNINGS:
-            raise GaveUp(f"more than {_MOST_BEGINNINGS:,} places in it may be the beginning of JSON")
+            raise GaveUp(
+                f"more than {_MOST_BEGINNINGS:,} places in it may be the beginning of JSON"
+            )
         start, tries = begin.start(), tries + 1
         try:
             _, at = _STRICT.raw_decode(text, start)
@@ -571,7 +641,9 @@ def _look_refusal(value: object) -> tuple[_Look, _Look]:
     )
 
 
-def _look_markup(kind: str, value: str | Sequence[str] | Literal[True] | None = None) -> tuple[_Look, _Look]:
+def _look_markup(
+    kind: str, value: str | Sequence[str] | Literal[True] | None = None
+) -> tuple[_Look, _Look]:
     """`value`: the paths of elements that must be in it."""
     from honestone.core.markup import markup_problem
 
@@ -604,7 +676,10 @@ _LOOKS: Final[Mapping[str, Callable[..., tuple[_Look, _Look]]]] = {
     "min-chars": _look_count(len, "characters", most=False),
     "is-json": _look_json,
     "is-refusal": _look_refusal,
-    **{kind: partial(_look_markup, kind) for kind in ("is-html", "contains-html", "is-xml", "contains-xml")},
+    **{
+        kind: partial(_look_markup, kind)
+        for kind in ("is-html", "contains-html", "is-xml", "contains-xml")
+    },
 }
 
 # Kinds that compare texts: as they are written, else in normal form.
@@ -612,14 +687,23 @@ _COMPARED: Final = frozenset(
     kind for kind in _LOOKS if "contains" in kind and kind.split("-")[-1] not in ("html", "xml")
 ) | {"equals", "starts-with", "ends-with", "regex"}
 # Kinds that look at the normal form alone.
-_OF_NORMAL_FORM: Final = frozenset(["max-chars", "min-chars", "max-words", "min-words", "is-refusal"])
+_OF_NORMAL_FORM: Final = frozenset(
+    ["max-chars", "min-chars", "max-words", "min-words", "is-refusal"]
+)
 # A pattern that names CR is about the bytes of line breaks.
 _NAMES_CR: Final = re.compile(r"\r|\\r|\\x0[dD]|\\u000[dD]|\\015")
 
 
-# -------------------------------------------------------------------------------------------------------- patterns
+# --------------------------------------------------------------------------------------------------------
+# patterns
 
-_FLAGS: Final = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
+_FLAGS: Final = {
+    "i": re.IGNORECASE,
+    "m": re.MULTILINE,
+    "s": re.DOTALL,
+    "x": re.VERBOSE,
+    "a": re.ASCII,
+}
 _REPEAT: Final = re.compile(r"(?<!\\)(?:\\\\)*[*+{]")
 # What may be left out: twenty of these in a row can be tried in a million ways.
 _OPTIONAL: Final = re.compile(r"(?<![\\*+?{}(])(?:\\\\)*\?")
@@ -631,18 +715,26 @@ _AFFORDABLE_STEPS: Final = 10_000_000
 
 def compile_regex(value: object) -> re.Pattern[str]:
     """`regex`'s argument as a pattern. Raises re.error."""
-    pattern, letters = (value["pattern"], value.get("flags", "")) if isinstance(value, Mapping) else (str(value), "")
+    pattern, letters = (
+        (value["pattern"], value.get("flags", ""))
+        if isinstance(value, Mapping)
+        else (str(value), "")
+    )
     flags = re.NOFLAG
     for letter in letters:
         flags |= _FLAGS[letter]
-    with warnings.catch_warnings():  # "possible nested set": a pattern that works today is no reason to interrupt
+    with (
+        warnings.catch_warnings()
+    ):  # "possible nested set": a pattern that works today is no reason to interrupt
         warnings.simplefilter("ignore")
         return re.compile(pattern, flags)
 
 
 def _guard_from(value: str | Mapping[str, str]) -> int | None:
-    """From which length of text on a pattern may take too long. A repeated group can be exponential, at any length;
-    n repeats side by side may try every way of cutting a text in n parts, from every start."""
+    """From which length of text on a pattern may take too long. A repeated group can be
+    exponential, at any length; n repeats side by side may try every way of cutting a text in n
+    parts, from every start.
+    """
     pattern = value if isinstance(value, str) else value["pattern"]
     repeats = len(_REPEAT.findall(pattern))
     if len(_OPTIONAL.findall(pattern)) > _MOST_OPTIONAL:
@@ -657,12 +749,15 @@ def _guard_from(value: str | Mapping[str, str]) -> int | None:
 _GUARDS: Final[Mapping[str, Callable[..., int | None]]] = {"regex": _guard_from}
 
 
-# ----------------------------------------------------------------------------------------------------------- paths
+# -----------------------------------------------------------------------------------------------------------
+# paths
 
 
 @lru_cache(maxsize=256)
 def path_pattern(glob: str) -> re.Pattern[str]:
-    """A glob over paths: `*` and `?` stay within a folder, `**` crosses folders. A plain path also means what is in it."""
+    """A glob over paths: `*` and `?` stay within a folder, `**` crosses folders. A plain path also
+    means what is in it.
+    """
     glob = glob.removeprefix("./").rstrip("/")
     if not re.search(r"[*?\[]", glob):
         return re.compile(re.escape(glob) + r"(?:/.*)?", re.DOTALL)
@@ -694,7 +789,9 @@ def matching(paths: Iterable[str], globs: str | Sequence[str]) -> list[str]:
 
 
 def judged(version: Version, output: str | None, files: Version | None = None) -> Version:
-    """What a check looks at: the version, or what a target produced, as one file; with its workspace, next to that."""
+    """What a check looks at: the version, or what a target produced, as one file; with its
+    workspace, next to that.
+    """
     if output is None:
         return version
     said = {OUTPUT_NAME: Entry(output.encode("utf-8", "replace"))}
@@ -703,7 +800,9 @@ def judged(version: Version, output: str | None, files: Version | None = None) -
     return Version(dict(sorted({**files.files, **said}.items())), is_folder=True)
 
 
-Family: TypeAlias = Literal["text", "data", "files", "code", "scripts", "trace", "likeness", "embeddings"]
+Family: TypeAlias = Literal[
+    "text", "data", "files", "code", "scripts", "trace", "likeness", "embeddings"
+]
 
 
 class Schema(TypedDict, total=False):
@@ -727,7 +826,9 @@ class Schema(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """A key next to the check's own: what it does, the JSON Schema of its value, and `takes`, the same in words."""
+    """A key next to the check's own: what it does, the JSON Schema of its value, and `takes`, the
+    same in words.
+    """
 
     doc: str
     takes: str
@@ -753,8 +854,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedCheck:
-    """A kind of check of another package. It is about a text: `look` makes of the argument, which fits `kind.schema`, what
-    says why a text does not meet it (None where it does). It raises GaveUp where it cannot tell."""
+    """A kind of check of another package. It is about a text: `look` makes of the argument, which
+    fits `kind.schema`, what says why a text does not meet it (None where it does). It raises GaveUp
+    where it cannot tell.
+    """
 
     kind: Kind
     look: Callable[..., _Look]
@@ -766,10 +869,15 @@ def _read_kinds() -> dict[str, Kind]:
     while count:  # a shape may name others
         text, count = re.subn(r'"@(\w+)"', lambda name: json.dumps(shapes.get(name[1])), text)
     rows = json.loads(text)
-    options = {of: {key: Option(**one) for key, one in row.pop("options", {}).items()} for of, row in rows.items()}
+    options = {
+        of: {key: Option(**one) for key, one in row.pop("options", {}).items()}
+        for of, row in rows.items()
+    }
     shared = options["shared"]
     return {
-        name: Kind(options=options[name] | {key: shared[key] for key in row.pop("shared", ())}, **row)
+        name: Kind(
+            options=options[name] | {key: shared[key] for key in row.pop("shared", ())}, **row
+        )
         for name, row in rows.items()
         if name != "shared"
     }
@@ -840,8 +948,9 @@ class OwnBar(TypedDict, total=False):
 
 
 def own_bar(items: Sequence[Item], weight: Fraction = ONE) -> OwnBar:
-    """What holds for a criterion of these items, unless it says otherwise, where one measuring check answers all of it;
-    else nothing."""
+    """What holds for a criterion of these items, unless it says otherwise, where one measuring
+    check answers all of it; else nothing.
+    """
     is_measured = len(items) == 1 and items[0].check is not None and measures(items[0].check)
     return own_gate(True) if is_measured and weight > 0 else {}
 
@@ -855,10 +964,18 @@ def check_schema() -> dict[str, list[object]]:
     """The JSON Schema of one check as people write it: one kind, negated or not, and its options."""
     shapes: list[object] = []
     for name, kind in KINDS.items():
-        options = {key: {**option.schema, "description": option.doc} for key, option in kind.options.items()}
+        options = {
+            key: {**option.schema, "description": option.doc}
+            for key, option in kind.options.items()
+        }
         for written in (name, f"not-{name}"):
             own = {written: {**kind.schema, "description": kind.doc}}
             shapes.append(
-                {"type": "object", "properties": own | options, "required": [written], "additionalProperties": False}
+                {
+                    "type": "object",
+                    "properties": own | options,
+                    "required": [written],
+                    "additionalProperties": False,
+                }
             )
     return {"anyOf": shapes}

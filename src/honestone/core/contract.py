@@ -1,7 +1,8 @@
 """The contract: everything that decides what a score means, under one id.
 
-Two scores may be compared only when their contracts are equal. Where they are not, `differences` says in words what
-changed. Scoring version: raise it when the same ballots would give another scorecard or verdict.
+Two scores may be compared only when their contracts are equal. Where they are not, `differences`
+says in words what changed. Scoring version: raise it when the same ballots would give another
+scorecard or verdict.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ SCORING_VERSION = 2
 
 def canonical(value: object) -> str:
     """One text for one JSON value: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def digest_json(value: object) -> str:
@@ -29,7 +32,9 @@ def digest_json(value: object) -> str:
 
 
 def digest_of_list(document: Mapping[str, object], key: str, entries: Iterable[object]) -> str:
-    """`digest_json` of a document with one more key, whose value is a list of so many entries that they are not held."""
+    """`digest_json` of a document with one more key, whose value is a list of so many entries that
+    they are not held.
+    """
 
     def parts() -> Iterator[str]:
         between = "{"
@@ -37,7 +42,9 @@ def digest_of_list(document: Mapping[str, object], key: str, entries: Iterable[o
             yield f"{between}{canonical(name)}:"
             if name == key:
                 yield "["
-                yield from (f"{',' if number else ''}{canonical(one)}" for number, one in enumerate(entries))
+                yield from (
+                    f"{',' if number else ''}{canonical(one)}" for number, one in enumerate(entries)
+                )
                 yield "]"
             else:
                 yield canonical(document[name])
@@ -73,11 +80,18 @@ def make_contract(
     rule: str,
     options: Mapping[str, object],
 ) -> Contract:
-    """`judges` and `checks` are identities (with prompts and file digests); `options` whatever else changes a mark.
+    """`judges` and `checks` are identities (with prompts and file digests); `options` whatever else
+    changes a mark.
 
-    Without a rubric it is what the cases of a suite share; each has a contract of its own (`suite.case_document`).
+    Without a rubric it is what the cases of a suite share; each has a contract of its own
+    (`suite.case_document`).
     """
-    shared = {"scoring": SCORING_VERSION, "judges": list(map(dict, judges)), "rule": rule, "options": dict(options)}
+    shared = {
+        "scoring": SCORING_VERSION,
+        "judges": list(map(dict, judges)),
+        "rule": rule,
+        "options": dict(options),
+    }
     own = {} if rubric is None else {"rubric": to_plain(rubric), "checks": list(map(dict, checks))}
     return Contract(document=shared | own)
 
@@ -106,7 +120,9 @@ def _walk(path: str, ours: object, theirs: object) -> Iterator[str]:
                 yield f"{here}: {_short(theirs[index])} is new"
             else:
                 yield from _walk(here, ours[index], theirs[index])
-    elif canonical(ours) != canonical(theirs):  # 1, 1.0 and true are equal in Python, but not to the id
+    elif canonical(ours) != canonical(
+        theirs
+    ):  # 1, 1.0 and true are equal in Python, but not to the id
         yield f"{path}: {_written(path, ours)} became {_written(path, theirs)}"
 
 

@@ -10,7 +10,9 @@ New = TypeVar("New")
 
 
 class Each(Sequence[New], Generic[Old, New]):
-    """What is made of each of `of`, every time it is asked for, because all of it together may be much."""
+    """What is made of each of `of`, every time it is asked for, because all of it together may be
+    much.
+    """
 
     def __init__(self, of: Sequence[Old], make: Callable[[Old], New]) -> None:
         self._of, self._make = of, make
@@ -26,4 +28,8 @@ class Each(Sequence[New], Generic[Old, New]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[New]: ...
     def __getitem__(self, index: int | slice) -> New | Sequence[New]:
-        return Each(self._of[index], self._make) if isinstance(index, slice) else self._make(self._of[index])
+        return (
+            Each(self._of[index], self._make)
+            if isinstance(index, slice)
+            else self._make(self._of[index])
+        )

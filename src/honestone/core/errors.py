@@ -61,7 +61,12 @@ class RubricError(UsageError):
     """A rubric breaks a rule. `path` leads to the offending value: ("criteria", 0, "weight")."""
 
     def __init__(
-        self, message: str, *, path: tuple[str | int, ...] = (), place: str | None = None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        path: tuple[str | int, ...] = (),
+        place: str | None = None,
+        hint: str | None = None,
     ) -> None:
         super().__init__(message, place=place, hint=hint)
         self.path = path
@@ -100,7 +105,9 @@ class CouldNotJudge(HonestoneError):
 
 
 class StoreAway(HonestoneError):
-    """A shared store that had answered did not answer again in time. The same command resumes when it does."""
+    """A shared store that had answered did not answer again in time. The same command resumes when
+    it does.
+    """
 
     exit_code = 3
 

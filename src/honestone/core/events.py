@@ -1,9 +1,11 @@
-"""Events: what happened in a run, in order. A run is its events; everything else is derived from them.
+"""Events: what happened in a run, in order. A run is its events; everything else is derived from
+them.
 
-They hold facts and ballots, never scorecards, so that `rescore`, `show` and resuming are one path: fold the events,
-combine the ballots. On disk each is one JSON object with its `type` and its fields (without those that have their
-default); the first of a run, `started`, has a `kind` as well. `event_to_plain` and `event_from_plain` are the codec.
-`seconds` is the time worked on the run so far, by all processes.
+They hold facts and ballots, never scorecards, so that `rescore`, `show` and resuming are one path:
+fold the events, combine the ballots. On disk each is one JSON object with its `type` and its fields
+(without those that have their default); the first of a run, `started`, has a `kind` as well.
+`event_to_plain` and `event_from_plain` are the codec. `seconds` is the time worked on the run so
+far, by all processes.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ New = TypeVar("New")
 Role: TypeAlias = Literal["panel", "holdout"]
 Limit: TypeAlias = int | float | None
 
-# ---------------------------------------------------------------------------------------------------- the id of a run
+# ----------------------------------------------------------------------------------------------------
+# the id of a run
 
 # Those of a ULID: Crockford's base 32.
 _LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -38,8 +41,9 @@ _TIME_LETTERS: Final = 10
 
 
 def run_id(moment: int, chance: int, *, last: str) -> str:
-    """A ULID: sorts by `moment` (milliseconds since 1970), and after `last`, whatever the clock says. `chance` has 80
-    bits."""
+    """A ULID: sorts by `moment` (milliseconds since 1970), and after `last`, whatever the clock
+    says. `chance` has 80 bits.
+    """
     id = _spell(moment << 80 | chance)
     return id if id > last else _spell(_number_of(last) + 1)
 
@@ -63,7 +67,8 @@ def _number_of(text: str) -> int:
     return value
 
 
-# ------------------------------------------------------------------------------------------------------------ events
+# ------------------------------------------------------------------------------------------------------------
+# events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +96,16 @@ class JudgesHeard(Spending):
     by_judge: Mapping[str, Spend] = field(default_factory=dict)
 
 
-# ---------------------------------------------------------------------------------------------------------- the first
+# ----------------------------------------------------------------------------------------------------------
+# the first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started(Event):
-    """The first event of a run. `contract` is the document that `contract_id` is the digest of; `rule` combines votes;
-    `panel` are the judges; `limits` are calls, minutes and usd, for loops rounds and patience too."""
+    """The first event of a run. `contract` is the document that `contract_id` is the digest of;
+    `rule` combines votes; `panel` are the judges; `limits` are calls, minutes and usd, for loops
+    rounds and patience too.
+    """
 
     type = "started"
 
@@ -118,7 +126,9 @@ class JudgedBy(TypedDict):
     limits: Mapping[str, Limit]
 
 
-def judged_by(contract: Contract, rule: Rule, panel: Iterable[str], limits: Mapping[str, Limit]) -> JudgedBy:
+def judged_by(
+    contract: Contract, rule: Rule, panel: Iterable[str], limits: Mapping[str, Limit]
+) -> JudgedBy:
     """`panel` are the names of the judges."""
     document, id = contract.document, contract.id
     return JudgedBy(contract=document, contract_id=id, rule=rule, panel=tuple(panel), limits=limits)
@@ -157,8 +167,9 @@ class NoiseStarted(Started):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditStarted(Started):
-    """A run of `audit`. `left_out`: the probes that could not be made of this rubric and artifact, and why. `fresh`: no
-    answer from before it counts."""
+    """A run of `audit`. `left_out`: the probes that could not be made of this rubric and artifact,
+    and why. `fresh`: no answer from before it counts.
+    """
 
     kind = "audit"
 
@@ -171,9 +182,11 @@ class AuditStarted(Started):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationStarted(Started):
-    """What `calibrate` compares: the answers of the run `of_run` with `labels`, whose artifacts are named as in that run.
-    `outdated`: labels left out because their artifact has changed since. `population`: the artifacts whose rate of passes
-    is put right; the labelled ones where there are none."""
+    """What `calibrate` compares: the answers of the run `of_run` with `labels`, whose artifacts are
+    named as in that run. `outdated`: labels left out because their artifact has changed since.
+    `population`: the artifacts whose rate of passes is put right; the labelled ones where there are
+    none.
+    """
 
     kind = "calibrate"
 
@@ -188,9 +201,11 @@ class CalibrationStarted(Started):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopStarted(Started):
-    """A run of a loop: what is improved, by whom, and by which policy versions are kept. `deliver`: the `best`
-    version, or only one that `passed`; to `output` if that is given. `tolerance` (points): a fall below that is noise,
-    as measured by the run `noise_run`; without one it is the policy's own."""
+    """A run of a loop: what is improved, by whom, and by which policy versions are kept. `deliver`:
+    the `best` version, or only one that `passed`; to `output` if that is given. `tolerance`
+    (points): a fall below that is noise, as measured by the run `noise_run`; without one it is the
+    policy's own.
+    """
 
     kind = "improve"
 
@@ -207,7 +222,9 @@ class LoopStarted(Started):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImprovementStarted(LoopStarted):
-    """A loop in which judges look at versions. `packed`: what a judge was shown of an original too big for it."""
+    """A loop in which judges look at versions. `packed`: what a judge was shown of an original too
+    big for it.
+    """
 
     rubric_path: str | None = None
     packed: JsonObject = field(default_factory=dict)
@@ -224,9 +241,11 @@ class StartedSuite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteImprovementStarted(LoopStarted):
-    """A loop in which the splits of a suite score versions: `rubric` steers, `certifying` certifies.
+    """A loop in which the splits of a suite score versions: `rubric` steers, `certifying`
+    certifies.
 
-    `splits` are the ids of their cases, `candidates` the proposals of a round. `mock`: a part of it only pretends.
+    `splits` are the ids of their cases, `candidates` the proposals of a round. `mock`: a part of it
+    only pretends.
     """
 
     suite: StartedSuite
@@ -240,15 +259,22 @@ class SuiteImprovementStarted(LoopStarted):
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """A case as it was when the run began, made only when it is needed: `runs` reads many, and needs none. `made_of`: the
-    case, where it is at hand."""
+    """A case as it was when the run began, made only when it is needed: `runs` reads many, and
+    needs none. `made_of`: the case, where it is at hand.
+    """
 
     plain: JsonObject
     made_of: Case | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(
-        cls, case: Case, *, rubric: str, contract: str, asked: str | None, answered: str | None = None
+        cls,
+        case: Case,
+        *,
+        rubric: str,
+        contract: str,
+        asked: str | None,
+        answered: str | None = None,
     ) -> RecordedCase:
         about = {"asked": asked, "answered": None if answered == case.input else answered}
         given = {name: value for name, value in about.items() if value is not None}
@@ -273,12 +299,16 @@ class RecordedCase:
 
     @property
     def asked(self) -> str | None:
-        """The digest of what the target was asked in this case, the target itself included; None where none was."""
+        """The digest of what the target was asked in this case, the target itself included; None
+        where none was.
+        """
         return None if "asked" not in self.plain else str(self.plain["asked"])
 
     @property
     def answered(self) -> str | None:
-        """The input that its outputs answer, where these were recorded before and that was another than the case's."""
+        """The input that its outputs answer, where these were recorded before and that was another
+        than the case's.
+        """
         return None if "answered" not in self.plain else str(self.plain["answered"])
 
     def case(self, rubric: Rubric) -> Case:
@@ -289,11 +319,14 @@ class RecordedCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteStarted(Started):
-    """A run over the cases of a suite. `side` is `baseline` or another name for what an artifact is compared with.
+    """A run over the cases of a suite. `side` is `baseline` or another name for what an artifact is
+    compared with.
 
-    `artifact` is None where the target alone answers. `min_given`: the least pass rate was asked for, not assumed.
-    `left_out`: ids of the suite's cases that were not chosen. `outputs`: where its outputs were recorded before; then
-    `target` and `artifact` are what made them, where that is known. `more_skills` are installed next to the artifact. A store keeps the `cases` as rows of their own.
+    `artifact` is None where the target alone answers. `min_given`: the least pass rate was asked
+    for, not assumed. `left_out`: ids of the suite's cases that were not chosen. `outputs`: where
+    its outputs were recorded before; then `target` and `artifact` are what made them, where that is
+    known. `more_skills` are installed next to the artifact. A store keeps the `cases` as rows of
+    their own.
     """
 
     kind = "suite"
@@ -334,7 +367,9 @@ class TableStarted(Started):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagesStarted(Started):
-    """A run of all stages over a skill. `lessons` are what earlier runs taught, as the worker is shown them."""
+    """A run of all stages over a skill. `lessons` are what earlier runs taught, as the worker is
+    shown them.
+    """
 
     kind = "stages"
 
@@ -351,7 +386,9 @@ class StagesStarted(Started):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopImported(Started):
-    """A loop that another tool ran: the `state` that it left in the file `path`. Nothing of it was judged by us."""
+    """A loop that another tool ran: the `state` that it left in the file `path`. Nothing of it was
+    judged by us.
+    """
 
     kind = "imported"
 
@@ -360,13 +397,15 @@ class LoopImported(Started):
     state: JsonObject
 
 
-# ---------------------------------------------------------------------------------------------------------- artifacts
+# ----------------------------------------------------------------------------------------------------------
+# artifacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactJudged(JudgesHeard):
-    """One artifact of an `eval` run. `output` is what a target made of it; `error` says why nothing was judged; `packed` what a
-    judge, by its id, was shown of a text too big for it."""
+    """One artifact of an `eval` run. `output` is what a target made of it; `error` says why nothing
+    was judged; `packed` what a judge, by its id, was shown of a text too big for it.
+    """
 
     type = "judged"
 
@@ -379,7 +418,9 @@ class ArtifactJudged(JudgesHeard):
 
 
 class CheckedArtifact(NamedTuple):
-    """`said` is what the checks said: {criterion: {item: [met, note]}}. Who writes may bring it as encoded JSON."""
+    """`said` is what the checks said: {criterion: {item: [met, note]}}. Who writes may bring it as
+    encoded JSON.
+    """
 
     path: str
     digest: str
@@ -407,7 +448,8 @@ def judged_in(event: Event) -> Iterator[ArtifactJudged]:
         yield from event.judged()
 
 
-# ---------------------------------------------------------------------------------------------------------- suites
+# ----------------------------------------------------------------------------------------------------------
+# suites
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -421,9 +463,11 @@ class LookTaken(JudgesHeard):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeAnswered(Spending):
-    """What one judge answered to one question of an `audit`, about the `version` that it was shown. `known`: the items whose
-    answer is known; `on`: the question whose answers it is compared with; `quoted`: the items that it credits with words it
-    quotes, `unfound` those of them whose words it was not shown."""
+    """What one judge answered to one question of an `audit`, about the `version` that it was shown.
+    `known`: the items whose answer is known; `on`: the question whose answers it is compared with;
+    `quoted`: the items that it credits with words it quotes, `unfound` those of them whose words it
+    was not shown.
+    """
 
     type = "probed"
 
@@ -439,8 +483,10 @@ class ProbeAnswered(Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputProduced(Spending):
-    """What a target made of one case. `diff` is the change of its workspace, `files` the digest of the workspace
-    afterwards, where checks look at it, and `start` that of the workspace as it was set up, where the two differ."""
+    """What a target made of one case. `diff` is the change of its workspace, `files` the digest of
+    the workspace afterwards, where checks look at it, and `start` that of the workspace as it was
+    set up, where the two differ.
+    """
 
     type = "produced"
 
@@ -457,7 +503,9 @@ class OutputProduced(Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptJudged(JudgesHeard):
-    """That output, judged. One that was `refused` counts only as long as the attempt has no other judgement."""
+    """That output, judged. One that was `refused` counts only as long as the attempt has no other
+    judgement.
+    """
 
     type = "attempted"
 
@@ -496,13 +544,16 @@ class SidesCompared(Event):
     fields: JsonObject
 
 
-# ---------------------------------------------------------------------------------------------------------- loops
+# ----------------------------------------------------------------------------------------------------------
+# loops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BallotCast(Spending):
-    """One judge's answers about a version; `draw` counts its looks at that version from 0. In a loop over a suite the
-    judge is a split, and `of_run` its run; `judges` (id, state, reason) and `flags` are those of that run."""
+    """One judge's answers about a version; `draw` counts its looks at that version from 0. In a
+    loop over a suite the judge is a split, and `of_run` its run; `judges` (id, state, reason) and
+    `flags` are those of that run.
+    """
 
     type = "ballot"
 
@@ -517,7 +568,9 @@ class BallotCast(Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateTried(Spending):
-    """One of several proposals of a round, read from bytes. `version` is there only where it changed something for good."""
+    """One of several proposals of a round, read from bytes. `version` is there only where it
+    changed something for good.
+    """
 
     type = "candidate"
 
@@ -542,8 +595,10 @@ class CandidateRanked(Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditProposed(Spending):
-    """What a round's worker did, read from bytes. `base` is the version it started from, where that is not the one kept
-    last; `items` are the unmet ones it was given, where they are not those of the scorecard of `base`; `candidate` is the chosen one of `candidates`, whose spend is theirs."""
+    """What a round's worker did, read from bytes. `base` is the version it started from, where that
+    is not the one kept last; `items` are the unmet ones it was given, where they are not those of
+    the scorecard of `base`; `candidate` is the chosen one of `candidates`, whose spend is theirs.
+    """
 
     type = "proposed"
 
@@ -562,8 +617,9 @@ class EditProposed(Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionAccepted(Event):
-    """The version of a round is kept. `before` and `after`: what was believed of the version that it started from and of this one,
-    where the policy has beliefs."""
+    """The version of a round is kept. `before` and `after`: what was believed of the version that
+    it started from and of this one, where the policy has beliefs.
+    """
 
     type = "accepted"
 
@@ -576,7 +632,9 @@ class VersionAccepted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionRejected(Event):
-    """The version of a round is given up. `before` and `after` as in `VersionAccepted`, where it was judged."""
+    """The version of a round is given up. `before` and `after` as in `VersionAccepted`, where it
+    was judged.
+    """
 
     type = "rejected"
 
@@ -588,7 +646,9 @@ class VersionRejected(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryBegun(Event):
-    """The person's file is about to hold this version. `modes` (by path): of files whose mode is lost by that."""
+    """The person's file is about to hold this version. `modes` (by path): of files whose mode is
+    lost by that.
+    """
 
     type = "delivering"
 
@@ -598,7 +658,9 @@ class DeliveryBegun(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryDone(Event):
-    """The person's file holds this version. `undone`: the original, because somebody asked for it back."""
+    """The person's file holds this version. `undone`: the original, because somebody asked for it
+    back.
+    """
 
     type = "delivered"
 
@@ -608,8 +670,9 @@ class DeliveryDone(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageDone(Spending):
-    """What a stage of a round came to, and the file that holds the same `document`. `of_runs` is the part of `spend` of
-    each run of the suite."""
+    """What a stage of a round came to, and the file that holds the same `document`. `of_runs` is
+    the part of `spend` of each run of the suite.
+    """
 
     type = "staged"
 
@@ -622,8 +685,9 @@ class StageDone(Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitReached(Spending):
-    """A limit is used up; `reason` names its option. `of_run`: it ended that run of a split, which had used `spend`;
-    `of_runs`: the part of it of each run of a suite."""
+    """A limit is used up; `reason` names its option. `of_run`: it ended that run of a split, which
+    had used `spend`; `of_runs`: the part of it of each run of a suite.
+    """
 
     type = "limit"
 
@@ -643,8 +707,10 @@ class ColumnPicked(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished(Event):
-    """The last event. `result` is a verdict, or how a loop ended; `changed` are files that judge, where they changed. `figures`
-    are what a list of runs shows of it, `delivery` is what a loop delivers."""
+    """The last event. `result` is a verdict, or how a loop ended; `changed` are files that judge,
+    where they changed. `figures` are what a list of runs shows of it, `delivery` is what a loop
+    delivers.
+    """
 
     type = "finished"
 
@@ -669,8 +735,10 @@ def total_spend(log: Iterable[Event]) -> Spend:
 
 
 def judge_spends(log: Iterable[Event]) -> dict[str, Spend] | None:
-    """What was spent on each judge, by its id, targets and workers left out. None where the record does not tell several judges
-    apart: that of an older version, and that of splits of a suite, which are runs of their own."""
+    """What was spent on each judge, by its id, targets and workers left out. None where the record
+    does not tell several judges apart: that of an older version, and that of splits of a suite,
+    which are runs of their own.
+    """
     spends = JudgeSpends()
     for event in log:
         if not spends.add(event):
@@ -679,7 +747,9 @@ def judge_spends(log: Iterable[Event]) -> dict[str, Spend] | None:
 
 
 class JudgeSpends:
-    """What `judge_spends` finds, event by event. `found` is None from the first event on that does not tell judges apart."""
+    """What `judge_spends` finds, event by event. `found` is None from the first event on that does
+    not tell judges apart.
+    """
 
     def __init__(self) -> None:
         self.found: dict[str, Spend] | None = {}
@@ -717,11 +787,16 @@ def _of_judge(spend: Spend) -> Spend:
     return spend.without(Spend(target_calls=spend.target_calls))
 
 
-# ---------------------------------------------------------------------------------------------------------- the codec
+# ----------------------------------------------------------------------------------------------------------
+# the codec
 
 
 def _delivery_to_plain(delivery: Delivery) -> Json:
-    plain: dict[str, Json] = {"version": delivery.version, "rule": str(delivery.rule), "reason": delivery.reason}
+    plain: dict[str, Json] = {
+        "version": delivery.version,
+        "rule": str(delivery.rule),
+        "reason": delivery.reason,
+    }
     return plain if delivery.probability is None else {**plain, "probability": delivery.probability}
 
 
@@ -735,7 +810,11 @@ def _delivery_from_plain(plain: JsonObject) -> Delivery:
 
 
 def _given(one: StartedArtifact | StartedSuite) -> dict[str, Json]:
-    return {name: value for name in one.__slots__ if (value := getattr(one, name)) not in (None, "", False)}
+    return {
+        name: value
+        for name in one.__slots__
+        if (value := getattr(one, name)) not in (None, "", False)
+    }
 
 
 _FORMS: Final[Mapping[str, Form]] = {
@@ -755,7 +834,8 @@ _FORMS: Final[Mapping[str, Form]] = {
     "Standing": Form(asdict, lambda plain: Standing(**plain)),
     "Rule": Form(str, Rule),
     "Sequence[CheckedArtifact]": Form(
-        lambda rows: [list(row) for row in rows], lambda rows: [CheckedArtifact(*row) for row in rows]
+        lambda rows: [list(row) for row in rows],
+        lambda rows: [CheckedArtifact(*row) for row in rows],
     ),
     "Sequence[RecordedCase]": Form(
         lambda cases: [one.plain for one in cases], lambda rows: tuple(map(RecordedCase, rows))
@@ -768,16 +848,23 @@ _FORMS: Final[Mapping[str, Form]] = {
         lambda ballots: [ballot_to_plain(ballot) for ballot in ballots],
         lambda rows: tuple([ballot_from_plain(row) for row in rows]),
     ),
-    "tuple[Key, ...]": Form(lambda keys: [list(key) for key in keys], lambda rows: tuple((c, i) for c, i in rows)),
+    "tuple[Key, ...]": Form(
+        lambda keys: [list(key) for key in keys], lambda rows: tuple((c, i) for c, i in rows)
+    ),
     "tuple[PersonLabel, ...]": Form(
-        lambda labels: [[*one.key, one.artifact, one.rater, one.answer, one.digest] for one in labels],
+        lambda labels: [
+            [*one.key, one.artifact, one.rater, one.answer, one.digest] for one in labels
+        ],
         lambda rows: tuple(
-            PersonLabel(key=(criterion, item), artifact=artifact, rater=rater, answer=answer, digest=digest)
+            PersonLabel(
+                key=(criterion, item), artifact=artifact, rater=rater, answer=answer, digest=digest
+            )
             for criterion, item, artifact, rater, answer, digest in rows
         ),
     ),
     "tuple[StartedArtifact, ...]": Form(
-        lambda skills: [_given(one) for one in skills], lambda rows: tuple(StartedArtifact(**row) for row in rows)
+        lambda skills: [_given(one) for one in skills],
+        lambda rows: tuple(StartedArtifact(**row) for row in rows),
     ),
     "tuple[StartedColumn, ...]": Form(
         lambda columns: [[one.name, one.run] for one in columns],
@@ -798,7 +885,10 @@ def event_to_plain(event: Event) -> dict[str, Json]:
 
 
 _TYPES: Final[Mapping[object, type[Event]]] = {
-    one.type: one for base in (Event, Spending, JudgesHeard) for one in base.__subclasses__() if one.type
+    one.type: one
+    for base in (Event, Spending, JudgesHeard)
+    for one in base.__subclasses__()
+    if one.type
 }
 _STARTS: Final = (
     EvaluationStarted,
@@ -812,15 +902,18 @@ _STARTS: Final = (
     StagesStarted,
     LoopImported,
 )
-_KINDS: Final[Mapping[object, type[Event]]] = {one.kind: one for one in _STARTS if one is not SuiteImprovementStarted}
+_KINDS: Final[Mapping[object, type[Event]]] = {
+    one.kind: one for one in _STARTS if one is not SuiteImprovementStarted
+}
 _CODECS: Final[Mapping[type[Event], Codec[Event]]] = {
     of: Codec(of, _FORMS, last=("seconds",)) for of in (*_TYPES.values(), *_STARTS)
 }
 
 
 def event_from_plain(plain: JsonObject) -> Event:
-    """The event that a JSON object holds; of a type that is not known an `OtherEvent`. Names that are not known are
-    left out. Raises TypeError, ValueError or KeyError for one that is not whole."""
+    """The event that a JSON object holds; of a type that is not known an `OtherEvent`. Names that
+    are not known are left out. Raises TypeError, ValueError or KeyError for one that is not whole.
+    """
     of = _class_of(plain)
     if of is None:
         return OtherEvent(name=str(plain.get("type")), facts=plain)

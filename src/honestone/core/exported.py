@@ -13,8 +13,9 @@ MlflowCell: TypeAlias = str | int | float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlflowRun:
-    """`known_by` is the tag by which a run that is there already is found. `began` and `ended` are milliseconds since 1970.
-    `table` has one list for each column, all of the same length."""
+    """`known_by` is the tag by which a run that is there already is found. `began` and `ended` are
+    milliseconds since 1970. `table` has one list for each column, all of the same length.
+    """
 
     experiment: str
     name: str
@@ -30,7 +31,9 @@ class MlflowRun:
 
 @dataclass(frozen=True, slots=True)
 class LangfuseTraces:
-    """`spans`: of OTLP in its JSON form, the spans of one trace next to each other. `scores`: bodies of POST /api/public/scores."""
+    """`spans`: of OTLP in its JSON form, the spans of one trace next to each other. `scores`:
+    bodies of POST /api/public/scores.
+    """
 
     spans: list[Mapping[str, Json]]
     scores: list[Mapping[str, Json]]

@@ -1,4 +1,5 @@
-"""`field-accuracy`: fields of a JSON text against expected values, each exactly, within a tolerance, or as the same day.
+"""`field-accuracy`: fields of a JSON text against expected values, each exactly, within a
+tolerance, or as the same day.
 
 The score is the share of the weight that fits, exact.
 """
@@ -25,7 +26,14 @@ from honestone.core.text_form import normal_value
 Date = tuple[int, int, int]
 
 # What is read as a date where nothing else is said: only what can be read in one way.
-DATE_FORMATS: Final = ("YYYY-MM-DD", "YYYY/MM/DD", "DD-MMM-YYYY", "D MMMM YYYY", "MMMM D, YYYY", "MMM D, YYYY")
+DATE_FORMATS: Final = (
+    "YYYY-MM-DD",
+    "YYYY/MM/DD",
+    "DD-MMM-YYYY",
+    "D MMMM YYYY",
+    "MMMM D, YYYY",
+    "MMM D, YYYY",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +56,14 @@ def _rules(fields: Sequence[JsonObject], threshold: float = 1) -> tuple[list[Fie
 
 
 def _rule(
-    tolerance: float = 0, formats: Sequence[str] = DATE_FORMATS, weight: float = 1, **same: str | bool
+    tolerance: float = 0,
+    formats: Sequence[str] = DATE_FORMATS,
+    weight: float = 1,
+    **same: str | bool,
 ) -> FieldRule:
-    make = partial(FieldRule, tolerance=exact(tolerance), formats=tuple(formats), weight=exact(weight))
+    make = partial(
+        FieldRule, tolerance=exact(tolerance), formats=tuple(formats), weight=exact(weight)
+    )
     return built(make, same)
 
 
@@ -72,8 +85,15 @@ def field_problems(value: JsonObject) -> Iterator[tuple[str, str | None]]:
                 )
         if rule.match == "numeric_tolerance" and number_of(rule.expected) is None:
             yield f"{name} is compared as a number, but expects {_shown(rule.expected)}", None
-        if rule.match == "date" and all(map(date_pattern, rule.formats)) and not _days(rule.expected, rule.formats):
-            yield f"{name} is compared as a date, but expects {_shown(rule.expected)}", _formats(rule)
+        if (
+            rule.match == "date"
+            and all(map(date_pattern, rule.formats))
+            and not _days(rule.expected, rule.formats)
+        ):
+            yield (
+                f"{name} is compared as a date, but expects {_shown(rule.expected)}",
+                _formats(rule),
+            )
 
 
 def _formats(rule: FieldRule) -> str:
@@ -86,17 +106,24 @@ def _table(check: Check) -> JsonObject:
 
 
 def fields_answer(check: Check, document: object) -> tuple[bool, str | None]:
-    """Whether the fields of a JSON value meet the check, and what is wrong with those that do not fit. Raises GaveUp."""
+    """Whether the fields of a JSON value meet the check, and what is wrong with those that do not
+    fit. Raises GaveUp.
+    """
     table = _table(check)
     if check.options.get("exact") != "bytes":
         table, document = normal_value(table), normal_value(document)
     rules, least = built(_rules, table)
     wrong = {rule: why for rule in rules if (why := field_problem(rule, document)) is not None}
-    score = 1 - sum((rule.weight for rule in wrong), Fraction(0)) / sum(rule.weight for rule in rules)
+    score = 1 - sum((rule.weight for rule in wrong), Fraction(0)) / sum(
+        rule.weight for rule in rules
+    )
     met = score >= least and not any(rule.required for rule in wrong)
     if not wrong:
         return met, None
-    return met, f"{len(rules) - len(wrong)} of {len(rules)} fields fit; {'; '.join(list(wrong.values())[:5])}"
+    return (
+        met,
+        f"{len(rules) - len(wrong)} of {len(rules)} fields fit; {'; '.join(list(wrong.values())[:5])}",
+    )
 
 
 def field_problem(rule: FieldRule, document: object) -> str | None:
@@ -126,7 +153,8 @@ def _fits(rule: FieldRule, found: object) -> bool:
             return same(rule.expected, found)
 
 
-# ------------------------------------------------------------------------------------------------------------- paths
+# -------------------------------------------------------------------------------------------------------------
+# paths
 
 _STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,9})\]")
 
@@ -149,20 +177,27 @@ def look_up(document: object, path: str) -> tuple[object, bool]:
     for step in path_steps(path) or ["\0"]:
         if isinstance(value, Mapping) and step in value:
             value = value[step]
-        elif isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value):
+        elif (
+            isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value)
+        ):
             value = value[int(step)]
         else:
             return None, False
     return value, True
 
 
-# ----------------------------------------------------------------------------------------------------------- numbers
+# -----------------------------------------------------------------------------------------------------------
+# numbers
 
-_NUMBER: Final = re.compile(r"\s*[-+]?(?:\d{1,60}(?:\.\d{0,60})?|\.\d{1,60})(?:[eE][-+]?\d{1,3})?\s*")
+_NUMBER: Final = re.compile(
+    r"\s*[-+]?(?:\d{1,60}(?:\.\d{0,60})?|\.\d{1,60})(?:[eE][-+]?\d{1,3})?\s*"
+)
 
 
 def number_of(value: object) -> Fraction | None:
-    """A JSON number, or a text that is a decimal one. An exponent of millions is not a number that anybody means."""
+    """A JSON number, or a text that is a decimal one. An exponent of millions is not a number that
+    anybody means.
+    """
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):
@@ -183,9 +218,12 @@ def _is_too_long_a_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-# ------------------------------------------------------------------------------------------------------------- dates
+# -------------------------------------------------------------------------------------------------------------
+# dates
 
-_MONTHS: Final = "january february march april may june july august september october november december".split()
+_MONTHS: Final = (
+    "january february march april may june july august september october november december".split()
+)
 _PARTS: Final[Mapping[str, str]] = tomllib.loads(table_text("field_accuracy"))["parts_of_a_date"]
 _TIME: Final = r"(?:[T ]\d{2}:\d{2}\S*)?"
 
@@ -196,7 +234,9 @@ _LONGEST_DATE: Final = 1000
 
 @lru_cache(maxsize=128)
 def date_pattern(written: str) -> re.Pattern[str] | None:
-    """A form such as DD.MM.YYYY (or %d.%m.%Y) as a pattern; None when it does not name a day, a month and a year once."""
+    """A form such as DD.MM.YYYY (or %d.%m.%Y) as a pattern; None when it does not name a day, a
+    month and a year once.
+    """
     names = "|".join(map(re.escape, _PARTS))
     pattern = "".join(
         _PARTS.get(part, re.escape(part))
@@ -207,7 +247,9 @@ def date_pattern(written: str) -> re.Pattern[str] | None:
     except re.error:
         return None
     groups = made.groupindex.keys()
-    is_whole = "day" in groups and bool(groups & {"month", "name"}) and bool(groups & {"year", "short"})
+    is_whole = (
+        "day" in groups and bool(groups & {"month", "name"}) and bool(groups & {"year", "short"})
+    )
     return made if is_whole else None
 
 
@@ -231,13 +273,17 @@ def _day(parts: Mapping[str, str | None]) -> Date | None:
     year = int(parts.get("year") or 2000 + int(parts.get("short") or 0))
     month = int(parts.get("month") or _month(parts.get("name") or ""))
     day = int(parts.get("day") or 0)
-    return (year, month, day) if 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1] else None
+    return (
+        (year, month, day) if 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1] else None
+    )
 
 
 def _month(name: str) -> int:
     """From 1; 0 for what does not name one."""
     name = "sep" if name.lower() == "sept" else name.lower()
-    return next((number for number, known in enumerate(_MONTHS, 1) if name in (known, known[:3])), 0)
+    return next(
+        (number for number, known in enumerate(_MONTHS, 1) if name in (known, known[:3])), 0
+    )
 
 
 def _shown(value: object) -> str:
@@ -245,7 +291,9 @@ def _shown(value: object) -> str:
         return quoted(value, 40)
     if isinstance(value, list | Mapping):
         return (
-            f"{len(value)} values" if isinstance(value, list) else f"an object with {listed(list(map(str, value)), 3)}"
+            f"{len(value)} values"
+            if isinstance(value, list)
+            else f"an object with {listed(list(map(str, value)), 3)}"
         )
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]

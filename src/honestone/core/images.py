@@ -19,8 +19,9 @@ MOST_BYTES: Final = 14_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """One image. `media_type` is `image/png`, `image/jpeg`, `image/webp` or `image/gif`; of one that only a server has, whose
-    address is its `path`, it is empty, and `data` too."""
+    """One image. `media_type` is `image/png`, `image/jpeg`, `image/webp` or `image/gif`; of one
+    that only a server has, whose address is its `path`, it is empty, and `data` too.
+    """
 
     path: str
     media_type: str = ""
@@ -73,15 +74,17 @@ _WRITTEN: Final = re.compile(r"\[\[image: ((?:data:[\w/+.-]*;base64,)*)([^\]\s]+
 
 
 def written_image(address: str) -> str | None:
-    """An image in a text, by a data URL or an address of the web; None where models would not take it. What a template
-    fills in later may be anything."""
+    """An image in a text, by a data URL or an address of the web; None where models would not take
+    it. What a template fills in later may be anything.
+    """
     written = f"{IMAGE_MARK}{address}]]"
     return written if "{{" in address or IMAGE_MARK not in written_images(written)[0] else None
 
 
 def written_images(text: str) -> tuple[str, tuple[Image, ...]]:
-    """The images that a text names as `[[image: ADDRESS]]`, and the text with the number and digest of each in its place. The
-    address is a data URL or that of a server; what is neither stays text."""
+    """The images that a text names as `[[image: ADDRESS]]`, and the text with the number and digest
+    of each in its place. The address is a data URL or that of a server; what is neither stays text.
+    """
     found: list[Image] = []
 
     def shown(written: re.Match[str]) -> str:

@@ -1,5 +1,6 @@
-"""Values from outside: plain JSON, which is arbitrary in files and replies and is hashed; texts, made safe to show in notes;
-dataclasses as the JSON objects that are kept of them, and back."""
+"""Values from outside: plain JSON, which is arbitrary in files and replies and is hashed; texts,
+made safe to show in notes; dataclasses as the JSON objects that are kept of them, and back.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _SAME: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def built(make: Callable[..., T], plain: JsonObject) -> T:
-    """What an object on record describes: its values are the arguments of `make`, which says what they are.
+    """What an object on record describes: its values are the arguments of `make`, which says what
+    they are.
 
     Raises TypeError for a value that is missing or not known.
     """
@@ -30,7 +32,9 @@ def built(make: Callable[..., T], plain: JsonObject) -> T:
 
 
 def expected(kind: type[T], value: object, what: str) -> T:
-    """A value of an order on record. Raises ValueError, with `what` it should be, for one of another kind."""
+    """A value of an order on record. Raises ValueError, with `what` it should be, for one of
+    another kind.
+    """
     if not isinstance(value, kind):
         raise ValueError(f"{what} was expected in an order")
     return value
@@ -42,20 +46,28 @@ def texts(value: object) -> tuple[str, ...]:
 
 
 def as_json(value: object) -> Json:
-    """Any value as JSON that every reader has: what is not of its kinds, and numbers that it cannot hold, as text."""
+    """Any value as JSON that every reader has: what is not of its kinds, and numbers that it cannot
+    hold, as text.
+    """
     if isinstance(value, Mapping):
         return {str(key): as_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(inner) for inner in value]
     if isinstance(value, float):
         return value if isfinite(value) else str(value)
-    is_plain = value is None or isinstance(value, bool | str) or (isinstance(value, int) and abs(value) < 2**63)
+    is_plain = (
+        value is None
+        or isinstance(value, bool | str)
+        or (isinstance(value, int) and abs(value) < 2**63)
+    )
     return value if is_plain else str(value)  # type: ignore[return-value]
 
 
 def json_once(text: str | bytes) -> Json:
-    """The value of a JSON text from outside. Raises ValueError where it is not one, or names a key twice in one object:
-    then it is open which of the two was meant. RecursionError for one that is nested too deeply."""
+    """The value of a JSON text from outside. Raises ValueError where it is not one, or names a key
+    twice in one object: then it is open which of the two was meant. RecursionError for one that is
+    nested too deeply.
+    """
     value: Json = json.loads(text, object_pairs_hook=each_once)
     return value
 
@@ -73,7 +85,9 @@ _DECODER: Final = json.JSONDecoder()
 
 
 class JsonMember(NamedTuple):
-    """A value in a JSON text: its key, or its number in a list; where that begins; where the value begins and ends."""
+    """A value in a JSON text: its key, or its number in a list; where that begins; where the value
+    begins and ends.
+    """
 
     key: str | int
     begin: int
@@ -102,7 +116,9 @@ def after_space(text: str, at: int) -> int:
 
 
 def each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """The object of these members, as a reader's hook. Two under one name would leave open which was meant: ValueError."""
+    """The object of these members, as a reader's hook. Two under one name would leave open which
+    was meant: ValueError.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("it names a key twice")
@@ -110,14 +126,18 @@ def each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def fence_of(*texts: str) -> str:
-    """Backticks, more in a row than any of the texts has: nothing in them can close what is between two of these."""
+    """Backticks, more in a row than any of the texts has: nothing in them can close what is between
+    two of these.
+    """
     longest = max((len(run) for text in texts for run in re.findall("`+", text)), default=0)
     return "`" * max(3, longest + 1)
 
 
 def without_empty(plain: JsonObject) -> dict[str, Json]:
     """Without what is None, False or empty, so that records stay small. Numbers stay."""
-    return {key: value for key, value in plain.items() if value or (value == 0 and value is not False)}
+    return {
+        key: value for key, value in plain.items() if value or (value == 0 and value is not False)
+    }
 
 
 NOTE_LIMIT: Final = 300
@@ -159,9 +179,11 @@ class _Field(NamedTuple):
 
 
 class Codec(Generic[T]):
-    """`forms` are those of fields by their type, as it is written there; other fields are plain JSON values. A field that has its
-    default is not written, unless it is one of `always`. `keys`: what fields are called that have another name in JSON;
-    `never` are not kept; `last` come after all others."""
+    """`forms` are those of fields by their type, as it is written there; other fields are plain
+    JSON values. A field that has its default is not written, unless it is one of `always`. `keys`:
+    what fields are called that have another name in JSON; `never` are not kept; `last` come after
+    all others.
+    """
 
     def __init__(
         self,
@@ -199,8 +221,9 @@ class Codec(Generic[T]):
         return plain
 
     def read(self, plain: JsonObject, **more: object) -> T:
-        """`more` are the fields that are not kept. Names that are not known are left out. Raises TypeError, ValueError or
-        KeyError for a record that is not whole."""
+        """`more` are the fields that are not kept. Names that are not known are left out. Raises
+        TypeError, ValueError or KeyError for a record that is not whole.
+        """
         for key, value in plain.items():
             if value is not None and (known := self._by_key.get(key)) is not None:
                 name, read = known

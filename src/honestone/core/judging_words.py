@@ -1,7 +1,9 @@
-"""What the words of a command run and judge by: scripts, recipes, option values, and the programs whose settings count.
+"""What the words of a command run and judge by: scripts, recipes, option values, and the programs
+whose settings count.
 
-Words are read as far as they can be read without running anything: inside `sh -c`, behind wrappers (`env`, `timeout`, `uv run`), in the
-recipes of a Makefile, in the scripts of a package.json and in shell scripts. What stays unknown is reported in `unclear`.
+Words are read as far as they can be read without running anything: inside `sh -c`, behind wrappers
+(`env`, `timeout`, `uv run`), in the recipes of a Makefile, in the scripts of a package.json and in
+shell scripts. What stays unknown is reported in `unclear`.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _MOST_COMMANDS: Final = 5_000
 _LARGEST_SCRIPT: Final = 1_000_000
 
 SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox"})
-_SCRIPTED: Final = frozenset({"node", "ruby", "perl", "php", "lua", "Rscript", "deno", "bun", "tsx", "ts-node", "pypy"})
+_SCRIPTED: Final = frozenset(
+    {"node", "ruby", "perl", "php", "lua", "Rscript", "deno", "bun", "tsx", "ts-node", "pypy"}
+)
 _WRAPPERS: Final = frozenset(
     "env nice ionice nohup time timeout gtimeout stdbuf xargs sudo doas setsid command exec eval chroot flock watch"
     " uv uvx poetry pdm pipenv rye hatch pixi conda mamba micromamba npx pnpx bunx dlx bundle dotenv direnv strace valgrind xvfb-run"
@@ -41,10 +45,23 @@ _KEYWORDS: Final = frozenset(
 _PACKAGE_RUNNERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
 _COMPARERS: Final = frozenset({"diff", "cmp", "comm", "colordiff", "icdiff"})
 
-# Options of programs that only look at their operands: which short ones take a file that they judge by.
+# Options of programs that only look at their operands: which short ones take a file that they judge
+# by.
 _SHORT_OPTIONS: Final = {
     **dict.fromkeys(("grep", "egrep", "fgrep", "rg", "jq"), "f"),
-    **dict.fromkeys(("eslint", "yamllint", "markdownlint", "mdl", "golangci-lint", "tflint", "bandit", "rubocop"), "c"),
+    **dict.fromkeys(
+        (
+            "eslint",
+            "yamllint",
+            "markdownlint",
+            "mdl",
+            "golangci-lint",
+            "tflint",
+            "bandit",
+            "rubocop",
+        ),
+        "c",
+    ),
     **dict.fromkeys(("tsc", "pyright", "basedpyright"), "p"),
     "codespell": "IDx",
     "ajv": "sr",
@@ -85,9 +102,11 @@ _TEST_FILE: Final = re.compile(
 
 @dataclass
 class NamedFiles:
-    """What a command names. `files` it runs or judges by, as paths from where it runs, `scripts` those that it runs; `programs` it starts, by plain name;
-    `loaded`: files that code in its words imports or opens; `compared`: operands of which one may be what the other is held against;
-    `unclear`: words that only running it would tell."""
+    """What a command names. `files` it runs or judges by, as paths from where it runs, `scripts`
+    those that it runs; `programs` it starts, by plain name; `loaded`: files that code in its words
+    imports or opens; `compared`: operands of which one may be what the other is held against;
+    `unclear`: words that only running it would tell.
+    """
 
     files: dict[str, None] = field(default_factory=dict)
     scripts: dict[str, None] = field(default_factory=dict)
@@ -122,7 +141,8 @@ class _Words:
         self._left = _MOST_COMMANDS
         self._followed: set[tuple[str, str]] = set()
 
-    # ------------------------------------------------------------------------------------------------ one command
+    # ------------------------------------------------------------------------------------------------
+    # one command
 
     def command(self, words: list[str], folder: str, deep: int) -> None:
         self._left -= 1
@@ -155,7 +175,9 @@ class _Words:
         self._options(words, name, folder)
 
     def _after_assignments(self, words: list[str], folder: str) -> list[str]:
-        """Without `NAME=VALUE` and words of the shell's grammar in front; the values may name files."""
+        """Without `NAME=VALUE` and words of the shell's grammar in front; the values may name
+        files.
+        """
         at = 0
         while at < len(words) and (words[at] in _KEYWORDS or re.match(r"[A-Za-z_]\w*=", words[at])):
             self._value(words[at].partition("=")[2], folder)
@@ -191,7 +213,9 @@ class _Words:
         return self._read(place) is not None
 
     def _options(self, words: Sequence[str], name: str, folder: str) -> None:
-        """Files that options give, and operands whose names say that something is held against them."""
+        """Files that options give, and operands whose names say that something is held against
+        them.
+        """
         reads = recipe_of(name).reads
         short = _SHORT_OPTIONS.get(name, "" if reads else _SHORT_OF_OTHERS)
         for at, word in enumerate(words[1:], 1):
@@ -202,7 +226,9 @@ class _Words:
                 self._value(word[1:], folder)
             elif not word.startswith("-"):
                 if not reads and recipe_of(plain_name(word)).files:
-                    self.named.programs[plain_name(word)] = None  # behind a wrapper that we do not know
+                    self.named.programs[plain_name(word)] = (
+                        None  # behind a wrapper that we do not know
+                    )
                 if is_given and option.isidentifier():
                     self._value(value, folder)
                 elif not reads and is_measure(word):
@@ -212,19 +238,31 @@ class _Words:
                     self._value(value, folder)
             elif not word.startswith("--") and len(word) >= 2 and word[1] in short:
                 self._value(word[2:] or following, folder)
-            elif len(long) > 1 and long.lower() not in _DATA_OPTION and _SETTING_OPTION.search(long.lower()):
+            elif (
+                len(long) > 1
+                and long.lower() not in _DATA_OPTION
+                and _SETTING_OPTION.search(long.lower())
+            ):
                 self._value(following, folder)
 
     def _inner_command(self, words: Sequence[str], folder: str, deep: int) -> None:
-        """A program that is known, named among the words of one that is not: a wrapper that we do not know."""
+        """A program that is known, named among the words of one that is not: a wrapper that we do
+        not know.
+        """
         for at, word in enumerate(words):
             name = plain_name(word)
-            if name in SHELLS or name in ("python", "make", "npm", "node") or (name in _recipes() and "/" in word):
+            if (
+                name in SHELLS
+                or name in ("python", "make", "npm", "node")
+                or (name in _recipes() and "/" in word)
+            ):
                 self.command(list(words[at:]), folder, deep - 1)
                 return
 
     def _wrapper(self, words: Sequence[str], folder: str, deep: int) -> None:
-        """`timeout 5 CMD`, `env A=1 CMD`, `uv run CMD`: after options, numbers and subcommands begins a command."""
+        """`timeout 5 CMD`, `env A=1 CMD`, `uv run CMD`: after options, numbers and subcommands
+        begins a command.
+        """
         at = 0
         while at < len(words) and (
             words[at].startswith("-")
@@ -241,7 +279,8 @@ class _Words:
         self.command(rest, folder, deep - 1)
         self._inner_command(rest[1:], folder, deep)
 
-    # ------------------------------------------------------------------------------------------------ interpreters
+    # ------------------------------------------------------------------------------------------------
+    # interpreters
 
     def _shell(self, words: Sequence[str], folder: str, deep: int) -> None:
         is_checked_only = any(re.fullmatch(r"-\w*n\w*", word) for word in words)
@@ -259,7 +298,11 @@ class _Words:
         while at < len(words):
             word = words[at]
             flags, code = re.fullmatch(r"-([A-Za-z]*?)([cm])(.*)", word, re.DOTALL), None
-            if flags is not None and not word.startswith("--") and set(flags[1]) <= set("bBdEhiIOPqsSuvVx"):
+            if (
+                flags is not None
+                and not word.startswith("--")
+                and set(flags[1]) <= set("bBdEhiIOPqsSuvVx")
+            ):
                 code = flags[3] or (words[at + 1] if at + 1 < len(words) else "")
                 rest = list(words[at + 1 + (not flags[3]) :])
                 if flags[2] == "c":
@@ -276,16 +319,24 @@ class _Words:
 
     def _module(self, module: str, rest: list[str], folder: str, deep: int) -> None:
         stem = posixpath.join(folder, *module.split("."))
-        found = [name for name in (f"{stem}.py", f"{stem}/__main__.py", f"{stem}/__init__.py") if self._is_there(name)]
+        found = [
+            name
+            for name in (f"{stem}.py", f"{stem}/__main__.py", f"{stem}/__init__.py")
+            if self._is_there(name)
+        ]
         for name in found:
             self._runs(name, "")
         if not found:
             self.command([module.partition(".")[0], *rest], folder, deep - 1)
 
     def _scripted(self, words: Sequence[str], folder: str, deep: int) -> None:
-        """The script of another interpreter, and what is loaded before it; code in the words may load anything."""
+        """The script of another interpreter, and what is loaded before it; code in the words may
+        load anything.
+        """
         skips = {"run", "test", "task", "exec", "-f"}
-        if any(word in ("-c", "--check", "-l", "-wc", "-cw") for word in words[1:2]):  # only whether it can be parsed
+        if any(
+            word in ("-c", "--check", "-l", "-wc", "-cw") for word in words[1:2]
+        ):  # only whether it can be parsed
             return
         for at, word in enumerate(words[1:], 1):
             if word in ("-e", "-p", "-pe", "--eval", "--print", "-r") and at + 1 < len(words):
@@ -298,7 +349,13 @@ class _Words:
             if word.startswith("-") or word in skips:
                 continue
             self._script([word], folder, deep)
-            if words[at - 1] not in ("--require", "--import", "--loader", "--experimental-loader", "-r"):
+            if words[at - 1] not in (
+                "--require",
+                "--import",
+                "--loader",
+                "--experimental-loader",
+                "-r",
+            ):
                 return
 
     def _loaded_by_code(self, code: str, folder: str) -> None:
@@ -308,7 +365,9 @@ class _Words:
         for text in re.findall(r"""["']([^"'\n]{1,200})["']""", code):
             self._loaded(self._place(text + ending, folder) for ending in endings)
 
-    def _script(self, words: Sequence[str], folder: str, deep: int, *, as_shell: bool = False) -> None:
+    def _script(
+        self, words: Sequence[str], folder: str, deep: int, *, as_shell: bool = False
+    ) -> None:
         """A file that is run, and what it calls, as far as its text says."""
         for word in words:
             place = self._runs(word, folder)
@@ -319,7 +378,11 @@ class _Words:
             text = data.decode("utf-8", "replace")
             first = text.partition("\n")[0] if text.startswith("#!") else ""
             interpreter = plain_name(first[2:].split()[-1]) if first[2:].split() else ""
-            if interpreter in SHELLS or (as_shell and not interpreter) or place.endswith((".sh", ".bash")):
+            if (
+                interpreter in SHELLS
+                or (as_shell and not interpreter)
+                or place.endswith((".sh", ".bash"))
+            ):
                 self.shell_text(text, folder, deep - 1)
             elif interpreter == "python" or place.endswith(".py"):
                 self.python_text(text, folder, deep - 1)
@@ -333,8 +396,9 @@ class _Words:
                 self.named.programs[plain_name(word)] = None
 
     def python_text(self, text: str, folder: str, deep: int, *, is_inline: bool = False) -> None:
-        """Commands that Python code holds: lists of words, and texts that begin with a known program. Of code in the words of
-        the command itself also the modules that it imports."""
+        """Commands that Python code holds: lists of words, and texts that begin with a known
+        program. Of code in the words of the command itself also the modules that it imports.
+        """
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -343,10 +407,18 @@ class _Words:
             self.named.unclear.append(text)
         for node in ast.walk(tree):
             if isinstance(node, ast.List | ast.Tuple):
-                words = [one.value for one in node.elts if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+                words = [
+                    one.value
+                    for one in node.elts
+                    if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                ]
                 if words and _is_known(words[0]):
                     self.command(words, folder, deep)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value[:60]:
+            elif (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and " " in node.value[:60]
+            ):
                 if _is_known(node.value.split(" ", 1)[0]):
                     self.shell_text(node.value, folder, deep)
             elif is_inline and isinstance(node, ast.Import | ast.ImportFrom):
@@ -357,14 +429,17 @@ class _Words:
                 self._loaded((self._place(node.value[:500], folder),))
 
     def _loaded(self, places: Iterable[str]) -> None:
-        """Files that code in the words loads or opens; what is judged is among them, so only some names judge."""
+        """Files that code in the words loads or opens; what is judged is among them, so only some
+        names judge.
+        """
         for place in places:
             if "\0" not in place and self._is_there(place):
                 self.named.loaded[place] = None
                 if is_measure(place):
                     self.named.files[place] = None
 
-    # ------------------------------------------------------------------------------------------------ shell text
+    # ------------------------------------------------------------------------------------------------
+    # shell text
 
     def shell_text(self, text: str, folder: str, deep: int) -> None:
         """Every command in a text that a shell would run."""
@@ -380,19 +455,25 @@ class _Words:
                     continue
                 self.command(words, folder, deep - 1)
 
-    # ------------------------------------------------------------------------------------------------- recipes
+    # -------------------------------------------------------------------------------------------------
+    # recipes
 
     def _make(self, words: Sequence[str], folder: str, deep: int) -> None:
         files, targets = [], []
         waiting = list(words)
         while waiting:
             word = waiting.pop(0)
-            if word in ("-f", "--file", "--makefile", "-C", "--directory", "-I", "-j", "-o", "-W") and waiting:
+            if (
+                word in ("-f", "--file", "--makefile", "-C", "--directory", "-I", "-j", "-o", "-W")
+                and waiting
+            ):
                 value = waiting.pop(0)
                 files += [value] if word in ("-f", "--file", "--makefile") else []
                 folder = posixpath.join(folder, value) if word in ("-C", "--directory") else folder
             elif word.startswith(("-C", "--directory=")):
-                folder = posixpath.join(folder, word.removeprefix("--directory=").removeprefix("-C"))
+                folder = posixpath.join(
+                    folder, word.removeprefix("--directory=").removeprefix("-C")
+                )
             elif not word.startswith("-") and "=" not in word:
                 targets.append(word)
         for name in files or ("GNUmakefile", "makefile", "Makefile"):
@@ -434,11 +515,17 @@ def _is_known(word: str) -> bool:
 def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
-    return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)] if node.module else []
+    return (
+        [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        if node.module
+        else []
+    )
 
 
 def _commands_of(line: str) -> Iterator[list[str]]:
-    """The commands of one line of shell, as words; of a line that cannot be split, what is between spaces."""
+    """The commands of one line of shell, as words; of a line that cannot be split, what is between
+    spaces.
+    """
     lexer = shlex.shlex(line, posix=True, punctuation_chars="();|&{}")
     lexer.whitespace_split, lexer.commenters = True, "#"
     try:
@@ -468,10 +555,14 @@ def _without_redirections(tokens: Iterable[str]) -> Iterator[str]:
 
 
 def _recipe_lines(text: str, targets: Sequence[str]) -> list[str]:
-    """The recipe lines that make would run for these targets (the first where none is named), with plain variables put in."""
+    """The recipe lines that make would run for these targets (the first where none is named), with
+    plain variables put in.
+    """
     variables = {
         "MAKE": "make",
-        **dict(re.findall(r"^([A-Za-z_][\w.-]*)\s*(?:::|:|\?|\+)?=[ \t]*(.*)$", text, re.MULTILINE)),
+        **dict(
+            re.findall(r"^([A-Za-z_][\w.-]*)\s*(?:::|:|\?|\+)?=[ \t]*(.*)$", text, re.MULTILINE)
+        ),
     }
     lines, needs = _rules_of(text.replace("\\\n", " "))
     pattern = [name for name in lines if "%" in name or "$" in name]
@@ -486,7 +577,8 @@ def _recipe_lines(text: str, targets: Sequence[str]) -> list[str]:
     found = [line for name in seen for line in lines.get(name, ())]
     for _ in range(4):
         found = [
-            re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], match[0]), line) for line in found
+            re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], match[0]), line)
+            for line in found
         ]
     return [line.replace("$$", "$") for line in found]
 
@@ -516,7 +608,8 @@ def _scripts_in(data: bytes | None) -> Mapping[str, str]:
         return {}
 
 
-# ------------------------------------------------------------------------------------------------------- programs
+# -------------------------------------------------------------------------------------------------------
+# programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -575,11 +668,15 @@ def only_looks(programs: Iterable[str]) -> bool:
 def is_test(name: str) -> bool:
     """Whether a path is a test by the customs of its language, or is in a folder of tests."""
     *folders, last = name.split("/")
-    return bool(_TEST_FILE.fullmatch(last)) or any(_TEST_FOLDER.fullmatch(folder) for folder in folders)
+    return bool(_TEST_FILE.fullmatch(last)) or any(
+        _TEST_FOLDER.fullmatch(folder) for folder in folders
+    )
 
 
 def is_measure(name: str) -> bool:
-    """Whether a file is called something that others are held against: `expected.txt`, `rules.json`."""
+    """Whether a file is called something that others are held against: `expected.txt`,
+    `rules.json`.
+    """
     return bool(_JUDGING_NAME.search(posixpath.basename(name).lower())) or is_test(name)
 
 
@@ -632,9 +729,11 @@ def _settings_of_any(program: str) -> re.Pattern[str]:
     )
 
 
-# -------------------------------------------------------------------------------------------- files of many settings
+# -------------------------------------------------------------------------------------------- files
+# of many settings
 
-# Tables of package.json and Cargo.toml that say what a package is, and decide nothing about how it is tested.
+# Tables of package.json and Cargo.toml that say what a package is, and decide nothing about how it
+# is tested.
 _FREE: Final = {
     "package.json": frozenset(
         "name version description keywords author contributors license homepage repository bugs funding private main module types"
@@ -649,7 +748,9 @@ def is_shared(name: str) -> bool:
 
 
 def settings_in(name: str, data: bytes | None, programs: Sequence[str]) -> object:
-    """The part of a shared file that these programs read, to be compared; the bytes where the file cannot be read."""
+    """The part of a shared file that these programs read, to be compared; the bytes where the file
+    cannot be read.
+    """
     last = posixpath.basename(name)
     if data is None:
         return None

@@ -26,7 +26,8 @@ _YES_OR_NO: Final[Mapping[float, bool]] = {0: False, 1: True, 100: True}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelTarget:
-    """What one label is about: an item that judges answer, or with `item` None a criterion that has several.
+    """What one label is about: an item that judges answer, or with `item` None a criterion that has
+    several.
 
     A criterion as a whole is labelled with yes or no, or with points from 0 to 100.
     """
@@ -41,8 +42,12 @@ class LabelTarget:
 
     @property
     def name(self) -> str:
-        """The column of a table of labels. A criterion that is called like one of the table's own is named with its item."""
-        if self.item is None or (len(self.criterion.items) == 1 and self.criterion.id not in COLUMNS):
+        """The column of a table of labels. A criterion that is called like one of the table's own
+        is named with its item.
+        """
+        if self.item is None or (
+            len(self.criterion.items) == 1 and self.criterion.id not in COLUMNS
+        ):
             return self.criterion.id
         return f"{self.criterion.id}/{self.item.id}"
 
@@ -52,7 +57,9 @@ class LabelTarget:
         if self.item is None:
             return "yes, no, or points from 0 to 100"
         if self.item.anchors is not None:
-            low, high = (float(end) for end in (self.item.anchors.lowest, self.item.anchors.highest))
+            low, high = (
+                float(end) for end in (self.item.anchors.lowest, self.item.anchors.highest)
+            )
             words = f"a number from {low:g} to {high:g}"
         else:
             words = "yes or no"
@@ -85,7 +92,9 @@ class LabelTarget:
             given = self._known(value)
         if self.item is None:
             is_points = not isinstance(given, bool | str) and 0 <= given <= 100
-            problem = None if isinstance(given, bool) or is_points else f"{given!r} is not a value for it"
+            problem = (
+                None if isinstance(given, bool) or is_points else f"{given!r} is not a value for it"
+            )
         else:
             problem = answer_problem(self.item, given)
         if problem is not None:
@@ -108,8 +117,10 @@ class LabelTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonLabel:
-    """One answer of one person. `artifact` is a path as the labels file has it. `digest` is that of the bytes that were
-    labelled, None where the file does not say; `line` is where it is in the file, 0 for one that is in no file."""
+    """One answer of one person. `artifact` is a path as the labels file has it. `digest` is that of
+    the bytes that were labelled, None where the file does not say; `line` is where it is in the
+    file, 0 for one that is in no file.
+    """
 
     artifact: str
     rater: str
@@ -121,8 +132,9 @@ class PersonLabel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelQuote:
-    """Words of the text that decided a label. `start`, `end`: code points of the text that was labelled, None where it does not
-    hold them."""
+    """Words of the text that decided a label. `start`, `end`: code points of the text that was
+    labelled, None where it does not hold them.
+    """
 
     quote: str
     start: int | None = None
@@ -133,8 +145,9 @@ class LabelQuote:
 class GivenLabel:
     """One answer as a person gave it, with what was said about it; `answer` None is a skip.
 
-    `rubric`: a digest of what was asked. `run`, `case`, `attempt`: where the text is from, if from a run. `at` is a moment in UTC,
-    `seconds` how long the person took, `line` the place in the file, 0 for one that is in none yet.
+    `rubric`: a digest of what was asked. `run`, `case`, `attempt`: where the text is from, if from
+    a run. `at` is a moment in UTC, `seconds` how long the person took, `line` the place in the
+    file, 0 for one that is in none yet.
     """
 
     artifact: str
@@ -154,7 +167,8 @@ class GivenLabel:
 
 
 def targets_of(rubric: Rubric) -> dict[str, LabelTarget]:
-    """All that can be labelled, by name: each item that judges answer, and each criterion that has several.
+    """All that can be labelled, by name: each item that judges answer, and each criterion that has
+    several.
 
     A criterion with one item has the criterion's name, and the name with the item too.
     """
@@ -166,7 +180,9 @@ def targets_of(rubric: Rubric) -> dict[str, LabelTarget]:
         elif asked:
             found[criterion.id] = LabelTarget(criterion=criterion, item=None)
         for item in asked:
-            found.setdefault(f"{criterion.id}/{item.id}", LabelTarget(criterion=criterion, item=item))
+            found.setdefault(
+                f"{criterion.id}/{item.id}", LabelTarget(criterion=criterion, item=item)
+            )
     return found
 
 

@@ -1,4 +1,6 @@
-"""How alike two texts are: edit distance, ROUGE-N, BLEU, GLEU, and the cosine of two vectors. Pure arithmetic, in bounded time."""
+"""How alike two texts are: edit distance, ROUGE-N, BLEU, GLEU, and the cosine of two vectors. Pure
+arithmetic, in bounded time.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,23 @@ _TOKEN: Final = re.compile(r"n['’]t\b|['’]\w+|\w+?(?=n['’]t\b)|\w+(?:[-.,]
 
 
 def edit_distance(text: str, other: str, most: int) -> int | None:
-    """How many characters are put in, left out or replaced to make one text of the other; None where it is more than `most`.
+    """How many characters are put in, left out or replaced to make one text of the other; None
+    where it is more than `most`.
 
-    Only a band of so many characters around the diagonal is looked at. Raises ValueError where even that takes too long.
+    Only a band of so many characters around the diagonal is looked at. Raises ValueError where even
+    that takes too long.
     """
     text, other = _without_common_ends(text, other)
     if abs(len(text) - len(other)) > most:
         return None
     most = min(most, max(len(text), len(other)))
     if len(text) * (2 * most + 1) > MOST_STEPS:
-        raise ValueError(f"texts of {len(text)} and {len(other)} characters take too long to compare")
+        raise ValueError(
+            f"texts of {len(text)} and {len(other)} characters take too long to compare"
+        )
     never = most + 1
-    # A row holds the columns from `most` left of the diagonal to `most` right of it; one more on each side is never reached.
+    # A row holds the columns from `most` left of the diagonal to `most` right of it; one more on
+    # each side is never reached.
     above = [never] * (most + 1) + list(range(most + 1)) + [never]
     for row, letter in enumerate(text, 1):
         line = [never] * (2 * most + 3)
@@ -59,15 +66,18 @@ def _without_common_ends(text: str, other: str) -> tuple[str, str]:
 
 
 def rouge_n(text: str, reference: str, n: int = 1) -> float:
-    """ROUGE-N (Lin, 2004), 0-1: of the runs of `n` words those that both have, as the harmonic mean of precision and recall."""
+    """ROUGE-N (Lin, 2004), 0-1: of the runs of `n` words those that both have, as the harmonic mean
+    of precision and recall.
+    """
     said, wanted = Counter(_runs(_tokens(text), n)), Counter(_runs(_tokens(reference), n))
     both = (said & wanted).total()
     return 0.0 if both == 0 else 2 * both / (said.total() + wanted.total())
 
 
 def bleu(text: str, references: Sequence[str]) -> float:
-    """BLEU (Papineni et al., 2002), 0-1: the geometric mean of how many runs of 1 to 4 words a reference has too, less
-    where the text is shorter than the nearest reference."""
+    """BLEU (Papineni et al., 2002), 0-1: the geometric mean of how many runs of 1 to 4 words a
+    reference has too, less where the text is shorter than the nearest reference.
+    """
     said = _words(text)
     if not said:
         return 0.0
@@ -78,14 +88,17 @@ def bleu(text: str, references: Sequence[str]) -> float:
         clipped = max(((runs & Counter(_runs(words, n))).total() for words in against), default=0)
         share = clipped / runs.total() if runs else 0.0
         total += math.log(share or _SMOOTHED) / LONGEST_N
-    nearest = min((len(words) for words in against), key=lambda size: abs(size - len(said)), default=0)
+    nearest = min(
+        (len(words) for words in against), key=lambda size: abs(size - len(said)), default=0
+    )
     penalty = 1.0 if len(said) > nearest else math.exp(1 - nearest / len(said))
     return penalty * math.exp(total)
 
 
 def gleu(text: str, references: Sequence[str]) -> float:
-    """GLEU (Wu et al., 2016), 0-1: of all runs of 1 to 4 words the share that both have, the lower of recall and precision.
-    Of several references the best counts."""
+    """GLEU (Wu et al., 2016), 0-1: of all runs of 1 to 4 words the share that both have, the lower
+    of recall and precision. Of several references the best counts.
+    """
     said = [run for n in range(1, LONGEST_N + 1) for run in _runs(_words(text), n)]
     best = 0.0
     for reference in references:
@@ -97,7 +110,9 @@ def gleu(text: str, references: Sequence[str]) -> float:
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """The cosine of two vectors, -1 to 1. Raises ValueError for vectors of different lengths, or without a direction."""
+    """The cosine of two vectors, -1 to 1. Raises ValueError for vectors of different lengths, or
+    without a direction.
+    """
     if len(one) != len(other) or not one:
         raise ValueError(f"vectors of {len(one)} and {len(other)} numbers cannot be compared")
     lengths = _norm(one) * _norm(other)
@@ -115,7 +130,9 @@ def _words(text: str) -> list[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Words and single signs of punctuation; a contraction is two words, as in the Penn Treebank (`do` `n't`)."""
+    """Words and single signs of punctuation; a contraction is two words, as in the Penn Treebank
+    (`do` `n't`).
+    """
     return _TOKEN.findall(text)
 
 

@@ -1,4 +1,6 @@
-"""What a run is doing while it is under way: how far it is, what it has spent, which judge was asked and has answered."""
+"""What a run is doing while it is under way: how far it is, what it has spent, which judge was
+asked and has answered.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ RunNow: TypeAlias = Literal["running", "interrupted", "finished"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveJudge:
-    """A judge's questions: how many were put to it, how many it `answered`, and to how many it `failed` to give a ballot.
+    """A judge's questions: how many were put to it, how many it `answered`, and to how many it
+    `failed` to give a ballot.
 
     `state` is `asked` while an answer is outstanding, else how its last question ended.
     """
@@ -30,11 +33,12 @@ class LiveJudge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRun:
-    """A run that is under way. `done` of `total` artifacts, cases, questions or rounds, `failing` of them so far.
+    """A run that is under way. `done` of `total` artifacts, cases, questions or rounds, `failing`
+    of them so far.
 
-    `calls` are judge calls and `usd` is money, of all processes that worked on the run; `usd` is None while no price is known.
-    `left` is the time that is left in seconds, None where that cannot be said. `has_ended`: its process says that nothing more
-    comes from it.
+    `calls` are judge calls and `usd` is money, of all processes that worked on the run; `usd` is
+    None while no price is known. `left` is the time that is left in seconds, None where that cannot
+    be said. `has_ended`: its process says that nothing more comes from it.
     """
 
     run: str
@@ -58,8 +62,9 @@ class KeptLive:
 
 
 def state_now(*, is_finished: bool, age: float, kept: KeptLive | None) -> RunNow:
-    """Whether something works on a run that began `age` seconds ago. An instant after that it has no record yet, and one of an
-    older version has none at all."""
+    """Whether something works on a run that began `age` seconds ago. An instant after that it has
+    no record yet, and one of an older version has none at all.
+    """
     if is_finished:
         return "finished"
     if kept is None:

@@ -1,5 +1,7 @@
-"""Whether a text is HTML or XML, or holds some. Nothing is fetched and no entity is expanded. What a text can take is
-bounded: every character is looked at a few times, and `contains-xml` gives up after `_MOST_PARSED`."""
+"""Whether a text is HTML or XML, or holds some. Nothing is fetched and no entity is expanded. What
+a text can take is bounded: every character is looked at a few times, and `contains-xml` gives up
+after `_MOST_PARSED`.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,16 @@ from xml.parsers import expat
 from honestone.core.gave_up import GaveUp
 
 # A quoted attribute may hold `>`, but not `<`: XML forbids it, and a search ends at the next one.
-_TAG: Final = re.compile(r"""<(/?)([^\W\d][\w.:-]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?>|<[^\W\d][\w.:-]*/>""")
-_VOID: Final = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_TAG: Final = re.compile(
+    r"""<(/?)([^\W\d][\w.:-]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?>|<[^\W\d][\w.:-]*/>"""
+)
+_VOID: Final = frozenset(
+    "area base br col embed hr img input link meta param source track wbr".split()
+)
 # What is in these is not HTML.
 _RAW: Final = frozenset(["script", "style", "textarea", "title"])
-# Names that nothing but HTML has; others (`output`, `data`, `code`) stand for something else as often.
+# Names that nothing but HTML has; others (`output`, `data`, `code`) stand for something else as
+# often.
 _PLAIN: Final = frozenset(
     "html head body div span p a img h1 h2 h3 h4 h5 h6 ul ol li table tr td th form input button script style link meta "
     "br hr".split()
@@ -34,14 +41,17 @@ _ELEMENTS: Final = (
 )
 _DOCTYPE: Final = re.compile(r"<!doctype\s+html[^<>]*>", re.IGNORECASE)
 TOO_MANY: Final = "it has too many elements to look at all of them"
-# Characters that are parsed to find an element with the paths asked for. Starting a parser costs as much as this many.
+# Characters that are parsed to find an element with the paths asked for. Starting a parser costs as
+# much as this many.
 _MOST_PARSED: Final = 2_000_000
 _START: Final = 100
 
 
 def markup_problem(kind: str, text: str, needed: Sequence[str] = ()) -> str | None:
-    """Why a text does not meet `is-html`, `contains-html`, `is-xml` or `contains-xml`; None when it does. `needed`: elements
-    that the XML must have, by their path (`root.child`). Raises GaveUp where a bound is met."""
+    """Why a text does not meet `is-html`, `contains-html`, `is-xml` or `contains-xml`; None when it
+    does. `needed`: elements that the XML must have, by their path (`root.child`). Raises GaveUp
+    where a bound is met.
+    """
     match kind:
         case "is-html":
             return _html_problem(text)
@@ -52,11 +62,14 @@ def markup_problem(kind: str, text: str, needed: Sequence[str] = ()) -> str | No
     return _contains_xml_problem(text, needed)
 
 
-# ------------------------------------------------------------------------------------------------------------ HTML
+# ------------------------------------------------------------------------------------------------------------
+# HTML
 
 
 def _html_problem(text: str) -> str | None:
-    """An end tag ends all elements inside its own; one without a start is passed over, as browsers do."""
+    """An end tag ends all elements inside its own; one without a start is passed over, as browsers
+    do.
+    """
     text = text.strip().removeprefix("\ufeff")
     if text.startswith("<?xml"):
         return "it is XML, not HTML"
@@ -108,13 +121,16 @@ def _tags(text: str) -> Iterator[tuple[re.Match[str], str, bool]]:
 def _blanked(text: str, start: str, end: str) -> str:
     """The text with spaces in the place of all that is between two marks, and of the marks."""
     parts, at = [], 0
-    while (begin := text.find(start, at)) >= 0 and (found := text.find(end, begin + len(start))) >= 0:
+    while (begin := text.find(start, at)) >= 0 and (
+        found := text.find(end, begin + len(start))
+    ) >= 0:
         parts += [text[at:begin], " " * (found + len(end) - begin)]
         at = found + len(end)
     return "".join([*parts, text[at:]])
 
 
-# ------------------------------------------------------------------------------------------------------------- XML
+# -------------------------------------------------------------------------------------------------------------
+# XML
 
 
 def _xml_problem(text: str, needed: Sequence[str]) -> str | None:
@@ -150,7 +166,9 @@ class _EntityDeclared(Exception):
 
 
 def _contains_xml_problem(text: str, needed: Sequence[str]) -> str | None:
-    """Why no element in a text is well-formed XML; with paths, why there is not one for each root that has all of its own."""
+    """Why no element in a text is well-formed XML; with paths, why there is not one for each root
+    that has all of its own.
+    """
     why_not_whole = None
     try:
         if _xml_problem(text, needed) is None:

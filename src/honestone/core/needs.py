@@ -1,6 +1,8 @@
-"""What judges, models and targets want of the machine that asks them: variables, programs and logins, by name.
+"""What judges, models and targets want of the machine that asks them: variables, programs and
+logins, by name.
 
-Pure: what a machine has is said by a `Machine`. No value of a variable is held here, so needs can be put on record.
+Pure: what a machine has is said by a `Machine`. No value of a variable is held here, so needs can
+be put on record.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ class Machine(Protocol):
     """What can be asked of a machine without a call."""
 
     def key_problem(self, variable: str) -> str | None:
-        """Why the variable holds no key that can be sent; None where it does, "" where it is not set."""
+        """Why the variable holds no key that can be sent; None where it does, "" where it is not
+        set.
+        """
         ...
 
     def is_set(self, variable: str) -> bool: ...
@@ -39,7 +43,9 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNeed:
-    """A way in, of which one is enough: the first of these variables that is set, or the login of an agent CLI."""
+    """A way in, of which one is enough: the first of these variables that is set, or the login of
+    an agent CLI.
+    """
 
     variables: tuple[str, ...] = ()
     login: str | None = None
@@ -63,8 +69,9 @@ class KeyNeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineNeeds:
-    """What one judge, model or target must find. `variables` are those that its programs are given by name; `programs` are
-    names on the PATH or paths."""
+    """What one judge, model or target must find. `variables` are those that its programs are given
+    by name; `programs` are names on the PATH or paths.
+    """
 
     keys: tuple[KeyNeed, ...] = ()
     variables: tuple[str, ...] = ()
@@ -113,4 +120,6 @@ NO_NEEDS: Final = MachineNeeds()
 
 def _key(plain: object) -> KeyNeed:
     variables, login = expected(list, plain, "a list")
-    return KeyNeed(variables=texts(variables), login=None if login is None else expected(str, login, "a name"))
+    return KeyNeed(
+        variables=texts(variables), login=None if login is None else expected(str, login, "a name")
+    )

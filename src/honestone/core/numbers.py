@@ -1,4 +1,6 @@
-"""Exact numbers, and numbers in words. A score is a `Fraction` from 0 to 1, so a comparison never depends on float rounding."""
+"""Exact numbers, and numbers in words. A score is a `Fraction` from 0 to 1, so a comparison never
+depends on float rounding.
+"""
 
 from __future__ import annotations
 
@@ -52,11 +54,14 @@ def show_bar(score: Fraction) -> str:
 
 
 def hundredfold(points: Fraction) -> str | None:
-    """`80` for 0.8: what is meant where points of 100 are asked for and a share was given; None for other numbers."""
+    """`80` for 0.8: what is meant where points of 100 are asked for and a share was given; None for
+    other numbers.
+    """
     return show_bar(points) if 0 < points < 1 else None
 
 
-# ------------------------------------------------------------------------------------------------------- in words
+# -------------------------------------------------------------------------------------------------------
+# in words
 
 
 def points(value: Number | None) -> str:

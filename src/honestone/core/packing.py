@@ -1,6 +1,8 @@
-"""Artifacts too big for a judge: how big they are, and what of them is shown where a person allows parts.
+"""Artifacts too big for a judge: how big they are, and what of them is shown where a person allows
+parts.
 
-A size in tokens is an estimate, characters / 4, and is called one. Lines are kept whole or not at all.
+A size in tokens is an estimate, characters / 4, and is called one. Lines are kept whole or not at
+all.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ MAX_INPUT_TOKENS: Final = 150_000
 
 
 class Pack(StrEnum):
-    """What of an artifact is shown that does not fit: nothing, the beginning of each file, or headings of the largest."""
+    """What of an artifact is shown that does not fit: nothing, the beginning of each file, or
+    headings of the largest.
+    """
 
     NONE = "none"
     HEAD = "head"
@@ -52,11 +56,14 @@ def text_size(version: Version) -> int:
     return sum(map(len, version.texts.values()))
 
 
-# ------------------------------------------------------------------------------------------------------- refusing
+# -------------------------------------------------------------------------------------------------------
+# refusing
 
 
 def too_big(judge_budget: Budget, characters: int, versions: Sequence[Version]) -> str:
-    """Why a judge is not asked: the estimate, its limit, and the largest files. `what_to_do` belongs next to it."""
+    """Why a judge is not asked: the estimate, its limit, and the largest files. `what_to_do`
+    belongs next to it.
+    """
     return (
         f"too big for it: about {estimate_tokens(characters):,} tokens (an estimate: characters / "
         f"{CHARACTERS_PER_TOKEN}), its limit is {judge_budget.tokens:,}; largest: {_largest(versions)}"
@@ -65,7 +72,9 @@ def too_big(judge_budget: Budget, characters: int, versions: Sequence[Version]) 
 
 def what_to_do(pack: Pack = Pack.NONE) -> str:
     """For a person whose artifact is too big."""
-    packing = "" if pack is not Pack.NONE else ", or show parts of it with --pack head or --pack outline"
+    packing = (
+        "" if pack is not Pack.NONE else ", or show parts of it with --pack head or --pack outline"
+    )
     return f"leave files out, raise `max_input_tokens` of the judge in honestone.toml if its model takes more{packing}"
 
 
@@ -75,7 +84,8 @@ def _largest(versions: Sequence[Version], count: int = 3) -> str:
     return ", ".join(f"{path} ({size:,} characters)" for size, path in sizes[:count])
 
 
-# -------------------------------------------------------------------------------------------------------- packing
+# --------------------------------------------------------------------------------------------------------
+# packing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +102,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """What is shown of a version. `whole` is the version itself, which keeps its digest and its file names.
+    """What is shown of a version. `whole` is the version itself, which keeps its digest and its
+    file names.
 
-    `version` holds the texts that are shown; a file of which no line is shown is not in it. `parts` are all text
-    files in path order.
+    `version` holds the texts that are shown; a file of which no line is shown is not in it. `parts`
+    are all text files in path order.
     """
 
     strategy: Pack
@@ -123,11 +134,17 @@ class Packed:
 
     @property
     def sentence(self) -> str:
-        """In one plain line how much is shown: of one file its lines, of many how many files are whole."""
+        """In one plain line how much is shown: of one file its lines, of many how many files are
+        whole.
+        """
         if not self.whole.is_folder:
             (part,) = self.parts.values()
             lines = f"{part.lines} of {_lines(part.of)}"
-            return f"the first {lines}" if self.strategy is Pack.HEAD else f"{lines}, headings and definitions"
+            return (
+                f"the first {lines}"
+                if self.strategy is Pack.HEAD
+                else f"{lines}, headings and definitions"
+            )
         cut = self.cut
         gone = sum(part.lines == 0 for part in cut.values())
         how = "their beginning" if self.strategy is Pack.HEAD else "their headings and definitions"
@@ -140,7 +157,10 @@ class Packed:
             "shown": self.sentence,
             "characters": text_size(self.version),
             "of": text_size(self.whole),
-            "files": [{"path": path, "lines": part.lines, "of": part.of} for path, part in self.cut.items()],
+            "files": [
+                {"path": path, "lines": part.lines, "of": part.of}
+                for path, part in self.cut.items()
+            ],
         }
 
 
@@ -149,10 +169,12 @@ def _lines(count: int) -> str:
 
 
 def pack(version: Version, strategy: Pack, characters: int) -> Packed | None:
-    """The version cut to so many characters of text; None where not one line would be left. The same every time.
+    """The version cut to so many characters of text; None where not one line would be left. The
+    same every time.
 
-    `head` keeps the beginning of each file in proportion to its length. `outline` reduces the largest files, one
-    after another and no more than needed, to headings and definitions, and cuts those like `head` if that is too much.
+    `head` keeps the beginning of each file in proportion to its length. `outline` reduces the
+    largest files, one after another and no more than needed, to headings and definitions, and cuts
+    those like `head` if that is too much.
     """
     lines = {path: text.splitlines(keepends=True) for path, text in version.texts.items()}
     kept = dict(lines)
@@ -187,7 +209,10 @@ def _length(lines: Iterable[str]) -> int:
 
 def _heads(files: Mapping[str, Sequence[str]], characters: int) -> dict[str, list[str]]:
     total = _size(files) or 1  # of nothing, any share is nothing
-    return {path: _head(lines, max(characters, 0) * _length(lines) // total) for path, lines in files.items()}
+    return {
+        path: _head(lines, max(characters, 0) * _length(lines) // total)
+        for path, lines in files.items()
+    }
 
 
 def _head(lines: Sequence[str], characters: int) -> list[str]:
@@ -214,7 +239,9 @@ def _outlined(files: Mapping[str, list[str]], characters: int) -> dict[str, list
 
 
 def room_for_text(budget: Budget, prompt: str, versions: Sequence[Version]) -> int:
-    """Characters of text that a prompt may hold which is too long with all of it: what else it says stays."""
+    """Characters of text that a prompt may hold which is too long with all of it: what else it says
+    stays.
+    """
     around = len(prompt) - sum(map(text_size, versions))
     said = sum(_SENTENCE + _LABEL * len(version.files) for version in versions)
     return budget.characters - around - said

@@ -1,8 +1,10 @@
-"""Two artifacts compared criterion by criterion: the question, how a reply is read, and what all answers come to.
+"""Two artifacts compared criterion by criterion: the question, how a reply is read, and what all
+answers come to.
 
-A judge sees the two as First and Second, once in each order, and says for each criterion which is better. Only a
-preference that survives the exchange counts; everything else is a tie, and said to be inconsistent. Code compares what
-checks answer and does all arithmetic: a preference is from 0 (A is better) to 1 (B is better), 1/2 is a tie.
+A judge sees the two as First and Second, once in each order, and says for each criterion which is
+better. Only a preference that survives the exchange counts; everything else is a tie, and said to
+be inconsistent. Code compares what checks answer and does all arithmetic: a preference is from 0 (A
+is better) to 1 (B is better), 1/2 is a tie.
 """
 
 from __future__ import annotations
@@ -38,15 +40,19 @@ HALF: Final = Fraction(1, 2)
 SHARE: Final[Mapping[Winner, Fraction]] = {"a": ZERO, "tie": HALF, "b": ONE}
 _MARK: Final[Mapping[str, float]] = {"first": 0, "tie": 0.5, "second": 1}
 _CHOICE: Final[Mapping[Answer, Choice]] = {0: "first", 0.5: "tie", 1: "second"}
-_SCALE: Final = Anchors(levels=((ZERO, "the first is better"), (HALF, "neither is"), (ONE, "the second is better")))
+_SCALE: Final = Anchors(
+    levels=((ZERO, "the first is better"), (HALF, "neither is"), (ONE, "the second is better"))
+)
 
 
-# --------------------------------------------------------------------------------------------------------- question
+# ---------------------------------------------------------------------------------------------------------
+# question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairQuestion(Question):
-    """Two versions to be compared in one order. `artifact` holds both, for quotes to be looked up in.
+    """Two versions to be compared in one order. `artifact` holds both, for quotes to be looked up
+    in.
 
     `details` are the lines that say what a criterion means: its items, or its levels.
     """
@@ -89,13 +95,18 @@ def _details(criterion: Criterion) -> Iterator[str]:
             yield from (f"{as_written(value)}: {text}" for value, text in item.anchors.levels)
 
 
-# ------------------------------------------------------------------------------------------------------------ reply
+# ------------------------------------------------------------------------------------------------------------
+# reply
 
 
-def read_pair_reply(text: str, token: str, numbers: Collection[int], *, cut: bool = False) -> ReplyReading:
-    """`{"token": ..., "answers": {"1": {"evidence", "answer"}, ...}}`, each answer "first", "second" or "tie".
+def read_pair_reply(
+    text: str, token: str, numbers: Collection[int], *, cut: bool = False
+) -> ReplyReading:
+    """`{"token": ..., "answers": {"1": {"evidence", "answer"}, ...}}`, each answer "first",
+    "second" or "tie".
 
-    Never raises, whatever the text, and never takes anything else for an answer. `cut`: a length limit stopped the model.
+    Never raises, whatever the text, and never takes anything else for an answer. `cut`: a length
+    limit stopped the model.
     """
     return read_numbered(text, token, numbers, _read_answer, cut=cut)
 
@@ -124,12 +135,14 @@ def choice_of(mark: Mark) -> Choice:
     return _CHOICE[mark.answer]
 
 
-# ------------------------------------------------------------------------------------------------------ both orders
+# ------------------------------------------------------------------------------------------------------
+# both orders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoLooks:
-    """What one judge answered on one criterion in each order; None without an answer, with the reason.
+    """What one judge answered on one criterion in each order; None without an answer, with the
+    reason.
 
     `is_penalty`: meeting the requirement better is worse.
     """
@@ -195,12 +208,15 @@ def placed(order: Order) -> str:
     return "with A first" if order == "a_first" else "with B first"
 
 
-# ----------------------------------------------------------------------------------------------------- all together
+# -----------------------------------------------------------------------------------------------------
+# all together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckLine:
-    """One item that code answers, met or not on each; None where the check could not run, with the reason."""
+    """One item that code answers, met or not on each; None where the check could not run, with the
+    reason.
+    """
 
     item: Item
     a: bool | None
@@ -219,7 +235,9 @@ class CheckLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairLine:
-    """One criterion: who preferred what, and how far the preference for B is known. Groups hold no votes of their own."""
+    """One criterion: who preferred what, and how far the preference for B is known. Groups hold no
+    votes of their own.
+    """
 
     criterion: Criterion
     parent: str | None
@@ -277,12 +295,18 @@ class Comparison:
 
     @property
     def first_position_rate(self) -> Fraction | None:
-        """How often the first place won, a tie counting half: 1/2 is unbiased, whichever text is better.
+        """How often the first place won, a tie counting half: 1/2 is unbiased, whichever text is
+        better.
 
         Over answers given in both orders: one order alone says nothing about the place.
         """
         count = {"first": ONE, "tie": HALF, "second": ZERO}
-        said = [count[choice] for looks in self._pairs() for choice in (looks.a_first, looks.b_first) if choice]
+        said = [
+            count[choice]
+            for looks in self._pairs()
+            for choice in (looks.a_first, looks.b_first)
+            if choice
+        ]
         return sum(said, ZERO) / len(said) if said else None
 
     @property
@@ -298,14 +322,18 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairAnswers:
-    """Everything that was answered: each judge's ballots by order, and the ballots of the checks about A and B."""
+    """Everything that was answered: each judge's ballots by order, and the ballots of the checks
+    about A and B.
+    """
 
     judges: Mapping[str, Mapping[Order, Ballot]] = field(default_factory=dict)
     checks: tuple[Ballot, Ballot] | None = None
 
 
 def compare(rubric: Rubric, answers: PairAnswers, rule: Rule = Rule.MEAN) -> Comparison:
-    """A pure function of the answers. Weights are the rubric's, local to siblings; a penalty weighs by its size."""
+    """A pure function of the answers. Weights are the rubric's, local to siblings; a penalty weighs
+    by its size.
+    """
     lines: list[PairLine] = []
     low, high = _group(rubric.criteria, None, answers, rule, lines)
     return Comparison(lines=tuple(lines), low=low, high=high)
@@ -313,7 +341,10 @@ def compare(rubric: Rubric, answers: PairAnswers, rule: Rule = Rule.MEAN) -> Com
 
 def same(rubric: Rubric) -> Comparison:
     """What two equal artifacts come to, without a question."""
-    lines = (PairLine(criterion=criterion, parent=parent, low=HALF, high=HALF) for criterion, parent in rubric.walk())
+    lines = (
+        PairLine(criterion=criterion, parent=parent, low=HALF, high=HALF)
+        for criterion, parent in rubric.walk()
+    )
     return Comparison(lines=tuple(lines), low=HALF, high=HALF)
 
 
@@ -322,7 +353,11 @@ _UNKNOWN: Final[_Span] = (ZERO, ONE)
 
 
 def _group(
-    group: Sequence[Criterion], parent: str | None, answers: PairAnswers, rule: Rule, lines: list[PairLine]
+    group: Sequence[Criterion],
+    parent: str | None,
+    answers: PairAnswers,
+    rule: Rule,
+    lines: list[PairLine],
 ) -> _Span:
     """Appends the lines of a group in reading order; returns its span."""
     parts: list[tuple[Fraction, _Span]] = []
@@ -330,7 +365,9 @@ def _group(
         place = len(lines)
         if criterion.children:
             span = _group(criterion.children, criterion.id, answers, rule, lines)
-            lines.insert(place, PairLine(criterion=criterion, parent=parent, low=span[0], high=span[1]))
+            lines.insert(
+                place, PairLine(criterion=criterion, parent=parent, low=span[0], high=span[1])
+            )
         else:
             lines.append(_leaf(criterion, parent, answers, rule))
             span = (lines[-1].low, lines[-1].high)
@@ -340,7 +377,9 @@ def _group(
 
 def _leaf(criterion: Criterion, parent: str | None, answers: PairAnswers, rule: Rule) -> PairLine:
     judged = judged_items(criterion)
-    by_judge = {judge: two_looks(criterion, ballots) for judge, ballots in answers.judges.items() if judged}
+    by_judge = {
+        judge: two_looks(criterion, ballots) for judge, ballots in answers.judges.items() if judged
+    }
     checks = tuple(_check_lines(criterion, answers.checks))
     shares = [SHARE[won] for looks in by_judge.values() if (won := looks.winner) is not None]
     parts: list[tuple[Fraction, _Span]] = []
@@ -351,10 +390,14 @@ def _leaf(criterion: Criterion, parent: str | None, answers: PairAnswers, rule: 
         won = check.winner
         parts.append((ONE, _UNKNOWN if won is None else (SHARE[won], SHARE[won])))
     low, high = _mean(parts)
-    return PairLine(criterion=criterion, parent=parent, low=low, high=high, by_judge=by_judge, checks=checks)
+    return PairLine(
+        criterion=criterion, parent=parent, low=low, high=high, by_judge=by_judge, checks=checks
+    )
 
 
-def _check_lines(criterion: Criterion, ballots: tuple[Ballot, Ballot] | None) -> Iterator[CheckLine]:
+def _check_lines(
+    criterion: Criterion, ballots: tuple[Ballot, Ballot] | None
+) -> Iterator[CheckLine]:
     for item in criterion.items:
         if item.check is None:
             continue
@@ -366,7 +409,9 @@ def _check_lines(criterion: Criterion, ballots: tuple[Ballot, Ballot] | None) ->
             if key in ballot.abstained
         ]
         a, b = (None if mark is None else mark.answer is True for mark in marks)
-        yield CheckLine(item=item, a=a, b=b, is_penalty=criterion.is_penalty, why="; ".join(why) or None)
+        yield CheckLine(
+            item=item, a=a, b=b, is_penalty=criterion.is_penalty, why="; ".join(why) or None
+        )
 
 
 def _mean(parts: Sequence[tuple[Fraction, _Span]]) -> _Span:

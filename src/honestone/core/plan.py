@@ -1,6 +1,8 @@
-"""What an order of a suite says, so that another machine can run its cases: the request, what it must find there, its files.
+"""What an order of a suite says, so that another machine can run its cases: the request, what it
+must find there, its files.
 
-Pure: what reads files, variables and the store is elsewhere. All of it is plain JSON on record (`to_plain`, `from_plain`).
+Pure: what reads files, variables and the store is elsewhere. All of it is plain JSON on record
+(`to_plain`, `from_plain`).
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ CHUNK: Final = 8_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleFile:
-    """One file: its path from the folder that travels, and the digests of its content, in pieces of at most `CHUNK` bytes."""
+    """One file: its path from the folder that travels, and the digests of its content, in pieces of
+    at most `CHUNK` bytes.
+    """
 
     path: str
     chunks: tuple[str, ...]
@@ -42,7 +46,10 @@ class Bundle:
         return frozenset(chunk for file in self.files for chunk in file.chunks)
 
     def to_plain(self) -> Sequence[Json]:
-        return [[one.path, list(one.chunks), one.executable] for one in sorted(self.files, key=lambda one: one.path)]
+        return [
+            [one.path, list(one.chunks), one.executable]
+            for one in sorted(self.files, key=lambda one: one.path)
+        ]
 
     @classmethod
     def from_plain(cls, plain: object) -> Bundle:
@@ -52,12 +59,13 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An order. `request` is what `eval SUITE` was asked, `head` what its suite says besides its cases, which are rows of the
-    store; `at` is its folder, from the folder that travels.
+    """An order. `request` is what `eval SUITE` was asked, `head` what its suite says besides its
+    cases, which are rows of the store; `at` is its folder, from the folder that travels.
 
-    What a runner must find to be the same: `contract`, the identities of the `judges`, of the `target` and of the `artifact`
-    (digests), the digest of the `code`, the `sandbox` of its checks where they run programs, and the digests of the `files` that
-    judges, target and checks name, by the name. `needs` say what each of them wants of a machine, by what it is called in words.
+    What a runner must find to be the same: `contract`, the identities of the `judges`, of the
+    `target` and of the `artifact` (digests), the digest of the `code`, the `sandbox` of its checks
+    where they run programs, and the digests of the `files` that judges, target and checks name, by
+    the name. `needs` say what each of them wants of a machine, by what it is called in words.
     `version` is for people. `is_trusted`: a person trusts the settings where the order was made.
     """
 
@@ -99,7 +107,9 @@ class Plan:
     def from_plain(cls, plain: Mapping[str, object]) -> Plan:
         """Raises ValueError for a plan of another format, and for what `to_plain` never gave."""
         if plain.get("plan") != FORMAT:
-            raise ValueError(f"it is an order of format {plain.get('plan')}, and this version reads {FORMAT}")
+            raise ValueError(
+                f"it is an order of format {plain.get('plan')}, and this version reads {FORMAT}"
+            )
         request, head = plain.get("request"), plain.get("head")
         if not isinstance(request, Mapping) or not isinstance(head, Mapping):
             raise ValueError("it is not an order")
@@ -116,7 +126,8 @@ class Plan:
             code=_text(plain.get("code")),
             version=_text(plain.get("version")),
             needs={
-                who: MachineNeeds.from_plain(one) for who, one in expected(dict, plain.get("needs"), "a table").items()
+                who: MachineNeeds.from_plain(one)
+                for who, one in expected(dict, plain.get("needs"), "a table").items()
             },
             bundle=Bundle.from_plain(plain.get("bundle")),
             is_trusted=plain.get("trusted") is True,
@@ -126,8 +137,12 @@ class Plan:
         """In words: in what another one, of the same request, is not the same."""
         found = []
         if other.code != self.code:
-            found.append(f"its code is another one (version {other.version} here, {self.version} ordered the run)")
-        found += [f"the judge `{name}` is another one" for name in _changed(self.judges, other.judges)]
+            found.append(
+                f"its code is another one (version {other.version} here, {self.version} ordered the run)"
+            )
+        found += [
+            f"the judge `{name}` is another one" for name in _changed(self.judges, other.judges)
+        ]
         if other.target != self.target:
             found.append("the target is another one")
         if other.artifact != self.artifact:
@@ -135,7 +150,9 @@ class Plan:
         if other.sandbox != self.sandbox:
             here, there = (one.sandbox or "not needed" for one in (other, self))
             remedy = f" (ordered with `--sandbox {here}` it can run here)" if other.sandbox else ""
-            found.append(f"the sandbox of its checks is {here} here, and was {there} where the run was ordered{remedy}")
+            found.append(
+                f"the sandbox of its checks is {here} here, and was {there} where the run was ordered{remedy}"
+            )
         found += [f"the file `{name}` is another one" for name in _changed(self.files, other.files)]
         if other.contract != self.contract and not found:
             found.append("the contract is another one")

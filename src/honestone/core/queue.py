@@ -15,8 +15,10 @@ LOST: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedCase:
-    """One case that a runner has taken. `deaths`: how many runners died while they had it; `errors`: how often it ended in an
-    error of honestone. That a runner refused it or had to stop counts as neither."""
+    """One case that a runner has taken. `deaths`: how many runners died while they had it;
+    `errors`: how often it ended in an error of honestone. That a runner refused it or had to stop
+    counts as neither.
+    """
 
     id: int
     run: str
@@ -48,9 +50,10 @@ class RefusedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerCard:
-    """What a runner says of itself. `runs` are those that it takes cases of, `in_hand` the cases it works on ("RUN CASE").
-    `is_stopping`: it takes no more. `waits`: accounts whose rates calls wait for. `silence`: after so many seconds without a
-    heartbeat it is taken for dead, and not before."""
+    """What a runner says of itself. `runs` are those that it takes cases of, `in_hand` the cases it
+    works on ("RUN CASE"). `is_stopping`: it takes no more. `waits`: accounts whose rates calls wait
+    for. `silence`: after so many seconds without a heartbeat it is taken for dead, and not before.
+    """
 
     host: str
     person: str
@@ -67,7 +70,9 @@ class RunnerCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenRunner:
-    """A runner as the store knows it: its last heartbeat was `age` seconds ago, it began `since` seconds ago."""
+    """A runner as the store knows it: its last heartbeat was `age` seconds ago, it began `since`
+    seconds ago.
+    """
 
     id: int
     card: RunnerCard
@@ -76,5 +81,7 @@ class SeenRunner:
 
 
 def name_in_queue(case: str) -> str:
-    """The id of a case as a queue holds it, in ASCII: jsonb refuses U+0000 and half surrogates, and an id may hold them."""
+    """The id of a case as a queue holds it, in ASCII: jsonb refuses U+0000 and half surrogates, and
+    an id may hold them.
+    """
     return case.encode("unicode_escape").decode()

@@ -1,4 +1,6 @@
-"""Several raters of the same texts: who sees them in which order, which are chosen, and how far the raters agree."""
+"""Several raters of the same texts: who sees them in which order, which are chosen, and how far the
+raters agree.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def order_of(names: Sequence[str], rater: str) -> list[int]:
 
 
 def sample(strata: Mapping[str, str], count: int) -> list[str]:
-    """`count` names, as many as can be from each stratum; the same for all raters. `strata`: the stratum by name."""
+    """`count` names, as many as can be from each stratum; the same for all raters. `strata`: the
+    stratum by name.
+    """
     groups: dict[str, list[str]] = {}
     for name in sorted(strata, key=_lot):
         groups.setdefault(strata[name], []).append(name)
@@ -51,7 +55,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatersAgreement:
-    """`agreed` of the `compared` items, those that two raters or more answered, were answered alike by all who did.
+    """`agreed` of the `compared` items, those that two raters or more answered, were answered alike
+    by all who did.
 
     `alpha`: Krippendorff's, of the shares from 0 to 1; None where it is not defined.
     """
@@ -73,7 +78,9 @@ def agreement_of(targets: Mapping[Place, LabelTarget], said: Mapping[str, Said])
     """How far raters agree about the items of `targets`."""
     answered = [(place, _answers(place, said)) for place in targets]
     both = [(place, answers) for place, answers in answered if len(answers) > 1]
-    different = [Difference(place=place, said=answers) for place, answers in both if not _is_one(answers)]
+    different = [
+        Difference(place=place, said=answers) for place, answers in both if not _is_one(answers)
+    ]
     shares = [(place[0], list(_shares(targets[place], answers))) for place, answers in both]
     alpha, interval = alpha_of_units([(unit, found) for unit, found in shares if len(found) > 1])
     return RatersAgreement(

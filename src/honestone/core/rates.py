@@ -15,8 +15,9 @@ _CHARACTERS_A_TOKEN: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimits:
-    """What all calls of one `account` keep to together: requests and tokens a minute, and calls under way at once. None is
-    no limit."""
+    """What all calls of one `account` keep to together: requests and tokens a minute, and calls
+    under way at once. None is no limit.
+    """
 
     account: str
     requests_per_minute: float | None = None
@@ -44,8 +45,9 @@ def tokens_of(text: str) -> int:
 
 
 def rates_of(entry: Mapping[str, Json] | None) -> RateLimits | None:
-    """Those of a settings table. Without an `account` of its own, tables with equal provider, address and key variable (or
-    command) share one. None where the table sets no rate."""
+    """Those of a settings table. Without an `account` of its own, tables with equal provider,
+    address and key variable (or command) share one. None where the table sets no rate.
+    """
     if entry is None:
         return None
     requests, tokens, concurrency = (
@@ -53,7 +55,9 @@ def rates_of(entry: Mapping[str, Json] | None) -> RateLimits | None:
     )
     if requests is None and tokens is None and concurrency is None:
         return None
-    parts = (str(entry.get(key) or "") for key in ("provider", "base_url", "api_key_env", "command"))
+    parts = (
+        str(entry.get(key) or "") for key in ("provider", "base_url", "api_key_env", "command")
+    )
     return RateLimits(
         account=str(entry.get("account") or " ".join(parts)),
         requests_per_minute=_number(requests),

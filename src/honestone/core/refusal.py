@@ -15,7 +15,8 @@ _LOOKED_AT: Final = 20_000
 
 
 def is_refusal(reply: str) -> bool:
-    """Whether a reply refuses. An empty one does. One that begins with an apology does; any other has to say that it does
-    not do what was asked. Only its first characters are looked at."""
+    """Whether a reply refuses. An empty one does. One that begins with an apology does; any other
+    has to say that it does not do what was asked. Only its first characters are looked at.
+    """
     text = reply.strip()[:_LOOKED_AT]
     return not text or _SORRY.match(text) is not None or _REFUSAL.search(text) is not None

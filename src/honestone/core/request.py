@@ -1,4 +1,6 @@
-"""What is sent to a judge, and the JSON object that `script:` judges get on stdin (`honestone.judge-request/1`)."""
+"""What is sent to a judge, and the JSON object that `script:` judges get on stdin
+(`honestone.judge-request/1`).
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,13 @@ SCHEMA = "honestone.judge-request/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is sent to a judge: `body` is the prompt or the JSON, `token` what a prompted reply has to echo.
+    """What is sent to a judge: `body` is the prompt or the JSON, `token` what a prompted reply has
+    to echo.
 
     `keyed` is what the reply is recorded under where that is not the whole body.
 
-    `numbers` maps the item numbers of the prompt to keys; `canary` is the number of the item whose answer is no, and
-    `control_word` the word it asks for, which is nowhere in the text.
+    `numbers` maps the item numbers of the prompt to keys; `canary` is the number of the item whose
+    answer is no, and `control_word` the word it asks for, which is nowhere in the text.
     """
 
     body: str
@@ -30,7 +33,9 @@ class Request:
 
 
 def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str, object]:
-    """All that a judge is given, and nothing else. `problems` name the errors of its first reply, on a second look."""
+    """All that a judge is given, and nothing else. `problems` name the errors of its first reply,
+    on a second look.
+    """
     version = question.artifact.version
     artifact: dict[str, object] = {"path": question.artifact.path, "digest": version.digest}
     if version.is_folder:

@@ -1,7 +1,8 @@
 """Rubrics: what matters, how each criterion is marked, and the bar it has to meet.
 
-A criterion is either a group of child criteria or a list of items. However it was written (a checklist, anchors,
-one yes/no question, a check), it is marked item by item; a criterion that is one question has one item, itself.
+A criterion is either a group of child criteria or a list of items. However it was written (a
+checklist, anchors, one yes/no question, a check), it is marked item by item; a criterion that is
+one question has one item, itself.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ QUORUM_WORDS: Final = "a whole number from 1, or `all`"
 class Check:
     """A deterministic test of an artifact or output.
 
-    `kind` is its name without `not-`, `value` its argument (`contains: [a, b]` has ["a", "b"]), `options` the other
-    keys next to it (`path`, `timeout`, `expect_exit`, ...), both plain JSON values.
+    `kind` is its name without `not-`, `value` its argument (`contains: [a, b]` has ["a", "b"]),
+    `options` the other keys next to it (`path`, `timeout`, `expect_exit`, ...), both plain JSON
+    values.
     """
 
     kind: str
@@ -52,7 +54,11 @@ class Check:
     @property
     def words(self) -> tuple[str, ...]:
         """The argument of a kind that takes a text or several."""
-        return (self.value,) if isinstance(self.value, str) else tuple(map(str, cast(Sequence[Json], self.value)))
+        return (
+            (self.value,)
+            if isinstance(self.value, str)
+            else tuple(map(str, cast(Sequence[Json], self.value)))
+        )
 
     @property
     def text(self) -> str:
@@ -66,7 +72,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchors:
-    """Described levels on a scale of their own. `levels` is sorted by value; there are two at least."""
+    """Described levels on a scale of their own. `levels` is sorted by value; there are two at
+    least.
+    """
 
     levels: tuple[tuple[Fraction, str], ...]
 
@@ -82,13 +90,16 @@ class Anchors:
         """A number on this scale as 0-1, linearly. Raises ValueError when it is not on the scale."""
         value = exact(mark)
         if not self.lowest <= value <= self.highest:
-            raise ValueError(f"{mark} is not on the scale {as_written(self.lowest)}-{as_written(self.highest)}")
+            raise ValueError(
+                f"{mark} is not on the scale {as_written(self.lowest)}-{as_written(self.highest)}"
+            )
         return (value - self.lowest) / (self.highest - self.lowest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One question. Answered by `check` if it has one, else by judges: a number if it has `anchors`, else yes or no.
+    """One question. Answered by `check` if it has one, else by judges: a number if it has
+    `anchors`, else yes or no.
 
     `whole` marks the item that is its criterion itself (its id is the criterion's).
     """
@@ -104,9 +115,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """One thing that matters. `weight` is relative to its siblings; negative is a penalty on a yes/no criterion.
+    """One thing that matters. `weight` is relative to its siblings; negative is a penalty on a
+    yes/no criterion.
 
-    `negate`: its score is 1 minus what its items or children come to (they ask for what should not be).
+    `negate`: its score is 1 minus what its items or children come to (they ask for what should not
+    be).
     """
 
     id: str
@@ -136,11 +149,12 @@ TIERS: Final = ("high", "medium", "low")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rubric:
-    """Criteria and the gate: `threshold` for the whole, `floor` for every top-level criterion (both 0-1; 0 is off).
+    """Criteria and the gate: `threshold` for the whole, `floor` for every top-level criterion (both
+    0-1; 0 is off).
 
-    `quorum`: how many judges must answer, and suffice; "all" counts those that are not installed too. None: the votes of
-    judges that failed stay open.
-    `require_calibration`, `require_tier`: only judges that labels vouch for, or that reached this tier of `audit`, may decide.
+    `quorum`: how many judges must answer, and suffice; "all" counts those that are not installed
+    too. None: the votes of judges that failed stay open. `require_calibration`, `require_tier`:
+    only judges that labels vouch for, or that reached this tier of `audit`, may decide.
 
     Raises RubricError when it breaks a rule of the format.
     """
@@ -185,16 +199,22 @@ class Rubric:
     def can_fail(self) -> bool:
         """Whether any bar is above 0."""
         return bool(self.threshold) or any(
-            c.required or self.floor_of(c, parent) for top in self.criteria for c, parent in top.walk()
+            c.required or self.floor_of(c, parent)
+            for top in self.criteria
+            for c, parent in top.walk()
         )
 
     @property
     def has_fixes(self) -> bool:
-        """Whether the rubric itself says how to put something right, so that the worker `fix` can work on it."""
+        """Whether the rubric itself says how to put something right, so that the worker `fix` can
+        work on it.
+        """
         return any(item.fix for _, item in self.questions()) or any(c.fix for c, _ in self.walk())
 
     def floor_of(self, criterion: Criterion, parent: str | None) -> Fraction:
-        """The floor that holds for a node: its own, else the rubric's for a top-level criterion that is not a penalty."""
+        """The floor that holds for a node: its own, else the rubric's for a top-level criterion
+        that is not a penalty.
+        """
         if criterion.floor is not None:
             return criterion.floor
         return self.floor if parent is None and not criterion.is_penalty else ZERO
@@ -214,7 +234,10 @@ def with_checks(rubric: Rubric, change: Callable[[Check], Check]) -> Rubric:
     """The same rubric with each check as `change` gives it."""
 
     def changed(criterion: Criterion) -> Criterion:
-        items = tuple(replace(item, check=change(item.check)) if item.check else item for item in criterion.items)
+        items = tuple(
+            replace(item, check=change(item.check)) if item.check else item
+            for item in criterion.items
+        )
         return replace(criterion, items=items, children=tuple(map(changed, criterion.children)))
 
     return replace(rubric, criteria=tuple(map(changed, rubric.criteria)))
@@ -260,7 +283,9 @@ def slug(text: str, *, limit: int = 48) -> str:
 
 def free_id(id: str, used: Container[str]) -> str:
     """The id, with a number when it is taken."""
-    return next(name for number in count(1) if (name := id if number == 1 else f"{id}-{number}") not in used)
+    return next(
+        name for number in count(1) if (name := id if number == 1 else f"{id}-{number}") not in used
+    )
 
 
 def problems(rubric: Rubric) -> Iterator[RubricError]:
@@ -284,7 +309,9 @@ def _problem(rule: str, path: Path, **facts: object) -> RubricError:
     return RubricError(said["message"].format(**facts), path=path, hint=said.get("hint"))
 
 
-def _group_problems(group: tuple[Criterion, ...], path: Path, seen: set[str]) -> Iterator[RubricError]:
+def _group_problems(
+    group: tuple[Criterion, ...], path: Path, seen: set[str]
+) -> Iterator[RubricError]:
     for index, criterion in enumerate(group):
         here, id = (*path, index), criterion.id
         if not id.strip():
@@ -293,7 +320,9 @@ def _group_problems(group: tuple[Criterion, ...], path: Path, seen: set[str]) ->
             yield _problem("same-id", (*here, "id"), id=id)
         seen.add(id)
         if criterion.floor is not None and not ZERO <= criterion.floor <= ONE:
-            yield _problem("floor", (*here, "floor"), id=id, floor=as_written(criterion.floor * 100))
+            yield _problem(
+                "floor", (*here, "floor"), id=id, floor=as_written(criterion.floor * 100)
+            )
         if bool(criterion.items) == bool(criterion.children):
             yield _problem("items-or-children", here, id=id)
         if criterion.is_penalty:
@@ -305,13 +334,23 @@ def _group_problems(group: tuple[Criterion, ...], path: Path, seen: set[str]) ->
 
 
 def _penalty_problems(criterion: Criterion, here: Path) -> Iterator[RubricError]:
-    yes_no = len(criterion.items) == 1 and criterion.items[0].whole and criterion.items[0].anchors is None
+    yes_no = (
+        len(criterion.items) == 1
+        and criterion.items[0].whole
+        and criterion.items[0].anchors is None
+    )
     if not yes_no:
-        yield _problem("penalty", (*here, "weight"), id=criterion.id, weight=as_written(criterion.weight))
+        yield _problem(
+            "penalty", (*here, "weight"), id=criterion.id, weight=as_written(criterion.weight)
+        )
     if criterion.negate:
         yield _problem("penalty-negated", (*here, "negate"), id=criterion.id)
     if criterion.required or criterion.floor:
-        yield _problem("penalty-barred", (*here, "required" if criterion.required else "floor"), id=criterion.id)
+        yield _problem(
+            "penalty-barred",
+            (*here, "required" if criterion.required else "floor"),
+            id=criterion.id,
+        )
 
 
 def _item_problems(criterion: Criterion, here: Path) -> Iterator[RubricError]:
@@ -337,7 +376,9 @@ def _rises(anchors: Anchors) -> bool:
 
 
 def to_plain(rubric: Rubric) -> dict[str, Json]:
-    """The rubric as plain JSON values: what the contract hashes and a run records. `from_plain` reads it back."""
+    """The rubric as plain JSON values: what the contract hashes and a run records. `from_plain`
+    reads it back.
+    """
     return _RUBRIC.write(rubric)
 
 
@@ -350,7 +391,12 @@ def _check_to_plain(check: Check) -> Json:
 
 
 def _check(kind: str, value: Json, options: JsonObject) -> Check:
-    return Check(kind=kind.removeprefix("not-"), negated=kind.startswith("not-"), value=value, options=options)
+    return Check(
+        kind=kind.removeprefix("not-"),
+        negated=kind.startswith("not-"),
+        value=value,
+        options=options,
+    )
 
 
 _ITEM: Final = Codec(
@@ -370,8 +416,11 @@ _PARTS: Final = {
         lambda rows: tuple(_CRITERION.read(row) for row in rows),
     ),
     "tuple[Item, ...]": Form(
-        lambda items: [_ITEM.write(one) for one in items], lambda rows: tuple(_ITEM.read(row) for row in rows)
+        lambda items: [_ITEM.write(one) for one in items],
+        lambda rows: tuple(_ITEM.read(row) for row in rows),
     ),
 }
-_CRITERION: Final[Codec[Criterion]] = Codec(Criterion, _PARTS, always=("weight",), keys={"children": "criteria"})
+_CRITERION: Final[Codec[Criterion]] = Codec(
+    Criterion, _PARTS, always=("weight",), keys={"children": "criteria"}
+)
 _RUBRIC: Final = Codec(Rubric, _PARTS, always=("title", "threshold", "floor"))

@@ -1,5 +1,5 @@
-"""Scorecards: what ballots together make of one version. Code does all arithmetic, exactly, and the rubric owns the
-denominator: an item without a vote is an interval from 0 to 1, never a number.
+"""Scorecards: what ballots together make of one version. Code does all arithmetic, exactly, and the
+rubric owns the denominator: an item without a vote is an interval from 0 to 1, never a number.
 
 Formulas (DESIGN §5.1, §8; the weighted mean is AgentV's documented one):
     item       the votes combined by the rule (mean, median, majority, min); a vote that did not come is 0 to 1
@@ -39,10 +39,11 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemLine:
-    """One item's votes together. `met` (0-1) is None without a vote, and where every vote says "n/a" (`applies` False).
+    """One item's votes together. `met` (0-1) is None without a vote, and where every vote says
+    "n/a" (`applies` False).
 
-    `unmet`: half or more say no (to a penalty or negated: yes); an anchored item is unmet below the rubric's threshold.
-    `low` and `high`: what it may be once every vote is in.
+    `unmet`: half or more say no (to a penalty or negated: yes); an anchored item is unmet below the
+    rubric's threshold. `low` and `high`: what it may be once every vote is in.
     """
 
     item: Item
@@ -67,10 +68,11 @@ class ItemLine:
 class Line:
     """One criterion's combined result; scores are 0-1.
 
-    `score` is that of the judges who answered, None when an item has no answer; with the votes that did not come it is
-    somewhere in `low`..`high`. `by_judge` holds judges whose answers to this criterion are complete. `voters` is the
-    smallest number of judges, each counted once, on any item that judges were asked (None when code answers all).
-    `may_leave`: nothing in it is marked yet, and all of it may be "n/a".
+    `score` is that of the judges who answered, None when an item has no answer; with the votes that
+    did not come it is somewhere in `low`..`high`. `by_judge` holds judges whose answers to this
+    criterion are complete. `voters` is the smallest number of judges, each counted once, on any
+    item that judges were asked (None when code answers all). `may_leave`: nothing in it is marked
+    yet, and all of it may be "n/a".
     """
 
     criterion: Criterion
@@ -89,7 +91,9 @@ class Line:
     def score(self) -> Fraction | None:
         if self.answered is not None:
             return self.answered
-        return self.low if self.applies and (self.low is self.high or self.low == self.high) else None
+        return (
+            self.low if self.applies and (self.low is self.high or self.low == self.high) else None
+        )
 
     @property
     def spread(self) -> Fraction:
@@ -113,7 +117,9 @@ class Line:
 
     @property
     def is_measured(self) -> bool:
-        """Whether it is one item that a measuring check answered: that check's own bar says whether it is met."""
+        """Whether it is one item that a measuring check answered: that check's own bar says whether
+        it is met.
+        """
         return len(self.items) == 1 and self.items[0].is_measured
 
     @property
@@ -126,7 +132,8 @@ class Line:
 class Scorecard:
     """Every criterion's line, parents before children, and the whole. Scores are 0-1.
 
-    `open`: judges whose votes did not come and may still change the score. `short`: why the quorum is not met.
+    `open`: judges whose votes did not come and may still change the score. `short`: why the quorum
+    is not met.
     """
 
     lines: tuple[Line, ...]
@@ -139,7 +146,9 @@ class Scorecard:
 
     @property
     def score(self) -> Fraction | None:
-        """Of those who answered: None when an item has no answer, and when nothing in the rubric applies."""
+        """Of those who answered: None when an item has no answer, and when nothing in the rubric
+        applies.
+        """
         if self.answered is not None:
             return self.answered
         return self.low if self.applies and self.low == self.high else None
@@ -172,13 +181,17 @@ class Scorecard:
 
     @cached_property
     def values(self) -> tuple[tuple[Fraction, Fraction, bool], ...]:
-        """What every criterion scored: two versions with equal values are indistinguishable to this panel."""
+        """What every criterion scored: two versions with equal values are indistinguishable to this
+        panel.
+        """
         return tuple((line.low, line.high, line.applies) for line in self.lines)
 
 
 class _Votes(NamedTuple):
-    """The ballots to combine. `voters`: who each judge is. `away`: ballots that lack a vote. `quorum`: how many voters
-    on an item suffice, 0 where all must vote. `has_draws`: two judges are one voter."""
+    """The ballots to combine. `voters`: who each judge is. `away`: ballots that lack a vote.
+    `quorum`: how many voters on an item suffice, 0 where all must vote. `has_draws`: two judges are
+    one voter.
+    """
 
     ballots: Sequence[Ballot]
     voters: Mapping[str, str]
@@ -195,7 +208,9 @@ class _Votes(NamedTuple):
 
 
 class Scorer:
-    """A rubric and a combination rule, ready to combine ballots. `card` is a pure function of the ballots."""
+    """A rubric and a combination rule, ready to combine ballots. `card` is a pure function of the
+    ballots.
+    """
 
     def __init__(self, rubric: Rubric, rule: Rule = Rule.MEAN) -> None:
         self.rubric = rubric
@@ -203,12 +218,14 @@ class Scorer:
         self.asks_judges = rubric.asks_judges
         self.has_fixes = rubric.has_fixes
         self.can_fail = rubric.can_fail
-        # Code gives the same few marks to thousands of artifacts, so what it adds up to is worth remembering. Marks
-        # are known by identity: a remembered line holds its marks, so their ids cannot be given to others meanwhile.
+        # Code gives the same few marks to thousands of artifacts, so what it adds up to is worth
+        # remembering. Marks are known by identity: a remembered line holds its marks, so their ids
+        # cannot be given to others meanwhile.
         self._leaves: dict[tuple[object, ...], Line] = {}
         self._means: dict[tuple[object, ...], tuple[Fraction, Fraction, bool]] = {}
         self._numbers: dict[Fraction, Fraction] = {}
-        # Thousands of marks on a scale hold few different numbers. Items are known by identity: the rubric holds them.
+        # Thousands of marks on a scale hold few different numbers. Items are known by identity: the
+        # rubric holds them.
         self._shares: dict[tuple[int, type, Answer], Fraction] = {}
         self._judged: dict[tuple[object, ...], tuple[Scorecard, Verdict]] = {}
         self._wordless: dict[tuple[object, ...], tuple[Ballot, ...]] = {}
@@ -216,7 +233,9 @@ class Scorer:
         self._keys = {c.id: tuple((c.id, item.id) for item in c.items) for c, _ in rubric.walk()}
 
     def card(self, ballots: Sequence[Ballot]) -> Scorecard:
-        """Order of ballots does not matter, but two with one judge id would be one judge voting twice: ValueError."""
+        """Order of ballots does not matter, but two with one judge id would be one judge voting
+        twice: ValueError.
+        """
         judges = [ballot.judge for ballot in ballots]
         if len(set(judges)) != len(judges):
             raise ValueError(f"two ballots of one judge: {judges}")
@@ -238,15 +257,20 @@ class Scorer:
         lines = zip(answered.lines, whole.lines, strict=True)
         return replace(
             whole,
-            lines=tuple(replace(line, items=known.items, answered=known.score) for known, line in lines),
+            lines=tuple(
+                replace(line, items=known.items, answered=known.score) for known, line in lines
+            ),
             answered=answered.score,
-            open=tuple(b.judge for b in away) if (whole.low, whole.high) != (answered.low, answered.high) else (),
+            open=tuple(b.judge for b in away)
+            if (whole.low, whole.high) != (answered.low, answered.high)
+            else (),
             short=short,
         )
 
     def judged(self, ballots: Sequence[Ballot]) -> tuple[Scorecard, Verdict]:
-        """The card and what the gate says of it, remembered by the answers: the words at its marks (evidence,
-        suggestions) may be those of other ballots with the same answers."""
+        """The card and what the gate says of it, remembered by the answers: the words at its marks
+        (evidence, suggestions) may be those of other ballots with the same answers.
+        """
         key = answers_of(ballots)
         found = self._judged.get(key)
         if found is None:
@@ -257,12 +281,21 @@ class Scorer:
         return found
 
     def without_words(self, ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
-        """All of them that decides anything: no evidence, no suggestions, nothing about how they were read. Equal ones are
-        one object."""
+        """All of them that decides anything: no evidence, no suggestions, nothing about how they
+        were read. Equal ones are one object.
+        """
         key = (
             *answers_of(ballots),
             *(
-                (b.reason, b.tampered, b.sandbox, b.judged_by, b.restored, b.unusable, *b.abstained.items())
+                (
+                    b.reason,
+                    b.tampered,
+                    b.sandbox,
+                    b.judged_by,
+                    b.restored,
+                    b.unusable,
+                    *b.abstained.items(),
+                )
                 for b in ballots
             ),
         )
@@ -285,11 +318,15 @@ class Scorer:
         return len({b.voter for b in ballots if b.judge != CHECK and b.kind != "self"})
 
     def _away(self, ballots: Sequence[Ballot]) -> list[Ballot]:
-        """Ballots of judges that were there and lack a vote. Where the worker's own model had to stand in, it decides."""
+        """Ballots of judges that were there and lack a vote. Where the worker's own model had to
+        stand in, it decides.
+        """
         away = [
             b
             for b in ballots
-            if b.judge != CHECK and b.state is not JudgeState.SKIPPED and not self._asked <= b.marks.keys()
+            if b.judge != CHECK
+            and b.state is not JudgeState.SKIPPED
+            and not self._asked <= b.marks.keys()
         ]
         return [] if away and any(b.kind == "self" and b.marks for b in ballots) else away
 
@@ -301,28 +338,43 @@ class Scorer:
     def _group(
         self, group: tuple[Criterion, ...], parent: str | None, votes: _Votes, lines: list[Line]
     ) -> tuple[Fraction, Fraction, bool, list[Line]]:
-        """Appends the lines of a group in reading order; returns the group's low, high, applies and own lines."""
+        """Appends the lines of a group in reading order; returns the group's low, high, applies and
+        own lines.
+        """
         own: list[Line] = []
         for criterion in group:
             place = len(lines)
-            line = self._known_leaf(criterion, votes.ballots) or self._line(criterion, parent, votes, lines)
+            line = self._known_leaf(criterion, votes.ballots) or self._line(
+                criterion, parent, votes, lines
+            )
             lines.insert(place, line)
             own.append(line)
         low, high, applies = self._group_mean(own)
-        if applies and _may_leave(own):  # If it does, what it holds back now comes back to its parent's mean.
+        if applies and _may_leave(
+            own
+        ):  # If it does, what it holds back now comes back to its parent's mean.
             low, high = ZERO, ONE
         return low, high, applies, own
 
     def _group_mean(self, own: list[Line]) -> tuple[Fraction, Fraction, bool]:
-        known = (id(own[0].criterion), *(id(n) for line in own if line.applies for n in (line.low, line.high)))
+        known = (
+            id(own[0].criterion),
+            *(id(n) for line in own if line.applies for n in (line.low, line.high)),
+        )
         found = self._means.get(known)
         if found is None:
             applying = [line for line in own if line.applies]
             low = weighted_mean((line.criterion.weight, line.low, line.high) for line in applying)
             high = weighted_mean((line.criterion.weight, line.high, line.low) for line in applying)
-            found = (ZERO, ONE, False) if low is None or high is None else (self._one(low), self._one(high), True)
+            found = (
+                (ZERO, ONE, False)
+                if low is None or high is None
+                else (self._one(low), self._one(high), True)
+            )
             # Only numbers that are kept for good may be known by their ids.
-            shared = all(self._numbers.get(n) is n for line in applying for n in (line.low, line.high))
+            shared = all(
+                self._numbers.get(n) is n for line in applying for n in (line.low, line.high)
+            )
             if shared and len(applying) == len(own) and len(self._means) < _CACHE_LIMIT:
                 self._means[known] = found
         return found
@@ -333,7 +385,9 @@ class Scorer:
             return self._numbers.setdefault(number, number)
         return self._numbers.get(number, number)
 
-    def _line(self, criterion: Criterion, parent: str | None, votes: _Votes, lines: list[Line]) -> Line:
+    def _line(
+        self, criterion: Criterion, parent: str | None, votes: _Votes, lines: list[Line]
+    ) -> Line:
         items: tuple[ItemLine, ...] = ()
         if criterion.children:
             low, high, applies, own = self._group(criterion.children, criterion.id, votes, lines)
@@ -347,7 +401,9 @@ class Scorer:
             low, high, applies = _item_means(items)
             voters = [votes.voted(line.votes) for line in items if line.item.check is None]
             may_leave = all(line.may_leave for line in items)
-            by_judge = self._by_judge(criterion, items, votes.voters) if voters and votes.voters else {}
+            by_judge = (
+                self._by_judge(criterion, items, votes.voters) if voters and votes.voters else {}
+            )
         if criterion.negate:
             low, high = ONE - high, ONE - low
         line = Line(
@@ -363,7 +419,12 @@ class Scorer:
             may_leave=applies and may_leave,
         )
         ballots = votes.ballots
-        if items and len(ballots) == 1 and ballots[0].judge == CHECK and len(self._leaves) < _CACHE_LIMIT:
+        if (
+            items
+            and len(ballots) == 1
+            and ballots[0].judge == CHECK
+            and len(self._leaves) < _CACHE_LIMIT
+        ):
             self._leaves[self._leaf_key(criterion, ballots[0])] = line
         return line
 
@@ -377,13 +438,23 @@ class Scorer:
 
     def _item(self, criterion: Criterion, item: Item, votes: _Votes) -> ItemLine:
         key = (criterion.id, item.id)
-        by_code = item.check is not None  # Code and judges answer different items, also under a later rubric.
+        by_code = (
+            item.check is not None
+        )  # Code and judges answer different items, also under a later rubric.
         cast = tuple(
-            [(b.judge, b.marks[key]) for b in votes.ballots if key in b.marks and (b.judge == CHECK) == by_code]
+            [
+                (b.judge, b.marks[key])
+                for b in votes.ballots
+                if key in b.marks and (b.judge == CHECK) == by_code
+            ]
         )
-        return self._combine(criterion, item, cast, votes.open_on(key, cast) if votes.away and not by_code else 0)
+        return self._combine(
+            criterion, item, cast, votes.open_on(key, cast) if votes.away and not by_code else 0
+        )
 
-    def _combine(self, criterion: Criterion, item: Item, votes: tuple[tuple[str, Mark], ...], open: int) -> ItemLine:
+    def _combine(
+        self, criterion: Criterion, item: Item, votes: tuple[tuple[str, Mark], ...], open: int
+    ) -> ItemLine:
         answers = [mark.answer for _, mark in votes]
         shares = [self._share(item, mark) for _, mark in votes if not is_na(mark.answer)]
         applies = bool(shares or open) or not answers
@@ -399,7 +470,9 @@ class Scorer:
         if open and shares:
             low = self._met(criterion, item, [*shares, *[ZERO] * open])
             high = self._met(criterion, item, [*shares, *[ONE] * open])
-        return ItemLine(item=item, met=met, low=low, high=high, applies=applies, unmet=unmet, votes=votes)
+        return ItemLine(
+            item=item, met=met, low=low, high=high, applies=applies, unmet=unmet, votes=votes
+        )
 
     def _share(self, item: Item, mark: Mark) -> Fraction:
         answer = mark.answer
@@ -414,7 +487,9 @@ class Scorer:
         return known
 
     def _met(self, criterion: Criterion, item: Item, shares: list[Fraction]) -> Fraction:
-        if criterion.is_penalty or criterion.negate:  # Yes is the bad answer, so the strictest vote and a tie mean yes.
+        if (
+            criterion.is_penalty or criterion.negate
+        ):  # Yes is the bad answer, so the strictest vote and a tie mean yes.
             return ONE - combine([ONE - s for s in shares], self.rule, yes_no=item.anchors is None)
         return combine(shares, self.rule, yes_no=item.anchors is None)
 
@@ -467,12 +542,16 @@ def share(item: Item, answer: Answer) -> Fraction:
 
 
 def share_of(item: Item, mark: Mark) -> Fraction:
-    """What a valid mark counts, 0-1: the score of a measuring check, else its answer. Raises as `share` does."""
+    """What a valid mark counts, 0-1: the score of a measuring check, else its answer. Raises as
+    `share` does.
+    """
     return share(item, mark.answer) if mark.score is None else exact(mark.score) / 100
 
 
 def combine(shares: Sequence[Fraction], rule: Rule, *, yes_no: bool = True) -> Fraction:
-    """Votes (0-1, at least one) as one number. A tied majority is a no; numbers on a scale have no majority: median."""
+    """Votes (0-1, at least one) as one number. A tied majority is a no; numbers on a scale have no
+    majority: median.
+    """
     if rule is Rule.MIN:
         return min(shares)
     if rule is Rule.MAJORITY and yes_no:
@@ -484,9 +563,11 @@ def combine(shares: Sequence[Fraction], rule: Rule, *, yes_no: bool = True) -> F
 
 
 def weighted_mean(parts: Iterable[tuple[Fraction, Fraction, Fraction]]) -> Fraction | None:
-    """sum(w*s) / sum(positive w), cut to 0..1. Each part is (weight, score, score if the weight is a penalty).
+    """sum(w*s) / sum(positive w), cut to 0..1. Each part is (weight, score, score if the weight is
+    a penalty).
 
-    None when no positive weight is left. Source: HealthBench's points; without penalties the plain weighted mean.
+    None when no positive weight is left. Source: HealthBench's points; without penalties the plain
+    weighted mean.
     """
     total = below = ZERO
     for weight, score, penalty in parts:
@@ -565,8 +646,10 @@ class Verdict:
 
 
 class _Bar(NamedTuple):
-    """One condition on one interval. `strictly`: reaching the bar is not enough (required means above 0). The kind
-    `check` is always missed: a required criterion whose measuring check has its own bar, which was not reached."""
+    """One condition on one interval. `strictly`: reaching the bar is not enough (required means
+    above 0). The kind `check` is always missed: a required criterion whose measuring check has its
+    own bar, which was not reached.
+    """
 
     low: Fraction
     high: Fraction
@@ -581,7 +664,11 @@ class _Bar(NamedTuple):
             return Outcome.FAIL
         if self._meets(self.low):
             return Outcome.PASS
-        return Outcome.INCONCLUSIVE if self.high is not self.low and self._meets(self.high) else Outcome.FAIL
+        return (
+            Outcome.INCONCLUSIVE
+            if self.high is not self.low and self._meets(self.high)
+            else Outcome.FAIL
+        )
 
     def _meets(self, score: Fraction) -> bool:
         return score > self.bar if self.strictly else score >= self.bar
@@ -615,14 +702,21 @@ _GATE_REASON: Final = re.compile(
 
 
 def read_gate_reason(reason: str) -> tuple[str, str] | None:
-    """What a reason that `judge_gate` gave is about: ("criterion", its id), ("threshold", ...) or ("answer", ...); None for
-    another reason. A run on record holds the words alone."""
+    """What a reason that `judge_gate` gave is about: ("criterion", its id), ("threshold", ...) or
+    ("answer", ...); None for another reason. A run on record holds the words alone.
+    """
     found = _GATE_REASON.fullmatch(reason)
-    return None if found is None else next((kind, name) for kind, name in found.groupdict().items() if name is not None)
+    return (
+        None
+        if found is None
+        else next((kind, name) for kind, name in found.groupdict().items() if name is not None)
+    )
 
 
 def overall(outcomes: Collection[Outcome]) -> Outcome:
-    """Of several artifacts: fail if any failed, else inconclusive if any could not be judged, else pass."""
+    """Of several artifacts: fail if any failed, else inconclusive if any could not be judged, else
+    pass.
+    """
     if Outcome.FAIL in outcomes:
         return Outcome.FAIL
     return Outcome.PASS if set(outcomes) == {Outcome.PASS} else Outcome.INCONCLUSIVE
@@ -638,13 +732,18 @@ def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
         return Verdict(Outcome.FAIL, missed)
     still_open = tuple(bar.open for bar, outcome in bars if outcome is Outcome.INCONCLUSIVE)
     if not card.applies:
-        return Verdict(Outcome.INCONCLUSIVE, ("nothing in the rubric applies to this artifact", *still_open))
+        return Verdict(
+            Outcome.INCONCLUSIVE, ("nothing in the rubric applies to this artifact", *still_open)
+        )
     if still_open or not card.has_marks:  # With every bar at 0, too: a missing mark is not a pass.
         count = len(missing(card))
         # None is missing from the mean of attempts of which one has no card at all.
         why = (f"{count} item{'s have' if count != 1 else ' has'} no answer",) if count else ()
         if card.open:
-            why = (*why, f"votes that did not come leave it open: {', '.join(card.open)} (see --quorum)")
+            why = (
+                *why,
+                f"votes that did not come leave it open: {', '.join(card.open)} (see --quorum)",
+            )
         return Verdict(Outcome.INCONCLUSIVE, (*why, *still_open))
     return _PASS
 
@@ -669,4 +768,6 @@ def _bars(card: Scorecard, rubric: Rubric) -> Iterator[_Bar]:
 def _span(low: Fraction, high: Fraction, at_most: str = "") -> str:
     if low == high:
         return show_points(low)
-    return f"{at_most}{show_points(high)}" if at_most else f"{show_points(low)} to {show_points(high)}"
+    return (
+        f"{at_most}{show_points(high)}" if at_most else f"{show_points(low)} to {show_points(high)}"
+    )

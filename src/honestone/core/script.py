@@ -1,4 +1,5 @@
-"""Code of a check: what is written of it, and what its reply says of an output. Where it is run is an adapter's affair.
+"""Code of a check: what is written of it, and what its reply says of an output. Where it is run is
+an adapter's affair.
 
 The rules of replies are promptfoo's, whose assertions `javascript` and `python` these are.
 """
@@ -22,9 +23,10 @@ Language: TypeAlias = Literal["javascript", "python"]
 class Script:
     """Code as text, or a function in a file. Exactly one of `code` and `file` is given.
 
-    `code` of one line is an expression, of several the body of a function; both see `output` and `context`. `file` is
-    relative to the rubric or suite; without `function` it is what a JavaScript module exports. `evaluator` is a class of
-    pydantic-evals in a Python file, made with `arguments`: named ones, or a list.
+    `code` of one line is an expression, of several the body of a function; both see `output` and
+    `context`. `file` is relative to the rubric or suite; without `function` it is what a JavaScript
+    module exports. `evaluator` is a class of pydantic-evals in a Python file, made with
+    `arguments`: named ones, or a list.
     """
 
     language: Language
@@ -51,7 +53,9 @@ def transforms_of(check: Check) -> tuple[Script, ...]:
     written = check.options.get("transform")
     if written is None:
         return ()
-    return tuple(Script.of(one) for one in (written if isinstance(written, list | tuple) else [written]))
+    return tuple(
+        Script.of(one) for one in (written if isinstance(written, list | tuple) else [written])
+    )
 
 
 def scripts_of(check: Check) -> tuple[Script, ...]:
@@ -63,7 +67,9 @@ def with_files(check: Check, moved: Callable[[str], str]) -> Check:
     """The same check with the path of each file of code as `moved` gives it."""
 
     def there(script: Script) -> dict[str, Json]:
-        return (replace(script, file=moved(script.file)) if script.file is not None else script).to_plain()
+        return (
+            replace(script, file=moved(script.file)) if script.file is not None else script
+        ).to_plain()
 
     options = dict(check.options)
     if transforms := transforms_of(check):
@@ -75,20 +81,33 @@ def with_files(check: Check, moved: Callable[[str], str]) -> Check:
 _IN_A_FILE: Final = frozenset({"function", "evaluator", "arguments"})
 
 
-def script_problems(name: str, value: JsonObject | Sequence[JsonObject]) -> Iterator[tuple[str, str | None]]:
+def script_problems(
+    name: str, value: JsonObject | Sequence[JsonObject]
+) -> Iterator[tuple[str, str | None]]:
     """(message, hint) of what the schema of a script cannot say."""
     for one in [value] if isinstance(value, Mapping) else value:
         if ("code" in one) == ("file" in one):
-            yield f"`{name}` needs either `code` or `file`", "{language: javascript, code: output.length < 20}"
+            yield (
+                f"`{name}` needs either `code` or `file`",
+                "{language: javascript, code: output.length < 20}",
+            )
         elif "file" not in one and (named := _IN_A_FILE & one.keys()):
             yield f"`{min(named)}` of `{name}` is for a `file`", "leave it out, or name the file"
         elif "evaluator" in one and (one["language"] != "python" or "function" in one):
-            yield f"`evaluator` of `{name}` is a class of a Python file, instead of a `function`", None
-        elif one["language"] == "python" and "file" in one and not {"function", "evaluator"} & one.keys():
+            yield (
+                f"`evaluator` of `{name}` is a class of a Python file, instead of a `function`",
+                None,
+            )
+        elif (
+            one["language"] == "python"
+            and "file" in one
+            and not {"function", "evaluator"} & one.keys()
+        ):
             yield f"`{name}` needs the `function` of its Python file", "function: get_assert"
 
 
-# ------------------------------------------------------------------------------------------------------ replies
+# ------------------------------------------------------------------------------------------------------
+# replies
 
 
 class ScriptGrade(NamedTuple):
@@ -103,9 +122,12 @@ class OddReply(ValueError):
     """A reply that is neither a boolean, a number nor a grading result. Not met, negated or not."""
 
 
-def grade(said: Json, language: Language, threshold: Fraction | None, *, negated: bool = False) -> ScriptGrade:
-    """A reply as promptfoo reads it. `threshold`: the bar of a number; without one it must be above 0. Negated, the bar
-    is turned round and the score of a number stays. Raises OddReply."""
+def grade(
+    said: Json, language: Language, threshold: Fraction | None, *, negated: bool = False
+) -> ScriptGrade:
+    """A reply as promptfoo reads it. `threshold`: the bar of a number; without one it must be above
+    0. Negated, the bar is turned round and the score of a number stays. Raises OddReply.
+    """
     if language == "python" and isinstance(said, str):
         said = _spelled(said)
     if isinstance(said, bool):
@@ -115,7 +137,9 @@ def grade(said: Json, language: Language, threshold: Fraction | None, *, negated
         score = exact(said)
         reached = score > 0 if threshold is None else score >= threshold
         bar = "" if threshold is None else f", threshold {float(threshold):g}"
-        return ScriptGrade(reached is not negated, _cut(score), f"returned {said:g}{bar}{_beyond(score)}")
+        return ScriptGrade(
+            reached is not negated, _cut(score), f"returned {said:g}{bar}{_beyond(score)}"
+        )
     if not isinstance(said, Mapping):
         raise OddReply(_EXPECTED.format("nothing" if said is None else f"a {type(said).__name__}"))
     return _of_grading(said, language, threshold, negated)
@@ -135,18 +159,26 @@ def _spelled(said: str) -> Json:
     raise OddReply(_EXPECTED.format(f"the text {said[:60]!r}"))
 
 
-def _of_grading(said: JsonObject, language: Language, threshold: Fraction | None, negated: bool) -> ScriptGrade:
+def _of_grading(
+    said: JsonObject, language: Language, threshold: Fraction | None, negated: bool
+) -> ScriptGrade:
     given = {_SNAKE.get(key, key): value for key, value in said.items()}
     passed, written, reason = given.get("pass"), given.get("score"), given.get("reason")
     is_number = isinstance(written, int | float) and not isinstance(written, bool)
     if not isinstance(passed, bool) or not is_number or not isinstance(reason, str):
-        raise OddReply(_EXPECTED.format("an object without a boolean `pass`, a number `score` and a text `reason`"))
+        raise OddReply(
+            _EXPECTED.format(
+                "an object without a boolean `pass`, a number `score` and a text `reason`"
+            )
+        )
     score = exact(cast(float, written))
     if language == "python" and threshold is not None and score < threshold:
         passed = False
         reason = f"score {written:g}, threshold {float(threshold):g}: {reason}"
     return ScriptGrade(
-        passed is not negated, _cut(score), f"{reason or f'pass: {str(passed).lower()}'}{_beyond(score)}"
+        passed is not negated,
+        _cut(score),
+        f"{reason or f'pass: {str(passed).lower()}'}{_beyond(score)}",
     )
 
 

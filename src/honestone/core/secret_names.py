@@ -1,11 +1,15 @@
-"""Variables of the environment that may hold a key: no program and no text gets them unless a person names them."""
+"""Variables of the environment that may hold a key: no program and no text gets them unless a
+person names them.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-_SECRET: Final = re.compile(r"key|token|secret|passw|passphrase|credential|auth|cookie|session", re.IGNORECASE)
+_SECRET: Final = re.compile(
+    r"key|token|secret|passw|passphrase|credential|auth|cookie|session", re.IGNORECASE
+)
 
 
 def looks_secret(name: str) -> bool:

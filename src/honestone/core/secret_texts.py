@@ -1,7 +1,7 @@
 """Whether a file holds keys or passwords: by its name in any case, and by what is in it.
 
-A list of names is never complete. So what counts is the content: the head of a private key, the forms of well-known tokens, and a value
-that looks drawn at random next to a name that means a key.
+A list of names is never complete. So what counts is the content: the head of a private key, the
+forms of well-known tokens, and a value that looks drawn at random next to a name that means a key.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _WORDS: Final = re.compile(
     r"(?:^|[^a-z])(?:service[-_. ]?account|client[-_. ]?secrets?|adminsdk|credentials?|secrets?|access[-_. ]?keys?|api[-_. ]?keys?"
     r"|private[-_. ]?keys?|passwords?|kubeconfig)(?:[^a-z]|$)"
 )
-_DATA: Final = re.compile(r"(?:[^.]*|.*\.(?:json|ya?ml|toml|csv|txt|ini|cfg|conf|xml|properties|plist))")
+_DATA: Final = re.compile(
+    r"(?:[^.]*|.*\.(?:json|ya?ml|toml|csv|txt|ini|cfg|conf|xml|properties|plist))"
+)
 _FOLDERS: Final = frozenset({".aws", ".ssh", ".gnupg", ".azure", ".kube", ".secrets"})
 # Bytes that are looked at: keys are in small files, and a large one is data.
 MOST_READ: Final = 4_000_000
@@ -42,21 +44,27 @@ _MARKS: Final = re.compile(
 _PAIR: Final = re.compile(
     rb"""["']?([A-Za-z_][A-Za-z0-9_.-]{1,60})["']?\s*(?::=|[:=])\s*(?:["']([^"'\s]{8,400})["']|([^\s"'#;,(){}\[\]<>$]{8,400}))"""
 )
-_IN_ADDRESS: Final = re.compile(rb"[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>{}$]{0,80}:([^\s/@\"'<>{}$]{6,200})@")
+_IN_ADDRESS: Final = re.compile(
+    rb"[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>{}$]{0,80}:([^\s/@\"'<>{}$]{6,200})@"
+)
 # Names that only sound so.
 _NO_SECRET: Final = re.compile(
-    r"author|keyword|monkey|tokeni[sz]|tokens$|[_-]?ids?$|public|count|length|path$|file$|url$", re.IGNORECASE
+    r"author|keyword|monkey|tokeni[sz]|tokens$|[_-]?ids?$|public|count|length|path$|file$|url$",
+    re.IGNORECASE,
 )
 # Bits a character, below which a value is a word, a path or a number and not drawn at random.
 _LEAST_BITS: Final = 3.0
 _LEAST_LENGTH: Final = 16
 _PLACEHOLDER: Final = re.compile(
-    r"example|placeholder|change[-_]?me|your[-_]|dummy|sample|redacted|xxxx|\*\*\*|\.\.\.|localhost", re.IGNORECASE
+    r"example|placeholder|change[-_]?me|your[-_]|dummy|sample|redacted|xxxx|\*\*\*|\.\.\.|localhost",
+    re.IGNORECASE,
 )
 
 
 def is_key_file(parts: Iterable[str]) -> bool:
-    """Whether a file of these names, from the folder that travels down to it, is one that keys are kept in."""
+    """Whether a file of these names, from the folder that travels down to it, is one that keys are
+    kept in.
+    """
     *folders, name = (part.casefold() for part in parts)
     return (
         name in _NAMES
@@ -71,7 +79,11 @@ def key_in(content: bytes) -> str | None:
     """What of a file's content is a key, in words without it; None where nothing is."""
     if b"\0" in content[:200]:  # UTF-16
         content = content.replace(b"\0", b"")
-    marks = (found for found in _MARKS.finditer(content) if not _PLACEHOLDER.search(found[0].decode("latin-1")))
+    marks = (
+        found
+        for found in _MARKS.finditer(content)
+        if not _PLACEHOLDER.search(found[0].decode("latin-1"))
+    )
     if (found := next(marks, None)) is not None:
         return f"line {_line(content, found)} holds what looks like a private key or a token"
     for found in _IN_ADDRESS.finditer(content):
@@ -89,8 +101,14 @@ def _line(content: bytes, found: re.Match[bytes]) -> int:
 
 
 def _is_random(value: str, least: int = _LEAST_LENGTH) -> bool:
-    """Letters of both cases with digits, or a long row of hexadecimal digits: as keys are drawn, and names and words are not."""
-    if len(value) < least or _PLACEHOLDER.search(value) or not re.fullmatch(r"[\w+/=.~!@%^&*-]+", value):
+    """Letters of both cases with digits, or a long row of hexadecimal digits: as keys are drawn,
+    and names and words are not.
+    """
+    if (
+        len(value) < least
+        or _PLACEHOLDER.search(value)
+        or not re.fullmatch(r"[\w+/=.~!@%^&*-]+", value)
+    ):
         return False
     kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
     if kinds < 2 or not re.search("[0-9]", value):

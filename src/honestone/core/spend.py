@@ -1,4 +1,6 @@
-"""What calls used and may use: judge calls, tokens, money. What is not known stays unknown, never 0."""
+"""What calls used and may use: judge calls, tokens, money. What is not known stays unknown, never
+0.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ class Usage:
 
 @dataclass(slots=True, kw_only=True)
 class Spend:
-    """What several calls used. `usd` is None while no price is known, then the sum of the known ones."""
+    """What several calls used. `usd` is None while no price is known, then the sum of the known
+    ones.
+    """
 
     judge_calls: int = 0
     cached_calls: int = 0
@@ -55,7 +59,9 @@ class Spend:
     def without(self, earlier: Spend) -> Spend:
         """The part of it that is not in `earlier`. An unknown price stays unknown."""
         usd = None if self.usd is None else self.usd - (earlier.usd or 0.0)
-        return Spend(usd=usd, **{name: getattr(self, name) - getattr(earlier, name) for name in COUNTS})
+        return Spend(
+            usd=usd, **{name: getattr(self, name) - getattr(earlier, name) for name in COUNTS}
+        )
 
     def to_plain(self) -> dict[str, int | float]:
         """Without what is 0, so that events stay small; `spend_from_plain` reads it back."""
@@ -73,7 +79,8 @@ def spend_from_plain(plain: Mapping[str, int | float] | None) -> Spend:
 
 
 AT_A_TIME: Final = 8
-# Calls that are taken together from the grants of a run: a sixteenth of those that are left, at most eight.
+# Calls that are taken together from the grants of a run: a sixteenth of those that are left, at
+# most eight.
 _SHARE: Final = 16
 # US dollars; sums of prices are not exact.
 _EXACT: Final = 1e-9
@@ -81,8 +88,10 @@ _EXACT: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGrants:
-    """What all processes of a run have taken. `calls` were granted, made or not; `usd` was spent, or is reserved for calls that
-    are under way; `dearest` is the price of the dearest call so far. `seconds`: since the run began, by the store's clock."""
+    """What all processes of a run have taken. `calls` were granted, made or not; `usd` was spent,
+    or is reserved for calls that are under way; `dearest` is the price of the dearest call so far.
+    `seconds`: since the run began, by the store's clock.
+    """
 
     calls: int = 0
     usd: float = 0.0
@@ -92,7 +101,9 @@ class RunGrants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantRequest:
-    """What is to be added to the grants of a run, in one step: nothing where a limit would be passed (None: not limited)."""
+    """What is to be added to the grants of a run, in one step: nothing where a limit would be
+    passed (None: not limited).
+    """
 
     calls: int = 0
     usd: float = 0.0
@@ -118,7 +129,9 @@ class CallAccount(Protocol):
         ...
 
     async def tell(self) -> None:
-        """Put on record what was spent without a judge call, for the other processes, and hear what they spent."""
+        """Put on record what was spent without a judge call, for the other processes, and hear what
+        they spent.
+        """
         ...
 
     async def give_back(self) -> None:
@@ -128,11 +141,13 @@ class CallAccount(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Meter:
-    """Grants calls as long as every limit holds. `clock` gives seconds; `before` is what earlier processes used, and `lost`
-    the calls that were granted to them besides: a process that was killed may have made them.
+    """Grants calls as long as every limit holds. `clock` gives seconds; `before` is what earlier
+    processes used, and `lost` the calls that were granted to them besides: a process that was
+    killed may have made them.
 
-    Where the price of calls is known and limited, a call is granted only if the dearest one so far would still fit, next to
-    those under way. With an `account` calls come from the grants of a run, several at a time.
+    Where the price of calls is known and limited, a call is granted only if the dearest one so far
+    would still fit, next to those under way. With an `account` calls come from the grants of a run,
+    several at a time.
     """
 
     calls: int
@@ -172,7 +187,9 @@ class Meter:
         """Which limit is used up, in words."""
         if self.seconds >= self.minutes * 60:
             return f"--max-minutes {self.minutes:g} are used up"
-        if self.usd is not None and (self._known_usd >= self.usd or (self._has_no_room and not self._under_way)):
+        if self.usd is not None and (
+            self._known_usd >= self.usd or (self._has_no_room and not self._under_way)
+        ):
             return f"--max-usd {self.usd:g} is used up"
         return None
 
@@ -198,7 +215,12 @@ class Meter:
     @property
     def awaits_prices(self) -> bool:
         """Another call may be granted once the price of one that is under way is known."""
-        return self._has_no_room and self._under_way > 0 and self.exhausted() is None and self.no_call_left() is None
+        return (
+            self._has_no_room
+            and self._under_way > 0
+            and self.exhausted() is None
+            and self.no_call_left() is None
+        )
 
     def made(self, usage: Usage) -> None:
         """The call that was granted came to its end, and cost this much as far as it is known."""
@@ -217,23 +239,36 @@ class Meter:
     # -- grants that are shared
 
     def share(self, grants: RunGrants, account: CallAccount, at_a_time: int = AT_A_TIME) -> None:
-        """From now on calls are taken from these grants, at most so many at a time. Call it when `before` is complete."""
+        """From now on calls are taken from these grants, at most so many at a time. Call it when
+        `before` is complete.
+        """
         self.lost = max(0, grants.calls - self.before.judge_calls)
         self._shared, self.account, self._at_a_time = grants, account, at_a_time
 
     def request(self) -> GrantRequest | None:
-        """What to ask for before a call can be granted; None where one is in hand, or none can be had. Answer it with
-        `answered` in any case."""
-        if self._shared is None or self._in_hand > 0 or self._has_no_room or self.no_call_left() or self.exhausted():
+        """What to ask for before a call can be granted; None where one is in hand, or none can be
+        had. Answer it with `answered` in any case.
+        """
+        if (
+            self._shared is None
+            or self._in_hand > 0
+            or self._has_no_room
+            or self.no_call_left()
+            or self.exhausted()
+        ):
             return None
         calls = self._several(self._shared)
         usd = self._reserved(calls) - self._told
         self._told += usd
         limit = None if self.usd is None else self.usd + (_EXACT if self._price else -_EXACT)
-        return GrantRequest(calls=calls, usd=usd, dearest=self._dearest, most_calls=self.calls, most_usd=limit)
+        return GrantRequest(
+            calls=calls, usd=usd, dearest=self._dearest, most_calls=self.calls, most_usd=limit
+        )
 
     def news(self) -> GrantRequest | None:
-        """What was spent, and is not on record for the other processes yet; None where no limit depends on it."""
+        """What was spent, and is not on record for the other processes yet; None where no limit
+        depends on it.
+        """
         usd = 0.0 if self.usd is None else self._reserved(self._in_hand) - self._told
         if self._shared is None or (not self._owed and abs(usd) < _EXACT):
             return None
@@ -265,12 +300,18 @@ class Meter:
         return max(self._dearest, self._shared.dearest if self._shared is not None else 0.0)
 
     def _reserved(self, more: int) -> float:
-        """US dollars of this process: spent, and what the calls under way and so many more may cost."""
+        """US dollars of this process: spent, and what the calls under way and so many more may
+        cost.
+        """
         return (self.spent.usd or 0.0) + (self._under_way + more) * self._price
 
     def _fits(self, more: int) -> bool:
         """Whether the limit of money leaves room for so many calls, as far as it is known here."""
-        return self.usd is None or not self._price or self._others_usd + self._reserved(more) <= self.usd + _EXACT
+        return (
+            self.usd is None
+            or not self._price
+            or self._others_usd + self._reserved(more) <= self.usd + _EXACT
+        )
 
     @property
     def _others_usd(self) -> float:
@@ -282,7 +323,11 @@ class Meter:
 
     @property
     def _calls_taken(self) -> int:
-        return self.before.judge_calls + self._granted if self._shared is None else self._shared.calls + self._owed
+        return (
+            self.before.judge_calls + self._granted
+            if self._shared is None
+            else self._shared.calls + self._owed
+        )
 
     def _several(self, grants: RunGrants) -> int:
         """Several at a time where many are left: a killed process loses what it had in hand."""

@@ -1,4 +1,6 @@
-"""Where runs are kept, as a person names it: a folder, or the address of a store that several machines share."""
+"""Where runs are kept, as a person names it: a folder, or the address of a store that several
+machines share.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,10 @@ PATIENCE: Final = 600.0
 # Seconds between two signs of life of a runner.
 HEARTBEAT: Final = 10.0
 SHORTEST_HEARTBEAT: Final = 0.5
-_HINT: Final = (
-    "a shared store is named postgresql://USER@HOST:PORT/DATABASE; the password comes from PGPASSWORD or ~/.pgpass"
-)
+_HINT: Final = "a shared store is named postgresql://USER@HOST:PORT/DATABASE; the password comes from PGPASSWORD or ~/.pgpass"
 _KIND: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)
-# What PostgreSQL's own tools take too, and nobody calls a folder: `host=db password=...`, `//user:password@db/runs`.
+# What PostgreSQL's own tools take too, and nobody calls a folder: `host=db password=...`,
+# `//user:password@db/runs`.
 _PARAMETERS: Final = re.compile(
     r"(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service|connect_timeout|application_name|options|ssl\w+)\s*=",
     re.IGNORECASE,
@@ -30,7 +31,8 @@ _SECRET: Final = ("password", "sslpassword", "passfile")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreAddress:
-    """The address of a store that is not a folder. `kind` is `postgresql`, or the name of a store that a package adds.
+    """The address of a store that is not a folder. `kind` is `postgresql`, or the name of a store
+    that a package adds.
 
     Only `shown` may be printed: `url` may hold a password.
     """
@@ -53,8 +55,12 @@ class StoreAddress:
         if "://" not in self.url:
             return f"{self.kind}:..."
         scheme, user, _, host, query = _parts(self.url)
-        pairs = [pair for pair in query.split("&") if pair and pair.partition("=")[0] not in _SECRET]
-        return f"{scheme}://{user}{'@' if user else ''}{host}{'?' if pairs else ''}{'&'.join(pairs)}"
+        pairs = [
+            pair for pair in query.split("&") if pair and pair.partition("=")[0] not in _SECRET
+        ]
+        return (
+            f"{scheme}://{user}{'@' if user else ''}{host}{'?' if pairs else ''}{'&'.join(pairs)}"
+        )
 
     def without_secrets(self, text: str) -> str:
         """The text with every form of the password replaced."""
@@ -72,21 +78,30 @@ class StoreAddress:
 
 
 def store_address(text: str) -> StoreAddress | None:
-    """The address that a text is; None for the path of a folder. Raises StoreError for an address that cannot be one."""
+    """The address that a text is; None for the path of a folder. Raises StoreError for an address
+    that cannot be one.
+    """
     found = _KIND.fullmatch(text)
     if found is None:
         if _PARAMETERS.search(text) or _LOGIN.search(text):  # not printed: it may hold a password
-            raise StoreError("the address of the store cannot be read: it must begin with postgresql://", hint=_HINT)
+            raise StoreError(
+                "the address of the store cannot be read: it must begin with postgresql://",
+                hint=_HINT,
+            )
         return None
     kind = "postgresql" if found[1].lower() in ("postgres", POSTGRESQL) else found[1]
     address = StoreAddress(kind=kind, url=text)
     if kind == POSTGRESQL and not (found[2].startswith("//") and _has_good_port(text)):
-        raise StoreError("the address of the store cannot be read: it must begin with postgresql://", hint=_HINT)
+        raise StoreError(
+            "the address of the store cannot be read: it must begin with postgresql://", hint=_HINT
+        )
     return address
 
 
 def _parts(url: str) -> tuple[str, str, str, str, str]:
-    """Scheme, user, password, host with path, and query. All before the last `@` may be a password that was not encoded."""
+    """Scheme, user, password, host with path, and query. All before the last `@` may be a password
+    that was not encoded.
+    """
     scheme, _, rest = url.partition("://")
     before, _, after = rest.rpartition("@")
     user, _, password = before.partition(":")
@@ -98,4 +113,7 @@ def _has_good_port(url: str) -> bool:
     """Several hosts, each with a port, are separated by commas."""
     hosts = _parts(url)[3].partition("/")[0].split(",")
     ports = [host.rpartition(":")[2] for host in hosts if ":" in host and not host.endswith("]")]
-    return all(not port or (port.isdecimal() and port.isascii() and 0 < int(port) < 65536) for port in ports)
+    return all(
+        not port or (port.isdecimal() and port.isascii() and 0 < int(port) < 65536)
+        for port in ports
+    )

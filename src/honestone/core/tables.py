@@ -1,4 +1,6 @@
-"""Tables of this package that are data: kinds of check, words and wordings. A file of them is as much its code as a module."""
+"""Tables of this package that are data: kinds of check, words and wordings. A file of them is as
+much its code as a module.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def table_json(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleText:
-    """What a linter says of a rule: why it matters, what was found, what to do; what was found fills the {names}."""
+    """What a linter says of a rule: why it matters, what was found, what to do; what was found
+    fills the {names}.
+    """
 
     why: str
     message: str
@@ -39,8 +43,9 @@ class RuleText:
 
 
 class RuledRemark:
-    """A remark of a linter in the words of its rule. `facts` are what was found, by their names in the rule's texts; `place` is where
-    in a file, once that is known."""
+    """A remark of a linter in the words of its rule. `facts` are what was found, by their names in
+    the rule's texts; `place` is where in a file, once that is known.
+    """
 
     __slots__ = ()
     rules: ClassVar[Mapping[str, RuleText]]
@@ -66,7 +71,9 @@ class RuledRemark:
 
     def to_plain(self) -> dict[str, object]:
         """One of the findings of `honestone.findings/1`."""
-        return {name: getattr(self, name) for name in ("rule", "place", "message", "why", "suggestion")}
+        return {
+            name: getattr(self, name) for name in ("rule", "place", "message", "why", "suggestion")
+        }
 
 
 def rule_texts(name: str) -> dict[str, RuleText]:

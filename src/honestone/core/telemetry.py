@@ -1,5 +1,6 @@
-"""What telemetry hears of a run: the run, its parts, its calls, and the scores that come of them. Nouns only; what carries them
-elsewhere is an adapter."""
+"""What telemetry hears of a run: the run, its parts, its calls, and the scores that come of them.
+Nouns only; what carries them elsewhere is an adapter.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ PartKind: TypeAlias = Literal["artifact", "attempt", "round"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedRun:
-    """A run under way. `id` is that of the store; `kind` says what it does: eval, suite, improve, ..."""
+    """A run under way. `id` is that of the store; `kind` says what it does: eval, suite, improve,
+    ...
+    """
 
     id: str
     kind: str
@@ -28,7 +31,9 @@ class TracedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedPart:
-    """A part of a run: an artifact, an attempt at a case, a round. `number` counts from 1; `name` is the artifact's or case's."""
+    """A part of a run: an artifact, an attempt at a case, a round. `number` counts from 1; `name`
+    is the artifact's or case's.
+    """
 
     kind: PartKind
     name: str = ""
@@ -37,8 +42,10 @@ class TracedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedCall:
-    """One call of something outside. `name` and `identity` are those of the judge, worker or target, and the kind of a check;
-    `operation` is what a model is asked for; `text` is what it is asked, made only where texts are captured."""
+    """One call of something outside. `name` and `identity` are those of the judge, worker or
+    target, and the kind of a check; `operation` is what a model is asked for; `text` is what it is
+    asked, made only where texts are captured.
+    """
 
     role: CallRole
     name: str
@@ -61,8 +68,9 @@ class CallAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedScore:
-    """A score that was given. `criterion` None: the whole. `points` are 0 to 100, None where marks are missing; `label` is the
-    verdict of the whole; `why` holds words of judges."""
+    """A score that was given. `criterion` None: the whole. `points` are 0 to 100, None where marks
+    are missing; `label` is the verdict of the whole; `why` holds words of judges.
+    """
 
     criterion: str | None
     points: float | None
@@ -72,7 +80,9 @@ class TracedScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalledThing:
-    """What a call reaches, as an identity says: a model, an agent CLI, a program (its name alone), or none of them."""
+    """What a call reaches, as an identity says: a model, an agent CLI, a program (its name alone),
+    or none of them.
+    """
 
     provider: str | None = None
     model: str | None = None
@@ -89,7 +99,9 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def called_thing(identity: Mapping[str, object]) -> CalledThing:
-    """What an identity names. Of a server only host and port are taken, of a command only the program's name."""
+    """What an identity names. Of a server only host and port are taken, of a command only the
+    program's name.
+    """
     model = identity.get("model")
     if isinstance(model, Mapping):
         return called_thing(model)
@@ -129,7 +141,10 @@ def traced_scores(scorer: Scorer, ballots: Sequence[Ballot]) -> Iterator[TracedS
     """The whole first, then every criterion."""
     card, verdict = scorer.judged(ballots)
     yield TracedScore(
-        criterion=None, points=_points(card.score), label=str(verdict.outcome), why="; ".join(verdict.reasons)
+        criterion=None,
+        points=_points(card.score),
+        label=str(verdict.outcome),
+        why="; ".join(verdict.reasons),
     )
     for line in card.lines:
         id = line.criterion.id

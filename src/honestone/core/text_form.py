@@ -1,7 +1,7 @@
 """The normal form in which checks compare texts: a line break is LF, characters are composed (NFC).
 
-`é` is one character or two (`e` and an accent), Korean typed on a Mac is decomposed, and a file from Windows ends its lines
-with CRLF. Each pair looks the same, and Unicode calls it equal.
+`é` is one character or two (`e` and an accent), Korean typed on a Mac is decomposed, and a file
+from Windows ends its lines with CRLF. Each pair looks the same, and Unicode calls it equal.
 """
 
 from __future__ import annotations

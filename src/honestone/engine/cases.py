@@ -1,4 +1,6 @@
-"""One case of a suite, wherever it is run: every attempt gets its folder, its target, its judges, and its place on record."""
+"""One case of a suite, wherever it is run: every attempt gets its folder, its target, its judges,
+and its place on record.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ _CHANGED = "a target that changes it may not be judged by it; what was judged be
 
 
 class KnownOutputs(Protocol):
-    """Outputs that are there already. What `find` gives is put on record; `keep` hears of every output on record."""
+    """Outputs that are there already. What `find` gives is put on record; `keep` hears of every
+    output on record.
+    """
 
     async def find(self, case: Case, attempt: int) -> OutputProduced | None: ...
 
@@ -40,14 +44,16 @@ class KnownOutputs(Protocol):
 
 @dataclass(kw_only=True)
 class CaseWork:
-    """How the cases of one run are worked on. `base` is the suite's folder; `isolated` runs get a fresh HOME, with `skill`
-    and `more_skills`.
+    """How the cases of one run are worked on. `base` is the suite's folder; `isolated` runs get a
+    fresh HOME, with `skill` and `more_skills`.
 
-    Each step of an attempt is on record before the next, and `add` hears of every event that is put there. Outputs on record
-    are judged without running the target; where another process put its own there first, this one continues with that. `is_free`: what the target gives is recorded already, so it is put on record
-    together with what is said of it. The target runs `concurrency` attempts at a time, or fewer where it takes fewer.
-    `evaluator` gives what judges a case; cases with equal rubrics may share one. `changed` names the files that judge it
-    and are not what they were. An attempt with an output among `known` is judged without running the target. `rates` are
+    Each step of an attempt is on record before the next, and `add` hears of every event that is put
+    there. Outputs on record are judged without running the target; where another process put its
+    own there first, this one continues with that. `is_free`: what the target gives is recorded
+    already, so it is put on record together with what is said of it. The target runs `concurrency`
+    attempts at a time, or fewer where it takes fewer. `evaluator` gives what judges a case; cases
+    with equal rubrics may share one. `changed` names the files that judge it and are not what they
+    were. An attempt with an output among `known` is judged without running the target. `rates` are
     those of the target's account.
     """
 
@@ -93,7 +99,9 @@ class CaseWork:
         await self._put(CasePassedBy(case=case.case.id, reason=reason))
 
     async def attempt(self, case: CaseRecord, number: int) -> None:
-        """One attempt to its end: an output, on record before it is judged, then what is said of it."""
+        """One attempt to its end: an output, on record before it is judged, then what is said of
+        it.
+        """
         if not is_traced():
             await self._attempt(case, number)
             return
@@ -105,7 +113,9 @@ class CaseWork:
         event = case.produced.get(number)
         found = await self._find(case.case, number) if event is None else None
         if found is not None:
-            await self._record_and_judge(case, found, await recall_output(found, self.journal), is_free=True)
+            await self._record_and_judge(
+                case, found, await recall_output(found, self.journal), is_free=True
+            )
         elif event is not None:
             await self._keep(event)  # the process that recorded it may have been killed before that
             if event.error is None:
@@ -137,7 +147,9 @@ class CaseWork:
     async def _record_and_judge(
         self, case: CaseRecord, event: OutputProduced, output: Output, *, is_free: bool
     ) -> None:
-        """A target's run may have cost an hour, so it is on record before it is judged; what is free may wait."""
+        """A target's run may have cost an hour, so it is on record before it is judged; what is
+        free may wait.
+        """
         if event.error is None and is_free and output.files is None:
             await self._judge(case, event.attempt, output, event)
             return
@@ -168,11 +180,17 @@ class CaseWork:
                     self.meter.spent.target_calls += 1
                     output = await run_target(target, task)
                 await settle(self.journal, self.rates, tokens, output.usage)
-        except StoreError:  # not the target's fault, and the output of this case may be produced again
+        except (
+            StoreError
+        ):  # not the target's fault, and the output of this case may be produced again
             raise
-        except Exception as error:  # a full disk, a fault in somebody's target: this case's, not the suite's
+        except (
+            Exception
+        ) as error:  # a full disk, a fault in somebody's target: this case's, not the suite's
             why = visible(str(error), 200)
-            output = Output(text="", error=f"it could not be run: {type(error).__name__}: {why}".rstrip(": "))
+            output = Output(
+                text="", error=f"it could not be run: {type(error).__name__}: {why}".rstrip(": ")
+            )
         if not output.was_run:
             self.meter.spent.target_calls -= 1
         self.meter.spent.add(output.usage)
@@ -183,9 +201,15 @@ class CaseWork:
         return await asyncio.to_thread(_with_changes, output, place.folder, case.rubric.has_checks)
 
     async def _judge(
-        self, record: CaseRecord, number: int, output: Output | None, free: OutputProduced | None = None
+        self,
+        record: CaseRecord,
+        number: int,
+        output: Output | None,
+        free: OutputProduced | None = None,
     ) -> None:
-        """Judges an output, and puts on record what was said of it; with it the output itself, where it was `free`."""
+        """Judges an output, and puts on record what was said of it; with it the output itself,
+        where it was `free`.
+        """
         case = record.case
         evaluator = self.evaluator(record)
         question = evaluator.question(
@@ -199,7 +223,9 @@ class CaseWork:
         )
         judged = await evaluator.judge(question, output)
         if changed := self.changed(record):
-            raise CouldNotJudge(f"what judges changed while the suite ran: {', '.join(changed[:5])}", hint=_CHANGED)
+            raise CouldNotJudge(
+                f"what judges changed while the suite ran: {', '.join(changed[:5])}", hint=_CHANGED
+            )
         said = AttemptJudged(
             case=case.id,
             attempt=number,
@@ -223,15 +249,18 @@ class CaseWork:
                 await self._judge(record, number, await recall_output(kept[0], self.journal))
 
     async def _put(self, event: Event, *versions: Version | None) -> Event:
-        """An event into the store, with the files that it speaks of, and into the record; what is on record of it."""
+        """An event into the store, with the files that it speaks of, and into the record; what is
+        on record of it.
+        """
         blobs: dict[str, bytes] = {}
         for version in versions:
             blobs |= {} if version is None else version_blobs(version)
         return await self._added(event, await self.journal.append(self.run, event, blobs or None))
 
     async def _added(self, event: Event, other: Event | None) -> Event:
-        """Into the record what is on record: an event, or the `other` that another process had put there before. Then what
-        this one cost is recorded all the same."""
+        """Into the record what is on record: an event, or the `other` that another process had put
+        there before. Then what this one cost is recorded all the same.
+        """
         if other is None:
             self.add(event)
             return event
@@ -243,7 +272,9 @@ class CaseWork:
         return other
 
     def _judged(self, output: Output | None) -> Artifact:
-        """What is judged. Of an output, only it: judges see nothing of what made it, and equal ones cost nothing."""
+        """What is judged. Of an output, only it: judges see nothing of what made it, and equal ones
+        cost nothing.
+        """
         if output is not None:
             return Artifact("output.txt", Version.of_text(output.text, "output.txt"))
         assert self.version is not None, "without a target the artifact itself is judged"
@@ -251,14 +282,20 @@ class CaseWork:
 
 
 def _with_changes(output: Output, folder: Folder, needs_files: bool) -> Output:
-    """An output with what the target changed in its workspace, and the workspace itself where checks look at it."""
+    """An output with what the target changed in its workspace, and the workspace itself where
+    checks look at it.
+    """
     try:
         files = folder.left() if needs_files else None
         start = None if files is None else folder.started(files)
-        return replace(output, diff=folder.diff(), files=files, start=start, folder=str(folder.path))
+        return replace(
+            output, diff=folder.diff(), files=files, start=start, folder=str(folder.path)
+        )
     except OSError as error:
         why = error.strerror or str(error)
-        return replace(output, text="", error=output.error or f"its workspace cannot be read back: {why}")
+        return replace(
+            output, text="", error=output.error or f"its workspace cannot be read back: {why}"
+        )
 
 
 @dataclass(slots=True)
@@ -311,7 +348,8 @@ async def _in_folder(work: CaseWork, case: Case, number: int) -> AsyncIterator[_
                 await asyncio.to_thread(place.folder.close)
 
 
-# ------------------------------------------------------------------------------------------------------------ events
+# ------------------------------------------------------------------------------------------------------------
+# events
 
 
 def produced_event(case: str, attempt: int, output: Output) -> OutputProduced:

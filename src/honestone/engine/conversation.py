@@ -1,4 +1,6 @@
-"""A conversation with a target: it is asked at each of its replies, with all that was said before, its own replies too."""
+"""A conversation with a target: it is asked at each of its replies, with all that was said before,
+its own replies too.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _SUMMED = ("input_tokens", "output_tokens", "usd", "duration_ms", "model_calls")
 
 
 async def converse(ask: Callable[[Task], Awaitable[Output]], task: Task) -> Output:
-    """The whole conversation as one output, with each reply in its trace. It ends at a reply that failed."""
+    """The whole conversation as one output, with each reply in its trace. It ends at a reply that
+    failed.
+    """
     said: list[Message] = []
     outputs: list[Output] = []
     for message in task.messages:
@@ -30,7 +34,12 @@ async def converse(ask: Callable[[Task], Awaitable[Output]], task: Task) -> Outp
         text=as_prompt(said),
         error=None if error is None else f"reply {len(outputs)} of the conversation: {error}",
         duration_ms=sum(one.duration_ms for one in outputs),
-        usage=Usage(**{one.name: _sum([getattr(o.usage, one.name) for o in outputs]) for one in fields(Usage)}),
+        usage=Usage(
+            **{
+                one.name: _sum([getattr(o.usage, one.name) for o in outputs])
+                for one in fields(Usage)
+            }
+        ),
         trace=_trace([one.trace or Trace() for one in outputs], [one.text for one in outputs]),
     )
 
@@ -40,7 +49,9 @@ def _trace(traces: Sequence[Trace], replies: list[str]) -> Trace:
     known = [one for one in calls if one is not None]
     loaded = [trace.skill_loaded for trace in traces]
     return Trace(
-        tool_calls=tuple(call for one in known for call in one) if len(known) == len(calls) else None,
+        tool_calls=tuple(call for one in known for call in one)
+        if len(known) == len(calls)
+        else None,
         skill_loaded=True if True in loaded else None if None in loaded else False,
         extra={**traces[-1].extra, "replies": replies},
         **{name: _sum([getattr(trace, name) for trace in traces]) for name in _SUMMED},

@@ -1,9 +1,10 @@
 """Whether the verdict is settled before every judge has answered.
 
-The remaining judges are given the worst answers and then the best. When even the worst pass, or even the best fail,
-nothing that they could say changes the verdict: a mean, median, majority or minimum only moves with its votes, an
-abstention leaves it between the two, and an item without an answer spans the whole interval anyway. Where an item may be
-answered "n/a" that argument does not hold (it can leave the mean), so nothing is settled early then.
+The remaining judges are given the worst answers and then the best. When even the worst pass, or
+even the best fail, nothing that they could say changes the verdict: a mean, median, majority or
+minimum only moves with its votes, an abstention leaves it between the two, and an item without an
+answer spans the whole interval anyway. Where an item may be answered "n/a" that argument does not
+hold (it can leave the mean), so nothing is settled early then.
 """
 
 from __future__ import annotations

@@ -1,14 +1,24 @@
 """Evaluating artifacts: each is judged, recorded, and handed on in the order given.
 
-Many that text checks alone judge go by the same rules, without a task or a transaction each: what the checks said of some
-bytes is kept like a reply, by contract and digest, so that the same command again reads it back. Answers repeat from file
-to file; equal ones share their objects, and what they add up to is known already.
+Many that text checks alone judge go by the same rules, without a task or a transaction each: what
+the checks said of some bytes is kept like a reply, by contract and digest, so that the same command
+again reads it back. Answers repeat from file to file; equal ones share their objects, and what they
+add up to is known already.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -33,7 +43,8 @@ from honestone.ports import Checker, Observer, Output, SizedJudge, Store, Target
 from honestone.system.files import Loaded, load_artifact, load_file, printable
 from honestone.system.telemetry import is_traced, part_under_way
 
-# Artifacts read, looked up and recorded together. Nothing is paid for here, so a kill may cost a chunk.
+# Artifacts read, looked up and recorded together. Nothing is paid for here, so a kill may cost a
+# chunk.
 CHUNK = 200
 
 _REMEMBERED = 4096
@@ -50,7 +61,9 @@ class BulkJudged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One criterion's marks on some text and the same as JSON, shared by all artifacts that got them."""
+    """One criterion's marks on some text and the same as JSON, shared by all artifacts that got
+    them.
+    """
 
     marks: Mapping[Key, Mark]
     abstained: Mapping[Key, str]
@@ -59,7 +72,9 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Criterion:
-    """One criterion's checks. `seen` knows the parts by what the checks said, `recorded` by their JSON."""
+    """One criterion's checks. `seen` knows the parts by what the checks said, `recorded` by their
+    JSON.
+    """
 
     name: bytes
     keys: tuple[Key, ...]
@@ -91,7 +106,9 @@ def _part(keys: tuple[Key, ...], answers: tuple[Told, ...]) -> _Part:
 
 
 class TextEvaluator:
-    """All checks of a rubric that only text checks judge: what judges every artifact that is a text, awaiting nothing."""
+    """All checks of a rubric that only text checks judge: what judges every artifact that is a
+    text, awaiting nothing.
+    """
 
     def __init__(self, criteria: Sequence[_Criterion], checker: Checker) -> None:
         self._criteria = criteria
@@ -134,7 +151,10 @@ class TextEvaluator:
                 if kept is None or parts is None:
                     parts = self._look(version.text)
                     raw = msgspec.Raw(
-                        _joined(c.name + part.json for c, part in zip(self._criteria, parts, strict=True))
+                        _joined(
+                            c.name + part.json
+                            for c, part in zip(self._criteria, parts, strict=True)
+                        )
                     )
                     new[key] = raw
                 else:
@@ -146,7 +166,10 @@ class TextEvaluator:
 
     def _look(self, text: str) -> list[_Part]:
         if self._guard_from is None or len(text) < self._guard_from:
-            return [one.of(tuple([check.evaluate(text) for check in one.checks])) for one in self._criteria]
+            return [
+                one.of(tuple([check.evaluate(text) for check in one.checks]))
+                for one in self._criteria
+            ]
         told = iter(self._checker.run_texts(self._checks, text))
         return [one.of(tuple(islice(told, len(one.checks)))) for one in self._criteria]
 
@@ -175,7 +198,9 @@ def _ballot(parts: Sequence[_Part]) -> Ballot:
 
 def checked_event(chunk: Sequence[BulkJudged]) -> ArtifactsChecked:
     """One event for a chunk: each artifact with what the checks said, as it was recorded."""
-    return ArtifactsChecked(artifacts=[CheckedArtifact(j.path, j.version.digest, j.recorded) for j in chunk])
+    return ArtifactsChecked(
+        artifacts=[CheckedArtifact(j.path, j.version.digest, j.recorded) for j in chunk]
+    )
 
 
 class JudgedArtifact(NamedTuple):
@@ -194,10 +219,11 @@ def _spent_on(output: Output) -> Spend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """One `eval` run over artifacts, whose paths start at `base`. `exclude` are real paths (rubric, suite) that do not belong
-    to a folder; `looked_at` holds artifacts already read, dropped once they are judged; `asked_as` is what judges hear for
-    the names of some; `changed` names the files that judge and are no longer what they were: nothing that was judged after
-    that counts."""
+    """One `eval` run over artifacts, whose paths start at `base`. `exclude` are real paths (rubric,
+    suite) that do not belong to a folder; `looked_at` holds artifacts already read, dropped once
+    they are judged; `asked_as` is what judges hear for the names of some; `changed` names the files
+    that judge and are no longer what they were: nothing that was judged after that counts.
+    """
 
     run: str
     evaluator: Evaluator
@@ -223,13 +249,21 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         meter = self.evaluator.panel.meter
-        live = Live(kind="eval", run=self.run, journal=self.store.journal, meter=meter, observer=self.observer)
+        live = Live(
+            kind="eval",
+            run=self.run,
+            journal=self.store.journal,
+            meter=meter,
+            observer=self.observer,
+        )
         object.__setattr__(self, "live", live)
         object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
         object.__setattr__(self, "_packing", packing_seats(self.evaluator.panel.seats))
 
     async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[JudgedArtifact]:
-        """Judgements in the order of the paths, some at a time. Each is on record before it is handed on."""
+        """Judgements in the order of the paths, some at a time. Each is on record before it is
+        handed on.
+        """
         with self.live.here(lasts=True):
             work = _InOrder(paths, self._judge, at_once=self.concurrency)
         done = 0
@@ -261,7 +295,9 @@ class Evaluation:
 
     def _load(self, path: Path) -> Loaded:
         found = self.looked_at.pop(path, None)
-        return found or load_artifact(self.base / path, exclude=self.exclude, max_bytes=self.max_bytes)
+        return found or load_artifact(
+            self.base / path, exclude=self.exclude, max_bytes=self.max_bytes
+        )
 
     async def _judge(self, path: Path) -> _Found:
         if not is_traced():
@@ -277,7 +313,9 @@ class Evaluation:
         made: Output | None = None
         if self.target is not None:
             messages = (Message("user", version.text if self.input is None else self.input),)
-            made = await run_target(self.target, Task(messages=messages, version=version, case=name))
+            made = await run_target(
+                self.target, Task(messages=messages, version=version, case=name)
+            )
             if made.error is not None:
                 failed = ArtifactJudged(
                     path=name,
@@ -289,7 +327,9 @@ class Evaluation:
                 return JudgedArtifact(failed), {}
         artifact = Artifact(self.asked_as.get(path, name), version)
         blobs = version_blobs(version) if self._asks_judges else {}
-        question = self.evaluator.question(artifact, input=self.input, reference=self.reference, output=made)
+        question = self.evaluator.question(
+            artifact, input=self.input, reference=self.reference, output=made
+        )
         judged = await self.evaluator.judge(question, made)
         packed = shown_in_part(self._packing, question)
         output = None if made is None else made.text
@@ -309,7 +349,9 @@ class Evaluation:
             output=output,
             notes=(*loaded.notes, *packing_notes(packed)),
             packed=packed,
-            error=f"what judges changed while it was judged: {', '.join(changed[:5])}" if changed else None,
+            error=f"what judges changed while it was judged: {', '.join(changed[:5])}"
+            if changed
+            else None,
         )
         return JudgedArtifact(event, output if output is not None else version.text), blobs
 
@@ -330,24 +372,37 @@ class Evaluation:
             self._report(done, len(paths), "checking")
             for judged in chunk:
                 digest, ballots = judged.version.digest, (judged.ballot,)
-                yield JudgedArtifact(ArtifactJudged(path=judged.path, digest=digest, ballots=ballots, spend=_NOTHING))
+                yield JudgedArtifact(
+                    ArtifactJudged(path=judged.path, digest=digest, ballots=ballots, spend=_NOTHING)
+                )
             done += len(chunk)
         self.live.end()
 
 
 def packing_seats(seats: Sequence[Seat]) -> list[Seat]:
     """Those whose judges may be shown a part of a text."""
-    return [seat for seat in seats if isinstance(seat.judge, SizedJudge) and seat.judge.budget.pack != "none"]
+    return [
+        seat
+        for seat in seats
+        if isinstance(seat.judge, SizedJudge) and seat.judge.budget.pack != "none"
+    ]
 
 
 def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, JsonObject]:
-    """By seat what its judge is shown of a text that is too big for it; judges that see the whole are left out."""
-    shown = {seat.id: seat.judge.packed(question) for seat in seats if isinstance(seat.judge, SizedJudge)}
+    """By seat what its judge is shown of a text that is too big for it; judges that see the whole
+    are left out.
+    """
+    shown = {
+        seat.id: seat.judge.packed(question) for seat in seats if isinstance(seat.judge, SizedJudge)
+    }
     return {id: part for id, part in shown.items() if part}
 
 
 def packing_notes(packed: Mapping[str, JsonObject]) -> list[str]:
-    return [f"{judge} was shown a part (--pack {part['strategy']}): {part['shown']}" for judge, part in packed.items()]
+    return [
+        f"{judge} was shown a part (--pack {part['strategy']}): {part['shown']}"
+        for judge, part in packed.items()
+    ]
 
 
 _NOTHING = Spend()
@@ -355,7 +410,8 @@ _NOTHING = Spend()
 # A judgement, and the content it speaks of, to be kept with it.
 _Found: TypeAlias = tuple[JudgedArtifact, Mapping[str, bytes]]
 
-# Fewer results than this wait so many seconds for more to be recorded with them; what was paid for is on record already.
+# Fewer results than this wait so many seconds for more to be recorded with them; what was paid for
+# is on record already.
 _TOGETHER, _MOMENT = 64, 0.05
 
 # How far the quick may be ahead of the slowest, in times of what is under way at once.
@@ -365,11 +421,13 @@ _LEAD = 4
 class _InOrder:
     """Works on some paths at a time and hands out what was made of them in the order given.
 
-    A slow one holds up none behind it, up to a bound that keeps memory flat. When one fails nothing new is begun, and
-    its error is raised in its turn.
+    A slow one holds up none behind it, up to a bound that keeps memory flat. When one fails nothing
+    new is begun, and its error is raised in its turn.
     """
 
-    def __init__(self, paths: Sequence[Path], judge: Callable[[Path], Awaitable[_Found]], *, at_once: int) -> None:
+    def __init__(
+        self, paths: Sequence[Path], judge: Callable[[Path], Awaitable[_Found]], *, at_once: int
+    ) -> None:
         self._waiting = enumerate(paths)
         self._judge = judge
         self._lead = _LEAD * at_once

@@ -1,5 +1,7 @@
-"""The order of every paid call, over all processes that share a store: recall, claim the request, recall once more, have the
-call granted, wait for its slot, ask, keep the reply, give the claim back."""
+"""The order of every paid call, over all processes that share a store: recall, claim the request,
+recall once more, have the call granted, wait for its slot, ask, keep the reply, give the claim
+back.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _LONGEST_PAUSE: Final = 0.5
 
 @asynccontextmanager
 async def claimed(journal: Journal, key: str) -> AsyncIterator[None]:
-    """The right to ask this request, for one process at a time. It ends with the process that has it."""
+    """The right to ask this request, for one process at a time. It ends with the process that has
+    it.
+    """
     pause = _FIRST_PAUSE
     while not await journal.claim_reply(key):
         await asyncio.sleep(pause)
@@ -39,7 +43,8 @@ async def claimed(journal: Journal, key: str) -> AsyncIterator[None]:
         await journal.give_back_reply(key)
 
 
-# How many calls wait for the rates of an account now, by its name, for whoever shows that; None: no one does.
+# How many calls wait for the rates of an account now, by its name, for whoever shows that; None: no
+# one does.
 RATE_WAITS: Final[ContextVar[Counter[str] | None]] = ContextVar("rate_waits", default=None)
 
 
@@ -58,13 +63,18 @@ def _waiting(account: str) -> Iterator[None]:
 
 @asynccontextmanager
 async def turn(journal: Journal, rates: RateLimits | None, tokens: int = 0) -> AsyncIterator[None]:
-    """A call's turn under the rates of its account, over all processes: one of its places, and a slot of each line."""
+    """A call's turn under the rates of its account, over all processes: one of its places, and a
+    slot of each line.
+    """
     if rates is None:
         yield
         return
     place = await _place(journal, rates)
     try:
-        waits = [wait_of(await journal.take_slot(line, taken), taken) for line, taken in rates.lines(tokens).items()]
+        waits = [
+            wait_of(await journal.take_slot(line, taken), taken)
+            for line, taken in rates.lines(tokens).items()
+        ]
         if any(waits):
             with _waiting(rates.account):
                 await asyncio.sleep(max(waits))
@@ -78,7 +88,9 @@ async def settle(journal: Journal, rates: RateLimits | None, estimated: int, usa
     """Corrects the line of tokens by what a call really used, where the other side said it."""
     if rates is not None and rates.tokens_per_minute is not None and usage.input_tokens is not None:
         used = usage.input_tokens + (usage.output_tokens or 0)
-        await journal.take_slot(f"{rates.account} tokens", 60 * (used - estimated) / rates.tokens_per_minute)
+        await journal.take_slot(
+            f"{rates.account} tokens", 60 * (used - estimated) / rates.tokens_per_minute
+        )
 
 
 async def _place(journal: Journal, rates: RateLimits) -> str | None:
@@ -105,7 +117,9 @@ async def _free_place(journal: Journal, rates: RateLimits, most: int) -> str | N
 
 
 class JournalAccount:
-    """Takes calls for a meter from the grants of a run in the store. Implements `core.spend.CallAccount`."""
+    """Takes calls for a meter from the grants of a run in the store. Implements
+    `core.spend.CallAccount`.
+    """
 
     def __init__(self, journal: Journal, run: str, meter: Meter) -> None:
         self._journal = journal
@@ -147,7 +161,9 @@ class JournalAccount:
 
 
 async def take_call(meter: Meter) -> str | None:
-    """One judge call; else which limit is used up. Where the limit of money is reserved for calls under way, it waits."""
+    """One judge call; else which limit is used up. Where the limit of money is reserved for calls
+    under way, it waits.
+    """
     if meter.account is not None:
         return await meter.account.take_call()
     while (refusal := meter.refuse_call()) is not None and meter.awaits_prices:
@@ -156,15 +172,21 @@ async def take_call(meter: Meter) -> str | None:
 
 
 async def give_back(meter: Meter) -> None:
-    """What was taken from the grants of the run and not used, for its other processes or the next one."""
+    """What was taken from the grants of the run and not used, for its other processes or the next
+    one.
+    """
     if meter.account is not None:
         await meter.account.give_back()
 
 
-def reserve_in(store: Store, run: str, meter: Meter, *, at_a_time: int = AT_A_TIME, from_start: bool = False) -> None:
-    """From now on the meter takes its calls from the grants of a run, several at a time, before they are made: those of
-    other processes count too, and those of a killed one. Call it when `meter.before` is complete. `from_start`: the
-    minutes count from the start of the run, by the store's clock, and not those that were worked."""
+def reserve_in(
+    store: Store, run: str, meter: Meter, *, at_a_time: int = AT_A_TIME, from_start: bool = False
+) -> None:
+    """From now on the meter takes its calls from the grants of a run, several at a time, before
+    they are made: those of other processes count too, and those of a killed one. Call it when
+    `meter.before` is complete. `from_start`: the minutes count from the start of the run, by the
+    store's clock, and not those that were worked.
+    """
     before = meter.before
     grants = store.open_grants(run, RunGrants(calls=before.judge_calls, usd=before.usd or 0.0))
     if from_start:

@@ -1,5 +1,6 @@
-"""The judgements of `improve`. Over a rubric checks and judges score every version, and held-out judges certify; over a
-suite its splits are run with every version."""
+"""The judgements of `improve`. Over a rubric checks and judges score every version, and held-out
+judges certify; over a suite its splits are run with every version.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,14 @@ from honestone.core.events import BallotCast, CandidateRanked, CandidateTried, L
 from honestone.core.json_value import JsonObject
 from honestone.core.loop.policies import fixes_for, rejected_tries, unmet_items, write_brief
 from honestone.core.loop.state import Ask, LoopState, Propose
-from honestone.core.loop.suite_loop import TEST, TRAIN, SuiteLoopState, ballot_of, failed_tasks, write_task_brief
+from honestone.core.loop.suite_loop import (
+    TEST,
+    TRAIN,
+    SuiteLoopState,
+    ballot_of,
+    failed_tasks,
+    write_task_brief,
+)
 from honestone.core.scorecard import Line
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.spend import Meter, Spend
@@ -27,10 +35,11 @@ from honestone.ports import Brief
 
 
 class PanelJudgement(Judgement[LoopState]):
-    """A rubric's panel steers; the seats in `holdouts` certify and their words never reach the worker.
+    """A rubric's panel steers; the seats in `holdouts` certify and their words never reach the
+    worker.
 
-    `before_asking` is called before these seats are asked a question; what it raises stops the loop there.
-    Raises UsageError for a held-out judge that is one of the panel.
+    `before_asking` is called before these seats are asked a question; what it raises stops the loop
+    there. Raises UsageError for a held-out judge that is one of the panel.
     """
 
     def __init__(
@@ -58,7 +67,8 @@ class PanelJudgement(Judgement[LoopState]):
             return
         loop.say(f"asking {', '.join(seat.id for seat in wanted)}")
         self._evaluator.panel.answered = lambda seat: loop.say(f"{seat} answered")
-        # A held-out judge is always asked the same question, so that its first answer on record is the one that counts.
+        # A held-out judge is always asked the same question, so that its first answer on record is
+        # the one that counts.
         again = 0 if action.role == "holdout" else action.draw
         for consulted in await self._consult(artifact, wanted, again):
             if consulted.refused is None:
@@ -67,26 +77,38 @@ class PanelJudgement(Judgement[LoopState]):
                 await loop.reach_limit(LimitReached(reason=consulted.refused))
 
     async def resume(self, loop: LoopRunner[LoopState]) -> None:
-        """A crash or a time-out is not a reply: judges that failed on the versions that still count are asked again.
-        A refusal is a reply, on record, and costs nothing to read again."""
+        """A crash or a time-out is not a reply: judges that failed on the versions that still count
+        are asked again. A refusal is a reply, on record, and costs nothing to read again.
+        """
         for version in dict.fromkeys((loop.state.best, loop.state.current)):
             ballots = loop.state.ballots.get((version, "panel"), {})
-            failed = [seat for seat in self._seats["panel"] if (b := ballots.get(seat.id)) is not None and not b.marks]
+            failed = [
+                seat
+                for seat in self._seats["panel"]
+                if (b := ballots.get(seat.id)) is not None and not b.marks
+            ]
             if failed and not loop.meter.exhausted():
-                for consulted in await self._consult(Artifact(loop.place.named, loop.version(version)), failed):
+                for consulted in await self._consult(
+                    Artifact(loop.place.named, loop.version(version)), failed
+                ):
                     if consulted.ballot.marks:
                         await _record(loop, version, "panel", consulted)
 
-    async def _consult(self, artifact: Artifact, seats: Sequence[Seat], draw: int = 0) -> Sequence[Consulted]:
+    async def _consult(
+        self, artifact: Artifact, seats: Sequence[Seat], draw: int = 0
+    ) -> Sequence[Consulted]:
         question = self._evaluator.question(artifact)
-        # A second judge of one name is a second draw too, so a later look of all of them has draws after those.
+        # A second judge of one name is a second draw too, so a later look of all of them has draws
+        # after those.
         every = sum(map(len, self._seats.values()))
         asked = [replace(seat, draw=seat.draw + draw * every) for seat in seats]
         if self._before_asking is not None:
             self._before_asking(asked, question)
         return await self._evaluator.panel.consult(question, asked)
 
-    def brief(self, loop: LoopRunner[LoopState], action: Propose, place: Path, candidate: int) -> Brief:
+    def brief(
+        self, loop: LoopRunner[LoopState], action: Propose, place: Path, candidate: int
+    ) -> Brief:
         card = loop.state.brief_card(action.base)
         line = card.line(action.focus[0])
         text = write_brief(
@@ -100,7 +122,9 @@ class PanelJudgement(Judgement[LoopState]):
         return Brief(
             text=text,
             focus=action.focus,
-            unmet=tuple((line.criterion.id, one.item.id) for one in unmet_items(line, action.items)),
+            unmet=tuple(
+                (line.criterion.id, one.item.id) for one in unmet_items(line, action.items)
+            ),
             fixes=fixes_for(line, action.items),
             candidate=candidate,
         )
@@ -109,13 +133,17 @@ class PanelJudgement(Judgement[LoopState]):
         await self._evaluator.panel.close()
 
 
-async def _record(loop: LoopRunner[LoopState], version: str, role: Role, consulted: Consulted, draw: int = 0) -> None:
+async def _record(
+    loop: LoopRunner[LoopState], version: str, role: Role, consulted: Consulted, draw: int = 0
+) -> None:
     ballot, spend = consulted.ballot, consulted.spend
     await loop.record(BallotCast(version=version, role=role, ballot=ballot, draw=draw, spend=spend))
 
 
 def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
-    """A held-out judge must be one that the loop never listened to, whatever it is called. Raises UsageError."""
+    """A held-out judge must be one that the loop never listened to, whatever it is called. Raises
+    UsageError.
+    """
     steering = [voter(seat.judge) for seat in panel]
     for seat in holdouts:
         if voter(seat.judge) in steering:
@@ -127,7 +155,8 @@ def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitRun:
-    """One version's run over one split. `spend` is all it cost, `earlier` what of that an earlier process spent.
+    """One version's run over one split. `spend` is all it cost, `earlier` what of that an earlier
+    process spent.
 
     `cut_short` is the limit that ended it before every task was run: then its results do not count.
     """
@@ -144,8 +173,9 @@ class SplitRun:
 class SplitRunner(Protocol):
     """Runs the tasks of a split with a version of the artifact.
 
-    The same version and split within one run of the loop are run once: what an earlier process finished is returned,
-    what it began is resumed. `meter` is the loop's; what is left of it is the limit.
+    The same version and split within one run of the loop are run once: what an earlier process
+    finished is returned, what it began is resumed. `meter` is the loop's; what is left of it is the
+    limit.
     """
 
     async def run(self, version: Version, split: str, meter: Meter) -> SplitRun: ...
@@ -169,11 +199,17 @@ SuiteLoop: TypeAlias = LoopRunner[SuiteLoopState]
 class TaskJudgement(Judgement[SuiteLoopState]):
     """`train` are the tasks that the worker may be shown, `kind` says in words what is improved.
 
-    Of several candidates `edits` chooses by their edits alone; without it, or where no judge could say, train does.
+    Of several candidates `edits` chooses by their edits alone; without it, or where no judge could
+    say, train does.
     """
 
     def __init__(
-        self, runner: SplitRunner, *, train: Sequence[Case], kind: str, edits: EditPanel | None = None
+        self,
+        runner: SplitRunner,
+        *,
+        train: Sequence[Case],
+        kind: str,
+        edits: EditPanel | None = None,
     ) -> None:
         self._runner = runner
         self._edits = edits
@@ -188,7 +224,9 @@ class TaskJudgement(Judgement[SuiteLoopState]):
     # -- judging
 
     async def ask(self, loop: SuiteLoop, action: Ask) -> None:
-        """The next split; the one after it is asked for when this one is on record. Test runs the original first."""
+        """The next split; the one after it is asked for when this one is on record. Test runs the
+        original first.
+        """
         split, original = action.judges[0], loop.state.original
         if split == TEST and loop.state.unasked(original, "holdout"):
             await self._look(loop, original, split, action.role)
@@ -200,11 +238,14 @@ class TaskJudgement(Judgement[SuiteLoopState]):
         if await loop.out_of_budget():
             return
         done = await self._runner.run(loop.version(version), split, loop.meter)
-        # Into the loop's meter: what an earlier process spent on this split was not on record until now.
+        # Into the loop's meter: what an earlier process spent on this split was not on record until
+        # now.
         loop.meter.before.join(done.earlier)
         loop.meter.spent.join(done.spend.without(done.earlier))
         if done.cut_short is not None:
-            await loop.reach_limit(LimitReached(reason=done.cut_short, of_run=done.run, spend=done.spend))
+            await loop.reach_limit(
+                LimitReached(reason=done.cut_short, of_run=done.run, spend=done.spend)
+            )
             return
         await loop.record(
             BallotCast(
@@ -220,7 +261,9 @@ class TaskJudgement(Judgement[SuiteLoopState]):
 
     # -- proposing
 
-    async def choose(self, loop: SuiteLoop, action: Propose, new: Sequence[CandidateTried]) -> CandidateTried:
+    async def choose(
+        self, loop: SuiteLoop, action: Propose, new: Sequence[CandidateTried]
+    ) -> CandidateTried:
         """The candidate that is run on val: of several, the one that looks best."""
         if len(new) == 1:
             return new[0]
@@ -228,8 +271,12 @@ class TaskJudgement(Judgement[SuiteLoopState]):
         best = max(ranks.values(), default=None)
         return next((one for one in new if ranks.get(one.version or "") == best), new[0])
 
-    async def _by_edit(self, loop: SuiteLoop, new: Sequence[CandidateTried], base: str) -> dict[str, Fraction]:
-        """A panel's score of each edit; empty without a panel, and when it could not score every one."""
+    async def _by_edit(
+        self, loop: SuiteLoop, new: Sequence[CandidateTried], base: str
+    ) -> dict[str, Fraction]:
+        """A panel's score of each edit; empty without a panel, and when it could not score every
+        one.
+        """
         if self._edits is None:
             return {}
         known = loop.state.ranks
@@ -243,10 +290,16 @@ class TaskJudgement(Judgement[SuiteLoopState]):
             )
             loop.meter.spent.join(spend)
             await loop.record(CandidateRanked(version=version, score=score, spend=spend))
-        scores = {one.version or "": score for one in new if (score := known.get(one.version or "")) is not None}
+        scores = {
+            one.version or "": score
+            for one in new
+            if (score := known.get(one.version or "")) is not None
+        }
         return scores if len(scores) == len(new) else {}
 
-    async def _by_train(self, loop: SuiteLoop, new: Sequence[CandidateTried]) -> dict[str, Fraction]:
+    async def _by_train(
+        self, loop: SuiteLoop, new: Sequence[CandidateTried]
+    ) -> dict[str, Fraction]:
         """How many tasks of train surely pass with each, as far as the limits reach."""
         lines = {}
         for one in new:
@@ -266,10 +319,17 @@ class TaskJudgement(Judgement[SuiteLoopState]):
     def brief(self, loop: SuiteLoop, action: Propose, place: Path, candidate: int) -> Brief:
         failed = failed_tasks(loop.state.card(action.base), self._train)
         text = write_task_brief(
-            failed, location=str(place), kind=self._kind, number=candidate + 1, candidates=action.candidates
+            failed,
+            location=str(place),
+            kind=self._kind,
+            number=candidate + 1,
+            candidates=action.candidates,
         )
         return Brief(
-            text=text, focus=action.focus, unmet=tuple((TRAIN, task.task_id) for task in failed), candidate=candidate
+            text=text,
+            focus=action.focus,
+            unmet=tuple((TRAIN, task.task_id) for task in failed),
+            candidate=candidate,
         )
 
 

@@ -1,7 +1,9 @@
-"""How far a run is, said to its observer and kept in its store for whoever looks from another process.
+"""How far a run is, said to its observer and kept in its store for whoever looks from another
+process.
 
-`HERE` is the run that is under way, so that what asks judges need not know of it. A run within another one, such as that of a
-split within a loop, is a part of it: the other's judges and calls are those of both.
+`HERE` is the run that is under way, so that what asks judges need not know of it. A run within
+another one, such as that of a split within a loop, is a part of it: the other's judges and calls
+are those of both.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ class _Judge:
 
 @dataclass(eq=False, kw_only=True)
 class Live:
-    """The run `run` while it is under way; `kind` says what it does. `is_sum`: it is only its parts, such as the columns of a table."""
+    """The run `run` while it is under way; `kind` says what it does. `is_sum`: it is only its
+    parts, such as the columns of a table.
+    """
 
     run: str
     kind: str
@@ -52,8 +56,9 @@ class Live:
 
     @contextmanager
     def here(self, *, lasts: bool = False) -> Iterator[None]:
-        """Meanwhile it is the run that is under way. What it says is kept until it is finished or the store closed. `lasts`: what
-        was begun meanwhile lasts until `end`."""
+        """Meanwhile it is the run that is under way. What it says is kept until it is finished or
+        the store closed. `lasts`: what was begun meanwhile lasts until `end`.
+        """
         self._outer = HERE.get()
         if self._outer is not None:
             self._outer._parts = [*(self._outer._parts if self._outer.is_sum else ()), self]
@@ -75,13 +80,19 @@ class Live:
         if self._span is not NO_TELEMETRY:
             self._span.end()
 
-    def progress(self, done: int, total: int, doing: str, *, left: float | None = None, said: str = "") -> None:
-        """`left`: the time that is left in seconds, where that is known. `said`: what the observer hears in place of `doing`."""
+    def progress(
+        self, done: int, total: int, doing: str, *, left: float | None = None, said: str = ""
+    ) -> None:
+        """`left`: the time that is left in seconds, where that is known. `said`: what the observer
+        hears in place of `doing`.
+        """
         self._done, self._total, self._doing, self._left = done, total, doing, left
         self.observer.progress(done, total, said or doing)
 
     def time_left(self, done: int, total: int) -> float | None:
-        """How long the rest takes where each takes as long as those since the first that was heard of."""
+        """How long the rest takes where each takes as long as those since the first that was heard
+        of.
+        """
         now = time.monotonic()
         began, before = self._began = self._began or (now, done)
         return (now - began) / (done - before) * (total - done) if done > before else None
@@ -105,13 +116,18 @@ class Live:
     def record(self) -> LiveRun:
         """The run now. Another thread may call it."""
         parts = [one.record() for one in self._parts]
-        # What a part has spent is in its own meter until it is over; for an instant it is in neither.
-        meters = {id(one): one for one in (self.meter, *(part.meter for part in self._parts))}.values()
+        # What a part has spent is in its own meter until it is over; for an instant it is in
+        # neither.
+        meters = {
+            id(one): one for one in (self.meter, *(part.meter for part in self._parts))
+        }.values()
         spent = [part for meter in meters for part in (meter.before, meter.spent)]
         known = [one.usd for one in spent if one.usd is not None]
         self._calls = max(self._calls, sum(one.judge_calls for one in spent))
         self._usd = max(self._usd or 0.0, sum(known)) if known else self._usd
-        within = "; ".join(f"{one.done} of {one.total}, {one.doing}" for one in parts if not self.is_sum)
+        within = "; ".join(
+            f"{one.done} of {one.total}, {one.doing}" for one in parts if not self.is_sum
+        )
         lefts = [one.left for one in parts if one.left is not None] if self.is_sum else [self._left]
         return LiveRun(
             run=self.run,

@@ -1,6 +1,7 @@
 """The one loop: asks core what to do, does it, and records what happened before it continues.
 
-`improve`, `improve --suite`, `step` and `stage run` are this loop with a policy and a judgement of their own.
+`improve`, `improve --suite`, `step` and `stage run` are this loop with a policy and a judgement of
+their own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ from honestone.core.events import CandidateTried, Event
 from honestone.core.json_value import JsonObject
 from honestone.core.loop.delivery import delivery
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, size_limit
-from honestone.core.loop.state import Accept, Ask, Policy, Propose, Result, RollBack, S, Stop, decide
+from honestone.core.loop.state import (
+    Accept,
+    Ask,
+    Policy,
+    Propose,
+    Result,
+    RollBack,
+    S,
+    Stop,
+    decide,
+)
 from honestone.core.rates import RateLimits
 from honestone.core.spend import Meter, Spend
 from honestone.engine.journal import give_back, settle, turn
@@ -32,8 +43,10 @@ from honestone.system.telemetry import is_traced, part_under_way
 
 
 class Judgement(ABC, Generic[S]):
-    """What differs from one loop to another: how a version is judged, what the worker is asked for, which of several
-    proposals is judged. It records what it finds with `loop.record`; the loop's state is the fold of that."""
+    """What differs from one loop to another: how a version is judged, what the worker is asked for,
+    which of several proposals is judged. It records what it finds with `loop.record`; the loop's
+    state is the fold of that.
+    """
 
     async def resume(self, loop: LoopRunner[S]) -> None:
         """Called once before the first action: repair what an earlier process left undone."""
@@ -44,7 +57,9 @@ class Judgement(ABC, Generic[S]):
 
     @abstractmethod
     def brief(self, loop: LoopRunner[S], action: Propose, place: Path, candidate: int) -> Brief:
-        """What the worker is asked to do. `place` is the artifact in its copy, `candidate` counts from 0."""
+        """What the worker is asked to do. `place` is the artifact in its copy, `candidate` counts
+        from 0.
+        """
 
     async def proposed(self, loop: LoopRunner[S], action: Propose) -> None:
         """Called when all candidates of a round are made, before one is chosen."""
@@ -52,7 +67,9 @@ class Judgement(ABC, Generic[S]):
     async def choose(
         self, loop: LoopRunner[S], action: Propose, new: Sequence[CandidateTried]
     ) -> CandidateTried | None:
-        """The one of several new candidates that is judged; None leaves the round open, where a limit came first."""
+        """The one of several new candidates that is judged; None leaves the round open, where a
+        limit came first.
+        """
         return new[0]
 
     def described(self, loop: LoopRunner[S], tried: CandidateTried) -> JsonObject:
@@ -89,11 +106,17 @@ class LoopRunner(Generic[S]):
 
     def __post_init__(self) -> None:
         self._live = Live(
-            kind="improve", run=self.run, journal=self.store.journal, meter=self.meter, observer=self.observer
+            kind="improve",
+            run=self.run,
+            journal=self.store.journal,
+            meter=self.meter,
+            observer=self.observer,
         )
 
     async def work(self) -> Stop:
-        """Work until core says stop. After a kill, the same call on the same events resumes where it was."""
+        """Work until core says stop. After a kill, the same call on the same events resumes where
+        it was.
+        """
         with self._live.here():
             return await self._work()
 
@@ -105,9 +128,10 @@ class LoopRunner(Generic[S]):
         while True:
             if changed := self.place.judging.changed():
                 return await self._end_with_another_contract(changed)
-            # Here and nowhere else: a kill between accepting and delivering is repaired before anything else happens.
-            # It is decided on what was known then, so that a resumed run delivers what an uninterrupted one does; and once, so
-            # that the person's file does not change back and forth with every vote.
+            # Here and nowhere else: a kill between accepting and delivering is repaired before
+            # anything else happens. It is decided on what was known then, so that a resumed run
+            # delivers what an uninterrupted one does; and once, so that the person's file does not
+            # change back and forth with every vote.
             if self.state.just_kept and not self.place.only_passed:
                 await self._deliver(delivery(self.state).version)
             action = decide(self.state, self.policy)
@@ -132,7 +156,9 @@ class LoopRunner(Generic[S]):
                     await self._decide_round(self.state.rounds[-1].version, reason, is_kept=False)
 
     async def _decide_round(self, version: str | None, reason: str, *, is_kept: bool) -> None:
-        """Record what becomes of a round, with what is believed at this moment: every report shows these figures."""
+        """Record what becomes of a round, with what is believed at this moment: every report shows
+        these figures.
+        """
         entry = self.state.rounds[-1]
         before, after = self.state.standing(entry.base), self.state.standing(version or "")
         if version is not None and is_kept:
@@ -141,7 +167,9 @@ class LoopRunner(Generic[S]):
             )
             await self.record(accepted)
         else:
-            rejected = events.VersionRejected(round=entry.number, reason=reason, before=before, after=after)
+            rejected = events.VersionRejected(
+                round=entry.number, reason=reason, before=before, after=after
+            )
             await self.record(rejected)
 
     async def close(self) -> None:
@@ -196,19 +224,32 @@ class LoopRunner(Generic[S]):
                 await self._deliver_elsewhere(chosen.version)
         if stop.is_final:
             event = self._timed(
-                events.RunFinished(result=str(stop.result), reason=stop.reason, changed=stop.changed, delivery=chosen)
+                events.RunFinished(
+                    result=str(stop.result),
+                    reason=stop.reason,
+                    changed=stop.changed,
+                    delivery=chosen,
+                )
             )
             await self.store.journal.finish_run(self.run, str(stop.result), event)
             self._apply(event)
 
     async def _end_with_another_contract(self, changed: tuple[str, ...]) -> Stop:
-        """What was judged by files that are no longer those of the contract is not delivered, nor what was before."""
+        """What was judged by files that are no longer those of the contract is not delivered, nor
+        what was before.
+        """
         if self.state.rounds and self.state.rounds[-1].is_open:
-            await self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason="what judges changed"))
+            await self.record(
+                events.VersionRejected(
+                    round=self.state.rounds[-1].number, reason="what judges changed"
+                )
+            )
         named = ", ".join(changed[:5]) + (" and more" if len(changed) > 5 else "")
         reason = f"what judges changed while the loop ran: {named}; nothing is delivered"
         if not self._is_untouched(self.state.delivered):
-            reason += f"; {self.place.named!r} was changed by someone else too, and is left as it is"
+            reason += (
+                f"; {self.place.named!r} was changed by someone else too, and is left as it is"
+            )
         elif self.state.delivered != self.state.original and not self.place.dry_run:
             await self._put(self.state.original)
         stop = Stop(result=Result.CONTRACT_CHANGED, reason=reason, changed=changed)
@@ -247,7 +288,9 @@ class LoopRunner(Generic[S]):
         chosen = await self.judgement.choose(self, action, new) if new else _any_of(tried)
         if chosen is not None:
             described = [self.judgement.described(self, one) for one in tried]
-            await self._record_proposal(action, chosen, candidate=chosen.candidate, candidates=described)
+            await self._record_proposal(
+                action, chosen, candidate=chosen.candidate, candidates=described
+            )
 
     async def _record_proposal(
         self,
@@ -340,7 +383,9 @@ class LoopRunner(Generic[S]):
             await self._put(version)
 
     async def _deliver_elsewhere(self, version: str) -> None:
-        """At the end, `--output` holds the version that is delivered, also when that is the original."""
+        """At the end, `--output` holds the version that is delivered, also when that is the
+        original.
+        """
         best = self.version(version)
         if self.place.output is None or self.place.dry_run:
             return
@@ -349,13 +394,19 @@ class LoopRunner(Generic[S]):
 
     async def _put(self, digest: str) -> None:
         before, after = self.version(self.state.delivered).files, self.version(digest).files
-        lost = [name for name in before if name not in after or before[name].executable != after[name].executable]
+        lost = [
+            name
+            for name in before
+            if name not in after or before[name].executable != after[name].executable
+        ]
         modes = modes_of(self.place.target, lost) if self.version(digest).is_folder else {}
         await self.record(events.DeliveryBegun(version=digest, modes=modes))
         await self._write(digest)
 
     async def _write(self, digest: str) -> None:
-        """Only what differs on disk is written, so that a delivery that is killed again and again gets done all the same."""
+        """Only what differs on disk is written, so that a delivery that is killed again and again
+        gets done all the same.
+        """
         before, after = self.version(self.state.delivered), self.version(digest)
         found = self.place.delivered(before, after)
         if found.digest != after.digest:
@@ -363,7 +414,9 @@ class LoopRunner(Generic[S]):
         await self.record(events.DeliveryDone(version=digest))
 
     def _require_untouched(self, expected: str) -> None:
-        """Also between rounds, so that nothing more is spent on versions that could not be delivered."""
+        """Also between rounds, so that nothing more is spent on versions that could not be
+        delivered.
+        """
         if not self._is_untouched(expected):
             raise UsageError(
                 f"{self.place.named!r} was changed by someone else while the loop ran; it is left as it is",
@@ -371,7 +424,9 @@ class LoopRunner(Generic[S]):
             )
 
     def _is_untouched(self, expected: str) -> bool:
-        """Whether the person's file holds that version; a file that the loop does not write counts as untouched."""
+        """Whether the person's file holds that version; a file that the loop does not write counts
+        as untouched.
+        """
         if self.place.dry_run or self.place.output is not None:
             return True
         try:
@@ -380,7 +435,9 @@ class LoopRunner(Generic[S]):
             return False
 
     async def _finish_delivery(self) -> None:
-        """A kill may come between announcing a delivery and its end; writing it once more does no harm."""
+        """A kill may come between announcing a delivery and its end; writing it once more does no
+        harm.
+        """
         target = self.state.delivering
         if target is None:
             return
@@ -391,7 +448,9 @@ class LoopRunner(Generic[S]):
         await self._write(target)
 
     async def _take_version_on_disk(self) -> None:
-        """A person may have put another version of this run back; the best one is then delivered over that."""
+        """A person may have put another version of this run back; the best one is then delivered
+        over that.
+        """
         if self.place.dry_run or self.place.output is not None:
             return
         found = self.place.on_disk().digest
@@ -402,10 +461,14 @@ class LoopRunner(Generic[S]):
 async def work_on_copy(
     worker: Worker, before: Version, place: Place, brief: Callable[[Path], Brief]
 ) -> tuple[WorkDone, ReadBack]:
-    """One call of the worker, in a private copy, and what is there afterwards. `brief` is made for the copy's place."""
+    """One call of the worker, in a private copy, and what is there afterwards. `brief` is made for
+    the copy's place.
+    """
     with private_folder("work") as root:
         (root / "copy").mkdir()
-        copy = make_copy(before, root / "copy", name=place.path.name or "artifact", beside=dict(place.siblings))
+        copy = make_copy(
+            before, root / "copy", name=place.path.name or "artifact", beside=dict(place.siblings)
+        )
         asked, brief_file = brief(copy.place), root / "brief.md"
         brief_file.write_text(asked.text, encoding="utf-8")
         try:
@@ -421,7 +484,9 @@ def _any_of(tried: Sequence[CandidateTried]) -> CandidateTried:
 
 
 def _detailed(outcome: ProposalOutcome, detail: str | None, message: str) -> str | None:
-    """What is known of a proposal that changed nothing for good, with the worker's own words where they explain it."""
+    """What is known of a proposal that changed nothing for good, with the worker's own words where
+    they explain it.
+    """
     if outcome is ProposalOutcome.CHANGED or not message:
         return detail
     if detail is None:

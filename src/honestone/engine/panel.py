@@ -1,5 +1,6 @@
-"""Asking judges: in parallel, apart from each other, once more where an answer is missing, and never twice for what is
-already on record."""
+"""Asking judges: in parallel, apart from each other, once more where an answer is missing, and
+never twice for what is already on record.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +51,10 @@ TAMPERED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A judge's place on the panel. `draw` distinguishes judges of one name: the second is a second look. `draw_of`: the
-    seat whose judge this one equals, whatever it is called; the two are one voter. `rates` are those of its account."""
+    """A judge's place on the panel. `draw` distinguishes judges of one name: the second is a second
+    look. `draw_of`: the seat whose judge this one equals, whatever it is called; the two are one
+    voter. `rates` are those of its account.
+    """
 
     id: str
     judge: ports.Judge
@@ -62,7 +65,8 @@ class Seat:
 
     @property
     def identity(self) -> dict[str, Json]:
-        # How often it is asked again decides what counts, and nothing about a single reply: it is not in a reply's key.
+        # How often it is asked again decides what counts, and nothing about a single reply: it is
+        # not in a reply's key.
         reasks = {} if self.reasks == ports.REASKS else {"reasks": self.reasks}
         return {"id": self.id, "draw": self.draw, **self.judge.identity, **reasks}
 
@@ -74,7 +78,9 @@ class Seat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consulted:
-    """One seat's ballot and what it took. `refused` says which limit kept it from being asked at all."""
+    """One seat's ballot and what it took. `refused` says which limit kept it from being asked at
+    all.
+    """
 
     ballot: Ballot
     spend: Spend
@@ -89,12 +95,13 @@ class NotGranted(Exception):
 class Panel:
     """The judges of a run, with the record of their replies and the meter they share.
 
-    `fresh`: ask again although a reply is on record (each request once). `require_evidence`: a quote that is not
-    found in the text makes the answer an abstention. `concurrency`: calls of one judge under way at once, where the
-    judge does not say. `ask`: one call for the whole rubric, or one for each criterion or item. `fallback` is asked
-    only when no other judge answered anything. `oldest_reply` (ISO time): older ones on record do not count. Of the
-    seats in `first_counts` the first answer on record to a question counts, also when `fresh`: they certify. `answered`
-    hears the name of each seat that is through with a question.
+    `fresh`: ask again although a reply is on record (each request once). `require_evidence`: a
+    quote that is not found in the text makes the answer an abstention. `concurrency`: calls of one
+    judge under way at once, where the judge does not say. `ask`: one call for the whole rubric, or
+    one for each criterion or item. `fallback` is asked only when no other judge answered anything.
+    `oldest_reply` (ISO time): older ones on record do not count. Of the seats in `first_counts` the
+    first answer on record to a question counts, also when `fresh`: they certify. `answered` hears
+    the name of each seat that is through with a question.
     """
 
     seats: Sequence[Seat]
@@ -113,15 +120,23 @@ class Panel:
     _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
     _identities: dict[str, tuple[ports.Judge, str]] = field(default_factory=dict)
 
-    async def consult(self, question: Question, seats: Sequence[Seat] | None = None) -> list[Consulted]:
+    async def consult(
+        self, question: Question, seats: Sequence[Seat] | None = None
+    ) -> list[Consulted]:
         """Every seat's ballot, in the order of the seats. Calls are granted in that order too."""
         chosen = self.seats if seats is None else seats
         if len(chosen) == 1:  # A task of its own would only cost.
             found = [await self.consult_one(chosen[0], question)]
         else:
-            found = list(await asyncio.gather(*(self.consult_one(seat, question) for seat in chosen)))
+            found = list(
+                await asyncio.gather(*(self.consult_one(seat, question) for seat in chosen))
+            )
         is_silent = not any(consulted.ballot.marks for consulted in found)
-        if self.fallback is not None and is_silent and not any(consulted.refused for consulted in found):
+        if (
+            self.fallback is not None
+            and is_silent
+            and not any(consulted.refused for consulted in found)
+        ):
             found.append(await self.consult_one(self.fallback, question))
         return found
 
@@ -137,12 +152,19 @@ class Panel:
             found = await self._consult_part(seat, question)
         else:
             every = question.also_asked | {key for key, _ in question.items()}
-            asked = (self._consult_part(seat, replace(question, criteria=part, also_asked=every)) for part in parts)
+            asked = (
+                self._consult_part(seat, replace(question, criteria=part, also_asked=every))
+                for part in parts
+            )
             found = _joined(seat, await asyncio.gather(*asked))
         if live is not None:
             live.answered(seat.id, failed=found.ballot.state is not JudgeState.AVAILABLE)
         self.answered(seat.id)
-        return found if seat.draw_of is None else replace(found, ballot=replace(found.ballot, draw_of=seat.draw_of))
+        return (
+            found
+            if seat.draw_of is None
+            else replace(found, ballot=replace(found.ballot, draw_of=seat.draw_of))
+        )
 
     async def _consult_part(self, seat: Seat, question: Question) -> Consulted:
         asking = _Asking(seat=seat, question=question)
@@ -154,7 +176,9 @@ class Panel:
             # Its replies on record can be read, and still nothing of them counts.
             again = await self._consult_once(replace(asking, ignore_record=True))
             found = found if again.refused else again
-        return replace(found, ballot=replace(found.ballot, unusable=tuple(dict.fromkeys(asking.unusable))))
+        return replace(
+            found, ballot=replace(found.ballot, unusable=tuple(dict.fromkeys(asking.unusable)))
+        )
 
     async def _consult_once(self, asking: _Asking) -> Consulted:
         seat, question, spend = asking.seat, asking.question, asking.spend
@@ -173,17 +197,26 @@ class Panel:
             reading, again_failed = await self._reasked(asking, request, first)
         asking.missed_control = reading.control == "missed"
         ballot = self._ballot(seat, question, reading, again_failed)
-        # Whatever had it asked again (`--fresh`, `--max-age`), what was answered before stays in sight.
+        # Whatever had it asked again (`--fresh`, `--max-age`), what was answered before stays in
+        # sight.
         if before and seat.id not in self.first_counts:
             earlier = tuple(self._earlier(seat, request, question, before))
             ballot = replace(ballot, earlier=earlier) if earlier else ballot
         return Consulted(ballot=ballot, spend=spend)
 
-    async def _reasked(self, asking: _Asking, request: ports.Request, reading: Reading) -> tuple[Reading, str | None]:
-        """What is known after asking again, as often as the judge is asked again, and why that ended early."""
+    async def _reasked(
+        self, asking: _Asking, request: ports.Request, reading: Reading
+    ) -> tuple[Reading, str | None]:
+        """What is known after asking again, as often as the judge is asked again, and why that
+        ended early.
+        """
         seat = asking.seat
         for count in range(1, seat.reasks + 1):
-            if reading.is_clean or reading.tampered or (reading.again is not None and count > reading.again):
+            if (
+                reading.is_clean
+                or reading.tampered
+                or (reading.again is not None and count > reading.again)
+            ):
                 break
             try:
                 again, _ = await self._look(asking, _asked_again(asking, request, reading, count))
@@ -195,8 +228,10 @@ class Panel:
     async def _is_answered_after(
         self, asking: _Asking, request: ports.Request, kept: Sequence[ports.KeptReply]
     ) -> bool:
-        """Whether the last of these replies, which gave no answer, was followed by one that did when the judge was asked again. Then
-        all of it is on record, and none of it is paid for twice."""
+        """Whether the last of these replies, which gave no answer, was followed by one that did
+        when the judge was asked again. Then all of it is on record, and none of it is paid for
+        twice.
+        """
         replies = [reply for one in kept if (reply := _read_kept(one)) is not None]
         if not replies or request is not asking.first:
             return False
@@ -204,7 +239,9 @@ class Panel:
         for count in range(1, asking.seat.reasks + 1):
             again = _asked_again(asking, request, reading, count)
             found = await self.journal.recall(self._key(asking.seat, again))
-            readings = [asking.read(again, reply) for one in found if (reply := _read_kept(one)) is not None]
+            readings = [
+                asking.read(again, reply) for one in found if (reply := _read_kept(one)) is not None
+            ]
             if any(one.is_usable for one in readings):
                 return True
             if not readings:
@@ -213,7 +250,11 @@ class Panel:
         return False
 
     def _earlier(
-        self, seat: Seat, request: ports.Request, question: Question, before: Sequence[ports.KeptReply]
+        self,
+        seat: Seat,
+        request: ports.Request,
+        question: Question,
+        before: Sequence[ports.KeptReply],
     ) -> Iterator[dict[Key, Answer]]:
         """What this judge answered to the same question before, oldest first."""
         for kept in before:
@@ -223,7 +264,9 @@ class Panel:
                 if reading.marks:
                     yield {key: mark.answer for key, mark in reading.marks.items()}
 
-    async def _look(self, asking: _Asking, request: ports.Request) -> tuple[Reading, Sequence[ports.KeptReply]]:
+    async def _look(
+        self, asking: _Asking, request: ports.Request
+    ) -> tuple[Reading, Sequence[ports.KeptReply]]:
         """What a reply says, and the replies to the same request from before it."""
         reply, before = await self._reply(asking, request)
         reading = asking.read(request, reply)
@@ -231,7 +274,9 @@ class Panel:
             asking.unusable.append((self._key(asking.seat, request), len(before)))
         return reading, before
 
-    async def _reply(self, asking: _Asking, request: ports.Request) -> tuple[ports.Reply, Sequence[ports.KeptReply]]:
+    async def _reply(
+        self, asking: _Asking, request: ports.Request
+    ) -> tuple[ports.Reply, Sequence[ports.KeptReply]]:
         seat, question, spend = asking.seat, asking.question, asking.spend
         judge = seat.judge
         if not judge.is_paid:
@@ -251,7 +296,9 @@ class Panel:
                         known = await self.journal.recall(key)
                         place = await self._on_record(key, asking, request, known)
                         if place is None:
-                            reply = await self._paid_reply(key, seat, request, question, spend, len(known))
+                            reply = await self._paid_reply(
+                                key, seat, request, question, spend, len(known)
+                            )
                             return reply, known
                 telemetry().from_record(seat.id)
                 spend.cached_calls += 1
@@ -265,10 +312,17 @@ class Panel:
     async def _on_record(
         self, key: str, asking: _Asking, request: ports.Request, known: Sequence[ports.KeptReply]
     ) -> int | None:
-        """The place of the reply that counts without a call. One without an answer counts only in the run that asked for it."""
+        """The place of the reply that counts without a call. One without an answer counts only in
+        the run that asked for it.
+        """
         seat = asking.seat
-        readable = [(place, reply) for place, kept in enumerate(known) if (reply := _read_kept(kept)) is not None]
-        # A host agent cannot be asked: what it replied to this very prompt is on record, or is not there.
+        readable = [
+            (place, reply)
+            for place, kept in enumerate(known)
+            if (reply := _read_kept(kept)) is not None
+        ]
+        # A host agent cannot be asked: what it replied to this very prompt is on record, or is not
+        # there.
         if key in self._asked or seat.kind == "agent":
             return self._chosen(seat, known, [place for place, _ in readable])
         if asking.ignore_record or (self.fresh and seat.id not in self.first_counts):
@@ -278,14 +332,18 @@ class Panel:
             usable = [place for place, _ in readable][-1:]
         return self._chosen(seat, known, usable)
 
-    def _chosen(self, seat: Seat, known: Sequence[ports.KeptReply], places: Sequence[int]) -> int | None:
+    def _chosen(
+        self, seat: Seat, known: Sequence[ports.KeptReply], places: Sequence[int]
+    ) -> int | None:
         if seat.id in self.first_counts:
             return next(iter(places), None)
         is_recent = bool(places) and known[places[-1]].at >= (self.oldest_reply or "")
         return places[-1] if is_recent else None
 
     def _key(self, seat: Seat, request: ports.Request) -> str:
-        """`digest_json` of judge, body and draw, with the judge, who never changes, written down only once."""
+        """`digest_json` of judge, body and draw, with the judge, who never changes, written down
+        only once.
+        """
         judge, identity = self._identities.get(seat.id, (None, ""))
         if judge is not seat.judge:
             identity = canonical({**seat.judge.identity, **_token(seat.judge)})
@@ -294,9 +352,17 @@ class Panel:
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _paid_reply(
-        self, key: str, seat: Seat, request: ports.Request, question: Question, spend: Spend, known: int
+        self,
+        key: str,
+        seat: Seat,
+        request: ports.Request,
+        question: Question,
+        spend: Spend,
+        known: int,
     ) -> ports.Reply:
-        """What a judge replies, once that is on record. `known`: so many replies to the request were there before."""
+        """What a judge replies, once that is on record. `known`: so many replies to the request
+        were there before.
+        """
         from msgspec import to_builtins
 
         gate = self._gate(seat)
@@ -313,7 +379,8 @@ class Panel:
             try:
                 async with gate, turn(self.journal, seat.rates, tokens):
                     reply = await ask_judge(seat.id, seat.judge, request, question)
-                    # At once, before anything else can fail, and not with those of others: a kill may cost one reply.
+                    # At once, before anything else can fail, and not with those of others: a kill
+                    # may cost one reply.
                     first = await self.journal.keep_reply(key, seat.id, to_builtins(reply), known)
                 await settle(self.journal, seat.rates, tokens, reply.usage)
                 break
@@ -332,11 +399,16 @@ class Panel:
         self._asked.add(key)
         spend.add(reply.usage)
         self.meter.made(reply.usage)
-        # Another process asked the same after an outage, and was quicker: what came late is paid for, and never read.
+        # Another process asked the same after an outage, and was quicker: what came late is paid
+        # for, and never read.
         return reply if first is None else _read_kept(first) or reply
 
-    async def once(self, key: str, who: str, call: Callable[[], Awaitable[JsonObject]]) -> JsonObject:
-        """What a call of a check gave: taken from the record, else made, with retries, and kept. Raises CallFailed."""
+    async def once(
+        self, key: str, who: str, call: Callable[[], Awaitable[JsonObject]]
+    ) -> JsonObject:
+        """What a call of a check gave: taken from the record, else made, with retries, and kept.
+        Raises CallFailed.
+        """
         lock = self._waiting.setdefault(key, asyncio.Lock())
         try:
             async with lock:
@@ -364,27 +436,45 @@ class Panel:
             self._gates[seat.id] = asyncio.Semaphore(own or self.concurrency)
         return self._gates[seat.id]
 
-    def _ballot(self, seat: Seat, question: Question, reading: Reading, again_failed: str | None) -> Ballot:
+    def _ballot(
+        self, seat: Seat, question: Question, reading: Reading, again_failed: str | None
+    ) -> Ballot:
         if reading.tampered:
             return replace(_no_ballot(seat, question, TAMPERED), tampered=True)
         if reading.control == "missed":
             if reading.problems and not reading.marks:
                 prefix = "no usable answer: " if reading.again != 0 else ""
-                return _no_ballot(seat, question, prefix + reading.problems[0], reading, hint=reading.hint)
+                return _no_ballot(
+                    seat, question, prefix + reading.problems[0], reading, hint=reading.hint
+                )
             why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
             return _no_ballot(seat, question, why, reading)
         marks, unfound = self._with_evidence(question, reading)
-        abstained = {key: reading.errors.get(key, "no answer") for key, _ in question.items() if key not in marks}
+        abstained = {
+            key: reading.errors.get(key, "no answer")
+            for key, _ in question.items()
+            if key not in marks
+        }
         abstained.update(unfound)
         problems = (*reading.problems, *((again_failed,) if again_failed else ()))
         if not marks:
-            why = next(iter((*reading.problems, *reading.errors.values(), *unfound.values())), "no usable answer")
+            why = next(
+                iter((*reading.problems, *reading.errors.values(), *unfound.values())),
+                "no usable answer",
+            )
             return _no_ballot(seat, question, f"no usable answer: {why}", reading)
         return Ballot(
-            judge=seat.id, kind=seat.kind, marks=marks, abstained=abstained, problems=problems, repairs=reading.repairs
+            judge=seat.id,
+            kind=seat.kind,
+            marks=marks,
+            abstained=abstained,
+            problems=problems,
+            repairs=reading.repairs,
         )
 
-    def _with_evidence(self, question: Question, reading: Reading) -> tuple[dict[Key, Mark], dict[Key, str]]:
+    def _with_evidence(
+        self, question: Question, reading: Reading
+    ) -> tuple[dict[Key, Mark], dict[Key, str]]:
         if not self.require_evidence:
             return dict(reading.marks), {}
         text = judged_text(question)
@@ -392,7 +482,12 @@ class Panel:
         unfound: dict[Key, str] = {}
         for key, mark in reading.marks.items():
             missing = next(
-                (quote for quote in mark.evidence if is_quote(quote) and find_quote(quote, text) is None), None
+                (
+                    quote
+                    for quote in mark.evidence
+                    if is_quote(quote) and find_quote(quote, text) is None
+                ),
+                None,
             )
             if missing is None:
                 kept[key] = mark
@@ -406,7 +501,9 @@ class Panel:
 
 
 def functions_of(seats: Sequence[Seat]) -> dict[str, list[str]]:
-    """A part of a run's identity: one in which functions judged is not resumed with other functions."""
+    """A part of a run's identity: one in which functions judged is not resumed with other
+    functions.
+    """
     tokens = [token for seat in seats for token in _token(seat.judge).values()]
     return {"functions": tokens} if tokens else {}
 
@@ -418,7 +515,9 @@ def _token(judge: ports.Judge) -> dict[str, str]:
 
 def voter(judge: ports.Judge) -> object:
     """Equal for judges that are one, whatever they are called; functions are compared as objects."""
-    return essence(judge.identity), judge.function if isinstance(judge, ports.FunctionalJudge) else None
+    return essence(judge.identity), judge.function if isinstance(
+        judge, ports.FunctionalJudge
+    ) else None
 
 
 _INTERPRETERS: Final = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
@@ -430,8 +529,10 @@ _OF_LAUNCHERS: Final = re.compile(r"-.*|\w+=.*|[\d.]+[smhd]?")
 
 
 def essence(identity: object) -> object:
-    """A judge's identity with every word of a command that names a file replaced by what is in the file. How a script is started
-    is not part of it: `python j.py`, `env python3 -u j.py` and `./j.py` are one judge."""
+    """A judge's identity with every word of a command that names a file replaced by what is in the
+    file. How a script is started is not part of it: `python j.py`, `env python3 -u j.py` and
+    `./j.py` are one judge.
+    """
     if not isinstance(identity, Mapping):
         return identity
     files = identity.get("files", {})
@@ -442,7 +543,9 @@ def essence(identity: object) -> object:
 
 
 def _without_start(words: Sequence[str], files: Mapping[str, object]) -> Sequence[str]:
-    """A command from its script on, where all before it are launchers and one interpreter with options."""
+    """A command from its script on, where all before it are launchers and one interpreter with
+    options.
+    """
     place = 0
     while place < len(words) and _program_name(words[place]) in _LAUNCHERS:
         place += 1
@@ -477,18 +580,28 @@ def split(
         return [criteria]
     if ask == "criterion":
         return [(criterion,) for criterion in criteria]
-    return [(replace(criterion, items=(item,)),) for criterion in criteria for item in criterion.items]
+    return [
+        (replace(criterion, items=(item,)),) for criterion in criteria for item in criterion.items
+    ]
 
 
 def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
-    """One ballot from several calls. A judge that followed the artifact in one of them is not believed in any."""
+    """One ballot from several calls. A judge that followed the artifact in one of them is not
+    believed in any.
+    """
     ballots = [part.ballot for part in parts]
     tampered = next((ballot for ballot in ballots if ballot.tampered), None)
-    marks = {} if tampered else {key: mark for ballot in ballots for key, mark in ballot.marks.items()}
+    marks = (
+        {} if tampered else {key: mark for ballot in ballots for key, mark in ballot.marks.items()}
+    )
     abstained = {key: why for ballot in ballots for key, why in ballot.abstained.items()}
     if tampered:
-        abstained = {key: TAMPERED for ballot in ballots for key in (*ballot.marks, *ballot.abstained)}
-    failed = tampered or next((ballot for ballot in ballots if ballot.state is not JudgeState.AVAILABLE), None)
+        abstained = {
+            key: TAMPERED for ballot in ballots for key in (*ballot.marks, *ballot.abstained)
+        }
+    failed = tampered or next(
+        (ballot for ballot in ballots if ballot.state is not JudgeState.AVAILABLE), None
+    )
     return Consulted(
         ballot=Ballot(
             judge=seat.id,
@@ -499,7 +612,9 @@ def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
             state=failed.state if failed and not marks else JudgeState.AVAILABLE,
             reason=failed.reason if failed else None,
             hint=failed.hint if failed else None,
-            problems=tuple(dict.fromkeys(problem for ballot in ballots for problem in ballot.problems)),
+            problems=tuple(
+                dict.fromkeys(problem for ballot in ballots for problem in ballot.problems)
+            ),
             repairs=tuple(dict.fromkeys(repair for ballot in ballots for repair in ballot.repairs)),
             unusable=tuple(reply for ballot in ballots for reply in ballot.unusable),
             earlier=tuple(
@@ -518,14 +633,18 @@ def judged_text(question: Question) -> str:
 
 
 def _complaints(request: ports.Request, reading: Reading) -> tuple[str, ...]:
-    """The errors of a first reply in the words of its request: item numbers where it numbered items."""
+    """The errors of a first reply in the words of its request: item numbers where it numbered
+    items.
+    """
     if request.numbers:
         return complaints(request.numbers, reading, request.canary)
     return tuple(dict.fromkeys((*reading.problems, *reading.errors.values())))
 
 
 def _merge(first: Reading, second: Reading) -> Reading:
-    """Item by item the first valid answer counts, to the control item too; a later look only fills what was missing."""
+    """Item by item the first valid answer counts, to the control item too; a later look only fills
+    what was missing.
+    """
     marks = {**second.marks, **first.marks}
     errors = {
         key: second.errors.get(key, first.errors.get(key, "no answer"))
@@ -537,7 +656,9 @@ def _merge(first: Reading, second: Reading) -> Reading:
         errors=errors,
         problems=second.problems,
         repairs=tuple(dict.fromkeys((*first.repairs, *second.repairs))),
-        control=first.control if first.control == "answered" and not second.tampered else second.control,
+        control=first.control
+        if first.control == "answered" and not second.tampered
+        else second.control,
         control_error=None if first.control == "answered" else second.control_error,
         again=second.again,
         hint=second.hint,
@@ -568,7 +689,9 @@ def _no_ballot(
 
 @dataclass(kw_only=True)
 class _Asking:
-    """One seat with one question, while it is asked: what that cost, and the replies that gave no answer."""
+    """One seat with one question, while it is asked: what that cost, and the replies that gave no
+    answer.
+    """
 
     seat: Seat
     question: Question
@@ -581,13 +704,19 @@ class _Asking:
     @property
     def is_of_record(self) -> bool:
         """Whether all that is known is of earlier runs. A host agent cannot be asked for more."""
-        return self.spend.cached_calls > 0 and self.spend.judge_calls == 0 and self.seat.kind != "agent"
+        return (
+            self.spend.cached_calls > 0
+            and self.spend.judge_calls == 0
+            and self.seat.kind != "agent"
+        )
 
     def read(self, request: ports.Request, reply: ports.Reply) -> Reading:
         return self.seat.judge.read(self.question, request, reply)
 
 
-def _asked_again(asking: _Asking, request: ports.Request, reading: Reading, count: int) -> ports.Request:
+def _asked_again(
+    asking: _Asking, request: ports.Request, reading: Reading, count: int
+) -> ports.Request:
     """The whole prompt again with what was wrong, for the `count`-th time."""
     problems = _complaints(request, reading)
     if count > 1:  # What is on record for the same words is the reply that could not be used.
@@ -597,8 +726,9 @@ def _asked_again(asking: _Asking, request: ports.Request, reading: Reading, coun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """The ballots about one version and what they took, `by_judge` too where several were asked. `refused` is the limit that
-    kept a judge from being asked."""
+    """The ballots about one version and what they took, `by_judge` too where several were asked.
+    `refused` is the limit that kept a judge from being asked.
+    """
 
     ballots: tuple[Ballot, ...]
     spend: Spend
@@ -613,7 +743,12 @@ class Evaluator:
     """
 
     def __init__(
-        self, rubric: Rubric, checker: ports.Checker, panel: Panel, *, gate_only: Scorer | None = None
+        self,
+        rubric: Rubric,
+        checker: ports.Checker,
+        panel: Panel,
+        *,
+        gate_only: Scorer | None = None,
     ) -> None:
         self.rubric = rubric
         self._gate_only = gate_only
@@ -635,7 +770,9 @@ class Evaluator:
         case: str | None = None,
         attempt: int = 1,
     ) -> Question:
-        """What the judges are asked about an artifact, or about the output that a target made of it."""
+        """What the judges are asked about an artifact, or about the output that a target made of
+        it.
+        """
         return Question(
             artifact=artifact,
             criteria=self._asked,
@@ -643,20 +780,25 @@ class Evaluator:
             images=images,
             reference=reference,
             output=None if output is None else output.text,
-            workspace={"path": output.folder, "diff": output.diff} if output and output.diff is not None else None,
+            workspace={"path": output.folder, "diff": output.diff}
+            if output and output.diff is not None
+            else None,
             case=case,
             attempt=attempt,
         )
 
     async def judge(self, question: Question, output: ports.Output | None = None) -> Judged:
-        """All checks and all seats. Judges are asked first, so that calls are granted in the order of the artifacts.
-        `output` is what the question's output is the text of."""
+        """All checks and all seats. Judges are asked first, so that calls are granted in the order
+        of the artifacts. `output` is what the question's output is the text of.
+        """
         asking: asyncio.Task[list[Consulted]] | None = None
         if question.criteria and self._checks and self._gate_only is None:
             asking = asyncio.create_task(self.panel.consult(question))
         try:
             checks = [await self.check(question, output)] if self._checks else []
-            consulted = await (asking or self._consult(question, checks)) if question.criteria else []
+            consulted = (
+                await (asking or self._consult(question, checks)) if question.criteria else []
+            )
         except BaseException:
             if asking is not None:
                 asking.cancel()
@@ -684,7 +826,12 @@ class Evaluator:
         """What code says."""
         checks, version = [check for _, check in self._checks], question.artifact.version
         findings = await self.checker.run(
-            checks, version, output, input=question.input, reference=question.reference, once=self.panel.once
+            checks,
+            version,
+            output,
+            input=question.input,
+            reference=question.reference,
+            once=self.panel.once,
         )
         return check_ballot(self._checks, findings)
 
@@ -692,7 +839,10 @@ class Evaluator:
 def _spared(seat: Seat) -> Consulted:
     why = "not asked: whatever it said, the verdict would be the same (--gate-only)"
     return Consulted(
-        ballot=Ballot(judge=seat.id, kind=seat.kind, marks={}, state=JudgeState.SKIPPED, reason=why), spend=Spend()
+        ballot=Ballot(
+            judge=seat.id, kind=seat.kind, marks={}, state=JudgeState.SKIPPED, reason=why
+        ),
+        spend=Spend(),
     )
 
 
@@ -704,7 +854,9 @@ def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[ports.F
         if finding.met is None:
             abstained[key] = finding.note or "the check could not run"
         else:
-            marks[key] = Mark(finding.met, (finding.note,) if finding.note else (), score=finding.score)
+            marks[key] = Mark(
+                finding.met, (finding.note,) if finding.note else (), score=finding.score
+            )
     boxes = sorted({finding.sandbox for finding in findings if finding.sandbox})
     return Ballot(
         judge=CHECK,
@@ -720,8 +872,8 @@ T = TypeVar("T")
 
 FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 30.0
-# A wait that the server asked for is lengthened by up to this share (a second at most), so that calls that were
-# turned away together do not come back together.
+# A wait that the server asked for is lengthened by up to this share (a second at most), so that
+# calls that were turned away together do not come back together.
 SPREAD: Final = 0.1
 
 
@@ -734,10 +886,11 @@ def next_wait(
     total_seconds: float = 120.0,
     jitter: Callable[[], float] = random.random,
 ) -> float | None:
-    """Seconds to wait before the next attempt; None to give up. `attempt` counts from 1, `spent` is seconds so far.
+    """Seconds to wait before the next attempt; None to give up. `attempt` counts from 1, `spent` is
+    seconds so far.
 
-    What the server asks for is obeyed; when that does not fit into the total, coming sooner does not help.
-    `jitter` gives numbers from 0 to 1.
+    What the server asks for is obeyed; when that does not fit into the total, coming sooner does
+    not help. `jitter` gives numbers from 0 to 1.
     """
     if not failure.retryable or attempt >= attempts:
         return None
@@ -767,7 +920,12 @@ async def with_retries(
             return await call()
         except ports.CallFailed as failure:
             wait = next_wait(
-                failure, attempt, clock() - start, attempts=attempts, total_seconds=total_seconds, jitter=jitter
+                failure,
+                attempt,
+                clock() - start,
+                attempts=attempts,
+                total_seconds=total_seconds,
+                jitter=jitter,
             )
             if wait is None:
                 raise

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the artifact is. `siblings` are files in its folder that are not part of it, `exclude` their real paths.
+    """Where the artifact is. `siblings` are files in its folder that are not part of it, `exclude`
+    their real paths.
 
-    `output`: deliver there instead; `only_passed`: only when the run passed; `dry_run`: deliver nowhere. `off_limits` are paths in a folder, or folders there,
-    that a worker is not shown and may not make; files in `locked` judge, so it may not change them, nor what `would_judge`
-    finds between two versions; without those in `must_hold` the artifact is no longer what it was. `judging` are the
-    files that judge, wherever they are: when one changes the loop ends.
+    `output`: deliver there instead; `only_passed`: only when the run passed; `dry_run`: deliver
+    nowhere. `off_limits` are paths in a folder, or folders there, that a worker is not shown and
+    may not make; files in `locked` judge, so it may not change them, nor what `would_judge` finds
+    between two versions; without those in `must_hold` the artifact is no longer what it was.
+    `judging` are the files that judge, wherever they are: when one changes the loop ends.
     """
 
     path: Path
@@ -70,9 +72,13 @@ class Place:
         return version
 
     def delivered(self, before: Version, after: Version) -> Version:
-        """What the target holds of two versions. Other files in an `--output` folder are left alone."""
+        """What the target holds of two versions. Other files in an `--output` folder are left
+        alone.
+        """
         try:
-            found = load_artifact(self.target, exclude=self.exclude, max_bytes=self.max_bytes).version
+            found = load_artifact(
+                self.target, exclude=self.exclude, max_bytes=self.max_bytes
+            ).version
         except FileError:
             return Version({}, is_folder=True)
         if not found.is_folder:
@@ -85,32 +91,51 @@ class Place:
         if after is None or not after.is_folder:
             return []
         made = [
-            name for name in after.files if any(name == off or name.startswith(f"{off}/") for off in self.off_limits)
+            name
+            for name in after.files
+            if any(name == off or name.startswith(f"{off}/") for off in self.off_limits)
         ]
-        judges = {*self.locked, *(name for name in before.files if self.path / name in self.judging)}
-        changed = [name for name in sorted(judges) if before.files.get(name) != after.files.get(name)]
+        judges = {
+            *self.locked,
+            *(name for name in before.files if self.path / name in self.judging),
+        }
+        changed = [
+            name for name in sorted(judges) if before.files.get(name) != after.files.get(name)
+        ]
         changed += self.would_judge(before, after)
         return [
             *(f"{name} (not part of the artifact)" for name in made),
             *(f"{name} (it judges)" for name in changed),
-            *(f"{name} (a link in the original)" for name in after.files if _passes_link(self.path, name)),
+            *(
+                f"{name} (a link in the original)"
+                for name in after.files
+                if _passes_link(self.path, name)
+            ),
         ]
 
 
 def _passes_link(root: Path, name: str) -> bool:
     """Whether the original has a link there, or in place of a folder on the way there."""
     path = root / name
-    return any(place.is_symlink() for place in (path, *path.parents) if place != root and place.is_relative_to(root))
+    return any(
+        place.is_symlink()
+        for place in (path, *path.parents)
+        if place != root and place.is_relative_to(root)
+    )
 
 
 def is_mix(found: Version, before: Version, after: Version) -> bool:
     """Whether every file is as in one version or the other: a delivery that was cut off."""
     paths = {*found.files, *before.files, *after.files}
-    return all(found.files.get(path) in (before.files.get(path), after.files.get(path)) for path in paths)
+    return all(
+        found.files.get(path) in (before.files.get(path), after.files.get(path)) for path in paths
+    )
 
 
 def sweep(root: Path, before: Version, after: Version) -> None:
-    """Remove what a killed delivery left half-written: a temporary file with the beginning of one of its own."""
+    """Remove what a killed delivery left half-written: a temporary file with the beginning of one
+    of its own.
+    """
     near = root.rglob(f"{TEMPORARY}*") if after.is_folder else root.parent.glob(f"{TEMPORARY}*")
     for path in list(near):
         name = path.relative_to(root).as_posix() if after.is_folder else path.name
@@ -123,7 +148,9 @@ def sweep(root: Path, before: Version, after: Version) -> None:
 
 
 def require_resumable(place: Place, state: LoopState, store: Store, run: str) -> None:
-    """An unfinished run resumes only over bytes it knows: its original, or a version it accepted. Raises UsageError."""
+    """An unfinished run resumes only over bytes it knows: its original, or a version it accepted.
+    Raises UsageError.
+    """
     try:
         found = place.on_disk()
     except FileError as error:
@@ -152,7 +179,9 @@ def version_blobs(version: Version) -> dict[str, bytes]:
     blobs = {digest_of(entry.data): entry.data for entry in version.files.values()}
     listing = {
         "folder": version.is_folder,
-        "files": {path: [digest_of(entry.data), entry.executable] for path, entry in version.files.items()},
+        "files": {
+            path: [digest_of(entry.data), entry.executable] for path, entry in version.files.items()
+        },
     }
     blobs[f"version:{version.digest}"] = json.dumps(listing).encode()
     return blobs

@@ -1,7 +1,9 @@
-"""A runner: it accepts or refuses runs, takes their cases from the queue, and says that it is alive until its last case is over.
+"""A runner: it accepts or refuses runs, takes their cases from the queue, and says that it is alive
+until its last case is over.
 
-What a run is and how a case is worked on is said by who makes it (`accept`). Calls of the queue never hold up the event loop, and
-the heartbeat comes from a thread with a queue of its own, so that a case which holds up the loop does not stop it.
+What a run is and how a case is worked on is said by who makes it (`accept`). Calls of the queue
+never hold up the event loop, and the heartbeat comes from a thread with a queue of its own, so that
+a case which holds up the loop does not stop it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from honestone.system.drawing import count
 T = TypeVar("T")
 # Seconds between two looks at a queue in which nothing waited.
 POLL: Final = 0.5
-# Seconds that a case which is over waits for others, so that one transaction gives them all back and takes the next.
+# Seconds that a case which is over waits for others, so that one transaction gives them all back
+# and takes the next.
 TOGETHER: Final = 0.05
 # Seconds from one heartbeat to the next that only says what has changed.
 CHANGES: Final = 1.0
@@ -46,8 +49,10 @@ class RunSession(Protocol):
     """A run that was accepted."""
 
     async def work(self, case: QueuedCase) -> None:
-        """Until the case is on record. Raises RunRefused where it is not what was ordered, before anything is spent; another
-        exception is an error of honestone or of this machine, not of the case."""
+        """Until the case is on record. Raises RunRefused where it is not what was ordered, before
+        anything is spent; another exception is an error of honestone or of this machine, not of the
+        case.
+        """
         ...
 
     async def give_up(self, case: QueuedCase, reason: str) -> None:
@@ -62,10 +67,12 @@ class RunSession(Protocol):
 
 
 class Heart:
-    """Beats in a thread from `start` to `stop`, and sweeps after those that no longer do. `queue` is its own.
+    """Beats in a thread from `start` to `stop`, and sweeps after those that no longer do. `queue`
+    is its own.
 
-    A store that is away is waited for: the runner's cases are not less alive for that. It sweeps only after it has beaten for
-    as long as others are waited for, because after an outage every heartbeat is old.
+    A store that is away is waited for: the runner's cases are not less alive for that. It sweeps
+    only after it has beaten for as long as others are waited for, because after an outage every
+    heartbeat is old.
     """
 
     def __init__(self, queue: Queue, card: RunnerCard, heartbeat: float) -> None:
@@ -145,8 +152,9 @@ class Heart:
 
 @dataclass(kw_only=True)
 class RunnerLoop:
-    """`only`: cases of this run alone. `drain`: until nothing is left of the runs that it takes. `grace`: seconds for cases in
-    hand once it is stopped. `say` gets lines for a person."""
+    """`only`: cases of this run alone. `drain`: until nothing is left of the runs that it takes.
+    `grace`: seconds for cases in hand once it is stopped. `say` gets lines for a person.
+    """
 
     queue: Queue
     heart: Heart
@@ -179,13 +187,20 @@ class RunnerLoop:
         self._stop.set()
 
     async def work(self) -> None:
-        """Until it is stopped, or everything is done where it drains. Raises StoreAway, and whatever ends a case in disorder."""
+        """Until it is stopped, or everything is done where it drains. Raises StoreAway, and
+        whatever ends a case in disorder.
+        """
         RATE_WAITS.set(self._waits)
         try:
             while not self._stop.is_set():
                 if self._looked is None or time.monotonic() - self._looked >= self.poll:
                     await self._look()
-                if not await self._fill() and self.drain and not self._in_hand and await self._is_done():
+                if (
+                    not await self._fill()
+                    and self.drain
+                    and not self._in_hand
+                    and await self._is_done()
+                ):
                     break
                 await self._wait(self.poll)
             await self._finish()
@@ -201,7 +216,9 @@ class RunnerLoop:
     async def _look(self) -> None:
         """Which runs are open; those that are new are accepted or refused."""
         self._looked = time.monotonic()
-        self._open = tuple(run for run in await self._call(self.queue.orders) if self.only in (None, run))
+        self._open = tuple(
+            run for run in await self._call(self.queue.orders) if self.only in (None, run)
+        )
         for run in self._open:
             if run in self._sessions or run in self._refused:
                 continue
@@ -215,7 +232,9 @@ class RunnerLoop:
                 self._drop(run)
         for case in self.heart.take_lost():
             if case.run in self._sessions and case.run not in self._refused:
-                await self._give_up(case, f"its runner ended {case.deaths + 1} times while it worked on it")
+                await self._give_up(
+                    case, f"its runner ended {case.deaths + 1} times while it worked on it"
+                )
         self._say_card()
 
     def _drop(self, run: str) -> None:
@@ -235,7 +254,9 @@ class RunnerLoop:
         return [run for run in self._open if run in self._sessions and run not in self._refused]
 
     async def _fill(self) -> bool:
-        """Takes cases until its hands are full, and lets those that are on record leave the queue; whether it took one."""
+        """Takes cases until its hands are full, and lets those that are on record leave the queue;
+        whether it took one.
+        """
         done, self._done = self._done, []
         room, runs, number = self.concurrency - len(self._in_hand), self._taken, self.heart.number
         if not done and (room < 1 or not runs):
@@ -256,11 +277,15 @@ class RunnerLoop:
             self._refuse(case.run, refused)
             await self._call(lambda: self.queue.give_back(case, self.heart.number))
             return
-        except Exception as error:  # a fault of ours or of this machine: perhaps another one can do it
+        except (
+            Exception
+        ) as error:  # a fault of ours or of this machine: perhaps another one can do it
             why = f"{type(error).__name__}: {error}".rstrip(": ")
             self.say(f"case `{case.case}` of run {case.run} ended in an error: {why}")
             if case.errors + 1 < TRIES:
-                await self._call(lambda: self.queue.give_back(case, self.heart.number, is_error=True))
+                await self._call(
+                    lambda: self.queue.give_back(case, self.heart.number, is_error=True)
+                )
             else:
                 await self._give_up(case, f"it could not be run in {case.errors + 1} tries: {why}")
             return
@@ -275,7 +300,9 @@ class RunnerLoop:
         self._done.append(case)
 
     async def _is_done(self) -> bool:
-        """Whether nothing is left of the runs that it takes, in other runners' hands either: one of them may die."""
+        """Whether nothing is left of the runs that it takes, in other runners' hands either: one of
+        them may die.
+        """
         for run in self._taken:
             if (await self._call(lambda run=run: self.queue.waiting(run))).left:  # type: ignore[misc]
                 return False
@@ -286,7 +313,9 @@ class RunnerLoop:
         stopped = asyncio.create_task(self._stop.wait())
         try:
             waited = {stopped, *self._in_hand}
-            over, _ = await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            over, _ = await asyncio.wait(
+                waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
             if over and stopped not in over and len(over) < len(self._in_hand):
                 await asyncio.wait(list(self._in_hand), timeout=min(TOGETHER, seconds))
         finally:

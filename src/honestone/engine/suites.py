@@ -22,11 +22,13 @@ _LOOK_SECONDS: Final = 2.0
 
 @dataclass(kw_only=True)
 class SuiteRun:
-    """The rest of one run of a suite. `record` is the run so far, and is filled by `work` while it goes by: attempts on
-    record are not run again. Cases that a budget does not reach are skipped with the reason.
+    """The rest of one run of a suite. `record` is the run so far, and is filled by `work` while it
+    goes by: attempts on record are not run again. Cases that a budget does not reach are skipped
+    with the reason.
 
-    `slots` is entered for each attempt: it may be shared with other runs. As many attempts are under way as `work` runs at a
-    time, and `judged_at_once` where that is more: their judges answer all of them together.
+    `slots` is entered for each attempt: it may be shared with other runs. As many attempts are
+    under way as `work` runs at a time, and `judged_at_once` where that is more: their judges answer
+    all of them together.
     """
 
     record: SuiteRecord
@@ -43,17 +45,27 @@ class SuiteRun:
 
     def __post_init__(self) -> None:
         work = self.work
-        self._live = Live(kind="suite", run=work.run, journal=work.journal, meter=work.meter, observer=work.observer)
+        self._live = Live(
+            kind="suite",
+            run=work.run,
+            journal=work.journal,
+            meter=work.meter,
+            observer=work.observer,
+        )
 
     async def all(self) -> None:
         """Every case to its end. Each step of an attempt is on record before the next.
 
-        Raises CouldNotJudge when a file that judges changed meanwhile, RunCancelled when another process has ended the run."""
+        Raises CouldNotJudge when a file that judges changed meanwhile, RunCancelled when another
+        process has ended the run.
+        """
         cases = list(self.record.cases.values())
         for case in cases:
             if case.is_complete or (case.case.skip is not None and case.passed_by is not None):
                 self._end(case)
-        self._left = sum(one.case.attempts - len(one.attempts) for one in cases if one.case.skip is None)
+        self._left = sum(
+            one.case.attempts - len(one.attempts) for one in cases if one.case.skip is None
+        )
         ordered = list(cases)
         if any(case.case.depends_on for case in cases):
             waits_for = {case.case.id: case.case.depends_on for case in cases}
@@ -65,7 +77,10 @@ class SuiteRun:
 
     async def _all(self, waiting: Iterator[tuple[CaseRecord, Sequence[int]]], at_once: int) -> None:
         workers = [asyncio.create_task(self._take(waiting)) for _ in range(at_once)]
-        watcher, all_done = asyncio.create_task(self._until_cancelled()), asyncio.create_task(_each(workers))
+        watcher, all_done = (
+            asyncio.create_task(self._until_cancelled()),
+            asyncio.create_task(_each(workers)),
+        )
         try:
             await asyncio.wait({all_done, watcher}, return_when=asyncio.FIRST_COMPLETED)
             await (watcher if watcher.done() else all_done)
@@ -79,14 +94,19 @@ class SuiteRun:
         work = self.work
         while await work.journal.result_of(work.run) != CANCELLED:
             await asyncio.sleep(_LOOK_SECONDS)
-        raise RunCancelled(f"run {work.run} was cancelled", hint="what is on record is kept: honestone show RUN")
+        raise RunCancelled(
+            f"run {work.run} was cancelled", hint="what is on record is kept: honestone show RUN"
+        )
 
     def _at_once(self, cases: Sequence[CaseRecord]) -> int:
-        """Attempts under way: as many as the target runs, and those whose judges are waited for together."""
+        """Attempts under way: as many as the target runs, and those whose judges are waited for
+        together.
+        """
         most = max(self.work.targets_at_once, self.judged_at_once)
         return max(1, min(most, sum(one.case.attempts for one in cases)))
 
-    # -------------------------------------------------------------------------------------------- cases and attempts
+    # --------------------------------------------------------------------------------------------
+    # cases and attempts
 
     async def _take(self, waiting: Iterator[tuple[CaseRecord, Sequence[int]]]) -> None:
         for case, numbers in waiting:
@@ -103,10 +123,14 @@ class SuiteRun:
                 await self._ends.setdefault(id, asyncio.Event()).wait()
 
     def _blocked_by(self, case: CaseRecord) -> str | None:
-        """Why a case that depends on others is not run: the target failed in one of them, or that one was not run itself."""
+        """Why a case that depends on others is not run: the target failed in one of them, or that
+        one was not run itself.
+        """
         for id in case.case.depends_on:
             other = self.record.cases.get(id)
-            if other is not None and (other.result.status is Status.TARGET_ERROR or other.is_cut_short):
+            if other is not None and (
+                other.result.status is Status.TARGET_ERROR or other.is_cut_short
+            ):
                 return f"the case `{id}` that it depends on could not be run"
         return None
 
@@ -123,7 +147,9 @@ class SuiteRun:
         self._report()
 
     async def _skip(self, case: CaseRecord, reason: str) -> None:
-        self._over.add(case.case.id)  # before anything is awaited: another attempt of it may be taken meanwhile
+        self._over.add(
+            case.case.id
+        )  # before anything is awaited: another attempt of it may be taken meanwhile
         await self.work.skip(case, reason)
         self._left -= 0 if case.case.skip is not None else case.case.attempts
         self._end(case)
@@ -136,7 +162,8 @@ class SuiteRun:
             self._ends[case.case.id].set()
         self._bad += case.result.status not in (Status.PASSED, Status.SKIPPED)
 
-    # ------------------------------------------------------------------------------------------------------ progress
+    # ------------------------------------------------------------------------------------------------------
+    # progress
 
     def _report(self) -> None:
         done = len(self._over)
@@ -147,10 +174,16 @@ class SuiteRun:
         if spent.usd:
             words.append(f"${spent.usd:.2f}")
         if self._worked and self._left > 0:  # what was on record already took no time
-            left = (self.work.meter.seconds - self.work.meter.seconds_before) / self._worked * self._left
+            left = (
+                (self.work.meter.seconds - self.work.meter.seconds_before)
+                / self._worked
+                * self._left
+            )
             words.append(f"{left / 60:.0f} min left" if left >= 90 else f"{left:.0f} s left")
         self._live.failing = self._bad
-        self._live.progress(done, len(self.record.cases), words[0], left=left, said=", ".join(words))
+        self._live.progress(
+            done, len(self.record.cases), words[0], left=left, said=", ".join(words)
+        )
 
 
 async def _each(tasks: Sequence[asyncio.Task[None]]) -> None:
@@ -160,4 +193,6 @@ async def _each(tasks: Sequence[asyncio.Task[None]]) -> None:
 def _runs_of(case: CaseRecord) -> list[tuple[CaseRecord, Sequence[int]]]:
     """What one worker takes at a time: an attempt, or all of a case where a pass ends them."""
     numbers = range(1, case.case.attempts + 1)
-    return [(case, numbers)] if case.case.stops_at_pass else [(case, (number,)) for number in numbers]
+    return (
+        [(case, numbers)] if case.case.stops_at_pass else [(case, (number,)) for number in numbers]
+    )

@@ -1,4 +1,6 @@
-"""Calls of judges, workers and targets as telemetry hears of them: each call by itself, so that retries show."""
+"""Calls of judges, workers and targets as telemetry hears of them: each call by itself, so that
+retries show.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,18 @@ if TYPE_CHECKING:
 
     from honestone.core.ballot import Ballot, Question
     from honestone.core.scorecard import Scorer
-    from honestone.ports import Brief, Judge, Output, Reply, Request, Span, Target, Task, WorkDone, Worker
+    from honestone.ports import (
+        Brief,
+        Judge,
+        Output,
+        Reply,
+        Request,
+        Span,
+        Target,
+        Task,
+        WorkDone,
+        Worker,
+    )
 
 
 def ask_judge(name: str, judge: Judge, request: Request, question: Question) -> Awaitable[Reply]:
@@ -32,7 +45,9 @@ async def _asked(name: str, judge: Judge, request: Request, question: Question) 
             span.failed(failed.kind, failed.reason)
             raise
         model = reply.detail.get("model")
-        answer = CallAnswer(usage=reply.usage, model=None if model is None else str(model), text=lambda: reply.text)
+        answer = CallAnswer(
+            usage=reply.usage, model=None if model is None else str(model), text=lambda: reply.text
+        )
         span.answered(answer)
         return reply
 
@@ -54,7 +69,9 @@ async def _run(target: Target, task: Task) -> Output:
     from honestone.core.telemetry import CallAnswer, TracedCall
 
     name = str(target.identity.get("kind") or target.identity.get("provider") or "target")
-    with span_of(TracedCall(role="target", name=name, identity=target.identity, text=lambda: task.prompt)) as span:
+    with span_of(
+        TracedCall(role="target", name=name, identity=target.identity, text=lambda: task.prompt)
+    ) as span:
         output = await target.run(task)
         span.answered(CallAnswer(usage=output.usage, text=lambda: output.text))
         if output.error is not None:
@@ -64,13 +81,19 @@ async def _run(target: Target, task: Task) -> Output:
 
 def propose(worker: Worker, brief: Brief, place: Path, brief_file: Path) -> Awaitable[WorkDone]:
     """How the worker ended."""
-    return _proposed(worker, brief, place, brief_file) if is_traced() else worker.propose(brief, place, brief_file)
+    return (
+        _proposed(worker, brief, place, brief_file)
+        if is_traced()
+        else worker.propose(brief, place, brief_file)
+    )
 
 
 async def _proposed(worker: Worker, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
     from honestone.core.telemetry import CallAnswer, TracedCall
 
-    call = TracedCall(role="worker", name=worker.id, identity=worker.identity, text=lambda: brief.text)
+    call = TracedCall(
+        role="worker", name=worker.id, identity=worker.identity, text=lambda: brief.text
+    )
     with span_of(call) as span:
         done = await worker.propose(brief, place, brief_file)
         span.answered(CallAnswer(usage=done.usage, text=lambda: done.message))

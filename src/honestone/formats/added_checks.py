@@ -1,4 +1,6 @@
-"""Kinds of check that other packages add: each an entry point of the group `honestone.checks` that names an `AddedCheck`."""
+"""Kinds of check that other packages add: each an entry point of the group `honestone.checks` that
+names an `AddedCheck`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ T = TypeVar("T")
 
 
 def entry_points(*, group: str) -> EntryPoints:
-    """The entry points of a group. The library that finds them is loaded only when something is looked for."""
+    """The entry points of a group. The library that finds them is loaded only when something is
+    looked for.
+    """
     from importlib import metadata
 
     return metadata.entry_points(group=group)

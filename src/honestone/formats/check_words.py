@@ -14,14 +14,18 @@ from honestone.core.tables import table_text
 
 @cache
 def _words() -> Mapping[str, tuple[str, str]]:
-    return msgspec.toml.decode(table_text("check_words", __package__), type=dict[str, tuple[str, str]])
+    return msgspec.toml.decode(
+        table_text("check_words", __package__), type=dict[str, tuple[str, str]]
+    )
 
 
 _LONGEST = 80
 
 
 def check_in_words(check: Check) -> str:
-    """One line, such as "contains 'x' and 'y'". Always the same for the same check, so ids made of it stay."""
+    """One line, such as "contains 'x' and 'y'". Always the same for the same check, so ids made of
+    it stay.
+    """
     positive, negative = _words().get(check.kind, (check.kind.replace("-", " ") + " {all}", ""))
     if check.negated:
         positive = negative or "not: " + positive
@@ -34,7 +38,8 @@ def _listed(value: Any, joint: str) -> str:
     if value is None or isinstance(value, bool):
         return ""
     if isinstance(value, list):
-        # A list is words of a command as often as a choice of texts; both read well one after another.
+        # A list is words of a command as often as a choice of texts; both read well one after
+        # another.
         return f" {joint} ".join(_quoted(entry) for entry in value)
     return _quoted(value)
 

@@ -20,14 +20,19 @@ from honestone.formats.source import SourceErrors
 def csv_rows(
     text: str, name: str, problems: list[UsageError], *, delimiter: str = ","
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with the line that each starts in. What is wrong with the table is added to `problems`: two columns
-    of one name, a row with more or fewer cells than there are columns, a quote that is never closed."""
+    """The rows of a table with the line that each starts in. What is wrong with the table is added
+    to `problems`: two columns of one name, a row with more or fewer cells than there are columns, a
+    quote that is never closed.
+    """
 
     def wrong(message: str, line: int, hint: str | None = None) -> None:
         problems.append(UsageError(message, place=f"{name}:{line}:1", hint=hint))
 
     if "\0" in text:
-        wrong("this table holds a NUL character, so it is not a text file", text[: text.index("\0")].count("\n") + 1)
+        wrong(
+            "this table holds a NUL character, so it is not a text file",
+            text[: text.index("\0")].count("\n") + 1,
+        )
         return
     csv.field_size_limit(MAX_BYTES)
     table = csv.reader(lines_in(text), delimiter=delimiter, strict=True)
@@ -46,14 +51,20 @@ def csv_rows(
                 wrong(
                     message,
                     line,
-                    "put a cell with a comma in double quotes" if is_long else "leave cells empty, not out",
+                    "put a cell with a comma in double quotes"
+                    if is_long
+                    else "leave cells empty, not out",
                 )
             elif has_text:
                 yield line, dict(zip(header, cells, strict=True))
             line = table.line_num + 1
     except csv.Error as error:
         is_open = "unexpected end" in str(error)
-        what = "a quote that begins in this row is never closed" if is_open else f"this is not a CSV table: {error}"
+        what = (
+            "a quote that begins in this row is never closed"
+            if is_open
+            else f"this is not a CSV table: {error}"
+        )
         wrong(what, line if is_open else max(table.line_num, 1))
 
 
@@ -63,7 +74,9 @@ def json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
         if not line.strip():
             continue
         try:
-            row = msgspec.json.decode(line.removesuffix("\n"), type=dict[str, object])  # which refuses half a character
+            row = msgspec.json.decode(
+                line.removesuffix("\n"), type=dict[str, object]
+            )  # which refuses half a character
             json_once(line)
             yield number, row
         except (ValueError, RecursionError) as error:
@@ -77,12 +90,15 @@ def json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
 def _is_lines(text: str) -> bool:
     """Whether a text is JSON lines: its first line is an object, and another one follows."""
     lines = [line for line in text.lstrip().split("\n", 2)[:2] if line.strip()]
-    return len(lines) == 2 and all(line.strip().startswith("{") and line.strip().endswith("}") for line in lines)
+    return len(lines) == 2 and all(
+        line.strip().startswith("{") and line.strip().endswith("}") for line in lines
+    )
 
 
 def json_list_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
-    """The rows of a table that is one JSON value, with the line of each: a list of objects, alone or as the only list of an
-    object; or an object of columns. Raises FileError for another value."""
+    """The rows of a table that is one JSON value, with the line of each: a list of objects, alone
+    or as the only list of an object; or an object of columns. Raises FileError for another value.
+    """
     marked = parse_marked(text, name)
     value, root = marked.value, marked.root
     if isinstance(value, dict) and str(value.get("schema", "")).startswith("honestone."):
@@ -106,8 +122,12 @@ def _has_objects(value: object) -> bool:
 
 
 def _rows_of_columns(value: Mapping[str, object], name: str) -> Iterator[dict[str, object]]:
-    """`{"question": [...], "answer": [...]}`, as data frames and data sets are written; the lists may be mappings by row."""
-    columns = {key: list(one.values()) if isinstance(one, dict) else one for key, one in value.items()}
+    """`{"question": [...], "answer": [...]}`, as data frames and data sets are written; the lists
+    may be mappings by row.
+    """
+    columns = {
+        key: list(one.values()) if isinstance(one, dict) else one for key, one in value.items()
+    }
     sizes = {len(one) if isinstance(one, list) else -1 for one in columns.values()}
     if len(sizes) != 1 or sizes <= {-1, 0}:
         raise _not_a_table(name)
@@ -120,9 +140,13 @@ def _not_a_table(name: str) -> FileError:
     return FileError("this JSON is not a table", place=f"{name}:1:1", hint=hint)
 
 
-def table_rows(path: Path, name: str, *, delimiters: str = ",") -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Those of a file: CSV by its ending, a JSON list where its text is one, else JSON lines. Cells are parted by the one of
-    `delimiters` that its first line has most often. Raises FileError, and SourceErrors after the last row."""
+def table_rows(
+    path: Path, name: str, *, delimiters: str = ","
+) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Those of a file: CSV by its ending, a JSON list where its text is one, else JSON lines. Cells
+    are parted by the one of `delimiters` that its first line has most often. Raises FileError, and
+    SourceErrors after the last row.
+    """
     text = read_text(path, most=MOST_LINES)
     if path.suffix.lower() == ".json" and not _is_lines(text):
         yield from json_list_rows(text, name)

@@ -23,22 +23,28 @@ if TYPE_CHECKING:
 
 ReadRubric: TypeAlias = Callable[[Path], RubricSource | ForeignRubric]
 
-# Calls a function of a file once for each list of arguments: what each call returned. Raises UsageError, without a place.
+# Calls a function of a file once for each list of arguments: what each call returned. Raises
+# UsageError, without a place.
 RunCode: TypeAlias = "Callable[[Script, Sequence[Sequence[Json]]], Sequence[Json]]"
 
 # The text at an address. Raises UsageError, without a place.
 Fetch: TypeAlias = Callable[[str], str]
 
-# Keeps cases, each given with its place, elsewhere than in memory: they and their places by id. Raises UsageError where that is not
-# possible, and where two may have one id: then they are kept in memory.
-KeepCases: TypeAlias = "Callable[[Iterable[tuple[Case, str]]], tuple[Sequence[Case], Mapping[str, str]]]"
+# Keeps cases, each given with its place, elsewhere than in memory: they and their places by id.
+# Raises UsageError where that is not possible, and where two may have one id: then they are kept in
+# memory.
+KeepCases: TypeAlias = (
+    "Callable[[Iterable[tuple[Case, str]]], tuple[Sequence[Case], Mapping[str, str]]]"
+)
 
 # Bytes of a file of JSON lines.
 MOST_LINES: Final = 200_000_000
 
 
 class CodeOfFiles(TypedDict, total=False):
-    """What a person permits of the code in a file, and of what it names on a server, and where cases are kept; as in `Document`."""
+    """What a person permits of the code in a file, and of what it names on a server, and where
+    cases are kept; as in `Document`.
+    """
 
     allow_code: bool
     run_code: RunCode | None
@@ -48,12 +54,14 @@ class CodeOfFiles(TypedDict, total=False):
 
 @dataclass(kw_only=True)
 class Document:
-    """A file to recognise and read. `marked` is its YAML or JSON; `rows` its lines where it is JSON lines.
+    """A file to recognise and read. `marked` is its YAML or JSON; `rows` its lines where it is JSON
+    lines.
 
-    `read_rubric` reads the rubric files that it names; without it they are in the native format. `read_as` is the name of
-    the format that a person says it has. `allow_code`: code next to it is read as part of it, to be run with it.
-    `run_code` runs code that makes a part of the file, and `fetch` brings what it names on a server, with a person's
-    permission; without them nothing is run and fetched.
+    `read_rubric` reads the rubric files that it names; without it they are in the native format.
+    `read_as` is the name of the format that a person says it has. `allow_code`: code next to it is
+    read as part of it, to be run with it. `run_code` runs code that makes a part of the file, and
+    `fetch` brings what it names on a server, with a person's permission; without them nothing is
+    run and fetched.
     """
 
     path: Path
@@ -87,7 +95,9 @@ class Document:
 
     @cached_property
     def is_lines(self) -> bool:
-        """JSON lines: the first two non-empty lines are each a JSON object of their own (or the only one, in a .jsonl)."""
+        """JSON lines: the first two non-empty lines are each a JSON object of their own (or the
+        only one, in a .jsonl).
+        """
         import json
 
         lines = [line for _, line in islice(self.lines(), 2)]
@@ -118,11 +128,15 @@ class Document:
 
     def each_row(self) -> Iterator[JsonLine]:
         """The same, one at a time."""
-        return (JsonLine(number, _marked_row(line, self.name, number)) for number, line in self.lines())
+        return (
+            JsonLine(number, _marked_row(line, self.name, number)) for number, line in self.lines()
+        )
 
     @cached_property
     def value(self) -> Any:
-        """The whole as plain values: of JSON lines the first row. None when it cannot be read at all."""
+        """The whole as plain values: of JSON lines the first row. None when it cannot be read at
+        all.
+        """
         try:
             return self.first_row.value if self.is_lines else self.marked.value
         except FileError:
@@ -135,8 +149,9 @@ class Document:
 
     @property
     def first_row(self) -> Marked:
-        """The first of the JSON lines alone: the reader reports a damaged line further down, and a large file is recognised
-        at once."""
+        """The first of the JSON lines alone: the reader reports a damaged line further down, and a
+        large file is recognised at once.
+        """
         number, line = next(self.lines())
         return _marked_row(line, self.name, number)
 
@@ -159,7 +174,9 @@ def _marked_row(line: str, name: str, number: int) -> Marked:
         return MarkedLine(name, parse_marked(line, name).root, number)
     except FileError as error:
         column = (error.place or "").rpartition(":")[2] or "1"
-        raise type(error)(error.message, place=f"{name}:{number}:{column}", hint=error.hint) from None
+        raise type(error)(
+            error.message, place=f"{name}:{number}:{column}", hint=error.hint
+        ) from None
 
 
 class MarkedLine(Marked):

@@ -1,4 +1,6 @@
-"""The native formats, described once in `fields.toml`: readers, near matches, the JSON Schema and the reference pages use it."""
+"""The native formats, described once in `fields.toml`: readers, near matches, the JSON Schema and
+the reference pages use it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Takes: TypeAlias = str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One key: what it takes, what it means, what holds without it. `also` are spellings of other tools and habits."""
+    """One key: what it takes, what it means, what holds without it. `also` are spellings of other
+    tools and habits.
+    """
 
     key: str
     takes: Takes
@@ -45,9 +49,18 @@ class Shape:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        cells = [[cell.strip() for cell in row.split("|")] for row in self.rows.strip().splitlines()]
+        cells = [
+            [cell.strip() for cell in row.split("|")] for row in self.rows.strip().splitlines()
+        ]
         return tuple(
-            Field(key=key, takes=takes, default=default, also=tuple(also.split()), example=example, doc=meaning)
+            Field(
+                key=key,
+                takes=takes,
+                default=default,
+                also=tuple(also.split()),
+                example=example,
+                doc=meaning,
+            )
             for key, takes, default, also, example, meaning in cells
         )
 
@@ -84,13 +97,16 @@ def near(name: str, names: Iterable[str]) -> str | None:
     """The one of `names` that was probably meant."""
     import difflib
 
-    found = difflib.get_close_matches(name.casefold().replace("-", "_"), list(names), n=1, cutoff=0.6)
+    found = difflib.get_close_matches(
+        name.casefold().replace("-", "_"), list(names), n=1, cutoff=0.6
+    )
     return found[0] if found else None
 
 
 def unknown_key_hint(key: str, shape: Shape) -> str:
-    """What to write instead of an unknown key: the near match, where a check belongs, another tool's word for it, or all that
-    there is."""
+    """What to write instead of an unknown key: the near match, where a check belongs, another
+    tool's word for it, or all that there is.
+    """
     from honestone.core.checks import KINDS
 
     spellings = {other: field.key for field in shape.fields for other in (*field.also, field.key)}

@@ -1,4 +1,6 @@
-"""`{{ name }}` in the texts of a case: replaced by the case's vars, once. Nothing is computed, and no value is read again."""
+"""`{{ name }}` in the texts of a case: replaced by the case's vars, once. Nothing is computed, and
+no value is read again.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,13 @@ Refuse: TypeAlias = Callable[[str, Path, str], None]
 
 _HOLE: Final = re.compile(r"\{\{([^{}]*)\}\}|\{\{|\{%[^%]{0,40}")
 _NAME: Final = re.compile(r"[^\W\d][\w-]*")
-# Keys below which there are keys of our formats again; below all others there is only what the person wrote.
+# Keys below which there are keys of our formats again; below all others there is only what the
+# person wrote.
 _WITHIN: Final = frozenset("input content reference rubric criteria items checks check".split())
 # A row of a table names nothing that is read or run.
-_NEVER: Final = frozenset("id fix file files command pytest grader python json-schema beside".split())
+_NEVER: Final = frozenset(
+    "id fix file files command pytest grader python json-schema beside".split()
+)
 
 
 def words_of(case: Node) -> Words:
@@ -45,7 +50,9 @@ def has_holes(node: Node) -> bool:
 
 
 def fill_text(text: str, words: Words, refuse: Callable[[int, str, str], None]) -> str:
-    """The text with its names filled in. `refuse` notes what else stands between the braces: position, message, hint."""
+    """The text with its names filled in. `refuse` notes what else stands between the braces:
+    position, message, hint.
+    """
     parts, at, size = [], 0, 0
     for hole in _HOLE.finditer(text):
         name = (hole[1] or "").strip()
@@ -55,7 +62,11 @@ def fill_text(text: str, words: Words, refuse: Callable[[int, str, str], None]) 
         parts += [text[at : hole.start()], words[name]]
         at, size = hole.end(), size + len(words[name])
         if size > MAX_FILLED:
-            refuse(0, f"filled in, this text has more than {MAX_FILLED:,} characters", "shorten the vars")
+            refuse(
+                0,
+                f"filled in, this text has more than {MAX_FILLED:,} characters",
+                "shorten the vars",
+            )
             return text
     return "".join([*parts, text[at:]])
 
@@ -70,9 +81,12 @@ def _refusal(hole: re.Match[str], name: str, words: Words) -> tuple[str, str]:
     )
 
 
-def fill_node(node: Node, path: Path, words: Words, refuse: Refuse, *, is_ours: bool = True) -> Node:
-    """A value with all its texts filled in; itself where there is nothing to fill in. `is_ours`: its keys are those of our
-    formats, and not what a person wrote."""
+def fill_node(
+    node: Node, path: Path, words: Words, refuse: Refuse, *, is_ours: bool = True
+) -> Node:
+    """A value with all its texts filled in; itself where there is nothing to fill in. `is_ours`:
+    its keys are those of our formats, and not what a person wrote.
+    """
     if isinstance(node.value, str):
         text = fill_text(node.value, words, lambda _, message, hint: refuse(message, path, hint))
         return node if text == node.value else node.with_text(text)
@@ -88,11 +102,15 @@ def fill_node(node: Node, path: Path, words: Words, refuse: Refuse, *, is_ours: 
     return made
 
 
-def _fill_value(name: MapKey, child: Node, path: Path, words: Words, refuse: Refuse, *, is_ours: bool) -> Node:
+def _fill_value(
+    name: MapKey, child: Node, path: Path, words: Words, refuse: Refuse, *, is_ours: bool
+) -> Node:
     word = str(name).removeprefix("not-")
     if is_ours and word in _NEVER:
         if has_holes(child):
-            refuse(f"nothing is filled into `{name}`", path, "vars choose neither files nor programs")
+            refuse(
+                f"nothing is filled into `{name}`", path, "vars choose neither files nor programs"
+            )
         return child
     filled = fill_node(child, path, words, refuse, is_ours=is_ours and word in _WITHIN)
     return _as_number(filled) if filled is not child and is_ours and _takes_number(word) else filled

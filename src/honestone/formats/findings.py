@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[Remark]:
-    """What the linter finds. In another tool's file, where paths mean something else, wordings are looked up."""
+    """What the linter finds. In another tool's file, where paths mean something else, wordings are
+    looked up.
+    """
     from honestone.core.authoring.lint import lint
 
     remarks = lint(rubric)

@@ -32,7 +32,9 @@ class GoldenExample:
 
 
 def read_examples(folder: Path, rubric: Rubric) -> tuple[list[GoldenExample], list[str]]:
-    """The examples in order, and notes about files that are none. Raises UsageError with every mistake's place."""
+    """The examples in order, and notes about files that are none. Raises UsageError with every
+    mistake's place.
+    """
     if not folder.is_dir():
         raise FileError(f"folder `{folder}` not found", hint="--golden takes a folder of examples")
     found = {
@@ -72,7 +74,9 @@ def _read_table(path: Path, rubric: Rubric) -> list[GoldenExample]:
     marked = read_marked(path)
     if not isinstance(marked.value, dict) or not marked.value:
         raise UsageError(
-            "this must be a mapping from names to verdicts", place=marked.at(()), hint="for example good.md: pass"
+            "this must be a mapping from names to verdicts",
+            place=marked.at(()),
+            hint="for example good.md: pass",
         )
     reading = _GoldenReading(marked, {criterion.id for criterion, _ in rubric.walk()})
     examples = [reading.example(path.parent, key) for key in marked.value]
@@ -133,16 +137,24 @@ class _GoldenReading(FileReading):
     def verdict(self, value: Any, path: tuple[Any, ...]) -> str | None:
         if value in VERDICTS:
             return str(value)
-        self.problem(f"`{self.marked.raw(path)}` is not a verdict", path, f"one of: {', '.join(VERDICTS)}")
+        self.problem(
+            f"`{self.marked.raw(path)}` is not a verdict", path, f"one of: {', '.join(VERDICTS)}"
+        )
         return None
 
     def range(self, value: Any, path: tuple[Any, ...]) -> tuple[Fraction, Fraction] | None:
         """`[60, 80]` or one number, in points, as 0-1."""
-        places = [(*path, at) for at in range(2)] if isinstance(value, list) and len(value) == 2 else [path, path]
+        places = (
+            [(*path, at) for at in range(2)]
+            if isinstance(value, list) and len(value) == 2
+            else [path, path]
+        )
         try:
             low, high = (self.marked.number(place) / 100 for place in places)
         except ValueError:
-            self.problem("a range must be two numbers", path, "for example [60, 80], in points of 100")
+            self.problem(
+                "a range must be two numbers", path, "for example [60, 80], in points of 100"
+            )
             return None
         if not 0 <= low <= high <= 1:
             message = "a range goes from a lower number to a higher one, both from 0 to 100"
@@ -156,14 +168,21 @@ def _is_inside(folder: Path, name: str) -> bool:
 
 
 def differing(
-    expect: Expect, verdict: str, score: tuple[Fraction, Fraction], criteria: Mapping[str, tuple[Fraction, Fraction]]
+    expect: Expect,
+    verdict: str,
+    score: tuple[Fraction, Fraction],
+    criteria: Mapping[str, tuple[Fraction, Fraction]],
 ) -> Iterator[tuple[str, bool | None]]:
-    """What is not as expected, in words: False is certainly not, None: unknown as long as marks are missing.
+    """What is not as expected, in words: False is certainly not, None: unknown as long as marks are
+    missing.
 
     `score` and `criteria` are intervals (0-1) of what is known.
     """
     if expect.verdict is not None and verdict != expect.verdict:
-        yield f"the verdict is {verdict}, not {expect.verdict}", None if verdict == "inconclusive" else False
+        yield (
+            f"the verdict is {verdict}, not {expect.verdict}",
+            None if verdict == "inconclusive" else False,
+        )
     wanted = ({"the score": expect.score} if expect.score else {}) | {
         f"`{name}`": ends for name, ends in expect.criteria.items()
     }
@@ -173,7 +192,10 @@ def differing(
         if low <= found_low and found_high <= high:
             continue
         is_out = found_high < low or found_low > high
-        yield (f"{name} is {_span(found_low, found_high)}, expected {_span(low, high)}", False if is_out else None)
+        yield (
+            f"{name} is {_span(found_low, found_high)}, expected {_span(low, high)}",
+            False if is_out else None,
+        )
 
 
 def _span(low: Fraction, high: Fraction) -> str:

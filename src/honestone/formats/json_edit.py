@@ -1,4 +1,6 @@
-"""JSON text with members and elements put in or cut out; every other byte stays. What is put in last is cut out exactly."""
+"""JSON text with members and elements put in or cut out; every other byte stays. What is put in
+last is cut out exactly.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _MARGIN: Final = re.compile(r"\r?\n[ \t]*\Z")
 
 
 def read_object(text: str) -> dict[str, Json]:
-    """The object of a JSON text. Raises ValueError for what is not JSON, for another value, and for a key given twice."""
+    """The object of a JSON text. Raises ValueError for what is not JSON, for another value, and for
+    a key given twice.
+    """
     try:
         plain = json.loads(text, object_pairs_hook=_members)
     except RecursionError:
@@ -25,10 +29,14 @@ def read_object(text: str) -> dict[str, Json]:
     return plain
 
 
-def put_in(text: str, path: Sequence[str], value: Json, *, append: bool) -> tuple[str, list[JsonPath]]:
-    """With `value` as the last member at `path`, or as the last element of the array there (`append`).
+def put_in(
+    text: str, path: Sequence[str], value: Json, *, append: bool
+) -> tuple[str, list[JsonPath]]:
+    """With `value` as the last member at `path`, or as the last element of the array there
+    (`append`).
 
-    Also the paths of the containers that had to be made. Raises ValueError where something else is in the way.
+    Also the paths of the containers that had to be made. Raises ValueError where something else is
+    in the way.
     """
     at = after_space(text, 0)
     for depth, key in enumerate(path):
@@ -39,7 +47,9 @@ def put_in(text: str, path: Sequence[str], value: Json, *, append: bool) -> tupl
             value = [value] if append else value
             for inner in reversed(path[depth + 1 :]):
                 value = {inner: value}
-            made: list[JsonPath] = [tuple(path[:inner]) for inner in range(depth + 1, len(path) + append)]
+            made: list[JsonPath] = [
+                tuple(path[:inner]) for inner in range(depth + 1, len(path) + append)
+            ]
             return _inserted(text, at, f"{json.dumps(key)}: ", value), made
         at = inside[key]
     if not append or text[at] != "[":
@@ -64,7 +74,9 @@ def cut_out(text: str, path: JsonPath) -> str:
 
 
 def _inserted(text: str, container: int, key: str, value: Json) -> str:
-    """As the last item of the container at that place, on a line of its own where the one before it has one."""
+    """As the last item of the container at that place, on a line of its own where the one before it
+    has one.
+    """
     last = next(reversed(list(members_of(text, container))), None)
     own_line = _MARGIN.search(text, 0, last.begin) if last else None
     margin = own_line.group() if own_line else " " if last else ""

@@ -9,7 +9,15 @@ from collections.abc import Callable
 from typing import cast
 
 from honestone.core.errors import FileError
-from honestone.formats.nodes import MAX_DEPTH, Node, refuse, same_key_twice, scalar, too_deep, whole_text
+from honestone.formats.nodes import (
+    MAX_DEPTH,
+    Node,
+    refuse,
+    same_key_twice,
+    scalar,
+    too_deep,
+    whole_text,
+)
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
@@ -27,7 +35,9 @@ class NotJson(Exception):
 
 
 def json_root(text: str, name: str) -> Node:
-    """The value of a JSON text. Raises NotJson for its syntax, FileError for what no format may hold."""
+    """The value of a JSON text. Raises NotJson for its syntax, FileError for what no format may
+    hold.
+    """
     reader = _Reader(text, name)
     root, end = reader.value(reader.skip(0), 0)
     end = reader.skip(end)
@@ -52,7 +62,9 @@ class _Reader:
         return line, at - self.lines[line - 1] + 1
 
     def wrong(self, at: int, message: str, hint: str | None = None) -> NotJson:
-        return NotJson(refuse(self.name, *self.place(at), f"this is not valid JSON: {message}", hint))
+        return NotJson(
+            refuse(self.name, *self.place(at), f"this is not valid JSON: {message}", hint)
+        )
 
     def value(self, at: int, depth: int) -> tuple[Node, int]:
         sign = self.text[at : at + 1]
@@ -71,7 +83,11 @@ class _Reader:
             return node, at + 1
         while True:
             if self.text[at : at + 1] != '"':
-                raise self.wrong(at, "a key in double quotes is missing here", "the last entry has no `,` after it")
+                raise self.wrong(
+                    at,
+                    "a key in double quotes is missing here",
+                    "the last entry has no `,` after it",
+                )
             key, at = self.string(at)
             assert key.raw is not None
             if key.raw in seen:

@@ -1,10 +1,11 @@
-"""Labels: what people say of artifacts, as a table in CSV or as JSON lines, and adding to either an answer at a time.
+"""Labels: what people say of artifacts, as a table in CSV or as JSON lines, and adding to either an
+answer at a time.
 
 CSV         artifact[,rater],CRITERION...: a row an artifact (or an artifact and a rater), empty cells are not labelled
 JSON lines  {"artifact": ..., "rater": ..., "criterion": ..., "item": ..., "value": ...}, each line one answer
 
-Lines that `honestone label` writes have the schema `honestone.label/1`, and more keys. Of several about the same item of the same
-bytes by one rater the last counts, and a value of null is a skip.
+Lines that `honestone label` writes have the schema `honestone.label/1`, and more keys. Of several
+about the same item of the same bytes by one rater the last counts, and a value of null is a skip.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ import msgspec
 from honestone.core.ballot import Answer
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.labels import COLUMNS, SOMEBODY, GivenLabel, LabelQuote, LabelTarget, PersonLabel, targets_of
+from honestone.core.labels import (
+    COLUMNS,
+    SOMEBODY,
+    GivenLabel,
+    LabelQuote,
+    LabelTarget,
+    PersonLabel,
+    targets_of,
+)
 from honestone.core.rubric import Rubric
 from honestone.formats.csv_rows import csv_rows, json_rows
 from honestone.formats.document import MOST_LINES
@@ -40,14 +49,21 @@ _NAMES: Final = 12
 
 
 def read_labels(path: Path, rubric: Rubric) -> list[PersonLabel]:
-    """In the order of the file. Of two answers to the same of different bytes (`digest`) the later one counts.
+    """In the order of the file. Of two answers to the same of different bytes (`digest`) the later
+    one counts.
 
-    Raises FileError for a file that cannot be read, SourceErrors with every other error, each with its line: columns that
-    the rubric does not have, values that are not answers, the same labelled twice.
+    Raises FileError for a file that cannot be read, SourceErrors with every other error, each with
+    its line: columns that the rubric does not have, values that are not answers, the same labelled
+    twice.
     """
     return [
         PersonLabel(
-            artifact=one.artifact, rater=one.rater, key=one.key, answer=one.answer, digest=one.digest, line=one.line
+            artifact=one.artifact,
+            rater=one.rater,
+            key=one.key,
+            answer=one.answer,
+            digest=one.digest,
+            line=one.line,
         )
         for one in read_given(path, rubric)
         if one.answer is not None
@@ -96,15 +112,23 @@ class _Reader:
     def require_columns(self, columns: Sequence[str]) -> None:
         if _ARTIFACT not in columns:
             meant = near(_ARTIFACT, columns)
-            hint = f"is `{meant}` it?" if meant else "the first line names the columns: artifact[,rater],CRITERION..."
+            hint = (
+                f"is `{meant}` it?"
+                if meant
+                else "the first line names the columns: artifact[,rater],CRITERION..."
+            )
             self._wrong(1, f"labels need a column `{_ARTIFACT}`", hint)
         for column in columns:
             if column not in COLUMNS and column not in self._targets:
-                self._unknown(1, column, [*dict.fromkeys(one.name for one in self._by_key.values()), *COLUMNS])
+                self._unknown(
+                    1, column, [*dict.fromkeys(one.name for one in self._by_key.values()), *COLUMNS]
+                )
 
     def _unknown(self, line: int, name: str, known: Iterable[str]) -> None:
         if name in self._by_code:
-            self._wrong(line, f"`{name}` is answered by a check, so no judge is asked it", "leave it out")
+            self._wrong(
+                line, f"`{name}` is answered by a check, so no judge is asked it", "leave it out"
+            )
             return
         names = list(known)
         listed = ", ".join(names[:_NAMES]) + (", ..." if len(names) > _NAMES else "")
@@ -112,7 +136,9 @@ class _Reader:
         self._wrong(line, f"the rubric does not ask judges about `{visible(name, 60)}`", hint)
 
     def read_row(self, line: int, row: Mapping[str, object]) -> None:
-        cells = {name: value for name, value in row.items() if isinstance(value, str) and value.strip()}
+        cells = {
+            name: value for name, value in row.items() if isinstance(value, str) and value.strip()
+        }
         for name, cell in cells.items():
             if name not in COLUMNS:
                 self._add(line, cells, self._targets[name], cell)
@@ -126,7 +152,9 @@ class _Reader:
         criterion, item, value = row.get("criterion"), row.get("item"), row.get("value")
         if not isinstance(criterion, str) or not isinstance(item, str | None):
             self._wrong(
-                line, "`criterion` and `item` must be text", 'for example {"artifact": "a.md", "criterion": "tone"}'
+                line,
+                "`criterion` and `item` must be text",
+                'for example {"artifact": "a.md", "criterion": "tone"}',
             )
             return
         target = self._target(criterion, item or "")
@@ -140,18 +168,28 @@ class _Reader:
             if row.get("schema") == LABEL:
                 self._add(line, row, target, None)
         else:
-            self._wrong(line, f"`value` is {visible(str(value), 40)!r}", f"it must be {target.choices}")
+            self._wrong(
+                line, f"`value` is {visible(str(value), 40)!r}", f"it must be {target.choices}"
+            )
 
     def _target(self, criterion: str, item: str) -> LabelTarget | None:
         found = self._by_key.get((criterion, item))
         return found or (None if item else self._targets.get(criterion))
 
     def _add(
-        self, line: int, row: Mapping[str, object], target: LabelTarget, value: bool | int | float | str | None
+        self,
+        line: int,
+        row: Mapping[str, object],
+        target: LabelTarget,
+        value: bool | int | float | str | None,
     ) -> None:
         artifact, rater, digest = (row.get(key) for key in (_ARTIFACT, _RATER, "digest"))
         if not isinstance(artifact, str) or not artifact.strip() or "\0" in artifact:
-            self._wrong(line, "this label does not say which artifact it is about", f"give it an `{_ARTIFACT}`")
+            self._wrong(
+                line,
+                "this label does not say which artifact it is about",
+                f"give it an `{_ARTIFACT}`",
+            )
             return
         if not isinstance(rater, str | None) or not isinstance(digest, str | None):
             self._wrong(line, "`rater` and `digest` must be text")
@@ -159,7 +197,9 @@ class _Reader:
         try:
             answer = None if value is None else target.read(value)
         except ValueError as error:
-            self._wrong(line, f"`{target.name}`: {visible(str(error), 120)}", f"it must be {target.choices}")
+            self._wrong(
+                line, f"`{target.name}`: {visible(str(error), 120)}", f"it must be {target.choices}"
+            )
             return
         label = GivenLabel(
             artifact=artifact.strip(),
@@ -174,7 +214,9 @@ class _Reader:
         known = (os.path.normpath(label.artifact), label.rater, *label.key)
         before = self.found.pop(known, None)
         if before is not None and before.digest == digest and row.get("schema") != LABEL:
-            what = f"{label.rater} labelled `{target.name}` of `{visible(label.artifact, 60)}` twice"
+            what = (
+                f"{label.rater} labelled `{target.name}` of `{visible(label.artifact, 60)}` twice"
+            )
             self._wrong(line, what, f"the first is in line {before.line}: remove one of them")
         self.found[known] = label
 
@@ -185,10 +227,13 @@ def _quotes(value: object) -> Iterator[LabelQuote]:
         if isinstance(one, dict) and isinstance(quote := one.get("quote"), str):
             start, end = one.get("start"), one.get("end")
             is_placed = isinstance(start, int) and isinstance(end, int)
-            yield LabelQuote(quote=quote, start=start if is_placed else None, end=end if is_placed else None)
+            yield LabelQuote(
+                quote=quote, start=start if is_placed else None, end=end if is_placed else None
+            )
 
 
-# --------------------------------------------------------------------------------------------------------- one at a time
+# ---------------------------------------------------------------------------------------------------------
+# one at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,10 +245,14 @@ class LabelsFile:
 
     @classmethod
     def open(cls, path: Path, targets: Iterable[LabelTarget]) -> LabelsFile:
-        """Raises FileError where labels about these targets cannot be added to the file: it has no column for one, or its
-        folder is not there."""
+        """Raises FileError where labels about these targets cannot be added to the file: it has no
+        column for one, or its folder is not there.
+        """
         if not path.parent.is_dir():
-            raise FileError(f"the folder `{path.parent}` of the labels file does not exist", hint="make it first")
+            raise FileError(
+                f"the folder `{path.parent}` of the labels file does not exist",
+                hint="make it first",
+            )
         if path.suffix.lower() != ".csv":
             return cls(path=path, columns=None)
         wanted = (*COLUMNS, *dict.fromkeys(target.name for target in targets))
@@ -220,7 +269,9 @@ class LabelsFile:
         return cls(path=path, columns=columns)
 
     def add(self, label: GivenLabel, target: LabelTarget) -> None:
-        """Append one answer and wait until the disk has it. A table has no place for a skip. Raises FileError where that fails."""
+        """Append one answer and wait until the disk has it. A table has no place for a skip. Raises
+        FileError where that fails.
+        """
         if label.answer is None and self.columns is not None:
             return
         try:
@@ -229,7 +280,11 @@ class LabelsFile:
                 size = os.fstat(handle).st_size
                 is_open = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
                 # One write: two people who label into one file at once do not mix their lines.
-                os.write(handle, b"\n" * is_open + "".join(self._lines(label, target, is_new=size == 0)).encode())
+                os.write(
+                    handle,
+                    b"\n" * is_open
+                    + "".join(self._lines(label, target, is_new=size == 0)).encode(),
+                )
                 os.fsync(handle)
             finally:
                 os.close(handle)
@@ -241,8 +296,14 @@ class LabelsFile:
             yield msgspec.json.encode(_line(label)).decode() + "\n"
             return
         assert label.answer is not None
-        cells = {_ARTIFACT: label.artifact, _RATER: label.rater, target.name: _written(label.answer)}
-        for row in ([self.columns] if is_new else []) + [tuple(cells.get(name, "") for name in self.columns)]:
+        cells = {
+            _ARTIFACT: label.artifact,
+            _RATER: label.rater,
+            target.name: _written(label.answer),
+        }
+        for row in ([self.columns] if is_new else []) + [
+            tuple(cells.get(name, "") for name in self.columns)
+        ]:
             out = io.StringIO()
             csv.writer(out, lineterminator="\n").writerow(row)
             yield out.getvalue()

@@ -1,7 +1,8 @@
-"""The lock: a contract written next to its rubric, so that a changed rubric, prompt, judge or bar is refused in words.
+"""The lock: a contract written next to its rubric, so that a changed rubric, prompt, judge or bar
+is refused in words.
 
-`rubric.yaml.lock` holds the whole contract document and its id. It names no machine and no time: the same contract
-gives the same bytes, so it can be committed.
+`rubric.yaml.lock` holds the whole contract document and its id. It names no machine and no time:
+the same contract gives the same bytes, so it can be committed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def lock_path(rubric: Path) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesThatJudge:
-    """The digests of files by name. `outside`: as seen from the lock. `artifacts`: by its path, what an artifact holds of its own."""
+    """The digests of files by name. `outside`: as seen from the lock. `artifacts`: by its path,
+    what an artifact holds of its own.
+    """
 
     outside: Mapping[str, str]
     artifacts: Mapping[str, Mapping[str, str]]
@@ -36,28 +39,43 @@ class FilesThatJudge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
-    """What a lock holds. `files` is None in one that an older version wrote, which knew only those of the contract."""
+    """What a lock holds. `files` is None in one that an older version wrote, which knew only those
+    of the contract.
+    """
 
     contract: Contract
     files: FilesThatJudge | None
 
 
 def dump_lock(contract: Contract, files: FilesThatJudge) -> str:
-    document: dict[str, object] = {"schema": SCHEMA, "contract": contract.id, "document": contract.document}
+    document: dict[str, object] = {
+        "schema": SCHEMA,
+        "contract": contract.id,
+        "document": contract.document,
+    }
     document["files"] = dict(files.outside)
     if files.artifacts:
         document["artifacts"] = {name: dict(inside) for name, inside in files.artifacts.items()}
-    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
 def read_lock(path: Path) -> Lock:
-    """The contract that was locked. Raises FileError when there is none, or when it was edited by hand."""
+    """The contract that was locked. Raises FileError when there is none, or when it was edited by
+    hand.
+    """
     if not path.exists():
         raise FileError(
-            f"lock `{path}` not found", hint=f"honestone rubric lock {path.with_name(path.name.removesuffix('.lock'))}"
+            f"lock `{path}` not found",
+            hint=f"honestone rubric lock {path.with_name(path.name.removesuffix('.lock'))}",
         )
     found = parse_marked(read_text(path), str(path)).value
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA or not isinstance(found.get("document"), dict):
+    if (
+        not isinstance(found, dict)
+        or found.get("schema") != SCHEMA
+        or not isinstance(found.get("document"), dict)
+    ):
         raise _no_lock(path)
     contract = Contract(document=_as_json(path, found["document"]))
     if contract.id != found.get("contract"):
@@ -77,13 +95,16 @@ def _files_in(path: Path, document: Mapping[str, Any]) -> FilesThatJudge:
     return FilesThatJudge(
         outside={str(name): str(digest) for name, digest in files.items()},
         artifacts={
-            str(name): {str(file): str(digest) for file, digest in inside.items()} for name, inside in artifacts.items()
+            str(name): {str(file): str(digest) for file, digest in inside.items()}
+            for name, inside in artifacts.items()
         },
     )
 
 
 def _as_json(path: Path, document: Any) -> dict[str, object]:
-    """The document as JSON has it: places do not matter here, but `1` and `1.0` and keys that look like numbers do."""
+    """The document as JSON has it: places do not matter here, but `1` and `1.0` and keys that look
+    like numbers do.
+    """
     try:
         whole: Any = json_once(path.read_text(encoding="utf-8-sig"))
         plain: dict[str, object] = whole["document"]
@@ -94,11 +115,15 @@ def _as_json(path: Path, document: Any) -> dict[str, object]:
 
 def _no_lock(path: Path) -> FileError:
     hint = "write it again: honestone rubric lock RUBRIC"
-    return FileError("this is not a lock that this version of honestone reads", place=f"{path}:1:1", hint=hint)
+    return FileError(
+        "this is not a lock that this version of honestone reads", place=f"{path}:1:1", hint=hint
+    )
 
 
 def require_locked(locked: Contract, now: Contract, lock: Path) -> None:
-    """Raises ContractMismatch, with what differs in words, when a contract is not the one that was locked."""
+    """Raises ContractMismatch, with what differs in words, when a contract is not the one that was
+    locked.
+    """
     if locked.id == now.id:
         return
     changed = what_changed(locked.document, now.document)
@@ -110,7 +135,9 @@ def require_locked(locked: Contract, now: Contract, lock: Path) -> None:
 
 
 def require_covered(now: Mapping[str, str], contracted: Collection[str], lock: Path) -> None:
-    """Raises ContractMismatch for a lock of an older version where files judge that are not `contracted`: it says nothing of them."""
+    """Raises ContractMismatch for a lock of an older version where files judge that are not
+    `contracted`: it says nothing of them.
+    """
     missing = sorted(now.keys() - set(contracted))
     if missing:
         count = "1 file" if len(missing) == 1 else f"{len(missing)} files"
@@ -125,7 +152,9 @@ def require_locked_files(locked: Mapping[str, str], now: Mapping[str, str], lock
     """Raises ContractMismatch where a file that judges is another one than was locked."""
     changed = [name for name in sorted({*locked, *now}) if locked.get(name) != now.get(name)]
     if changed:
-        lines = "".join(f"\n  {name}: {_how_changed(name in locked, name in now)}" for name in changed)
+        lines = "".join(
+            f"\n  {name}: {_how_changed(name in locked, name in now)}" for name in changed
+        )
         raise ContractMismatch(
             f"what judges is not what was locked:{lines}",
             place=f"{lock}:1:1",
@@ -140,15 +169,21 @@ def _how_changed(was_there: bool, is_there: bool) -> str:
 
 
 def what_changed(locked: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
-    """What differs from the locked document to this one, a line each: things are known by their ids, not by their place."""
+    """What differs from the locked document to this one, a line each: things are known by their
+    ids, not by their place.
+    """
     ours, theirs = _by_id(locked), _by_id(now)
-    _keep_common(ours, theirs, "checks")  # the rubric says which checks there are; here, what they use
+    _keep_common(
+        ours, theirs, "checks"
+    )  # the rubric says which checks there are; here, what they use
     order = [part for part in _PARTS if part in ours or part in theirs]
     lines = []
     for part in dict.fromkeys([*order, *ours, *theirs]):
         mine = {part: ours[part]} if part in ours else {}
         other = {part: theirs[part]} if part in theirs else {}
-        lines += [" ".join(line.split()) for line in differences(mine, other)]  # a text may hold line breaks
+        lines += [
+            " ".join(line.split()) for line in differences(mine, other)
+        ]  # a text may hold line breaks
     return lines or ["the order of criteria, items or judges changed"]
 
 
@@ -164,7 +199,9 @@ def _by_id(value: Any) -> Any:
     numbered: dict[str, object] = {}
     for id, entry in zip(ids, value, strict=True):
         same = sum(1 for known in numbered if known == id or known.startswith(f"{id}#"))
-        numbered[f"{id}#{same + 1}" if same else str(id)] = _by_id({k: v for k, v in entry.items() if k != "id"})
+        numbered[f"{id}#{same + 1}" if same else str(id)] = _by_id(
+            {k: v for k, v in entry.items() if k != "id"}
+        )
     return numbered
 
 
@@ -174,12 +211,19 @@ def _id_of(entry: Any) -> str | None:
         return None
     if isinstance(entry.get("id"), str):
         return str(entry["id"])
-    return f"{entry['check']} {canonical(entry.get('value'))}" if isinstance(entry.get("check"), str) else None
+    return (
+        f"{entry['check']} {canonical(entry.get('value'))}"
+        if isinstance(entry.get("check"), str)
+        else None
+    )
 
 
 def _keep_common(ours: dict[str, object], theirs: dict[str, object], part: str) -> None:
     mine, other = ours.get(part), theirs.get(part)
-    mine, other = (mine if isinstance(mine, dict) else {}), (other if isinstance(other, dict) else {})
+    mine, other = (
+        (mine if isinstance(mine, dict) else {}),
+        (other if isinstance(other, dict) else {}),
+    )
     ours[part] = {key: value for key, value in mine.items() if key in other}
     theirs[part] = {key: value for key, value in other.items() if key in mine}
 
@@ -187,7 +231,9 @@ def _keep_common(ours: dict[str, object], theirs: dict[str, object], part: str) 
 def locked_ids(contract: Contract) -> frozenset[str]:
     """The ids of criteria and items that a lock names."""
     rubric = contract.document.get("rubric")
-    return frozenset(_ids(rubric.get("criteria", ()))) if isinstance(rubric, Mapping) else frozenset()
+    return (
+        frozenset(_ids(rubric.get("criteria", ()))) if isinstance(rubric, Mapping) else frozenset()
+    )
 
 
 def _ids(criteria: Sequence[Mapping[str, Any]]) -> list[str]:

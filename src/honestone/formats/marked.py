@@ -1,4 +1,5 @@
-"""Marked files: plain values together with the place of every value and key. Under every YAML and JSON format.
+"""Marked files: plain values together with the place of every value and key. Under every YAML and
+JSON format.
 
 marked = read_marked(Path("rubric.yaml"))
 marked.value["criteria"][0]["weight"]             # 50
@@ -23,9 +24,11 @@ MarkedPath: TypeAlias = Sequence[MapKey]
 
 
 class Marked:
-    """The values of one file and their places. Values are shared where the file has aliases: do not change them.
+    """The values of one file and their places. Values are shared where the file has aliases: do not
+    change them.
 
-    Mapping keys are text, except numbers (`{0: none, 10: full}` has 0 and 10); `raw_key` gives what was written.
+    Mapping keys are text, except numbers (`{0: none, 10: full}` has 0 and 10); `raw_key` gives what
+    was written.
     """
 
     __slots__ = ("name", "root")
@@ -131,25 +134,33 @@ def read_marked(path: Path) -> Marked:
 
 
 def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
-    """The text of a file that a person wrote. Raises FileError when it is missing, too large, empty or no text."""
+    """The text of a file that a person wrote. Raises FileError when it is missing, too large, empty
+    or no text.
+    """
     return _decode(read_bytes(path, most=most), str(path))
 
 
 def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
-    """The content of a file that a person named. Raises FileError when it is missing, too large or not a file."""
+    """The content of a file that a person named. Raises FileError when it is missing, too large or
+    not a file.
+    """
     require_readable(path)
     name = str(path)
     try:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            # A pipe without a writer would wait for ever; one with a writer can be read once only, and we read twice.
-            raise FileError(f"`{name}` is a pipe or a device, not a file", hint="write it to a file first")
+            # A pipe without a writer would wait for ever; one with a writer can be read once only,
+            # and we read twice.
+            raise FileError(
+                f"`{name}` is a pipe or a device, not a file", hint="write it to a file first"
+            )
         with path.open("rb") as file:
             data = file.read(most + 1)
     except FileNotFoundError:
         if path.is_symlink():
             raise FileError(
-                f"`{name}` is a link to a file that is not there", hint=f"it leads to `{path.readlink()}`"
+                f"`{name}` is a link to a file that is not there",
+                hint=f"it leads to `{path.readlink()}`",
             ) from None
         raise FileError(f"file `{name}` not found", hint=_near_files(path)) from None
     except IsADirectoryError:
@@ -158,20 +169,28 @@ def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(f"`{name}` cannot be read: {reason}") from None
     if len(data) > most:
-        raise FileError(f"`{name}` is larger than {most // 1_000_000} MB", hint="split it into several files")
+        raise FileError(
+            f"`{name}` is larger than {most // 1_000_000} MB", hint="split it into several files"
+        )
     return data
 
 
 def _decode(data: bytes, name: str) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise FileError("this file is UTF-16, not UTF-8", place=f"{name}:1:1", hint="save it as UTF-8")
+        raise FileError(
+            "this file is UTF-16, not UTF-8", place=f"{name}:1:1", hint="save it as UTF-8"
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
         line, column = line_and_column(data[:start].decode("utf-8-sig", "replace"))
         raise refuse(
-            name, line, column, f"this file is not UTF-8: byte {start} is 0x{data[start]:02x}", "save it as UTF-8"
+            name,
+            line,
+            column,
+            f"this file is not UTF-8: byte {start} is 0x{data[start]:02x}",
+            "save it as UTF-8",
         ) from None
     return text
 
@@ -192,12 +211,16 @@ def parse_marked(text: str, name: str) -> Marked:
     text = text.removeprefix("\ufeff")
     if "\0" in text:
         raise refuse(
-            name, *line_and_column(text[: text.index("\0")]), "this file holds a NUL byte, so it is not a text file"
+            name,
+            *line_and_column(text[: text.index("\0")]),
+            "this file holds a NUL byte, so it is not a text file",
         )
     refuse_too_large(text, name)
     root = _root(text, name)
     if root is None:
-        raise refuse(name, 1, 1, "this file is empty", "see `honestone init` for a file to start from")
+        raise refuse(
+            name, 1, 1, "this file is empty", "see `honestone init` for a file to start from"
+        )
     return Marked(name, root)
 
 
@@ -208,9 +231,7 @@ def refuse_too_large(text: str, name: str) -> None:
         hint = "name its cases in a table, which is read line by line: cases: cases.jsonl"
         raise FileError(f"`{name}` is larger than {MAX_JSON_BYTES // 1_000_000} MB", hint=hint)
     if len(text) > MAX_BYTES and not is_json:
-        hint = (
-            f"JSON may have {MAX_JSON_BYTES // 1_000_000} MB, a table of cases (cases: cases.jsonl) more; or split it"
-        )
+        hint = f"JSON may have {MAX_JSON_BYTES // 1_000_000} MB, a table of cases (cases: cases.jsonl) more; or split it"
         raise FileError(f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint=hint)
 
 

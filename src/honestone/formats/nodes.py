@@ -1,4 +1,5 @@
-"""Nodes: the values of a file with the place of each. YAML and JSON readers make them, `Marked` shows them.
+"""Nodes: the values of a file with the place of each. YAML and JSON readers make them, `Marked`
+shows them.
 
 Files are hostile data: everything here is bounded, and what is refused is refused with its place.
 """
@@ -37,7 +38,9 @@ _NAMED: Final[dict[str, bool | None]] = {
 
 
 def lines_in(text: str) -> Iterator[str]:
-    """The lines with their endings (`\\n` alone ends one), one at a time: a list of all would hold a large file twice."""
+    """The lines with their endings (`\\n` alone ends one), one at a time: a list of all would hold
+    a large file twice.
+    """
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
@@ -46,16 +49,19 @@ def lines_in(text: str) -> Iterator[str]:
 
 
 class Node:
-    """One value of a file: what it is, how a scalar was written (`raw`), and where (`line`, `column`, from 1).
+    """One value of a file: what it is, how a scalar was written (`raw`), and where (`line`,
+    `column`, from 1).
 
-    `children` are the values of a list, or pairs (key node, value node) by key of a mapping. Aliases share them.
-    `size` counts all values that it stands for, `height` the levels below it. `file` names the file that it is from, where
-    that is another one than that of the whole.
+    `children` are the values of a list, or pairs (key node, value node) by key of a mapping.
+    Aliases share them. `size` counts all values that it stands for, `height` the levels below it.
+    `file` names the file that it is from, where that is another one than that of the whole.
     """
 
     __slots__ = ("children", "column", "file", "height", "line", "raw", "size", "value")
 
-    def __init__(self, value: Any, raw: str | None, line: int, column: int, children: Any = None) -> None:
+    def __init__(
+        self, value: Any, raw: str | None, line: int, column: int, children: Any = None
+    ) -> None:
         self.value = value
         self.raw = raw
         self.line = line
@@ -92,7 +98,9 @@ class Node:
 
     def empty(self) -> Node:
         """A mapping or list of the same kind and place, with nothing in it yet."""
-        children: list[Node] | dict[MapKey, tuple[Node, Node]] = {} if isinstance(self.children, dict) else []
+        children: list[Node] | dict[MapKey, tuple[Node, Node]] = (
+            {} if isinstance(self.children, dict) else []
+        )
         node = Node(type(children)(), None, self.line, self.column, children)
         node.file = self.file
         return node
@@ -117,7 +125,9 @@ class Node:
 
 
 def key_of(node: Node) -> MapKey:
-    """A mapping key: numbers stay numbers, so that `{0: none}` differs from `{"0": none}`; all else is text."""
+    """A mapping key: numbers stay numbers, so that `{0: none}` differs from `{"0": none}`; all else
+    is text.
+    """
     if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
         return node.value
     return node.raw or ""
@@ -146,10 +156,12 @@ def node_of(
     keys: Mapping[tuple[MapKey, ...], Spot] = {},
     path: tuple[MapKey, ...] = (),
 ) -> Node:
-    """Values of another reader as nodes: each at the spot of its path, else where what is around it is; keys likewise.
+    """Values of another reader as nodes: each at the spot of its path, else where what is around it
+    is; keys likewise.
 
-    Nothing of that reader's own types is left: what comes out are exactly `str`, `int`, `float`, `bool` and None, in lists
-    and dicts. A value that knows how it was written (`raw`) has that as the node's `raw`. Raises UnfitValue.
+    Nothing of that reader's own types is left: what comes out are exactly `str`, `int`, `float`,
+    `bool` and None, in lists and dicts. A value that knows how it was written (`raw`) has that as
+    the node's `raw`. Raises UnfitValue.
     """
     spot = spots.get(path, spot)
     if isinstance(value, dict):
@@ -157,7 +169,9 @@ def node_of(
         for key, below in value.items():
             child = node_of(below, spot, spots, keys, (*path, key))
             name = plain_scalar(key)
-            node.put(Node(name, str(name), *keys.get((*path, key), (child.line, child.column))), child)
+            node.put(
+                Node(name, str(name), *keys.get((*path, key), (child.line, child.column))), child
+            )
     elif isinstance(value, list):
         node = Node([], None, *spot, [])
         for index, below in enumerate(value):
@@ -184,8 +198,8 @@ class UnfitValue(FileError):
 def plain_scalar(value: object) -> Scalar:
     """A value of any reader as one of the five plain types; a date or a time is its text.
 
-    Raises ValueError, with a message for people, for what YAML and JSON may not hold either: a number that is not finite
-    or too large, a NUL character, half a character.
+    Raises ValueError, with a message for people, for what YAML and JSON may not hold either: a
+    number that is not finite or too large, a NUL character, half a character.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -244,13 +258,16 @@ def _short(raw: str) -> str:
 
 
 def whole_text(text: str) -> str:
-    """A string whose escapes may have spelled half a character. Raises ValueError for what no text can hold."""
+    """A string whose escapes may have spelled half a character. Raises ValueError for what no text
+    can hold.
+    """
     if "\0" in text:
         raise ValueError("this text holds a NUL character")
     try:
         text.encode()
     except UnicodeEncodeError:
-        # JSON writes characters outside the basic plane as two escapes; pasted into YAML they arrive as halves.
+        # JSON writes characters outside the basic plane as two escapes; pasted into YAML they
+        # arrive as halves.
         try:
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
@@ -265,7 +282,11 @@ def refuse(name: str, line: int, column: int, message: str, hint: str | None = N
 
 def too_deep(name: str, line: int, column: int) -> FileError:
     return refuse(
-        name, line, column, f"this is nested more than {MAX_DEPTH} levels deep", "a file for people is far flatter"
+        name,
+        line,
+        column,
+        f"this is nested more than {MAX_DEPTH} levels deep",
+        "a file for people is far flatter",
     )
 
 

@@ -1,8 +1,9 @@
-"""The project of a file: the folder whose files it may name. What it reads goes to models and into reports, so a suite
-from elsewhere does not choose freely.
+"""The project of a file: the folder whose files it may name. What it reads goes to models and into
+reports, so a suite from elsewhere does not choose freely.
 
-The project is the folder of the nearest settings above the file, else its git repository, else its own folder. Names that
-begin with a dot are outside. A person names other folders with --allow-outside.
+The project is the folder of the nearest settings above the file, else its git repository, else its
+own folder. Names that begin with a dot are outside. A person names other folders with
+--allow-outside.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _SPEAKS_OF_US: Final = re.compile(rb"(?m)^\s*\[\[?\s*tool\.honestone\s*[.\]]")
 
 
 def settings_file(start: Path, allows: Callable[[Path], bool] = lambda path: False) -> Path | None:
-    """The file that says which settings hold in a folder. Those of another owner count where `allows` says so."""
+    """The file that says which settings hold in a folder. Those of another owner count where
+    `allows` says so.
+    """
     # As strings: every command, and every call from Python, looks into each folder upwards.
     folder, inner = os.fspath(start), ""
     while folder != inner:
@@ -41,8 +44,10 @@ def settings_file(start: Path, allows: Callable[[Path], bool] = lambda path: Fal
 
 
 def _is_own(settings: Path, start: Path) -> bool:
-    """Whether settings are of this account, of root, or of whoever owns the folder that is worked in (a checkout that a container
-    mounts). Others may write into a folder above, such as /tmp, and would choose the store."""
+    """Whether settings are of this account, of root, or of whoever owns the folder that is worked
+    in (a checkout that a container mounts). Others may write into a folder above, such as /tmp, and
+    would choose the store.
+    """
     try:
         owner = os.stat(settings).st_uid
         return owner in (os.geteuid(), 0) or owner == os.stat(start).st_uid
@@ -56,13 +61,16 @@ def settings_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SettingsError(
-            f"the settings cannot be read: {error.strerror or error}", place=str(path), hint="make the file readable"
+            f"the settings cannot be read: {error.strerror or error}",
+            place=str(path),
+            hint="make the file readable",
         ) from None
 
 
 def repository_of(folder: Path) -> Path:
-    """The nearest git repository that a folder is in, else the folder itself. An empty `.git` makes none: Codex's sandbox
-    leaves such a folder in the temporary folder."""
+    """The nearest git repository that a folder is in, else the folder itself. An empty `.git` makes
+    none: Codex's sandbox leaves such a folder in the temporary folder.
+    """
     return next((one for one in (folder, *folder.parents) if _is_repository(one / ".git")), folder)
 
 
@@ -90,14 +98,18 @@ class Project:
         return cls(folder, root, tuple(one.resolve() for one in allowed))
 
     def holds(self, path: Path) -> bool:
-        """Whether a path, links followed, is in the project. Raises OSError, ValueError or RuntimeError for no path."""
+        """Whether a path, links followed, is in the project. Raises OSError, ValueError or
+        RuntimeError for no path.
+        """
         real, within = path.resolve(), _WITHIN.get()
         if within is not None and not any(real.is_relative_to(one) for one in within):
             return False
         if any(real.is_relative_to(one) for one in self.allowed):
             return True
         inner = next((one for one in (self.folder, self.root) if real.is_relative_to(one)), None)
-        return inner is not None and not any(part.startswith(".") for part in real.relative_to(inner).parts)
+        return inner is not None and not any(
+            part.startswith(".") for part in real.relative_to(inner).parts
+        )
 
     def require(self, path: Path) -> None:
         """Raises OutsideProject with the path as it was named, and nothing of where a link leads."""
@@ -131,7 +143,9 @@ _CURRENT: ContextVar[Project | None] = ContextVar("project", default=None)
 
 @contextmanager
 def reading_for(file: Path, allowed: Sequence[Path] = ()) -> Iterator[Project]:
-    """While it lasts, `read_text` reads files of this file's project only. Inside another one, that one holds."""
+    """While it lasts, `read_text` reads files of this file's project only. Inside another one, that
+    one holds.
+    """
     project = _CURRENT.get() or Project.of(file, allowed)
     token = _CURRENT.set(project)
     try:

@@ -1,5 +1,6 @@
-"""Reading a table of ratings: a row a unit, a column a rater; or a row a rating, as `honestone label` and others write them. In
-CSV, JSON lines or a JSON list of rows."""
+"""Reading a table of ratings: a row a unit, a column a rater; or a row a rating, as `honestone
+label` and others write them. In CSV, JSON lines or a JSON list of rows.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +26,18 @@ Row: TypeAlias = Mapping[str, object]
 
 _NAMES: Final = {
     role: tuple(words.split())
-    for role, words in tomllib.loads(Path(__file__).with_name("rating_words.toml").read_text("utf-8")).items()
+    for role, words in tomllib.loads(
+        Path(__file__).with_name("rating_words.toml").read_text("utf-8")
+    ).items()
 }
 _RATER, _VALUE = _NAMES["rater"], _NAMES["value"]
 _MISSING: Final = frozenset(_NAMES["missing"])
 
 
 def is_missing(text: str, *, has_answers: bool = False) -> bool:
-    """Whether a cell says that a rating is missing. In labels (`has_answers`) `n/a` is one: what is asked does not apply."""
+    """Whether a cell says that a rating is missing. In labels (`has_answers`) `n/a` is one: what is
+    asked does not apply.
+    """
     word = text.strip()
     if has_answers and word.casefold() == "n/a":
         return False
@@ -41,8 +46,9 @@ def is_missing(text: str, *, has_answers: bool = False) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """Which columns mean what: `unit` names the unit, `raters` rate (none: all others but `ignore`), `truth` is a rater too.
-    What is not in `scale` (both ends included) is a gap."""
+    """Which columns mean what: `unit` names the unit, `raters` rate (none: all others but
+    `ignore`), `truth` is a rater too. What is not in `scale` (both ends included) is a gap.
+    """
 
     unit: tuple[str, ...] = ()
     raters: tuple[str, ...] = ()
@@ -53,7 +59,9 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffScale:
-    """A value that is left out because the scale does not have it. `unit` are the words of the unit's columns."""
+    """A value that is left out because the scale does not have it. `unit` are the words of the
+    unit's columns.
+    """
 
     unit: tuple[str, ...]
     rater: str
@@ -62,10 +70,12 @@ class OffScale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratings:
-    """A table as it was read: columns of equal length by rater, the truth among them. All values are numbers, or all words.
+    """A table as it was read: columns of equal length by rater, the truth among them. All values
+    are numbers, or all words.
 
-    `units` are the words of the unit's columns, a row each; `other` the columns that do not rate, as text,
-    without one that alone names the unit. `notes`: what was taken for what, where the file does not say it.
+    `units` are the words of the unit's columns, a row each; `other` the columns that do not rate,
+    as text, without one that alone names the unit. `notes`: what was taken for what, where the file
+    does not say it.
     """
 
     columns: Mapping[str, Sequence[Value | None]]
@@ -82,7 +92,9 @@ class Ratings:
 
 @dataclass(slots=True)
 class _Table:
-    """Rows with the line that each starts in, and the columns in the order in which they are first met."""
+    """Rows with the line that each starts in, and the columns in the order in which they are first
+    met.
+    """
 
     name: str
     rows: list[tuple[int, Row]] = field(default_factory=list)
@@ -99,13 +111,17 @@ class _Table:
 def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ratings:
     """`level`: at every level but nominal the values have to be numbers.
 
-    Raises UsageError for a column that is not there and a word where numbers are needed, FileError and SourceErrors, with
-    the line, for a file that is no such table."""
+    Raises UsageError for a column that is not there and a word where numbers are needed, FileError
+    and SourceErrors, with the line, for a file that is no such table.
+    """
     table = _read(path)
     columns = _with_units(table, columns)
     raters = _raters(table, columns)
     cells = {
-        name: [_cell(row.get(name), f"{table.name}:{line}", name, table) for line, row in table.rows] for name in raters
+        name: [
+            _cell(row.get(name), f"{table.name}:{line}", name, table) for line, row in table.rows
+        ]
+        for name in raters
     }
     word = _first_word(cells)
     if word is not None and (columns.scale is not None or level not in (None, Level.NOMINAL)):
@@ -115,18 +131,28 @@ def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ra
             place=f"{table.name}:{table.rows[at][0]}",
             hint="use --level nominal for words, or leave the column out with --ignore",
         )
-    values = {name: [_value(cell, as_word=word is not None) for cell in column] for name, column in cells.items()}
+    values = {
+        name: [_value(cell, as_word=word is not None) for cell in column]
+        for name, column in cells.items()
+    }
     off = list(_off_scale(values, table, columns))
     for at, one in off:
         values[one.rater][at] = None
-    texts = {name: [_text(row.get(name)) for _, row in table.rows] for name in (*columns.unit, *columns.ignore)}
+    texts = {
+        name: [_text(row.get(name)) for _, row in table.rows]
+        for name in (*columns.unit, *columns.ignore)
+    }
     return Ratings(
         columns=values,
         notes=table.notes,
         off_scale=[one for _, one in off],
         has_words=word is not None,
         units=[tuple(texts[name][at] for name in columns.unit) for at in range(len(table.rows))],
-        other={name: text for name, text in texts.items() if len(columns.unit) > 1 or name not in columns.unit},
+        other={
+            name: text
+            for name, text in texts.items()
+            if len(columns.unit) > 1 or name not in columns.unit
+        },
     )
 
 
@@ -153,7 +179,14 @@ def _off_scale(
         for name, column in values.items():
             value = column[at]
             if isinstance(value, float) and not low <= value <= high:
-                yield at, OffScale(unit=tuple(str(row.get(key, "")) for key in columns.unit), rater=name, value=value)
+                yield (
+                    at,
+                    OffScale(
+                        unit=tuple(str(row.get(key, "")) for key in columns.unit),
+                        rater=name,
+                        value=value,
+                    ),
+                )
 
 
 def parse_scale(text: str) -> tuple[float, float]:
@@ -162,12 +195,16 @@ def parse_scale(text: str) -> tuple[float, float]:
     found = re.fullmatch(f"{number}-{number}", text)
     if found and (ends := (float(found[1]), float(found[2])))[0] < ends[1]:
         return ends
-    raise UsageError(f"--scale is `{text}`, but must be LOW-HIGH with two numbers", hint="for example --scale 0-3")
+    raise UsageError(
+        f"--scale is `{text}`, but must be LOW-HIGH with two numbers",
+        hint="for example --scale 0-3",
+    )
 
 
 def _with_units(table: _Table, columns: Columns) -> Columns:
-    """The columns with those that name a unit, where the file does not say which do. A name of a row is not a rating of it: no two
-    rows have the same, and its column's name or its words say so."""
+    """The columns with those that name a unit, where the file does not say which do. A name of a
+    row is not a rating of it: no two rows have the same, and its column's name or its words say so.
+    """
     named = (*columns.raters, *columns.ignore, columns.truth)
     aside = tuple(name for name in table.aside if name not in named)
     ignore = (*columns.ignore, *aside)
@@ -203,9 +240,13 @@ def _raters(table: _Table, columns: Columns) -> list[str]:
                 meant = near(name, list(table.columns))
                 raise UsageError(
                     f"{option} names the column `{name}`, which `{table.name}` does not have",
-                    hint=f"did you mean `{meant}`?" if meant else f"columns: {', '.join(list(table.columns)[:20])}",
+                    hint=f"did you mean `{meant}`?"
+                    if meant
+                    else f"columns: {', '.join(list(table.columns)[:20])}",
                 )
-    chosen = columns.raters or [name for name in table.columns if name not in (*columns.unit, *columns.ignore)]
+    chosen = columns.raters or [
+        name for name in table.columns if name not in (*columns.unit, *columns.ignore)
+    ]
     raters = list(dict.fromkeys([*truth, *chosen]))
     if len(raters) < 2:
         raise UsageError(
@@ -222,7 +263,8 @@ def _hint_on_raters(table: _Table, columns: Columns) -> str:
     return f"`{'`, `'.join(columns.unit)}` names the rows; {every}, and --raters names raters"
 
 
-# -------------------------------------------------------------------------------------------------------------- the file
+# --------------------------------------------------------------------------------------------------------------
+# the file
 
 
 def _read(path: Path) -> _Table:
@@ -251,7 +293,9 @@ def _refuse_documents(table: _Table) -> None:
 
 
 def _by_rater(table: _Table) -> _Table:
-    """The same with a column a rater, where each row is what one rater said: of a label, or of a row of labels."""
+    """The same with a column a rater, where each row is what one rater said: of a label, or of a
+    row of labels.
+    """
     by_name = {plain_name(name): name for name in reversed(table.columns)}
     rater = next((by_name[name] for name in _RATER if name in by_name), None)
     if rater is None and table.rows[0][1].get("schema") != LABEL:
@@ -261,20 +305,35 @@ def _by_rater(table: _Table) -> _Table:
         return _turned(table, rater, unit, [(("criterion", "item"), "value")])
     if "artifact" in table.columns and rater == "rater":
         criteria = [name for name in table.columns if name not in COLUMNS]
-        return _turned(table, rater, ("artifact", "criterion"), [((name,), name) for name in criteria])
-    value = next((by_name[name] for name in _VALUE if name in by_name and by_name[name] != rater), None)
+        return _turned(
+            table, rater, ("artifact", "criterion"), [((name,), name) for name in criteria]
+        )
+    value = next(
+        (by_name[name] for name in _VALUE if name in by_name and by_name[name] != rater), None
+    )
     if value is None or rater is None:
         return table
-    unit = tuple(name for name in table.columns if plain_name(name) in _NAMES["unit"] and name not in (rater, value))
+    unit = tuple(
+        name
+        for name in table.columns
+        if plain_name(name) in _NAMES["unit"] and name not in (rater, value)
+    )
     units = {tuple(_text(row.get(name)) for name in unit) for _, row in table.rows}
-    has_rows_of_one_unit = bool(unit) and len(units) < len(table.rows)  # else `judge` and `score` may be two raters
+    has_rows_of_one_unit = bool(unit) and len(units) < len(
+        table.rows
+    )  # else `judge` and `score` may be two raters
     return _turned(table, rater, unit, [((), value)]) if has_rows_of_one_unit else table
 
 
 def _turned(
-    table: _Table, rater: str | None, unit: tuple[str, ...], values: Sequence[tuple[tuple[str, ...], str]]
+    table: _Table,
+    rater: str | None,
+    unit: tuple[str, ...],
+    values: Sequence[tuple[tuple[str, ...], str]],
 ) -> _Table:
-    """A row a unit. Of two ratings of one unit by one rater the later one counts, as it does where labels are read."""
+    """A row a unit. Of two ratings of one unit by one rater the later one counts, as it does where
+    labels are read.
+    """
     turned, places = _Table(table.name, has_answers=True), dict[tuple[str, ...], int]()
     kept = dict[tuple[str, ...], dict[str, object]]()
     names = dict[str, None]()
@@ -303,16 +362,22 @@ _WORDS: Final = {True: "true", False: "false"}
 
 
 def _cell(value: object, place: str, column: str, table: _Table) -> float | str | None:
-    """A gap is an empty cell, null, a key that is left out, or a word by which programs mean a missing value."""
+    """A gap is an empty cell, null, a key that is left out, or a word by which programs mean a
+    missing value.
+    """
     if isinstance(value, bool):
         return _WORDS[value]
     if isinstance(value, int | float):
         return None if math.isnan(value) else float(value)
-    if value is None or (isinstance(value, str) and is_missing(value, has_answers=table.has_answers)):
+    if value is None or (
+        isinstance(value, str) and is_missing(value, has_answers=table.has_answers)
+    ):
         return None
     if isinstance(value, str):
         return value.strip()
-    raise UsageError(f"`{column}` is not a value that a rater gives, but {type(value).__name__}", place=place)
+    raise UsageError(
+        f"`{column}` is not a value that a rater gives, but {type(value).__name__}", place=place
+    )
 
 
 def _value(cell: float | str | None, *, as_word: bool) -> Value | None:

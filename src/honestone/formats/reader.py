@@ -1,7 +1,8 @@
-"""The strict reader under every format: tables of keys, problems with their places, losses and notes.
+"""The strict reader under every format: tables of keys, problems with their places, losses and
+notes.
 
-Reading never stops at the first mistake: what is wrong is noted with its place and replaced by something harmless, so
-that a person sees all of it at once.
+Reading never stops at the first mistake: what is wrong is noted with its place and replaced by
+something harmless, so that a person sees all of it at once.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ Steps: TypeAlias = tuple[MapKey, ...]
 How: TypeAlias = Literal["read", "ignored", "lost"]
 
 
-# ------------------------------------------------------------------------------------------------ tables of keys
+# ------------------------------------------------------------------------------------------------
+# tables of keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownKey:
-    """One key of a format, in all its spellings, and what becomes of it. `is_noted`: ignored, and the reading says so."""
+    """One key of a format, in all its spellings, and what becomes of it. `is_noted`: ignored, and
+    the reading says so.
+    """
 
     names: tuple[str, ...]
     meaning: str
@@ -45,10 +49,11 @@ class KnownKey:
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of one mapping of a format: they drive the reading, and the reference page shows them.
+    """The keys of one mapping of a format: they drive the reading, and the reference page shows
+    them.
 
-    `what` names the mapping in messages (`a case`), `at` is put in front of its keys on the page (`tests[].`). A key that is
-    not in the table is a problem; where it `loses_others`, a loss.
+    `what` names the mapping in messages (`a case`), `at` is put in front of its keys on the page
+    (`tests[].`). A key that is not in the table is a problem; where it `loses_others`, a loss.
     """
 
     what: str
@@ -74,8 +79,9 @@ _HOW: Final[Mapping[str, How]] = {"-": "ignored", "~": "ignored", "!": "lost"}
 def keys(what: str, rows: str, at: str = "") -> Keys:
     """A table with a line for each key: `name other_name | what it becomes`.
 
-    In front of the names: `-` ignored, `~` ignored and noted in the words of the table, `!` lost for the reason that the
-    table gives ("`KEY` REASON"). A name that ends with `*` is required; the name `...` stands for any other key.
+    In front of the names: `-` ignored, `~` ignored and noted in the words of the table, `!` lost
+    for the reason that the table gives ("`KEY` REASON"). A name that ends with `*` is required; the
+    name `...` stands for any other key.
     """
     return Keys(what, tuple(_row(line) for line in rows.splitlines() if line.strip()), at)
 
@@ -94,8 +100,14 @@ def _row(line: str) -> KnownKey:
 
 
 def about(what: str, rows: Mapping[str, str], how: How = "read", at: str = "") -> Keys:
-    """Rows for the reference page alone, for what has no keys (kinds of assertions, columns of a table)."""
-    return Keys(what, tuple(KnownKey(names=(name,), meaning=meaning, how=how) for name, meaning in rows.items()), at)
+    """Rows for the reference page alone, for what has no keys (kinds of assertions, columns of a
+    table).
+    """
+    return Keys(
+        what,
+        tuple(KnownKey(names=(name,), meaning=meaning, how=how) for name, meaning in rows.items()),
+        at,
+    )
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -110,20 +122,25 @@ def did_you_mean(name: object, known: Iterable[str]) -> str | None:
     return None if found is None else f"did you mean `{names[found]}`?"
 
 
-# ------------------------------------------------------------------------------------------------ one reading
+# ------------------------------------------------------------------------------------------------
+# one reading
 
 
 class FileReading:
-    """One reading of a file: what is wrong, what is lost and what a person should know. `finish` raises what is wrong.
+    """One reading of a file: what is wrong, what is lost and what a person should know. `finish`
+    raises what is wrong.
 
-    `key` and `what` are for files that are a list of entries: messages then name the entry (``task `a`: ...``).
+    `key` and `what` are for files that are a list of entries: messages then name the entry (``task
+    `a`: ...``).
     """
 
     def __init__(self, marked: Marked, key: str = "", what: str = "") -> None:
         self.marked = marked
         self.problems: list[UsageError] = []
         self.losses: list[Loss] = []
-        self.unknown: list[UsageError] = []  # lost keys: shown with problems, as a slip in a key is often the reason
+        self.unknown: list[
+            UsageError
+        ] = []  # lost keys: shown with problems, as a slip in a key is often the reason
         self.notes: list[str] = []
         self.code: list[CodeUse] = []
         self._key, self._what = key, what
@@ -132,21 +149,31 @@ class FileReading:
         """A mapping (or list, or scalar) to be read key by key."""
         return FileEntry(self, path)
 
-    def problem(self, message: str, path: Steps, hint: str | None = None, *, at_key: bool = False) -> None:
+    def problem(
+        self, message: str, path: Steps, hint: str | None = None, *, at_key: bool = False
+    ) -> None:
         place = self.marked.key_at(path) if at_key else self.marked.at(path)
         self.problems.append(UsageError(self.named(message, path), place=place, hint=hint))
 
     def loss(self, message: str, path: Steps, hint: str | None = None) -> None:
-        self.losses.append(Loss(place=self.marked.at(path), message=self.named(message, path), hint=hint))
+        self.losses.append(
+            Loss(place=self.marked.at(path), message=self.named(message, path), hint=hint)
+        )
 
-    def runs(self, what: str, path: Steps, file: Path | None = None, *, makes_cases: bool = False) -> None:
+    def runs(
+        self, what: str, path: Steps, file: Path | None = None, *, makes_cases: bool = False
+    ) -> None:
         """Running what is read here runs code of the file: `what`, in words."""
-        self.code.append(CodeUse(place=self.marked.at(path), what=what, file=file, makes_cases=makes_cases))
+        self.code.append(
+            CodeUse(place=self.marked.at(path), what=what, file=file, makes_cases=makes_cases)
+        )
 
     def unknown_loss(self, message: str, path: Steps, hint: str | None = None) -> None:
         """A loss that may be a slip: it is shown with problems too, as it is often their reason."""
         self.loss(message, path, hint)
-        self.unknown.append(UsageError(self.named(message, path), place=self.marked.at(path), hint=hint))
+        self.unknown.append(
+            UsageError(self.named(message, path), place=self.marked.at(path), hint=hint)
+        )
 
     def note(self, *texts: str) -> None:
         self.notes += [text for text in dict.fromkeys(texts) if text not in self.notes]
@@ -165,7 +192,9 @@ class FileReading:
     def elsewhere(self, error: HonestoneError, path: Steps) -> None:
         """An error in a file that is named at `path`: it keeps its own place, where it has one."""
         message = error.message if error.place else self.named(error.message, path)
-        self.problems.append(UsageError(message, place=error.place or self.marked.at(path), hint=error.hint))
+        self.problems.append(
+            UsageError(message, place=error.place or self.marked.at(path), hint=error.hint)
+        )
 
     def all_elsewhere(self, error: UsageError, path: Steps) -> None:
         """The same of each of several errors."""
@@ -182,17 +211,30 @@ class FileReading:
             self.note(*other.notes)
 
     def finish(self, *notes: str) -> None:
-        """Each thing once (one default is read for many cases). Raises SourceErrors with all that is wrong, in order."""
+        """Each thing once (one default is read for many cases). Raises SourceErrors with all that
+        is wrong, in order.
+        """
         self.note(*notes)
         self.losses = sorted(dict.fromkeys(self.losses), key=lambda loss: _line_of(loss.place))
         if self.problems:
-            problems = {(problem.place, problem.message): problem for problem in (*self.unknown, *self.problems)}
-            raise SourceErrors(sorted(problems.values(), key=lambda problem: _line_of(problem.place)))
+            problems = {
+                (problem.place, problem.message): problem
+                for problem in (*self.unknown, *self.problems)
+            }
+            raise SourceErrors(
+                sorted(problems.values(), key=lambda problem: _line_of(problem.place))
+            )
 
-    # ------------------------------------------------------------------------------------------ what it gives
+    # ------------------------------------------------------------------------------------------
+    # what it gives
 
     def suite_source(
-        self, document: Document, dialect: str, suite: Suite, cases: Cases, files: Iterable[Path] = ()
+        self,
+        document: Document,
+        dialect: str,
+        suite: Suite,
+        cases: Cases,
+        files: Iterable[Path] = (),
     ) -> SuiteSource:
         """The suite that was read, with what was said on the way. `cases` know the places."""
         return SuiteSource(
@@ -212,7 +254,12 @@ class FileReading:
         """The rubric that was read, with what was said on the way."""
         notes, losses = tuple(self.notes), tuple(self.losses)
         return ForeignRubric(
-            rubric=rubric, dialect=dialect, marked=self.marked, notes=notes, losses=losses, marks=marks or {}
+            rubric=rubric,
+            dialect=dialect,
+            marked=self.marked,
+            notes=notes,
+            losses=losses,
+            marks=marks or {},
         )
 
 
@@ -231,13 +278,16 @@ class Cases(dict[str, "Case"]):
         self.places: dict[str, str] = {}
 
     def add(self, case: Case | None, entry: FileEntry, *, key: str = "id") -> None:
-        """Keeps a case (None: it could not be read). Two of the same id are a problem at `key` of the second."""
+        """Keeps a case (None: it could not be read). Two of the same id are a problem at `key` of
+        the second.
+        """
         if case is None:
             return
         if case.id in self:
             path = (*entry.path, key) if key in entry else entry.path
             entry.reading.problem(
-                f"two {self.what} have the {key} `{case.id}`: the first is at {self.places[case.id]}", path
+                f"two {self.what} have the {key} `{case.id}`: the first is at {self.places[case.id]}",
+                path,
             )
         self.setdefault(case.id, case)
         self.places.setdefault(case.id, entry.place)
@@ -246,7 +296,8 @@ class Cases(dict[str, "Case"]):
         return tuple(self.values())
 
 
-# ------------------------------------------------------------------------------------------------ one mapping
+# ------------------------------------------------------------------------------------------------
+# one mapping
 
 
 class FileEntry:
@@ -271,7 +322,9 @@ class FileEntry:
 
     def problem(self, message: str, key: str | None = None, hint: str | None = None) -> None:
         """A problem at this value, or at one of its keys where that is there."""
-        self.reading.problem(message, (*self.path, key) if key is not None and key in self else self.path, hint)
+        self.reading.problem(
+            message, (*self.path, key) if key is not None and key in self else self.path, hint
+        )
 
     def loss(self, message: str, key: MapKey | None = None, hint: str | None = None) -> None:
         self.reading.loss(message, self.path if key is None else (*self.path, key), hint)
@@ -280,7 +333,9 @@ class FileEntry:
         self.reading.note(text)
 
     def read(self, keys: Keys) -> bool:
-        """Whether it is a mapping. Keys that are not in the table are problems, lost and noted ones are reported."""
+        """Whether it is a mapping. Keys that are not in the table are problems, lost and noted ones
+        are reported.
+        """
         self.keys = keys
         if not isinstance(self.value, dict):
             self.problem(f"{keys.what} must be a mapping, not {shown(self.value)}")
@@ -308,13 +363,16 @@ class FileEntry:
         else:
             self.reading.problem(message, path, hint, at_key=True)
 
-    # ------------------------------------------------------------------------------------------ what is below it
+    # ------------------------------------------------------------------------------------------
+    # what is below it
 
     def below(self, key: MapKey) -> FileEntry:
         return FileEntry(self.reading, (*self.path, key))
 
     def mapping(self, key: str, keys: Keys) -> FileEntry | None:
-        """The mapping at a key; None when there is nothing, or something else (then that is a problem)."""
+        """The mapping at a key; None when there is nothing, or something else (then that is a
+        problem).
+        """
         if self.which(key) is None:
             return None
         below = self.below(key)
@@ -329,7 +387,10 @@ class FileEntry:
 
     def rows(self) -> list[FileEntry]:
         """The entries of the list that it is; none of anything else."""
-        return [self.below(index) for index in range(len(self.value) if isinstance(self.value, list) else 0)]
+        return [
+            self.below(index)
+            for index in range(len(self.value) if isinstance(self.value, list) else 0)
+        ]
 
     def mappings(self, key: str, keys: Keys) -> Iterator[FileEntry]:
         """The entries of a list that are mappings; each that is not is a problem."""
@@ -337,13 +398,16 @@ class FileEntry:
             if entry.read(keys):
                 yield entry
 
-    # ------------------------------------------------------------------------------------------ single values
+    # ------------------------------------------------------------------------------------------
+    # single values
 
     def which(self, *names: str) -> str | None:
         """The first of these keys that is there."""
         if self.keys is not None:
             for name in names:
-                assert name in self.keys.by_name, f"`{name}` is not in the table of {self.keys.what}"
+                assert name in self.keys.by_name, (
+                    f"`{name}` is not in the table of {self.keys.what}"
+                )
         return next((name for name in names if name in self), None)
 
     def raw(self, *names: str) -> Any:
@@ -352,7 +416,9 @@ class FileEntry:
         return None if key is None else self.value[key]
 
     def text(self, *names: str) -> str | None:
-        """A text that is not empty; numbers and booleans count as they were written (`id: 1.0`, `id: off`)."""
+        """A text that is not empty; numbers and booleans count as they were written (`id: 1.0`,
+        `id: off`).
+        """
         key = self.which(*names)
         is_required = self.keys is not None and self.keys.by_name[names[0]].is_required
         if key is None:
@@ -371,7 +437,11 @@ class FileEntry:
         return None
 
     def number(
-        self, *names: str, low: float | None = None, high: float | None = None, is_whole: bool = False
+        self,
+        *names: str,
+        low: float | None = None,
+        high: float | None = None,
+        is_whole: bool = False,
     ) -> Fraction | None:
         """The number as written, exactly."""
         key = self.which(*names)
@@ -383,8 +453,15 @@ class FileEntry:
             self.problem(f"`{key}` must be a number, not {shown(self.value[key])}", key)
             return None
         if (low is not None and number < low) or (high is not None and number > high):
-            ends = [f"{low:g} or more" if low is not None else "", f"{high:g} at most" if high is not None else ""]
-            span = f"from {low:g} to {high:g}" if low is not None and high is not None else "".join(ends)
+            ends = [
+                f"{low:g} or more" if low is not None else "",
+                f"{high:g} at most" if high is not None else "",
+            ]
+            span = (
+                f"from {low:g} to {high:g}"
+                if low is not None and high is not None
+                else "".join(ends)
+            )
             self.problem(f"`{key}` is {float(number):g}, but must be {span}", key)
             return None
         if is_whole and number.denominator != 1:
@@ -424,18 +501,25 @@ class FileEntry:
         value = self.raw(key)
         if value is None or isinstance(value, str):
             return None if value is None else [value]
-        if not isinstance(value, list) or not all(isinstance(v, str | int | float | bool) for v in value):
+        if not isinstance(value, list) or not all(
+            isinstance(v, str | int | float | bool) for v in value
+        ):
             self.problem(f"`{key}` must be text or a list of texts", key)
             return None
         path = (*self.path, key)
-        return [v if isinstance(v, str) else str(self.reading.marked.raw((*path, i))) for i, v in enumerate(value)]
+        return [
+            v if isinstance(v, str) else str(self.reading.marked.raw((*path, i)))
+            for i, v in enumerate(value)
+        ]
 
     def data(self, key: str) -> dict[str, object]:
         """A mapping that is kept as written (metadata, variables); empty without one."""
         value = self.raw(key)
         if value is not None and not isinstance(value, dict):
             self.problem(f"`{key}` must be a mapping, not {shown(value)}", key)
-        return {str(name): entry for name, entry in value.items()} if isinstance(value, dict) else {}
+        return (
+            {str(name): entry for name, entry in value.items()} if isinstance(value, dict) else {}
+        )
 
 
 def value_at(value: Any, path: Steps) -> Any:

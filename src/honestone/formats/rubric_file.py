@@ -1,7 +1,8 @@
-"""Reading the native rubric format (`rubric.yaml`): a Rubric, or every error of the file with its place.
+"""Reading the native rubric format (`rubric.yaml`): a Rubric, or every error of the file with its
+place.
 
-`fields` lists the keys and what they take; the rules of arithmetic and naming in `core.rubric`. Here is how the
-one becomes the other.
+`fields` lists the keys and what they take; the rules of arithmetic and naming in `core.rubric`.
+Here is how the one becomes the other.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ DRAFT_NOTE: Final = "this is a draft: read what was taken for what, then delete 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricSource:
-    """A rubric as it was read: from where, with its places, and what a person should know about the reading."""
+    """A rubric as it was read: from where, with its places, and what a person should know about the
+    reading.
+    """
 
     rubric: Rubric
     path: Path | None
@@ -61,7 +64,9 @@ class RubricSource:
 
 
 class RubricFileErrors(RubricError):
-    """All that is wrong with a rubric file, in the order of the file. Message, place and hint are the first one's."""
+    """All that is wrong with a rubric file, in the order of the file. Message, place and hint are
+    the first one's.
+    """
 
     def __init__(self, errors: tuple[RubricError, ...]) -> None:
         first = errors[0]
@@ -70,7 +75,9 @@ class RubricFileErrors(RubricError):
 
 
 def read_rubric(path: Path) -> RubricSource:
-    """The rubric in a file. Raises FileError when it cannot be read, RubricError when it is not a sound rubric."""
+    """The rubric in a file. Raises FileError when it cannot be read, RubricError when it is not a
+    sound rubric.
+    """
     return _read(read_text(path), str(path), path)
 
 
@@ -96,14 +103,22 @@ def notes_on(text: str, reading: RubricReading) -> tuple[str, ...]:
     return (*((DRAFT_NOTE,) if is_draft else ()), *reading.notes)
 
 
-# ---------------------------------------------------------------------------------------------------- values
+# ----------------------------------------------------------------------------------------------------
+# values
 
 
 class Refused(Exception):
-    """A value that cannot be read, and why. Without a message it has been noted what is wrong inside it."""
+    """A value that cannot be read, and why. Without a message it has been noted what is wrong
+    inside it.
+    """
 
     def __init__(
-        self, message: str = "", path: FilePath = (), hint: str | None = None, *, at_key: bool = False
+        self,
+        message: str = "",
+        path: FilePath = (),
+        hint: str | None = None,
+        *,
+        at_key: bool = False,
     ) -> None:
         super().__init__(message)
         self.message, self.path, self.hint, self.at_key = message, path, hint, at_key
@@ -116,17 +131,22 @@ Got: TypeAlias = dict[str, Any]
 
 class RubricReading(FileReading):
     """One pass over a rubric file, or over a format that holds rubrics among other things. What a key takes
-    is the name of the method that reads it: method(value, path, owner).     `wrong_at` are the paths of the problems."""
+    is the name of the method that reads it: method(value, path, owner).     `wrong_at` are the paths of the problems.
+    """
 
     def __init__(self, marked: Marked, key: str = "", what: str = "") -> None:
         super().__init__(marked, key, what)
         self.wrong_at: list[FilePath] = []
         self.ids: Mapping[str, str] = {}  # of the criteria that have only a text
 
-    def problem(self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False) -> None:
+    def problem(
+        self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False
+    ) -> None:
         place = self.marked.key_at(path) if at_key else self.marked.at(path)
         self.wrong_at.append(path)
-        self.problems.append(RubricError(self.named(message, path), path=cast(Any, path), place=place, hint=hint))
+        self.problems.append(
+            RubricError(self.named(message, path), path=cast(Any, path), place=place, hint=hint)
+        )
 
     def elsewhere(self, error: HonestoneError, path: FilePath) -> None:
         self.wrong_at.append(path)
@@ -134,7 +154,10 @@ class RubricReading(FileReading):
 
     def in_order(self) -> list[UsageError]:
         """The problems in the order of the file."""
-        pairs = sorted(zip(self.wrong_at, self.problems, strict=True), key=lambda pair: self.marked.order(pair[0]))
+        pairs = sorted(
+            zip(self.wrong_at, self.problems, strict=True),
+            key=lambda pair: self.marked.order(pair[0]),
+        )
         return [problem for _, problem in pairs]
 
     def rubric(self) -> Rubric:
@@ -155,23 +178,35 @@ class RubricReading(FileReading):
         return Rubric(**got)
 
     def name_texts(self, criteria: Any) -> None:
-        """Settles the ids of the criteria of one rubric that have only a text. Comes before they are read."""
+        """Settles the ids of the criteria of one rubric that have only a text. Comes before they
+        are read.
+        """
         self.ids = _auto_ids(_criterion_texts(criteria))
 
     def check_version(self, key: str, known: int) -> None:
         """A newer format is refused at once: its keys would only look like mistakes."""
         version = self.marked.value.get(key)
         if is_number(version) and version > known:
-            message = f"this {key} has format version {version}, but this program reads version {known}"
-            raise UsageError(message, place=self.marked.at((key,)), hint="a newer honestone reads it")
+            message = (
+                f"this {key} has format version {version}, but this program reads version {known}"
+            )
+            raise UsageError(
+                message, place=self.marked.at((key,)), hint="a newer honestone reads it"
+            )
         if key not in self.marked.value:
-            self.notes.append(f"{self.marked.name}: no `{key}: {known}` line; read as version {known}")
+            self.notes.append(
+                f"{self.marked.name}: no `{key}: {known}` line; read as version {known}"
+            )
 
     def _rules(self, draft: UncheckedRubric) -> None:
-        """The rules of core, where reading has not already complained about the same value or one around it."""
+        """The rules of core, where reading has not already complained about the same value or one
+        around it.
+        """
         if "criteria" not in self.marked.value or not draft.criteria:
             if not self.problems:
-                self.problem("a rubric needs at least one criterion", ("criteria",), _LIST_HINT, at_key=True)
+                self.problem(
+                    "a rubric needs at least one criterion", ("criteria",), _LIST_HINT, at_key=True
+                )
             return
         self.rules(draft, lambda path: path)
 
@@ -187,10 +222,13 @@ class RubricReading(FileReading):
             message = re.sub(r"criterion `\0[^`]*`", "this criterion", found.message)
             self.problem(message, path, found.hint, at_key=bool(ends_in_container))
 
-    # ------------------------------------------------------------------------------------------ mappings and keys
+    # ------------------------------------------------------------------------------------------
+    # mappings and keys
 
     def fields(self, shape: str, path: FilePath, owner: str) -> Got:
-        """The keys of a mapping (its shape by name) that could be read. `owner` names it in messages: " of criterion `tone`"."""
+        """The keys of a mapping (its shape by name) that could be read. `owner` names it in
+        messages: " of criterion `tone`".
+        """
         got: Got = {}
         for key, value in value_at(self.marked.value, path).items():
             here = (*path, key)
@@ -200,13 +238,20 @@ class RubricReading(FileReading):
                 hint = unknown_key_hint(name, SHAPES[shape])
                 self.problem(f"unknown key `{name}`{where}", here, hint, at_key=True)
             elif value is None:
-                default = "" if field.default in ("none", "required") else f" (default: {field.default})"
+                default = (
+                    "" if field.default in ("none", "required") else f" (default: {field.default})"
+                )
                 self.problem(
-                    f"`{key}`{owner} has no value", here, f"give it one or remove the key{default}", at_key=True
+                    f"`{key}`{owner} has no value",
+                    here,
+                    f"give it one or remove the key{default}",
+                    at_key=True,
                 )
             else:
                 with self.noting():
-                    got[field.key] = getattr(self, field.takes.replace("-", "_"))(value, here, owner)
+                    got[field.key] = getattr(self, field.takes.replace("-", "_"))(
+                        value, here, owner
+                    )
         return got
 
     @contextmanager
@@ -218,13 +263,24 @@ class RubricReading(FileReading):
             if why.message:
                 self.problem(why.message, why.path, why.hint, at_key=why.at_key)
 
-    def must_be(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None = None) -> Refused:
+    def must_be(
+        self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None = None
+    ) -> Refused:
         shown, key = shown_value(value, self.marked.raw(path)), path[-1]
-        name = f"entry {key + 1} of `{path[-2]}`" if isinstance(key, int) and len(path) > 1 else f"`{key}`{owner}"
+        name = (
+            f"entry {key + 1} of `{path[-2]}`"
+            if isinstance(key, int) and len(path) > 1
+            else f"`{key}`{owner}"
+        )
         return Refused(f"{name} is {shown}, but must be {TAKES[takes].words}", path, hint)
 
     def each(
-        self, takes: Takes, value: Any, path: FilePath, owner: str, read: Callable[[Any, FilePath], T]
+        self,
+        takes: Takes,
+        value: Any,
+        path: FilePath,
+        owner: str,
+        read: Callable[[Any, FilePath], T],
     ) -> tuple[T, ...]:
         """The entries of a list that is not empty; refused when one of them is."""
         if not isinstance(value, list):
@@ -239,11 +295,14 @@ class RubricReading(FileReading):
             raise Refused
         return tuple(found)
 
-    # ------------------------------------------------------------------------------------------ single values
+    # ------------------------------------------------------------------------------------------
+    # single values
 
     def version(self, value: Any, path: FilePath, owner: str) -> None:
         if not is_number(value) or value != VERSION:
-            raise self.must_be("version", value, path, owner, "it is the version of the format, not of your rubric")
+            raise self.must_be(
+                "version", value, path, owner, "it is the version of the format, not of your rubric"
+            )
 
     def name(self, value: Any, path: FilePath, owner: str) -> str:
         """Text as it was written, whatever it would mean elsewhere: `off` and `1.0` are fine ids."""
@@ -256,17 +315,28 @@ class RubricReading(FileReading):
 
     def text(self, value: Any, path: FilePath, owner: str) -> str:
         if not isinstance(value, str):
-            quotes = None if isinstance(value, (list, dict)) else f'write it in quotes: "{self.marked.raw(path)}"'
+            quotes = (
+                None
+                if isinstance(value, (list, dict))
+                else f'write it in quotes: "{self.marked.raw(path)}"'
+            )
             raise self.must_be("text", value, path, owner, quotes)
         if not value.strip():
             raise Refused(f"`{path[-1]}`{owner} is empty", path)
         return value.strip()
 
     def weight(self, value: Any, path: FilePath, owner: str) -> Fraction:
-        return self._number("weight", value, path, owner, "weights are relative: 3 counts three times as much as 1")
+        return self._number(
+            "weight", value, path, owner, "weights are relative: 3 counts three times as much as 1"
+        )
 
     def points(self, value: Any, path: FilePath, owner: str) -> Fraction:
-        return self._number("points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%") / 100
+        return (
+            self._number(
+                "points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%"
+            )
+            / 100
+        )
 
     def threshold(self, value: Any, path: FilePath, owner: str) -> Fraction:
         share = self.points(value, path, owner)
@@ -289,7 +359,9 @@ class RubricReading(FileReading):
     def level(self, value: Any, path: FilePath, owner: str) -> Fraction:
         return self._number("level", value, path, owner, None)
 
-    def _number(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None) -> Fraction:
+    def _number(
+        self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None
+    ) -> Fraction:
         if is_number(value):
             return self.marked.number(path)
         if isinstance(value, str) and (share := _fraction_in(value)) is not None:
@@ -304,7 +376,8 @@ class RubricReading(FileReading):
         meant = _YES_NO.get(value.casefold()) if isinstance(value, str) else None
         raise self.must_be("flag", value, path, owner, f"write `{meant}`" if meant else None)
 
-    # ------------------------------------------------------------------------------------------ criteria and items
+    # ------------------------------------------------------------------------------------------
+    # criteria and items
 
     def criteria(self, value: Any, path: FilePath, owner: str) -> tuple[Criterion, ...]:
         return self.each("criteria", value, path, owner, lambda _, here: self.criterion(here))
@@ -318,7 +391,9 @@ class RubricReading(FileReading):
         value = value_at(self.marked.value, path)
         if isinstance(value, str) and value.strip():
             text = value.strip()
-            return Criterion(id=self.ids[text], requirement=text, items=(_whole(self.ids[text], text),))
+            return Criterion(
+                id=self.ids[text], requirement=text, items=(_whole(self.ids[text], text),)
+            )
         number = cast(int, path[-1]) + 1
         if not isinstance(value, dict):
             return self._odd_entry("criterion", value, path, f"criterion number {number}")
@@ -327,10 +402,14 @@ class RubricReading(FileReading):
         got = self.fields("criterion", path, owner)
         self._fits_together(got, path, owner)
         requirement, id = self._naming(got, value, path, owner, self.ids)
-        said: Got = {key: got[key] for key in ("weight", "floor", "required", "negate", "fix") if key in got}
+        said: Got = {
+            key: got[key] for key in ("weight", "floor", "required", "negate", "fix") if key in got
+        }
         items = () if "criteria" in value else _marked_by(got, id, requirement)
         said = {**_own_bar(items, said.get("weight", ONE)), **said}
-        return Criterion(id=id, requirement=requirement, items=items, children=got.get("criteria", ()), **said)
+        return Criterion(
+            id=id, requirement=requirement, items=items, children=got.get("criteria", ()), **said
+        )
 
     def _odd_entry(self, kind: str, value: Any, path: FilePath, who: str) -> Criterion:
         self._not_an_entry(kind, value, path, who)
@@ -352,7 +431,12 @@ class RubricReading(FileReading):
         return slug(text) if text else None
 
     def _naming(
-        self, got: Got, value: Mapping[MapKey, Any], path: FilePath, owner: str, ids: Mapping[str, str]
+        self,
+        got: Got,
+        value: Mapping[MapKey, Any],
+        path: FilePath,
+        owner: str,
+        ids: Mapping[str, str],
     ) -> tuple[str, str]:
         """Requirement and id, each from the other or from the check where it is left out."""
         requirement = got.get("requirement")
@@ -361,7 +445,11 @@ class RubricReading(FileReading):
         elif requirement is None and "criteria" in value:
             requirement = got.get("id")
         if requirement is None and not _SAYS_IT & value.keys() and not self._excused(value):
-            self.problem(f"`requirement`{owner} is missing", (*path, "requirement"), "say in words what is asked")
+            self.problem(
+                f"`requirement`{owner} is missing",
+                (*path, "requirement"),
+                "say in words what is asked",
+            )
         if "id" in got:
             return requirement or "?", got["id"]
         if requirement is None or "id" in value:
@@ -381,7 +469,9 @@ class RubricReading(FileReading):
                 self.problem(
                     f"`{key}`{owner} cannot be combined with child `criteria`",
                     (*path, key),
-                    "make it a child criterion" if key in ("items", "anchors", "check") else "put it on the children",
+                    "make it a child criterion"
+                    if key in ("items", "anchors", "check")
+                    else "put it on the children",
                     at_key=True,
                 )
 
@@ -398,9 +488,12 @@ class RubricReading(FileReading):
         got = self.fields("item", path, mine)
         requirement, id = self._naming(got, value, path, mine, ids)
         said = {key: got[key] for key in ("anchors", "check", "fix") if key in got}
-        return Item(id=id, requirement=requirement, may_not_apply=got.get("may_not_apply", _UNSAID), **said)
+        return Item(
+            id=id, requirement=requirement, may_not_apply=got.get("may_not_apply", _UNSAID), **said
+        )
 
-    # ------------------------------------------------------------------------------------------ anchors and checks
+    # ------------------------------------------------------------------------------------------
+    # anchors and checks
 
     def anchors(self, value: Any, path: FilePath, owner: str) -> Anchors:
         if not isinstance(value, dict | list):
@@ -428,10 +521,15 @@ class RubricReading(FileReading):
         return number, value_at(self.marked.value, here), here
 
     def _level_of_list(self, here: FilePath, owner: str) -> tuple[Fraction, Any, FilePath]:
-        entry, who = value_at(self.marked.value, here), f"level number {cast(int, here[-1]) + 1}{owner}"
+        entry, who = (
+            value_at(self.marked.value, here),
+            f"level number {cast(int, here[-1]) + 1}{owner}",
+        )
         if not isinstance(entry, dict):
             shown = shown_value(entry, self.marked.raw(here))
-            raise Refused(f"{who} is {shown}, but must be a mapping", here, "{value: 0, text: none}")
+            raise Refused(
+                f"{who} is {shown}, but must be a mapping", here, "{value: 0, text: none}"
+            )
         got = self.fields("level", here, f" of {who}")
         numbers = [key for key in ("value", "score") if key in entry]
         if len(numbers) != 1 or "text" not in entry:
@@ -440,7 +538,9 @@ class RubricReading(FileReading):
             raise Refused
         return got[numbers[0]], got["text"], (*here, "text")
 
-    def _level(self, levels: dict[Fraction, str], number: Fraction, text: Any, path: FilePath, owner: str) -> None:
+    def _level(
+        self, levels: dict[Fraction, str], number: Fraction, text: Any, path: FilePath, owner: str
+    ) -> None:
         who = f"level {as_written(number)} of `anchors`{owner}"
         if number in levels:
             raise Refused(f"{who} is described twice", path, at_key=True)
@@ -466,13 +566,19 @@ class RubricReading(FileReading):
             places = {self.marked.raw_key((*path, key)): (*path, key) for key in value}
             written = {key: self.plain(place) for key, place in places.items()}
         else:
-            hint = "one check an item: make each an item of its own" if isinstance(value, list) else _CHECK_HINT
+            hint = (
+                "one check an item: make each an item of its own"
+                if isinstance(value, list)
+                else _CHECK_HINT
+            )
             raise self.must_be("check", value, path, owner, hint)
         try:
             return _settled_check(read_check(written))
         except RubricError as wrong:
             place = places.get(str(wrong.path[0]), path) if wrong.path else path
-            raise Refused(f"`check`{owner}: {wrong.message}", place, wrong.hint, at_key=place != path) from None
+            raise Refused(
+                f"`check`{owner}: {wrong.message}", place, wrong.hint, at_key=place != path
+            ) from None
 
     def plain(self, path: FilePath) -> Any:
         """A value with text for every key, as JSON would have it."""
@@ -552,16 +658,20 @@ def _number_in(text: str) -> Fraction | None:
         return None
 
 
-# ---------------------------------------------------------------------------------------------------- ids and items
+# ----------------------------------------------------------------------------------------------------
+# ids and items
 
 
 def _marked_by(got: Got, id: str, requirement: str) -> tuple[Item, ...]:
-    """The items of a criterion, however it is marked; its own anchors or check come last, as one more item."""
+    """The items of a criterion, however it is marked; its own anchors or check come last, as one
+    more item.
+    """
     may_not_apply = got.get("may_not_apply", False)
     items = list(got.get("items", ()))
     anchors, check = got.get("anchors"), got.get("check")
     if anchors is not None and check is not None:
-        # An item has one answer, so of the two the anchors are the criterion and the check is one more item.
+        # An item has one answer, so of the two the anchors are the criterion and the check is one
+        # more item.
         items.append(Item(id=f"{id}-check", requirement=check_in_words(check), check=check))
         check = None
     if anchors is not None or check is not None or not items:
@@ -583,7 +693,9 @@ def _settled(item: Item, may_not_apply: bool) -> Item:
     return item if says_itself else replace(item, may_not_apply=may_not_apply)
 
 
-def _whole(id: str, requirement: str, *, anchors: Anchors | None = None, check: Check | None = None) -> Item:
+def _whole(
+    id: str, requirement: str, *, anchors: Anchors | None = None, check: Check | None = None
+) -> Item:
     return Item(id=id, requirement=requirement, anchors=anchors, check=check, whole=True)
 
 
@@ -604,12 +716,16 @@ def _criterion_texts(criteria: Any) -> Iterator[str]:
 
 
 def _auto_ids(texts: Iterable[str]) -> dict[str, str]:
-    """An id for each text: its slug, and where long texts begin alike, that and a mark of the whole text."""
+    """An id for each text: its slug, and where long texts begin alike, that and a mark of the whole
+    text.
+    """
     alike: dict[str, set[str]] = {}
     for text in texts:
         alike.setdefault(slug(text), set()).add(text)
     return {
-        text: short if len(group) == 1 else f"{short}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+        text: short
+        if len(group) == 1
+        else f"{short}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
         for short, group in alike.items()
         for text in group
     }
@@ -623,12 +739,15 @@ def _settled_check(check: Check) -> Check:
     return replace(check, value=None) if needs_nothing else check
 
 
-# ---------------------------------------------------------------------------------------------------- other files
+# ----------------------------------------------------------------------------------------------------
+# other files
 
 _JUDGE_IT = "to judge it: honestone eval {} --rubric RUBRIC"
 
 
-def _not_a_rubric(name: str, looks_like: str, hint: str | None, place: str | None = None) -> RubricFileErrors:
+def _not_a_rubric(
+    name: str, looks_like: str, hint: str | None, place: str | None = None
+) -> RubricFileErrors:
     error = RubricError(
         f"this looks like {looks_like}, not a rubric",
         place=place or f"{name}:1:1",
@@ -643,7 +762,9 @@ def _unrecognised(marked: Marked) -> RubricFileErrors:
     if isinstance(value, str):
         return _not_a_rubric(marked.name, "a text document", _JUDGE_IT.format(marked.name), place)
     if isinstance(value, list):
-        return _not_a_rubric(marked.name, "a list", "put the criteria under the key `criteria:`", place)
+        return _not_a_rubric(
+            marked.name, "a list", "put the criteria under the key `criteria:`", place
+        )
     if not isinstance(value, dict):
         return _not_a_rubric(marked.name, "a single value", None, place)
     keys = {key for key in value if isinstance(key, str)}
@@ -651,10 +772,15 @@ def _unrecognised(marked: Marked) -> RubricFileErrors:
         for file in tomllib.loads(table_text("looks_like", __package__))["files"]:
             if keys.issuperset(file["keys"]):
                 return _not_a_rubric(marked.name, file["is"], file.get("hint"), place)
-    typo = next((key for key in sorted(keys) if near(key, ["criteria"]) or key in _OTHER_WORDS), None)
+    typo = next(
+        (key for key in sorted(keys) if near(key, ["criteria"]) or key in _OTHER_WORDS), None
+    )
     if typo is not None:
         error = RubricError(
-            f"unknown key `{typo}`", path=(typo,), place=marked.key_at((typo,)), hint="did you mean `criteria`?"
+            f"unknown key `{typo}`",
+            path=(typo,),
+            place=marked.key_at((typo,)),
+            hint="did you mean `criteria`?",
         )
     else:
         error = RubricError(

@@ -62,8 +62,11 @@ class _Edit:
     change: Change
 
 
-def fix_rubric(text: str, name: str, *, referred: Callable[[str], str | None] = lambda id: None) -> Fixed:
-    """`referred` says what refers to an id (a lock, a record, golden examples), or None when nothing does.
+def fix_rubric(
+    text: str, name: str, *, referred: Callable[[str], str | None] = lambda id: None
+) -> Fixed:
+    """`referred` says what refers to an id (a lock, a record, golden examples), or None when
+    nothing does.
 
     Raises RubricError as `parse_rubric` does. Fixing twice changes nothing more.
     """
@@ -87,10 +90,13 @@ class _Fixing:
         self.edits: list[_Edit] = []
         self.left: list[str] = []
 
-    # ---------------------------------------------------------------------------------------------- the three fixes
+    # ----------------------------------------------------------------------------------------------
+    # the three fixes
 
     def weights(self) -> None:
-        """Scaled by one factor and rounded to the decimals that the file uses, so that they sum to 100."""
+        """Scaled by one factor and rounded to the decimals that the file uses, so that they sum to
+        100.
+        """
         wrong = {remark.path for remark in weights_sum(self.rubric)}
         for group, path in groups_of(self.rubric):
             if path not in wrong:
@@ -100,7 +106,9 @@ class _Fixing:
             spans = [self._span(place) for place in places]
             written = [span for span in spans if span is not None]
             shared = len(set(written)) < len(written)  # `<<` brings one weight to several criteria
-            unwritten = any(span is None and not one.is_penalty for span, one in zip(spans, group, strict=True))
+            unwritten = any(
+                span is None and not one.is_penalty for span, one in zip(spans, group, strict=True)
+            )
             if shared or unwritten:
                 self.left.append(
                     f"{at}: these weights are not all written out as numbers, so they are left as they are"
@@ -130,7 +138,9 @@ class _Fixing:
                     f"{self.source.marked.at(remark.path)}: the id `{old}` is left, as {known_by} refers to it"
                 )
             elif new in self._taken(owner):
-                self.left.append(f"{self.source.marked.at(remark.path)}: the id `{old}` is left, as `{new}` is taken")
+                self.left.append(
+                    f"{self.source.marked.at(remark.path)}: the id `{old}` is left, as `{new}` is taken"
+                )
             else:
                 why = "made of its text; nothing on record refers to the old one"
                 self._change(remark.path, span, new, "id-says-nothing", why)
@@ -149,13 +159,18 @@ class _Fixing:
         end = re.search("\r\n|\n", self.text)
         line = f"rubric: {VERSION}"
         why = "says which version of the format this is"
-        change = Change(place=f"{marked.name}:{key.line}:1", rule="version", before="", after=line, why=why)
+        change = Change(
+            place=f"{marked.name}:{key.line}:1", rule="version", before="", after=line, why=why
+        )
         self.edits.append(_Edit(start, start, line + (end.group(0) if end else "\n"), change))
 
-    # ---------------------------------------------------------------------------------------------- edits
+    # ----------------------------------------------------------------------------------------------
+    # edits
 
     def _taken(self, owner: Steps) -> Collection[str]:
-        """Ids that a new one must not be: of all criteria, or of the other items of the same criterion."""
+        """Ids that a new one must not be: of all criteria, or of the other items of the same
+        criterion.
+        """
         if len(owner) >= 2 and owner[-2] == "items":
             criterion = _get(self.rubric, owner[:-2])
             return {item.id for item in criterion.items}
@@ -165,7 +180,9 @@ class _Fixing:
         return self.lines[line - 1] + column - 1 if line <= len(self.lines) else len(self.text)
 
     def _span(self, path: Steps) -> tuple[int, int] | None:
-        """The place of a scalar, quotes included; None for what is not there or written in another way (an alias)."""
+        """The place of a scalar, quotes included; None for what is not there or written in another
+        way (an alias).
+        """
         marked = self.source.marked
         raw = marked.raw(path) if marked.has(path) else None
         if not raw:
@@ -210,38 +227,50 @@ class _Fixing:
             )
 
 
-# ---------------------------------------------------------------------------------------------------- numbers
+# ----------------------------------------------------------------------------------------------------
+# numbers
 
 
 def scaled_to_100(weights: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    """The same shares of 100, rounded to as many decimals as the weights have (or as it takes to keep all above 0).
+    """The same shares of 100, rounded to as many decimals as the weights have (or as it takes to
+    keep all above 0).
 
-    What rounding leaves over goes to the largest remainders; penalties are scaled by the same factor.
+    What rounding leaves over goes to the largest remainders; penalties are scaled by the same
+    factor.
     """
     total = sum((weight for weight in weights if weight > 0), Fraction(0))
     decimals = max(len(number_text(weight).partition(".")[2]) for weight in weights)
     while True:
         unit = Fraction(1, 10**decimals)
         exact = [weight * 100 / total for weight in weights]
-        whole = [value // unit * unit if value > 0 else round(value / unit) * unit for value in exact]
+        whole = [
+            value // unit * unit if value > 0 else round(value / unit) * unit for value in exact
+        ]
         spare = round((100 - sum((value for value in whole if value > 0), Fraction(0))) / unit)
         order = sorted(
-            (at for at, weight in enumerate(weights) if weight > 0), key=lambda at: (whole[at] - exact[at], at)
+            (at for at, weight in enumerate(weights) if weight > 0),
+            key=lambda at: (whole[at] - exact[at], at),
         )
         for at in order[: max(spare, 0)]:
             whole[at] += unit
-        if all((new > 0) == (old > 0) and (new < 0) == (old < 0) for new, old in zip(whole, weights, strict=True)):
+        if all(
+            (new > 0) == (old > 0) and (new < 0) == (old < 0)
+            for new, old in zip(whole, weights, strict=True)
+        ):
             return tuple(whole)
         decimals += 1
 
 
-# ---------------------------------------------------------------------------------------------------- rubrics
+# ----------------------------------------------------------------------------------------------------
+# rubrics
 
 
 def _get(rubric: Rubric, path: Steps) -> Any:
     found: Any = rubric
     for name, index in _pairs(path):
-        found = getattr(found, "children" if name == "criteria" and isinstance(found, Criterion) else name)[index]
+        found = getattr(
+            found, "children" if name == "criteria" and isinstance(found, Criterion) else name
+        )[index]
     return found
 
 
@@ -251,11 +280,15 @@ def _pairs(path: Steps) -> Iterator[tuple[str, int]]:
 
 
 def _with(rubric: Rubric, path: Steps, **changes: Any) -> Rubric:
-    """The rubric with one criterion or item changed. A criterion that is its own question is renamed with it."""
+    """The rubric with one criterion or item changed. A criterion that is its own question is
+    renamed with it.
+    """
     return replace(rubric, criteria=_changed(rubric.criteria, list(_pairs(path)), changes))
 
 
-def _changed(group: tuple[Any, ...], steps: list[tuple[str, int]], changes: dict[str, object]) -> tuple[Any, ...]:
+def _changed(
+    group: tuple[Any, ...], steps: list[tuple[str, int]], changes: dict[str, object]
+) -> tuple[Any, ...]:
     (_, index), *rest = steps
     entry = group[index]
     if not rest:
@@ -270,7 +303,9 @@ def _changed(group: tuple[Any, ...], steps: list[tuple[str, int]], changes: dict
 
 
 def _renamed(item: Item, old: str, new: str) -> Item:
-    """An item that takes its id from its criterion: the criterion itself, or its check next to anchors."""
+    """An item that takes its id from its criterion: the criterion itself, or its check next to
+    anchors.
+    """
     if item.whole:
         return replace(item, id=new)
     return replace(item, id=f"{new}-check") if item.id == f"{old}-check" else item

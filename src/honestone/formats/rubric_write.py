@@ -1,4 +1,6 @@
-"""Writing a rubric in the native format, for people to read and edit. `parse_rubric` reads back the same rubric."""
+"""Writing a rubric in the native format, for people to read and edit. `parse_rubric` reads back the
+same rubric.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ def dump_rubric(rubric: Rubric) -> str:
     lines = [f"rubric: {VERSION}"]
     if rubric.title:
         lines.append(f"title: {scalar(rubric.title)}")
-    lines += [f"threshold: {number_text(rubric.threshold * 100)}", f"floor: {number_text(rubric.floor * 100)}"]
+    lines += [
+        f"threshold: {number_text(rubric.threshold * 100)}",
+        f"floor: {number_text(rubric.floor * 100)}",
+    ]
     if rubric.quorum is not None:
         lines.append(f"quorum: {rubric.quorum}")
     lines += vouching_lines(rubric)
@@ -48,7 +53,9 @@ def criterion_lines(criterion: Criterion) -> Iterator[str]:
         yield f"weight: {number_text(criterion.weight)}"
     implied = own_bar(criterion.items, criterion.weight)
     if implied and criterion.floor is None:
-        raise RubricError(f"criterion `{criterion.id}` is measured by a check and has no floor: a rubric file means 0")
+        raise RubricError(
+            f"criterion `{criterion.id}` is measured by a check and has no floor: a rubric file means 0"
+        )
     if criterion.floor is not None and criterion.floor != implied.get("floor"):
         yield f"floor: {number_text(criterion.floor * 100)}"
     if criterion.required != implied.get("required", False):
@@ -89,7 +96,9 @@ def _own_and_listed(criterion: Criterion) -> tuple[Item | None, tuple[Item, ...]
         and not (is_plain and listed)
     )
     if not sound:
-        raise RubricError(f"criterion `{criterion.id}` is marked in a way that a rubric file cannot say")
+        raise RubricError(
+            f"criterion `{criterion.id}` is marked in a way that a rubric file cannot say"
+        )
     return own, listed
 
 

@@ -1,4 +1,6 @@
-"""The JSON Schemas of rubrics and suites, for editors. Made from `fields` and the kinds of check; they decide nothing."""
+"""The JSON Schemas of rubrics and suites, for editors. Made from `fields` and the kinds of check;
+they decide nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ _NUMBER_KEY = r"^([-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|-?\d+/[1-9]\d*)$"
 
 def rubric_schema() -> dict[str, object]:
     """JSON Schema 2020-12 of a rubric file, with the descriptions that editors show."""
-    return {"$schema": DIALECT, "title": "honestone rubric", **_mapping_schema(SHAPES["rubric"]), "$defs": _criteria()}
+    return {
+        "$schema": DIALECT,
+        "title": "honestone rubric",
+        **_mapping_schema(SHAPES["rubric"]),
+        "$defs": _criteria(),
+    }
 
 
 def suite_schema() -> dict[str, object]:
@@ -33,7 +40,10 @@ def _criteria() -> dict[str, object]:
     return {
         "criterion": _short_or(_criterion()),
         "item": _short_or(
-            {**_mapping_schema(SHAPES["item"]), "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}]}
+            {
+                **_mapping_schema(SHAPES["item"]),
+                "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}],
+            }
         ),
         "anchors": _anchors(),
         "check": _check(),
@@ -72,7 +82,11 @@ def _criterion() -> dict[str, object]:
     alone = {"properties": dict.fromkeys(("items", "anchors", "check"), False)}
     return {
         **_mapping_schema(SHAPES["criterion"]),
-        "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}, {"required": ["id", "criteria"]}],
+        "anyOf": [
+            {"required": ["requirement"]},
+            {"required": ["check"]},
+            {"required": ["id", "criteria"]},
+        ],
         "dependentSchemas": {"criteria": alone},
     }
 

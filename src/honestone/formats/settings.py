@@ -1,4 +1,5 @@
-"""`honestone.toml`, or `[tool.honestone]` of a `pyproject.toml`: named judges, workers, targets and embeddings, prices, limits.
+"""`honestone.toml`, or `[tool.honestone]` of a `pyproject.toml`: named judges, workers, targets and
+embeddings, prices, limits.
 
 Keys live in the environment only; a setting names the variable (`api_key_env`).
 """
@@ -27,7 +28,18 @@ from honestone.ports import Settings, StoreSettings
 _PROGRAMS: Final = ("script", "cmd", "record", "agent", "python", "http", "https")
 _KINDS: Final = (*_PROGRAMS, "openai", "anthropic", "google", "ollama", "vllm", "compatible")
 # Names that no table of settings may take: whoever reads a command line knows what they are.
-BUILT_IN: Final = ("codex", "gemini", "claude", "human", "mock", "fix", "step", "identity", "check", "self")
+BUILT_IN: Final = (
+    "codex",
+    "gemini",
+    "claude",
+    "human",
+    "mock",
+    "fix",
+    "step",
+    "identity",
+    "check",
+    "self",
+)
 
 _KEYS: Final[dict[str, dict[str, str]]] = tomllib.loads(table_text("settings", __package__))
 # What a key may take: the type of its value, and how messages call it.
@@ -46,8 +58,9 @@ _TABLES: Final = ("judges", "workers", "targets", "embeddings", "prices", "limit
 
 
 def find_settings(start: Path, allows: Callable[[Path], bool] = lambda path: False) -> Settings:
-    """The settings that hold in a folder: those of the nearest `honestone.toml` or `[tool.honestone]` upwards. Files of another
-    owner count where `allows` says so."""
+    """The settings that hold in a folder: those of the nearest `honestone.toml` or
+    `[tool.honestone]` upwards. Files of another owner count where `allows` says so.
+    """
     path = settings_file(start, allows)
     return replace(Settings() if path is None else read_settings(path), here=start)
 
@@ -78,19 +91,29 @@ def _read(path: Path, data: bytes) -> Settings:
         for name, entry in place.mapping(plain, table).items():
             # `agent` and the like alone name nothing that is built in; with a colon they do.
             if name in BUILT_IN or (name not in _PROGRAMS and name.partition(":")[0] in _KINDS):
-                raise place.wrong((table, name), "takes a built-in name", f"call it my-{name.partition(':')[0]}")
+                raise place.wrong(
+                    (table, name), "takes a built-in name", f"call it my-{name.partition(':')[0]}"
+                )
             if not isinstance(entry, dict):
                 raise place.wrong((table, name), "must be a table")
             place.check_types(entry, "agent", (table, name))
             if "provider" not in entry and "command" not in entry:
-                raise place.wrong((table, name), "needs a `provider`", 'for example provider = "openai"')
+                raise place.wrong(
+                    (table, name), "needs a `provider`", 'for example provider = "openai"'
+                )
             for key in ("requests_per_minute", "tokens_per_minute", "concurrency"):
                 if not (math.isfinite(number := entry.get(key, 1)) and number > 0):
                     raise place.wrong((table, name, key), f"is {number}, but must be above 0")
             reasks = entry.get("reasks", 0)
             if not 0 <= reasks <= MOST_REASKS:
-                hint = "it is how often a reply that cannot be used is asked for again; each is a call"
-                raise place.wrong((table, name, "reasks"), f"is {reasks}, but must be from 0 to {MOST_REASKS}", hint)
+                hint = (
+                    "it is how often a reply that cannot be used is asked for again; each is a call"
+                )
+                raise place.wrong(
+                    (table, name, "reasks"),
+                    f"is {reasks}, but must be from 0 to {MOST_REASKS}",
+                    hint,
+                )
     for name, entry in place.mapping(plain, "embeddings").items():
         if not isinstance(entry, dict):
             raise place.wrong(("embeddings", name), "must be a table")
@@ -106,7 +129,10 @@ def _read(path: Path, data: bytes) -> Settings:
         if not math.isfinite(number) or number < least or (name == "max_size" and number == 0):
             above_what = f"at least {least}" if name != "max_size" else "above 0"
             raise place.wrong(("limits", name), f"is {number}, but must be {above_what}")
-    tables = {name: plain.get(name, {}) for name in ("judges", "workers", "targets", "embeddings", "limits")}
+    tables = {
+        name: plain.get(name, {})
+        for name in ("judges", "workers", "targets", "embeddings", "limits")
+    }
     prices, store = place.mapping(plain, "prices"), _store(place, place.mapping(plain, "store"))
     return Settings(folder=path.parent, file=path, prices=prices, store=store, **tables)
 
@@ -123,13 +149,17 @@ def _store(place: _Place, plain: JsonObject) -> StoreSettings:
             raise place.wrong(("store", "url"), "is not an address", hint)
         if address.has_password:
             hint = "leave it out: set PGPASSWORD, or write it to ~/.pgpass; and change it, if others can read this file"
-            raise place.wrong(("store", "url"), "holds a password, and which must not be in a settings file", hint)
+            raise place.wrong(
+                ("store", "url"), "holds a password, and which must not be in a settings file", hint
+            )
     for name, least in (("patience", 0.0), ("heartbeat", SHORTEST_HEARTBEAT)):
         seconds = plain.get(name, least)
         assert isinstance(seconds, int | float)
         if not (math.isfinite(seconds) and seconds >= least):
             least_words = f" of at least {least:g}" if least else ""
-            raise place.wrong(("store", name), f"is {seconds}, but must be a number of seconds{least_words}")
+            raise place.wrong(
+                ("store", name), f"is {seconds}, but must be a number of seconds{least_words}"
+            )
     include = plain.get("include", [])
     if not isinstance(include, list) or not all(isinstance(name, str) for name in include):
         raise place.wrong(("store", "include"), "must be a list of files and folders")
@@ -157,7 +187,11 @@ class _Place:
         return found
 
     def check_keys(
-        self, plain: Mapping[str, object], allowed: tuple[str, ...], what: str, where: tuple[str, ...] = ()
+        self,
+        plain: Mapping[str, object],
+        allowed: tuple[str, ...],
+        what: str,
+        where: tuple[str, ...] = (),
     ) -> None:
         for key in plain:
             if key not in allowed:

@@ -1,4 +1,6 @@
-"""What a reader gives back: a rubric or a suite, with where it came from and what a person should know about the reading."""
+"""What a reader gives back: a rubric or a suite, with where it came from and what a person should
+know about the reading.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +19,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """Something in a foreign file that has no meaning here. Refused unless the person accepts it (`--accept-loss`)."""
+    """Something in a foreign file that has no meaning here. Refused unless the person accepts it
+    (`--accept-loss`).
+    """
 
     place: str
     message: str
     hint: str | None = None
 
     def what_to_do(self, dialect: str) -> str:
-        return self.hint or f"{dialect} can say this and honestone cannot: --accept-loss reads the rest"
+        return (
+            self.hint
+            or f"{dialect} can say this and honestone cannot: --accept-loss reads the rest"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeUse:
-    """A place of a foreign file whose code is run when the suite is: `what` says it in words, `file` holds the code where
-    it is not in the file itself. It runs only with a person's permission.
+    """A place of a foreign file whose code is run when the suite is: `what` says it in words,
+    `file` holds the code where it is not in the file itself. It runs only with a person's
+    permission.
 
-    `makes_cases`: prompts or tests come of it, which are not in the suite before it has run. Without a `file` these are
-    fetched from a server."""
+    `makes_cases`: prompts or tests come of it, which are not in the suite before it has run.
+    Without a `file` these are fetched from a server.
+    """
 
     place: str
     what: str
@@ -47,10 +56,11 @@ class CodeUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteSource:
-    """A suite as it was read. `dialect` names the format (`honestone`, `agentv-2`, `promptfoo`, ...).
+    """A suite as it was read. `dialect` names the format (`honestone`, `agentv-2`, `promptfoo`,
+    ...).
 
-    `notes` say which defaults were chosen; `files` are all files that were read, never part of an artifact; `base` is
-    the folder that relative paths mean.
+    `notes` say which defaults were chosen; `files` are all files that were read, never part of an
+    artifact; `base` is the folder that relative paths mean.
     """
 
     suite: Suite
@@ -61,7 +71,8 @@ class SuiteSource:
     files: tuple[Path, ...] = ()
     # `file:line:column` of each case by its id.
     places: Mapping[str, str] = field(default_factory=dict)
-    # Code of a foreign file that running the suite runs. That of our own files is a check like any other.
+    # Code of a foreign file that running the suite runs. That of our own files is a check like any
+    # other.
     code: tuple[CodeUse, ...] = ()
 
     @property
@@ -72,7 +83,9 @@ class SuiteSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignRubric:
-    """A rubric read from another tool's file. `marks` are marks recorded in the file itself (item key to answer)."""
+    """A rubric read from another tool's file. `marks` are marks recorded in the file itself (item
+    key to answer).
+    """
 
     rubric: Rubric
     dialect: str
@@ -94,9 +107,14 @@ class SourceErrors(UsageError):
 
 
 def refuse_losses(losses: Sequence[Loss], dialect: str, *, accepted: bool) -> tuple[str, ...]:
-    """The losses as notes when they are accepted. Raises SourceErrors with every one of them when not."""
+    """The losses as notes when they are accepted. Raises SourceErrors with every one of them when
+    not.
+    """
     if losses and not accepted:
         raise SourceErrors(
-            [UsageError(loss.message, place=loss.place, hint=loss.what_to_do(dialect)) for loss in losses]
+            [
+                UsageError(loss.message, place=loss.place, hint=loss.what_to_do(dialect))
+                for loss in losses
+            ]
         )
     return tuple(f"lost: {loss.place}: {loss.message}" for loss in losses)

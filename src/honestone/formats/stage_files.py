@@ -1,7 +1,8 @@
-"""The files of the skill pipeline, each defined once: what is written, what is read, and the published JSON Schema.
+"""The files of the skill pipeline, each defined once: what is written, what is read, and the
+published JSON Schema.
 
-What other programs of this pipeline write fits too: fields beyond those named here are allowed everywhere, and what only
-honestone writes is never required.
+What other programs of this pipeline write fits too: fields beyond those named here are allowed
+everywhere, and what only honestone writes is never required.
 """
 
 from __future__ import annotations
@@ -28,20 +29,30 @@ JsonObject: TypeAlias = dict[str, object]
 
 
 def _words(*known: str | None) -> Meta:
-    """The words that honestone writes. Reading takes others too: what decides by them says what it does not know."""
+    """The words that honestone writes. Reading takes others too: what decides by them says what it
+    does not know.
+    """
     return Meta(extra_json_schema={"enum": list(known)})
 
 
-CategoryWord: TypeAlias = Annotated[str, _words("docs", "reference", "guardrail", "prompt", "workflow", "tests")]
+CategoryWord: TypeAlias = Annotated[
+    str, _words("docs", "reference", "guardrail", "prompt", "workflow", "tests")
+]
 RiskWord: TypeAlias = Annotated[str, _words("low", "medium", "high")]
 NoteRiskWord: TypeAlias = Annotated[str | None, _words("low", "medium", "high", None)]
-LabelWord: TypeAlias = Annotated[str | None, _words("CONSENSUS", "VERIFIED", "SPLIT", "DISPUTED", None)]
+LabelWord: TypeAlias = Annotated[
+    str | None, _words("CONSENSUS", "VERIFIED", "SPLIT", "DISPUTED", None)
+]
 RecommendationWord: TypeAlias = Annotated[str, _words("accept_for_execution", "hold", "reject")]
 VerdictWord: TypeAlias = Annotated[str, _words("pass", "fail", "skipped", "error")]
 EndedWord: TypeAlias = Annotated[str, _words("success", "no_change", "unsupported", "error")]
-LayerWord: TypeAlias = Annotated[str, _words("schema", "compile", "lint", "regression", "review", "human_review")]
+LayerWord: TypeAlias = Annotated[
+    str, _words("schema", "compile", "lint", "regression", "review", "human_review")
+]
 DecisionWord: TypeAlias = Annotated[str, _words("keep", "pending_promote", "revert", "reject")]
-PipelineDecisionWord: TypeAlias = Annotated[str, _words("keep", "pending_promote", "revert", "reject", "error")]
+PipelineDecisionWord: TypeAlias = Annotated[
+    str, _words("keep", "pending_promote", "revert", "reject", "error")
+]
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -50,14 +61,17 @@ Score: TypeAlias = Annotated[float, Meta(ge=0, le=10)]
 Delta: TypeAlias = Annotated[float, Meta(ge=-1, le=1)]
 Digest: TypeAlias = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 Moment: TypeAlias = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT", description="UTC, ISO 8601.")]
-ThisFile: TypeAlias = Annotated[Name, Meta(description="Where this file is; honestone writes the absolute path.")]
+ThisFile: TypeAlias = Annotated[
+    Name, Meta(description="Where this file is; honestone writes the absolute path.")
+]
 
 
 class StageDocument(Struct, kw_only=True):
-    """The head and the end of every artifact. Whoever writes it fills in `created_at` and `truth_anchor`.
+    """The head and the end of every artifact. Whoever writes it fills in `created_at` and
+    `truth_anchor`.
 
-    `written` is the command that writes it, its name in messages and what its `stage` says; `folder` its place below
-    STATE_ROOT.
+    `written` is the command that writes it, its name in messages and what its `stage` says;
+    `folder` its place below STATE_ROOT.
     """
 
     written: ClassVar[tuple[str, str, str]]
@@ -78,13 +92,16 @@ HEAD: Final = ("schema_version", "lane", "run_id", "stage", "status", "created_a
 END: Final = ("next_step", "next_owner", "truth_anchor")
 
 
-# ----------------------------------------------------------------------------------------------------------- pieces
+# -----------------------------------------------------------------------------------------------------------
+# pieces
 
 
 class SkillNamed(Struct, kw_only=True):
     """What artifacts say about the skill."""
 
-    path: Annotated[Name, Meta(description="The skill's folder, relative to the working directory.")]
+    path: Annotated[
+        Name, Meta(description="The skill's folder, relative to the working directory.")
+    ]
     exists: bool = True
     kind: Name = "directory"
     name: str = ""
@@ -94,7 +111,12 @@ class SkillNamed(Struct, kw_only=True):
 
 # The five actions that a program can carry out. Any other is for a person.
 Plan: TypeAlias = Annotated[
-    JsonObject, Meta(extra_json_schema=msgspec.json.decode((files(__package__) / "plan_schema.json").read_bytes()))
+    JsonObject,
+    Meta(
+        extra_json_schema=msgspec.json.decode(
+            (files(__package__) / "plan_schema.json").read_bytes()
+        )
+    ),
 ]
 
 
@@ -112,14 +134,18 @@ class CandidateEntry(Struct, kw_only=True):
 
     id: Annotated[Name, Meta(description="Unique within the artifact.")]
     title: str = ""
-    target_path: Annotated[str, Meta(description="The file or folder that is edited, from the working directory.")] = ""
+    target_path: Annotated[
+        str, Meta(description="The file or folder that is edited, from the working directory.")
+    ] = ""
     category: CategoryWord | None = None
     rationale: str = ""
     risk_level: RiskWord | None = None
     proposed_change_summary: str = ""
     stage: str = "proposed"
     source_refs: list[object] = []
-    executor_support: Annotated[bool, Meta(description="Whether a program can carry out the plan.")] = True
+    executor_support: Annotated[
+        bool, Meta(description="Whether a program can carry out the plan.")
+    ] = True
     execution_plan: Plan = {}
     lane: str = LANE
     protected_target: bool = False
@@ -154,7 +180,8 @@ class ScoredCandidate(CandidateEntry, kw_only=True):
     """A candidate with its score."""
 
     score: Annotated[
-        Score | None, Meta(description="0-10; null where no judge could score it or no program can apply it.")
+        Score | None,
+        Meta(description="0-10; null where no judge could score it or no program can apply it."),
     ] = None
     heuristic_score: float | None = None
     risk_penalty: Annotated[float, Meta(ge=0)] = 0.0
@@ -283,7 +310,8 @@ class Blocker(Struct, kw_only=True):
     details: str = ""
 
 
-# -------------------------------------------------------------------------------------------------------- artifacts
+# --------------------------------------------------------------------------------------------------------
+# artifacts
 
 
 class Candidates(StageDocument, kw_only=True):
@@ -326,7 +354,9 @@ class Ranking(StageDocument, kw_only=True):
 
 
 class SkillEvaluation(StageDocument, kw_only=True):
-    """What `stage evaluate` writes: its figures at the top and, as in the original, inside `evaluation`."""
+    """What `stage evaluate` writes: its figures at the top and, as in the original, inside
+    `evaluation`.
+    """
 
     written: ClassVar[tuple[str, str, str]] = ("evaluate", "an evaluation", "evaluated")
     folder: ClassVar[str] = "evaluations"
@@ -352,7 +382,8 @@ class SkillEvaluation(StageDocument, kw_only=True):
     mock: bool = False
     candidate_digest: Digest | None = None
     baseline_digest: Annotated[
-        str | None, Meta(description="Of the skill that the baseline ran; null: it ran without one.")
+        str | None,
+        Meta(description="Of the skill that the baseline ran; null: it ran without one."),
     ] = None
     regressions: list[str] = []
     candidate_results: list[TaskRow] = []
@@ -380,7 +411,9 @@ class Execution(StageDocument, kw_only=True):
     candidate: JsonObject | None = None
     source_ranking_artifact: str | None = None
     target: SkillNamed | None = None
-    candidate_digest: Annotated[Digest | None, Meta(description="Of the skill after the edit.")] = None
+    candidate_digest: Annotated[Digest | None, Meta(description="Of the skill after the edit.")] = (
+        None
+    )
     result: Annotated[ExecutionResult, Meta(extra_json_schema=_APPLIED)]
     execution_trace: JsonObject = {}
 
@@ -433,7 +466,9 @@ class Promotion(StageDocument, kw_only=True):
 
 
 class PipelineTry(Struct, kw_only=True):
-    """One candidate and what became of it: `error` while that is not decided. A path is null where that stage was not reached."""
+    """One candidate and what became of it: `error` while that is not decided. A path is null where
+    that stage was not reached.
+    """
 
     decision: PipelineDecisionWord
     reason: Name
@@ -470,7 +505,9 @@ class Pipeline(Struct, kw_only=True):
     delta: Delta | None
     interval: Annotated[list[float], Meta(min_length=2, max_length=2)] | None
     mock: bool
-    tries: Annotated[list[PipelineTry], Meta(description="In order; what could not be judged is not a try.")]
+    tries: Annotated[
+        list[PipelineTry], Meta(description="In order; what could not be judged is not a try.")
+    ]
     limits: JsonObject = {}
     usage: JsonObject
     truth_anchor: ThisFile
@@ -495,7 +532,9 @@ class Traces(Struct, kw_only=True):
     candidate_id: Name
     candidate_digest: Digest | None = None
     reason: str
-    failed_tasks: Annotated[list[TracedTask | Name], Meta(description="What the next proposal is shown.")]
+    failed_tasks: Annotated[
+        list[TracedTask | Name], Meta(description="What the next proposal is shown.")
+    ]
     failed_dimension: str | None = None
     failed_category: str | None = None
     scores_before: float | None = None
@@ -527,7 +566,8 @@ class MemoryEntry(Struct, kw_only=True):
     hit_count: Annotated[int, Meta(ge=1)]
 
 
-# ---------------------------------------------------------------------------------------------------------- schemas
+# ----------------------------------------------------------------------------------------------------------
+# schemas
 
 SCHEMAS: Final[dict[str, tuple[str, object]]] = {
     "candidates": ("what `stage propose` writes", Candidates),
@@ -547,7 +587,9 @@ def stage_schema(name: str) -> JsonObject:
     """The JSON Schema of one kind of file. Raises KeyError for an unknown name."""
     about, kind = SCHEMAS[name]
     (top,), components = msgspec.json.schema_components(
-        (kind,), ref_template="#/$defs/{name}", schema_hook=lambda anything: {"title": "any JSON value"}
+        (kind,),
+        ref_template="#/$defs/{name}",
+        schema_hook=lambda anything: {"title": "any JSON value"},
     )
     reference = str(top.get("$ref", ""))
     if reference:
@@ -560,7 +602,8 @@ def stage_schema(name: str) -> JsonObject:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": components}
 
 
-# ---------------------------------------------------------------------------------------------------------- reading
+# ----------------------------------------------------------------------------------------------------------
+# reading
 
 D = TypeVar("D", bound=StageDocument)
 S = TypeVar("S", bound=Struct)
@@ -568,7 +611,9 @@ S = TypeVar("S", bound=Struct)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageFile(Generic[D]):
-    """One artifact as it was read: `body` is what it means to us, `document` all that it says, `marked` where."""
+    """One artifact as it was read: `body` is what it means to us, `document` all that it says,
+    `marked` where.
+    """
 
     path: Path
     body: D
@@ -588,13 +633,19 @@ def read_object(path: Path) -> Marked:
 
 
 def read_stage(path: Path, kind: type[D], *, shown: str | None = None) -> StageFile[D]:
-    """The artifact of a stage, of this program or another. Raises UsageError with the place where it is not one."""
+    """The artifact of a stage, of this program or another. Raises UsageError with the place where
+    it is not one.
+    """
     marked = read_object(path)
     document: JsonObject = marked.value
     says, version = document.get("stage"), document.get("schema_version")
     verb, what, wanted = kind.written
     if says != wanted:
-        found = f"it is the artifact of another stage, {says!r}" if isinstance(says, str) else "it has no `stage` field"
+        found = (
+            f"it is the artifact of another stage, {says!r}"
+            if isinstance(says, str)
+            else "it has no `stage` field"
+        )
         raise UsageError(
             f"`{shown or path}` is not {what}: {found}",
             place=marked.at(("stage",)),
@@ -620,7 +671,9 @@ _TYPES: Final = {
 
 
 def read_as(marked: Marked, kind: type[S]) -> S:
-    """A file's values as one of the documents above. Raises UsageError with the place of what does not fit."""
+    """A file's values as one of the documents above. Raises UsageError with the place of what does
+    not fit.
+    """
     try:
         return msgspec.convert(marked.value, kind)
     except msgspec.ValidationError as error:
@@ -640,11 +693,15 @@ def _steps(path: str) -> list[str | int]:
 
 
 def _dotted(steps: Sequence[str | int]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(
+        "."
+    )
 
 
 def _in_words(said: str) -> str:
     words = re.sub(
-        r"`([a-z| ]+)`", lambda match: " or ".join(_TYPES.get(one, one) for one in match[1].split(" | ")), said
+        r"`([a-z| ]+)`",
+        lambda match: " or ".join(_TYPES.get(one, one) for one in match[1].split(" | ")),
+        said,
     )
     return words[:1].lower() + words[1:]

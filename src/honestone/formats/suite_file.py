@@ -1,6 +1,8 @@
-"""Reading the native suite format (`suite.yaml`): a Suite, or every error of the file with its place.
+"""Reading the native suite format (`suite.yaml`): a Suite, or every error of the file with its
+place.
 
-`fields.toml` lists the keys and what they take; criteria and checks are read as in a rubric file (`rubric_file`).
+`fields.toml` lists the keys and what they take; criteria and checks are read as in a rubric file
+(`rubric_file`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,17 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypeVar, cast
 
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
-from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, TIERS, Check, Criterion, Item, Rubric, free_id, slug
+from honestone.core.rubric import (
+    DEFAULT_FLOOR,
+    DEFAULT_THRESHOLD,
+    TIERS,
+    Check,
+    Criterion,
+    Item,
+    Rubric,
+    free_id,
+    slug,
+)
 from honestone.core.suite.case import (
     OUTPUT_FORMS,
     SANDBOX_CHOICES,
@@ -60,9 +72,13 @@ VERDICTS: Final = ("pass", "fail", "inconclusive")
 
 
 def read_suite(document: Document) -> SuiteSource:
-    """The suite in a file. Raises FileError when it cannot be read, SourceErrors with all that is wrong in it."""
+    """The suite in a file. Raises FileError when it cannot be read, SourceErrors with all that is
+    wrong in it.
+    """
     if document.keep_cases is not None:
-        with suppress(UsageError):  # read once more it says what is wrong, as a suite that is kept in memory does
+        with suppress(
+            UsageError
+        ):  # read once more it says what is wrong, as a suite that is kept in memory does
             return _read(document, document.keep_cases)
     return _read(document, None)
 
@@ -81,9 +97,12 @@ def _read(document: Document, keep: KeepCases | None) -> SuiteSource:
     )
 
 
-def rubric_within(document: Document, path: FilePath, reading: FileReading) -> tuple[Rubric | None, list[Path]]:
-    """A list of criteria, a whole rubric, or `{file: PATH}`, at a place of any file, and the files that were read for it.
-    None, and problems of `reading`, when it is not sound."""
+def rubric_within(
+    document: Document, path: FilePath, reading: FileReading
+) -> tuple[Rubric | None, list[Path]]:
+    """A list of criteria, a whole rubric, or `{file: PATH}`, at a place of any file, and the files
+    that were read for it. None, and problems of `reading`, when it is not sound.
+    """
     own = _SuiteReading(document.marked, document.path, document.read_rubric)
     rubric = own.rubric_at(path)
     reading.join(own)
@@ -91,7 +110,9 @@ def rubric_within(document: Document, path: FilePath, reading: FileReading) -> t
 
 
 def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterion, ...]:
-    """The criteria that a case's `checks` stand for: weight 1, named by what they ask; `taken` are ids already in use."""
+    """The criteria that a case's `checks` stand for: weight 1, named by what they ask; `taken` are
+    ids already in use.
+    """
     from honestone.core.checks import own_bar
 
     criteria = []
@@ -101,14 +122,17 @@ def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterio
         id = free_id(slug(requirement), used)
         used.add(id)
         item = Item(id=id, requirement=requirement, check=check, whole=True)
-        criteria.append(Criterion(id=id, requirement=requirement, items=(item,), **own_bar((item,))))
+        criteria.append(
+            Criterion(id=id, requirement=requirement, items=(item,), **own_bar((item,)))
+        )
     return tuple(criteria)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """Criteria from one place of the file, with the path of each, and the gate that is named there. `is_template`: a case
-    with vars fills words in."""
+    """Criteria from one place of the file, with the path of each, and the gate that is named there.
+    `is_template`: a case with vars fills words in.
+    """
 
     criteria: tuple[Criterion, ...]
     path: FilePath
@@ -142,12 +166,16 @@ class _SuiteReading(RubricReading):
         self.parts: dict[Path, _Part | None] = {}
         self.templates: dict[Path, Marked] = {}  # rubric files of ours that words are filled into
         self.words: Words = {}  # the vars of the case that is being read
-        self._common: Rubric | None = None  # of the cases that bring nothing of their own to be judged by
+        self._common: Rubric | None = (
+            None  # of the cases that bring nothing of their own to be judged by
+        )
         self.noted: set[tuple[str, str]] = set()
         self.case_places: Mapping[str, str] = {}
         self.id_places: dict[str, str] = {}
 
-    def problem(self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False) -> None:
+    def problem(
+        self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False
+    ) -> None:
         """Each thing once: what all cases have from one place is read for each of them."""
         place = self.marked.key_at(path) if at_key else self.marked.at(path)
         if (place, message) not in self.noted:
@@ -160,7 +188,8 @@ class _SuiteReading(RubricReading):
             self.noted.add((place, error.message))
             super().elsewhere(error, path)
 
-    # ------------------------------------------------------------------------------------------ the suite
+    # ------------------------------------------------------------------------------------------ the
+    # suite
 
     def suite(self, keep: KeepCases | None = None) -> Suite:
         """`keep` finds ids that are there twice."""
@@ -173,14 +202,20 @@ class _SuiteReading(RubricReading):
             )
         self.check_version("suite", SUITE_VERSION)
         every = self._gathered()
-        known = list(islice(every, 1))  # whether there is one is asked for now, the others are read one at a time
+        known = list(
+            islice(every, 1)
+        )  # whether there is one is asked for now, the others are read one at a time
         value = self.marked.value
         got = self.fields("suite", (), "")
         if "cases" not in value:
-            self.problem("this suite has no `cases`", ("cases",), "add a list of them, each after `- `")
+            self.problem(
+                "this suite has no `cases`", ("cases",), "add a list of them, each after `- `"
+            )
         for key in ("threshold", "floor"):
             if not 0 <= got.get(key, 0) <= 1:
-                self.problem(f"`{key}` is {self.marked.raw((key,))}, but must be from 0 to 100", (key,))
+                self.problem(
+                    f"`{key}` is {self.marked.raw((key,))}, but must be from 0 to 100", (key,)
+                )
         found = self._each_case(chain(known, every), got, is_kept=keep is not None)
         cases, self.case_places = (keep or _in_memory)(found)
         self._no_wrong_dependency(cases)
@@ -194,8 +229,12 @@ class _SuiteReading(RubricReading):
         return Suite(cases=cases, **named)
 
     def _note_unknown_targets(self, cases: Sequence[Case], labels: AbstractSet[str | None]) -> None:
-        for name in dict.fromkeys(name for case in cases for name in case.targets if name not in labels):
-            self.note(f"no target of this suite has the label `{name}`, which `targets` of a case names")
+        for name in dict.fromkeys(
+            name for case in cases for name in case.targets if name not in labels
+        ):
+            self.note(
+                f"no target of this suite has the label `{name}`, which `targets` of a case names"
+            )
 
     def _no_wrong_dependency(self, cases: Sequence[Case]) -> None:
         if self.problems or not any(case.depends_on for case in cases):
@@ -209,15 +248,22 @@ class _SuiteReading(RubricReading):
         first = self.id_places.setdefault(id, here)
         if id and first is not here:
             file, *position = first.rsplit(":", 2)  # values that are given have no line
-            where = f"in line {position[0]}" if position and here.startswith(f"{file}:") else f"at {first}"
+            where = (
+                f"in line {position[0]}"
+                if position and here.startswith(f"{file}:")
+                else f"at {first}"
+            )
             hint = "an id names one case in results and choices"
             self.problem(f"two cases have this id, the first {where}", path, hint)
 
-    # ------------------------------------------------------------------------------------------ cases of tables
+    # ------------------------------------------------------------------------------------------
+    # cases of tables
 
     def _gathered(self) -> Iterator[int]:
-        """Puts the cases of the files that `cases` names in their place, each case with what `defaults` says for all; the number
-        of each when it is there. Places are those of the file as it is written, but while a case is read."""
+        """Puts the cases of the files that `cases` names in their place, each case with what
+        `defaults` says for all; the number of each when it is there. Places are those of the file
+        as it is written, but while a case is read.
+        """
         if "cases" not in self.marked.value:
             return
         listed, defaults = self.marked.node(("cases",)), None
@@ -257,18 +303,26 @@ class _SuiteReading(RubricReading):
         except UsageError as error:
             raise Refused(error.message, path, error.hint) from None
 
-    # ------------------------------------------------------------------------------------------ words filled in
+    # ------------------------------------------------------------------------------------------
+    # words filled in
 
     def _fill(self, path: FilePath) -> None:
         """Fills the vars of a case into its texts."""
         case, cases = self.marked.node(path), self.marked.node(path[:1])
         self.words = words_of(case)
-        if not self.words or not isinstance(case.children, dict) or not isinstance(cases.children, list):
+        if (
+            not self.words
+            or not isinstance(case.children, dict)
+            or not isinstance(cases.children, list)
+        ):
             return
         filled = case.empty()
         for name, (key, child) in case.children.items():
             is_text = name in FILLED
-            filled.put(key, fill_node(child, (*path, name), self.words, self._unfilled) if is_text else child)
+            filled.put(
+                key,
+                fill_node(child, (*path, name), self.words, self._unfilled) if is_text else child,
+            )
         index = cast(int, path[-1])
         cases.children[index], cases.value[index] = filled, filled.value
 
@@ -294,15 +348,20 @@ class _SuiteReading(RubricReading):
                 yield from () if part is None else (part,)
                 continue
             template = self.marked
-            self.marked = template.with_node(path, fill_node(template.node(path), path, self.words, self._unfilled))
+            self.marked = template.with_node(
+                path, fill_node(template.node(path), path, self.words, self._unfilled)
+            )
             try:
                 yield self.part(value_at(self.marked.value, path), path, "")
             finally:
                 self.marked = template
 
-    # ------------------------------------------------------------------------------------------ a case
+    # ------------------------------------------------------------------------------------------ a
+    # case
 
-    def _each_case(self, numbers: Iterable[int], suite: Got, *, is_kept: bool) -> Iterator[tuple[Case, str]]:
+    def _each_case(
+        self, numbers: Iterable[int], suite: Got, *, is_kept: bool
+    ) -> Iterator[tuple[Case, str]]:
         """The cases of these numbers with their places. What is right in the file is not kept."""
         for index in numbers:
             path, before = ("cases", index), len(self.problems)
@@ -347,9 +406,13 @@ class _SuiteReading(RubricReading):
             **{key: got[key] for key in (*_INHERITED, *_OWN) if key in got},
         )
 
-    def _whole_rubric(self, path: FilePath, value: Mapping[MapKey, Any], got: Got, suite: Got) -> Rubric | None:
-        """Shared rubrics, own rubric and checks side by side. The gate is the own one's where it names it, else that of
-        `defaults`, else the shared one's, else the suite's, else the usual one."""
+    def _whole_rubric(
+        self, path: FilePath, value: Mapping[MapKey, Any], got: Got, suite: Got
+    ) -> Rubric | None:
+        """Shared rubrics, own rubric and checks side by side. The gate is the own one's where it
+        names it, else that of `defaults`, else the shared one's, else the suite's, else the usual
+        one.
+        """
         own: _Part | None = got.get("rubric")
         checks = got.get("checks", ())
         if ("rubric" in value and own is None) or ("checks" in value and not checks):
@@ -376,10 +439,16 @@ class _SuiteReading(RubricReading):
         self._expected_are_there(path, got.get("expect"), criteria)
         draft = UncheckedRubric(
             title=next((part.title for part in parts[::-1] if part.title), ""),
-            threshold=_first(*(part.threshold for part in parts[::-1]), suite.get("threshold"), DEFAULT_THRESHOLD),
+            threshold=_first(
+                *(part.threshold for part in parts[::-1]), suite.get("threshold"), DEFAULT_THRESHOLD
+            ),
             floor=_first(*(part.floor for part in parts[::-1]), suite.get("floor"), DEFAULT_FLOOR),
             require_calibration=any(part.require_calibration for part in parts),
-            require_tier=min((part.require_tier for part in parts if part.require_tier), key=TIERS.index, default=None),
+            require_tier=min(
+                (part.require_tier for part in parts if part.require_tier),
+                key=TIERS.index,
+                default=None,
+            ),
             criteria=criteria,
         )
         rubric = self._sound(draft, parts[::-1], places, path)
@@ -390,7 +459,9 @@ class _SuiteReading(RubricReading):
     def _sound(
         self, draft: UncheckedRubric, parts: list[_Part], places: list[FilePath], around: FilePath
     ) -> Rubric | None:
-        """The rubric, when it breaks no rule of core. `places` are the paths of its criteria, `around` is for the rest."""
+        """The rubric, when it breaks no rule of core. `places` are the paths of its criteria,
+        `around` is for the rest.
+        """
 
         def where(inside: FilePath) -> FilePath:
             if inside[0] == "criteria" and len(inside) > 1:
@@ -417,7 +488,9 @@ class _SuiteReading(RubricReading):
             return None  # what is wrong has been reported at the same place already
 
     def rubric_at(self, path: FilePath) -> Rubric | None:
-        """The rubric at one place of a file of any format, in any of the ways that a suite may say it."""
+        """The rubric at one place of a file of any format, in any of the ways that a suite may say
+        it.
+        """
         part = None
         with self.noting():
             part = self.part(value_at(self.marked.value, path), path, "")
@@ -436,13 +509,19 @@ class _SuiteReading(RubricReading):
     def _places(self, part: _Part) -> list[FilePath]:
         return list(part.paths or (part.path,) * len(part.criteria))
 
-    def _expected_are_there(self, path: FilePath, expect: Expect | None, criteria: tuple[Criterion, ...]) -> None:
+    def _expected_are_there(
+        self, path: FilePath, expect: Expect | None, criteria: tuple[Criterion, ...]
+    ) -> None:
         known = [criterion.id for top in criteria for criterion, _ in top.walk()]
         for id in expect.criteria if expect else ():
             if id not in known:
                 self.problem(
                     f"`expect` names `{id}`, which is not a criterion of this case",
-                    next(key for key in self._keys((*path, "expect")) if self.marked.raw_key(key).strip() == id),
+                    next(
+                        key
+                        for key in self._keys((*path, "expect"))
+                        if self.marked.raw_key(key).strip() == id
+                    ),
                     did_you_mean(id, known) or f"criteria: {', '.join(known[:10])}",
                     at_key=True,
                 )
@@ -450,20 +529,35 @@ class _SuiteReading(RubricReading):
     def _keys(self, path: FilePath) -> list[FilePath]:
         return [(*path, key) for key in value_at(self.marked.value, path)]
 
-    # ------------------------------------------------------------------------------------------ rubrics and checks
+    # ------------------------------------------------------------------------------------------
+    # rubrics and checks
 
     def part(self, value: Any, path: FilePath, owner: str) -> _Part:
         """The value of `rubric`: a list of criteria, a whole rubric, or a file."""
         if isinstance(value, dict) and "criteria" not in value and "file" in value:
-            return self._part_of_file(self._in_file("in-file", path, " of `rubric`"), (*path, "file"))
+            return self._part_of_file(
+                self._in_file("in-file", path, " of `rubric`"), (*path, "file")
+            )
         hint = "write a list of criteria: [Names the cause, Says how to fix it]"
         if isinstance(value, dict) and "criteria" not in value:
-            raise Refused("this rubric has no `criteria`", path, hint + ", or {file: PATH}", at_key=True)
+            raise Refused(
+                "this rubric has no `criteria`", path, hint + ", or {file: PATH}", at_key=True
+            )
         if not isinstance(value, dict | list):
-            seems_a_path = isinstance(value, str) and value.strip().endswith((".yaml", ".yml", ".json"))
-            raise self.must_be("part", value, path, owner, f"write {{file: {value.strip()}}}" if seems_a_path else hint)
+            seems_a_path = isinstance(value, str) and value.strip().endswith(
+                (".yaml", ".yml", ".json")
+            )
+            raise self.must_be(
+                "part",
+                value,
+                path,
+                owner,
+                f"write {{file: {value.strip()}}}" if seems_a_path else hint,
+            )
         got: Got = {}
-        listed, entries = (path, value) if isinstance(value, list) else ((*path, "criteria"), value["criteria"])
+        listed, entries = (
+            (path, value) if isinstance(value, list) else ((*path, "criteria"), value["criteria"])
+        )
         self.name_texts(entries)
         if entries is value:
             got["criteria"] = self.criteria(value, path, "")
@@ -509,7 +603,9 @@ class _SuiteReading(RubricReading):
 
         before = len(self.problems)
         try:
-            rubric = RubricReading(Marked(template.name, fill_node(template.root, (), self.words, unfilled))).rubric()
+            rubric = RubricReading(
+                Marked(template.name, fill_node(template.root, (), self.words, unfilled))
+            ).rubric()
         except UsageError as error:
             self.all_elsewhere(error, path)
             raise Refused from None
@@ -530,11 +626,15 @@ class _SuiteReading(RubricReading):
         else:
             self.losses += source.losses
         if file.parent != self.base and (rubric.has_checks or rubric.has_fixes):
-            self.notes.append(f"{name}: relative paths in its checks and fixes start at the suite's folder")
+            self.notes.append(
+                f"{name}: relative paths in its checks and fixes start at the suite's folder"
+            )
         return _Part(
             criteria=rubric.criteria,
             path=path,
-            threshold=rubric.threshold if not is_ours or source.marked.has(("threshold",)) else None,
+            threshold=rubric.threshold
+            if not is_ours or source.marked.has(("threshold",))
+            else None,
             floor=rubric.floor if not is_ours or source.marked.has(("floor",)) else None,
             title=rubric.title,
             require_calibration=rubric.require_calibration,
@@ -551,10 +651,13 @@ class _SuiteReading(RubricReading):
 
         return self.each("checks", value, path, owner, one)
 
-    # ------------------------------------------------------------------------------------------ files next to the suite
+    # ------------------------------------------------------------------------------------------
+    # files next to the suite
 
     def _file(self, name: str, path: FilePath) -> Path:
-        """A file that the suite names, when it is one: never a pipe or device, which could keep us waiting for ever."""
+        """A file that the suite names, when it is one: never a pipe or device, which could keep us
+        waiting for ever.
+        """
         file = self.base / name
         try:
             require_readable(file)
@@ -566,7 +669,9 @@ class _SuiteReading(RubricReading):
             self.elsewhere(error, path)
             raise Refused from None
         except (OSError, ValueError) as error:
-            raise Refused(f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
+            raise Refused(
+                f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}", path
+            ) from None
         self.files.setdefault(file)
         return file
 
@@ -587,7 +692,9 @@ class _SuiteReading(RubricReading):
         return text
 
     def paths(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
-        return self.each("paths", value, path, owner, lambda entry, here: self.path(entry, here, owner))
+        return self.each(
+            "paths", value, path, owner, lambda entry, here: self.path(entry, here, owner)
+        )
 
     def folder(self, value: Any, path: FilePath, owner: str) -> str:
         name = self.path(value, path, owner)
@@ -595,11 +702,14 @@ class _SuiteReading(RubricReading):
             return name
         is_file = (self.base / name).exists()
         what = (
-            f"`{name}` is a file, but must be a folder" if is_file else f"folder `{name}` not found next to the suite"
+            f"`{name}` is a file, but must be a folder"
+            if is_file
+            else f"folder `{name}` not found next to the suite"
         )
         raise Refused(what, path)
 
-    # ------------------------------------------------------------------------------------------ input and reference
+    # ------------------------------------------------------------------------------------------
+    # input and reference
 
     def input(self, value: Any, path: FilePath, owner: str) -> tuple[Message, ...]:
         if isinstance(value, list):
@@ -607,7 +717,9 @@ class _SuiteReading(RubricReading):
                 raise Refused("`input` is empty", path)
             return self.each("input", value, path, owner, self._message)
         if isinstance(value, dict) and "files" in value:
-            return self._texts_of_files(self._in_file("in-files", path, " of `input`"), (*path, "files"))
+            return self._texts_of_files(
+                self._in_file("in-files", path, " of `input`"), (*path, "files")
+            )
         if isinstance(value, dict) and "file" not in value:
             raise self.must_be("input", value, path, owner)
         return (Message("user", self.prose(value, path, owner)),)
@@ -631,7 +743,11 @@ class _SuiteReading(RubricReading):
 
     def content(self, value: Any, path: FilePath, owner: str) -> str:
         """As `prose`; an answer that was empty is an answer."""
-        return value if isinstance(value, str) and not value.strip() else self.prose(value, path, owner)
+        return (
+            value
+            if isinstance(value, str) and not value.strip()
+            else self.prose(value, path, owner)
+        )
 
     def prose(self, value: Any, path: FilePath, owner: str) -> str:
         """Text exactly as written, here or in a file."""
@@ -640,14 +756,21 @@ class _SuiteReading(RubricReading):
             return cast(str, value)
         if "file" not in value:
             raise self.must_be("prose", value, path, owner)
-        return self._text_of_file(self._in_file("in-file", path, f" of `{path[-1]}`"), (*path, "file"))
+        return self._text_of_file(
+            self._in_file("in-file", path, f" of `{path[-1]}`"), (*path, "file")
+        )
 
-    # ------------------------------------------------------------------------------------------ single values
+    # ------------------------------------------------------------------------------------------
+    # single values
 
     def suite_version(self, value: Any, path: FilePath, owner: str) -> None:
         if not is_number(value) or value != SUITE_VERSION:
             raise self.must_be(
-                "suite-version", value, path, owner, "it is the version of the format, not of your suite"
+                "suite-version",
+                value,
+                path,
+                owner,
+                "it is the version of the format, not of your suite",
             )
 
     def case_id(self, value: Any, path: FilePath, owner: str) -> str:
@@ -660,7 +783,9 @@ class _SuiteReading(RubricReading):
     def count(self, value: Any, path: FilePath, owner: str) -> int:
         number = self.marked.number(path) if is_number(value) else Fraction(0)
         if number > MAX_COUNT:
-            raise Refused(f"`{path[-1]}` is {self.marked.raw(path)}, but {MAX_COUNT} is the most", path)
+            raise Refused(
+                f"`{path[-1]}` is {self.marked.raw(path)}, but {MAX_COUNT} is the most", path
+            )
         if number.denominator != 1 or number < 1:
             raise self.must_be("count", value, path, owner)
         return int(number)
@@ -673,7 +798,9 @@ class _SuiteReading(RubricReading):
             raise Refused(f"`{path[-1]}`{owner} is {self.marked.raw(path)}, but {most}", path)
         return float(value)
 
-    def _choice(self, takes: Takes, known: Sequence[str], value: Any, path: FilePath, owner: str) -> str:
+    def _choice(
+        self, takes: Takes, known: Sequence[str], value: Any, path: FilePath, owner: str
+    ) -> str:
         if isinstance(value, str) and value in known:
             return value
         hint = did_you_mean(value, known) if isinstance(value, str) else None
@@ -712,7 +839,9 @@ class _SuiteReading(RubricReading):
         line = value.strip() if isinstance(value, str) else ""
         if not line:
             shown = shown_value(value, self.marked.raw(path))
-            raise Refused(f"`{key}` is {shown}, but must be a command line, or a list of them", path)
+            raise Refused(
+                f"`{key}` is {shown}, but must be a command line, or a list of them", path
+            )
         try:
             words = shlex.split(line)
         except ValueError as error:
@@ -722,15 +851,22 @@ class _SuiteReading(RubricReading):
             raise Refused(f"`{key}` names no program", path)
         return line
 
-    # ------------------------------------------------------------------------------------------ target, workspace, expect
+    # ------------------------------------------------------------------------------------------
+    # target, workspace, expect
 
     def artifacts(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
-        return self._columns("artifacts", value, path, lambda entry, here: self.path(entry, here, owner))
+        return self._columns(
+            "artifacts", value, path, lambda entry, here: self.path(entry, here, owner)
+        )
 
     def targets(self, value: Any, path: FilePath, owner: str) -> tuple[TargetSpec, ...]:
-        return self._columns("targets", value, path, lambda entry, here: self.target(entry, here, owner))
+        return self._columns(
+            "targets", value, path, lambda entry, here: self.target(entry, here, owner)
+        )
 
-    def _columns(self, takes: Takes, value: Any, path: FilePath, read: Callable[[Any, FilePath], T]) -> tuple[T, ...]:
+    def _columns(
+        self, takes: Takes, value: Any, path: FilePath, read: Callable[[Any, FilePath], T]
+    ) -> tuple[T, ...]:
         """One, or a list in which none is twice."""
         if not isinstance(value, list):
             return (read(value, path),)
@@ -749,11 +885,20 @@ class _SuiteReading(RubricReading):
 
     def workspace(self, value: Any, path: FilePath, owner: str) -> CaseWorkspace:
         if not isinstance(value, dict):
-            hint = f"write {{copy: {value.strip()}}}" if isinstance(value, str) and value.strip() else None
+            hint = (
+                f"write {{copy: {value.strip()}}}"
+                if isinstance(value, str) and value.strip()
+                else None
+            )
             raise self.must_be("workspace", value, path, owner, hint)
         got = self.fields("workspace", path, " of `workspace`")
         if "copy" in value and "git" in value:
-            self.problem("`workspace` has both `copy` and `git`", (*path, "git"), "take one of them", at_key=True)
+            self.problem(
+                "`workspace` has both `copy` and `git`",
+                (*path, "git"),
+                "take one of them",
+                at_key=True,
+            )
         git, ref = got.get("git", (None, None))
         return CaseWorkspace(copy=got.get("copy"), files=got.get("files", {}), git=git, ref=ref)
 
@@ -768,11 +913,19 @@ class _SuiteReading(RubricReading):
                 hint = "names are relative to the workspace: src/main.py"
                 self.problem(f"the file name {wrong}", here, hint, at_key=True)
             elif not isinstance(text, str):
-                self.problem(f"`{name}` of `files` must be text", here, "put it in quotes", at_key=text is None)
+                self.problem(
+                    f"`{name}` of `files` must be text",
+                    here,
+                    "put it in quotes",
+                    at_key=text is None,
+                )
             else:
                 files[name] = text
         for name in files:
-            above = next((str(folder) for folder in PurePosixPath(name).parents if str(folder) in files), None)
+            above = next(
+                (str(folder) for folder in PurePosixPath(name).parents if str(folder) in files),
+                None,
+            )
             if above:
                 self.problem(f"`{above}` of `files` is a file and a folder at once", path)
         return files
@@ -809,7 +962,10 @@ class _SuiteReading(RubricReading):
                 verdict = entry
             else:
                 shown = shown_value(entry, self.marked.raw(here))
-                self.problem(f"`verdict` of `expect` is {shown}, but must be one of: {', '.join(VERDICTS)}", here)
+                self.problem(
+                    f"`verdict` of `expect` is {shown}, but must be one of: {', '.join(VERDICTS)}",
+                    here,
+                )
         return Expect(verdict=cast(Any, verdict), score=spans.pop("score", None), criteria=spans)
 
     def _span(self, value: Any, path: FilePath, key: str) -> tuple[Fraction, Fraction]:
@@ -818,9 +974,13 @@ class _SuiteReading(RubricReading):
                 raise ValueError
             low, high = (self.marked.number((*path, index)) for index in (0, 1))
         except ValueError:
-            raise Refused(f"`{key}` of `expect` must be a range of two numbers", path, f"{key}: [10, 30]") from None
+            raise Refused(
+                f"`{key}` of `expect` must be a range of two numbers", path, f"{key}: [10, 30]"
+            ) from None
         if not 0 <= low <= high <= 100:
-            raise Refused(f"`{key}` of `expect` must be a range within 0 to 100, the lower end first", path)
+            raise Refused(
+                f"`{key}` of `expect` must be a range within 0 to 100, the lower end first", path
+            )
         return low / 100, high / 100
 
     def cases(self, value: Any, path: FilePath, owner: str) -> None:
@@ -832,7 +992,9 @@ class _SuiteReading(RubricReading):
 
     def defaults(self, value: Any, path: FilePath, owner: str) -> Got:
         if not isinstance(value, dict):
-            raise self.must_be("defaults", value, path, owner, "defaults: {checks: [{not-contains: sorry}]}")
+            raise self.must_be(
+                "defaults", value, path, owner, "defaults: {checks: [{not-contains: sorry}]}"
+            )
         return self.fields("defaults", path, "")
 
     def data(self, value: Any, path: FilePath, owner: str) -> dict[str, object]:
@@ -848,7 +1010,10 @@ class _SuiteReading(RubricReading):
             entry = value_at(self.marked.value, here)
             if entry is None or isinstance(entry, dict | list):
                 shown = shown_value(entry, self.marked.raw(here))
-                self.problem(f"`{self.marked.raw_key(here)}` of `vars` is {shown}, but must be text or a number", here)
+                self.problem(
+                    f"`{self.marked.raw_key(here)}` of `vars` is {shown}, but must be text or a number",
+                    here,
+                )
 
 
 def _in_memory(found: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Mapping[str, str]]:
@@ -864,7 +1029,9 @@ def _first(*values: Fraction | None) -> Fraction:
 
 
 def unsafe_name(name: str) -> str | None:
-    """What is wrong with the path of a file that is to be written into a folder; None when nothing is."""
+    """What is wrong with the path of a file that is to be written into a folder; None when nothing
+    is.
+    """
     if not name.isprintable() or not name.strip():
         return "holds characters that cannot be shown" if name.strip() else "is empty"
     if name.startswith(("/", "~")) or "\\" in name or (len(name) > 1 and name[1] == ":"):
@@ -877,6 +1044,11 @@ def unsafe_name(name: str) -> str | None:
 def split_ref(text: str) -> tuple[str, str | None]:
     """`ADDRESS@REF`. The `@` of `git@host:path` and of `ssh://user@host/path` parts no ref."""
     address, at, ref = text.rpartition("@")
-    if not at or not address or ":" in ref or ("://" in address and "/" not in address.partition("://")[2]):
+    if (
+        not at
+        or not address
+        or ":" in ref
+        or ("://" in address and "/" not in address.partition("://")[2])
+    ):
         return text, None
     return address, ref

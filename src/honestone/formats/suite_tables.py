@@ -1,4 +1,6 @@
-"""Cases from other files: the rows of a table, or a text that is one case, as nodes that know their places."""
+"""Cases from other files: the rows of a table, or a text that is one case, as nodes that know their
+places.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,15 @@ CaseNode: TypeAlias = tuple[Node, str | None]
 
 _LINES: Final = (".jsonl", ".ndjson")
 _VALUES: Final = (".json", ".yaml", ".yml")
-# Keys of `defaults` that a case adds to. `rubric` does too, but two rubrics are joined when they have been read.
+# Keys of `defaults` that a case adds to. `rubric` does too, but two rubrics are joined when they
+# have been read.
 _ADD_UP: Final = ("checks", "vars")
 
 
 def cases_in(file: Path) -> Iterator[CaseNode]:
-    """The cases in a file, in its order, one at a time. Raises FileError or SourceErrors with the places."""
+    """The cases in a file, in its order, one at a time. Raises FileError or SourceErrors with the
+    places.
+    """
     kind, number = file.suffix.lower(), 0
     if kind == ".csv":
         rows = _of_csv(file)
@@ -42,7 +47,9 @@ def cases_in(file: Path) -> Iterator[CaseNode]:
                 yield root, file.stem
                 return
             if root.kind != "list":
-                raise refuse(str(file), 1, 1, "this is not a list of cases", "write each case after `- `")
+                raise refuse(
+                    str(file), 1, 1, "this is not a list of cases", "write each case after `- `"
+                )
             rows = root.below()
     else:
         yield _text(file), None
@@ -87,7 +94,9 @@ def _csv_case(row: Mapping[str, str], line: int, name: str) -> Node:
 
 
 def _cell(takes: Takes, cell: str, line: int, name: str) -> Node:
-    """A cell as the value of a key: tags between commas, numbers as numbers, lists and mappings as JSON; else its text."""
+    """A cell as the value of a key: tags between commas, numbers as numbers, lists and mappings as
+    JSON; else its text.
+    """
     if takes == "tags":
         return node_of([tag.strip() for tag in cell.split(",") if tag.strip()], (line, 1))
     if takes in ("count", "seconds"):
@@ -104,15 +113,24 @@ def _cell(takes: Takes, cell: str, line: int, name: str) -> Node:
 
 
 def files_like(pattern: str, base: Path) -> list[Path]:
-    """The files that a pattern chooses, in the order of their names; none whose name begins with a dot. Raises UsageError."""
+    """The files that a pattern chooses, in the order of their names; none whose name begins with a
+    dot. Raises UsageError.
+    """
     try:
-        found = list(islice((file for file in base.glob(pattern) if _is_plain(file, base)), MAX_FILES + 1))
+        found = list(
+            islice((file for file in base.glob(pattern) if _is_plain(file, base)), MAX_FILES + 1)
+        )
     except (OSError, ValueError, NotImplementedError, IndexError, RuntimeError):
-        raise UsageError(f"`{pattern}` is not a pattern of relative paths", hint="for example cases/*.csv") from None
+        raise UsageError(
+            f"`{pattern}` is not a pattern of relative paths", hint="for example cases/*.csv"
+        ) from None
     if not found:
         raise UsageError(f"no file matches `{pattern}`", hint=f"it starts at `{base}`")
     if len(found) > MAX_FILES:
-        raise UsageError(f"`{pattern}` matches more than {MAX_FILES:,} files", hint="name their folder more closely")
+        raise UsageError(
+            f"`{pattern}` matches more than {MAX_FILES:,} files",
+            hint="name their folder more closely",
+        )
     return sorted(found)
 
 
@@ -127,16 +145,24 @@ def with_defaults(case: Node, defaults: Node | None, id: str | None) -> Node:
         return case
     if defaults is None and (id is None or "id" in case.children):
         return case
-    known = defaults.children if defaults is not None and isinstance(defaults.children, dict) else {}
+    known = (
+        defaults.children if defaults is not None and isinstance(defaults.children, dict) else {}
+    )
     whole = case.empty()
     if id is not None and "id" not in case.children:
         key, value = case.with_text("id"), case.with_text(id)
         whole.put(key, value)
     for name, (key, value) in known.items():
-        if name not in case.children and name != "rubric" and SHAPES["defaults"].field(name) is not None:
+        if (
+            name not in case.children
+            and name != "rubric"
+            and SHAPES["defaults"].field(name) is not None
+        ):
             whole.put(key, value)
     for name, (key, value) in case.children.items():
-        whole.put(key, _joined(known[name][1], value) if name in _ADD_UP and name in known else value)
+        whole.put(
+            key, _joined(known[name][1], value) if name in _ADD_UP and name in known else value
+        )
     return whole
 
 

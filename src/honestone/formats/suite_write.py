@@ -1,4 +1,6 @@
-"""Writing a suite in the native format, for people to read and edit. `read_suite` reads back the same suite."""
+"""Writing a suite in the native format, for people to read and edit. `read_suite` reads back the
+same suite.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,28 @@ from honestone.core.suite.case import (
     Suite,
     TargetSpec,
 )
-from honestone.formats.rubric_write import INLINE, check_lines, check_pairs, criterion_lines, vouching_lines
+from honestone.formats.rubric_write import (
+    INLINE,
+    check_lines,
+    check_pairs,
+    criterion_lines,
+    vouching_lines,
+)
 from honestone.formats.suite_file import check_criteria, split_ref
-from honestone.formats.yaml_lines import decimal, entry, flow, indent, number_text, scalar, text_lines
+from honestone.formats.yaml_lines import (
+    decimal,
+    entry,
+    flow,
+    indent,
+    number_text,
+    scalar,
+    text_lines,
+)
 
 
 def dump_suite(suite: Suite) -> str:
-    """YAML text. What all cases have in common is written once, at the top. Raises UsageError for what the format cannot say.
+    """YAML text. What all cases have in common is written once, at the top. Raises UsageError for
+    what the format cannot say.
 
     Descriptions and other tools' data have no key in the format; they are kept as comments.
     """
@@ -51,18 +68,25 @@ def dump_suite(suite: Suite) -> str:
     lines.append("cases:")
     for case in suite.cases:
         lines += indent(_notes(case))
-        lines += indent(entry(_named_in(f"case `{case.id}`", lambda case=case: list(_case(case, common)))))  # type: ignore[misc]
+        lines += indent(
+            entry(
+                _named_in(f"case `{case.id}`", lambda case=case: list(_case(case, common)))  # type: ignore[misc]
+            )
+        )
     return "\n".join(lines) + "\n"
 
 
 def asking_of_judges(suite: Suite) -> Suite:
-    """The suite with what the rubrics of its cases ask of their judges, which is written once, for all of them."""
+    """The suite with what the rubrics of its cases ask of their judges, which is written once, for
+    all of them.
+    """
     rubrics = [case.rubric for case in suite.cases]
     asked = [suite.require_tier, *(rubric.require_tier for rubric in rubrics)]
     tiers = [tier for tier in asked if tier is not None]
     return replace(
         suite,
-        require_calibration=suite.require_calibration or any(rubric.require_calibration for rubric in rubrics),
+        require_calibration=suite.require_calibration
+        or any(rubric.require_calibration for rubric in rubrics),
         require_tier=min(tiers, key=TIERS.index, default=None),
     )
 
@@ -79,10 +103,13 @@ def _notes(case: Case) -> list[str]:
 
 
 def _comment(text: str) -> list[str]:
-    return [f"# {line}" if line.isprintable() else f"# {json.dumps(line)}" for line in text.split("\n")]
+    return [
+        f"# {line}" if line.isprintable() else f"# {json.dumps(line)}" for line in text.split("\n")
+    ]
 
 
-# ---------------------------------------------------------------------------------------------------- in common
+# ----------------------------------------------------------------------------------------------------
+# in common
 
 
 # What a case has where neither it nor the suite says it.
@@ -98,7 +125,9 @@ _USUAL: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Common:
-    """What is said once for all cases: criteria and the gate over them, and of the keys of `_USUAL` what all have."""
+    """What is said once for all cases: criteria and the gate over them, and of the keys of `_USUAL`
+    what all have.
+    """
 
     threshold: Fraction
     floor: Fraction
@@ -108,7 +137,11 @@ class _Common:
 
     def names_gate_of(self, rubric: Rubric) -> bool:
         """Whether a case with this rubric can leave threshold, floor and title to the suite."""
-        return (rubric.threshold, rubric.floor, rubric.title) == (self.threshold, self.floor, self.title)
+        return (rubric.threshold, rubric.floor, rubric.title) == (
+            self.threshold,
+            self.floor,
+            self.title,
+        )
 
 
 def _common(cases: Sequence[Case]) -> _Common:
@@ -116,9 +149,15 @@ def _common(cases: Sequence[Case]) -> _Common:
     threshold, floor = gates.most_common(1)[0][0]
     # A rubric's title can be at the top only with criteria below it.
     title = _only([case.rubric.title for case in cases], "")
-    own_gate = [c for c in cases if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)]
+    own_gate = [
+        c
+        for c in cases
+        if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)
+    ]
     criteria = _shared_criteria(cases, own_gate)
-    said = {key: _only([getattr(case, key) for case in cases], usual) for key, usual in _USUAL.items()}
+    said = {
+        key: _only([getattr(case, key) for case in cases], usual) for key, usual in _USUAL.items()
+    }
     title = title if criteria else ""
     return _Common(threshold=threshold, floor=floor, criteria=criteria, title=title, said=said)
 
@@ -129,12 +168,16 @@ def _only(values: Sequence[Any], otherwise: Any) -> Any:
 
 
 def _shared_criteria(cases: Sequence[Case], own_gate: Sequence[Case]) -> tuple[Criterion, ...]:
-    """What the rubrics of all cases begin with. A case that names its own gate has to keep a criterion to name it with."""
+    """What the rubrics of all cases begin with. A case that names its own gate has to keep a
+    criterion to name it with.
+    """
     if len(cases) < 2:
         return ()
     most = min(len(case.rubric.criteria) - (case in own_gate) for case in cases)
     first = cases[0].rubric.criteria
-    same = next((n for n in range(most) if any(c.rubric.criteria[n] != first[n] for c in cases)), most)
+    same = next(
+        (n for n in range(most) if any(c.rubric.criteria[n] != first[n] for c in cases)), most
+    )
     return first[:same]
 
 
@@ -165,21 +208,31 @@ def _how_it_runs(said: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Itera
         yield from _workspace(differs["workspace"])
 
 
-def rubric_lines(criteria: tuple[Criterion, ...], *, title: str = "", gate: list[str] | None = None) -> list[str]:
+def rubric_lines(
+    criteria: tuple[Criterion, ...], *, title: str = "", gate: list[str] | None = None
+) -> list[str]:
     """A list of criteria, or a whole rubric where there is more to say."""
     listed = [line for criterion in criteria for line in entry(list(criterion_lines(criterion)))]
     if not title and gate is None:
         return ["rubric:", *indent(listed)]
-    inside = [*([f"title: {scalar(title)}"] if title else []), *(gate or []), "criteria:", *indent(listed)]
+    inside = [
+        *([f"title: {scalar(title)}"] if title else []),
+        *(gate or []),
+        "criteria:",
+        *indent(listed),
+    ]
     return ["rubric:", *indent(inside)]
 
 
-# ---------------------------------------------------------------------------------------------------- a case
+# ----------------------------------------------------------------------------------------------------
+# a case
 
 
 def _case(case: Case, common: _Common) -> Iterator[str]:
     if not case.id.strip() == case.id or not case.id or not case.id.isprintable():
-        raise UsageError("a suite file cannot say this id", hint="an id is text without line breaks")
+        raise UsageError(
+            "a suite file cannot say this id", hint="an id is text without line breaks"
+        )
     yield f"id: {scalar(case.id)}"
     if case.split is not None:
         yield f"split: {case.split}"
@@ -213,7 +266,9 @@ def _judged_by(rubric: Rubric, common: _Common) -> Iterator[str]:
     else:
         checks = checks if len(checks) < len(own) else ()
         listed = own[: len(own) - len(checks)]
-        yield from rubric_lines(listed, title=rubric.title, gate=gate_lines(rubric.threshold, rubric.floor))
+        yield from rubric_lines(
+            listed, title=rubric.title, gate=gate_lines(rubric.threshold, rubric.floor)
+        )
     if checks:
         yield "checks:"
         for check in checks:
@@ -221,10 +276,14 @@ def _judged_by(rubric: Rubric, common: _Common) -> Iterator[str]:
 
 
 def _as_checks(criteria: tuple[Criterion, ...], ids: set[str]) -> tuple[Check, ...]:
-    """The longest end of these criteria that a list of checks would become. `ids` are all ids of the rubric."""
+    """The longest end of these criteria that a list of checks would become. `ids` are all ids of
+    the rubric.
+    """
     for start in range(len(criteria)):
         end = criteria[start:]
-        checks = tuple(c.items[0].check for c in end if len(c.items) == 1 and c.items[0].check is not None)
+        checks = tuple(
+            c.items[0].check for c in end if len(c.items) == 1 and c.items[0].check is not None
+        )
         if len(checks) == len(end) and check_criteria(checks, ids - {c.id for c in end}) == end:
             return checks
     return ()
@@ -261,7 +320,9 @@ def _workspace(workspace: CaseWorkspace) -> Iterator[str]:
     if workspace.git is not None:
         lines += _git(workspace.git, workspace.ref)
     if workspace.files:
-        files = [line for name, text in workspace.files.items() for line in text_lines(flow(name), text)]
+        files = [
+            line for name, text in workspace.files.items() for line in text_lines(flow(name), text)
+        ]
         lines += ["files:", *indent(files)]
     yield from ["workspace:", *indent(lines)] if lines else ["workspace: {}"]
 
@@ -306,7 +367,9 @@ def _target(target: TargetSpec) -> list[str]:
 def _expect(expect: Expect) -> Iterator[str]:
     taken = next((name for name in ("verdict", "score") if name in expect.criteria), None)
     if taken:
-        raise RubricError(f"`expect` cannot name a criterion `{taken}`", hint="give the criterion another id")
+        raise RubricError(
+            f"`expect` cannot name a criterion `{taken}`", hint="give the criterion another id"
+        )
     yield "expect:"
     if expect.verdict is not None:
         yield f"  verdict: {expect.verdict}"

@@ -1,4 +1,6 @@
-"""TOML text with a table put at its end or cut out; every other byte stays. What is put in is cut out exactly."""
+"""TOML text with a table put at its end or cut out; every other byte stays. What is put in is cut
+out exactly.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def put_table(text: str, group: str, name: str, values: Mapping[str, str | Seque
 
 
 def cut_table(text: str, group: str, name: str) -> str:
-    """Without the table and those below it. Raises ValueError where it is not written as a table of its own."""
+    """Without the table and those below it. Raises ValueError where it is not written as a table of
+    its own.
+    """
     head, kept = re.compile(rf"^[ \t]*\[{group}\.{name}[\].]", re.M), text
     while found := head.search(kept):
         start = found.start()
@@ -48,7 +52,10 @@ def cut_table(text: str, group: str, name: str) -> str:
         unended = end == len(kept) and not kept.endswith("\n")
         blank = kept[:start].endswith("\n\n") or (unended and kept[:start].endswith("\n"))
         kept = kept[: start - blank] + kept[end:]
-    if _others(kept, group, name) != _others(text, group, name) or read_table(kept, group, name) is not None:
+    if (
+        _others(kept, group, name) != _others(text, group, name)
+        or read_table(kept, group, name) is not None
+    ):
         raise ValueError(f"`{group}.{name}` is not written as a table of its own")
     return kept
 
@@ -56,5 +63,9 @@ def cut_table(text: str, group: str, name: str) -> str:
 def _others(text: str, group: str, name: str) -> dict[str, Any]:
     document = tomllib.loads(text)
     tables = document.pop(group, None)
-    others = {key: value for key, value in tables.items() if key != name} if isinstance(tables, dict) else tables
+    others = (
+        {key: value for key, value in tables.items() if key != name}
+        if isinstance(tables, dict)
+        else tables
+    )
     return {**document, **({group: others} if others else {})}

@@ -8,7 +8,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from honestone.formats.marked import Marked
-from honestone.formats.nodes import MAX_DEPTH, MapKey, Spot, UnfitValue, line_and_column, node_of, refuse
+from honestone.formats.nodes import (
+    MAX_DEPTH,
+    MapKey,
+    Spot,
+    UnfitValue,
+    line_and_column,
+    node_of,
+    refuse,
+)
 
 
 class _Written(float):
@@ -23,21 +31,31 @@ class _Written(float):
 
 
 def toml_marked(text: str, name: str, above: Sequence[str] = ()) -> Marked:
-    """The values of a TOML text and their places. `above`: the tables that everything of ours is in; what is outside of
-    them belongs to other tools and is not looked at. Raises FileError when it is not TOML."""
+    """The values of a TOML text and their places. `above`: the tables that everything of ours is
+    in; what is outside of them belongs to other tools and is not looked at. Raises FileError when
+    it is not TOML.
+    """
     try:
         value = _only_below(tomllib.loads(text, parse_float=_Written), above)
         found = list(_places(text))
-        root = node_of(value, (1, 1), {path: at for path, _, at in found}, {path: key for path, key, _ in found})
+        root = node_of(
+            value,
+            (1, 1),
+            {path: at for path, _, at in found},
+            {path: key for path, key, _ in found},
+        )
     except UnfitValue as unfit:
         raise refuse(name, *unfit.spot, str(unfit)) from None
     except tomllib.TOMLDecodeError as error:
         at = re.search(r" \(at line (\d+), column (\d+)\)", str(error))
         line, column = (int(at[1]), int(at[2])) if at else (len(text.splitlines()) or 1, 1)
         message = re.sub(r" \(at [^)]*\)$", "", str(error))
-        raise refuse(name, line, column, f"this is not valid TOML: {message[:1].lower()}{message[1:]}") from None
+        raise refuse(
+            name, line, column, f"this is not valid TOML: {message[:1].lower()}{message[1:]}"
+        ) from None
     except ValueError:
-        # Python itself refuses an integer of thousands of digits, and the library lets that through.
+        # Python itself refuses an integer of thousands of digits, and the library lets that
+        # through.
         raise refuse(name, *_longest_number(text), "this is too large a number") from None
     except RecursionError:
         raise refuse(name, 1, 1, f"this is nested more than {MAX_DEPTH} levels deep") from None
@@ -65,8 +83,9 @@ _KEY: Final = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=\s*")
 
 
 def _places(text: str) -> Iterator[tuple[tuple[MapKey, ...], Spot, Spot]]:
-    """The path of each table and key, where it is and where its value is. Only for messages: what is inside an inline
-    value is found at the value's start."""
+    """The path of each table and key, where it is and where its value is. Only for messages: what
+    is inside an inline value is found at the value's start.
+    """
     counts: dict[tuple[MapKey, ...], int] = {}
     known: set[tuple[MapKey, ...]] = set()
     table: tuple[MapKey, ...] = ()
@@ -92,8 +111,12 @@ def _names(dotted: str) -> list[str]:
     return [name.strip("\"'") for name in re.findall(_NAME, dotted)]
 
 
-def _table_path(names: list[str], is_entry: bool, counts: dict[tuple[MapKey, ...], int]) -> tuple[MapKey, ...]:
-    """The path of a table's header: names of arrays of tables are followed by the number of the entry they mean."""
+def _table_path(
+    names: list[str], is_entry: bool, counts: dict[tuple[MapKey, ...], int]
+) -> tuple[MapKey, ...]:
+    """The path of a table's header: names of arrays of tables are followed by the number of the
+    entry they mean.
+    """
     path: tuple[MapKey, ...] = ()
     for index, name in enumerate(names):
         path = (*path, name)

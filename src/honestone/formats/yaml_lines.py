@@ -31,7 +31,9 @@ def text_lines(key: str, text: str) -> list[str]:
 def mapping_lines(values: Mapping[Any, Any]) -> list[str]:
     """A mapping of plain values, each key and each entry of a list on lines of its own."""
     return [
-        line for key, value in values.items() for line in _pair(scalar(key) if isinstance(key, str) else key, value)
+        line
+        for key, value in values.items()
+        for line in _pair(scalar(key) if isinstance(key, str) else key, value)
     ]
 
 
@@ -42,7 +44,8 @@ def _pair(key: Any, value: Any) -> list[str]:
         return [f"{key}:", *indent(mapping_lines(value))]
     if isinstance(value, list | tuple) and value:
         listed = [
-            entry(mapping_lines(one)) if isinstance(one, Mapping) and one else [f"- {flow(one)}"] for one in value
+            entry(mapping_lines(one)) if isinstance(one, Mapping) and one else [f"- {flow(one)}"]
+            for one in value
         ]
         return [f"{key}:", *indent(line for lines in listed for line in lines)]
     return [f"{key}: {flow(value)}"]
@@ -50,10 +53,13 @@ def _pair(key: Any, value: Any) -> list[str]:
 
 def _can_stand_as_block(lines: list[str]) -> bool:
     is_framed = bool(lines[0]) and not lines[0][0].isspace() and bool(lines[-1])
-    return is_framed and all(line.isprintable() and (not line or not line.isspace()) for line in lines)
+    return is_framed and all(
+        line.isprintable() and (not line or not line.isspace()) for line in lines
+    )
 
 
-# ---------------------------------------------------------------------------------------------------- scalars
+# ----------------------------------------------------------------------------------------------------
+# scalars
 
 # Words that YAML or one of its older readers takes for something else than text.
 _TAKEN = re.compile(r"true|false|null|yes|no|on|off|y|n", re.IGNORECASE)
@@ -74,16 +80,24 @@ def scalar(text: str) -> str:
 def flow(value: Any) -> str:
     """A value inside braces or brackets."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{flow(str(key))}: {flow(entry)}" for key, entry in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{flow(str(key))}: {flow(entry)}" for key, entry in value.items())
+            + "}"
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(flow, value)) + "]"
     if not isinstance(value, str):
         return json.dumps(value)
-    return value if scalar(value) == value and not re.search(r"[\[\]{},:]", value) else quoted(value)
+    return (
+        value if scalar(value) == value and not re.search(r"[\[\]{},:]", value) else quoted(value)
+    )
 
 
 def quoted(text: str) -> str:
-    """In single quotes where nothing needs an escape, as people write patterns; else in double quotes."""
+    """In single quotes where nothing needs an escape, as people write patterns; else in double
+    quotes.
+    """
     if text.isprintable():
         return "'" + text.replace("'", "''") + "'" if "\\" in text or '"' in text else f'"{text}"'
     ascii_only = not text.replace("\n", "").replace("\t", "").isprintable()
@@ -91,7 +105,9 @@ def quoted(text: str) -> str:
 
 
 def number_text(number: Fraction) -> str:
-    """A number as our own files say it: with all its digits, or as a fraction where no decimal is exact."""
+    """A number as our own files say it: with all its digits, or as a fraction where no decimal is
+    exact.
+    """
     try:
         return decimal(number)
     except RubricError:

@@ -1,4 +1,6 @@
-"""YAML text as nodes. The library's parser says where things are; what they mean is decided here (YAML 1.2)."""
+"""YAML text as nodes. The library's parser says where things are; what they mean is decided here
+(YAML 1.2).
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,14 @@ _ALLOWED_TAGS = {"!", _TAG + "str", _TAG + "map", _TAG + "seq", *_PLAIN_TAGS}
 
 
 def yaml_root(text: str, name: str) -> nodes.Node | None:
-    """The one document of a YAML text, or None when there is only white space and comments. Raises FileError."""
+    """The one document of a YAML text, or None when there is only white space and comments. Raises
+    FileError.
+    """
     try:
         return _Builder(name).build(text)
     except FileError:
-        # White space that YAML allows and the library does not: what else is wrong is said of the text as it is.
+        # White space that YAML allows and the library does not: what else is wrong is said of the
+        # text as it is.
         plainer = _plainer(text)
         if plainer == text:
             raise
@@ -31,7 +36,9 @@ def yaml_root(text: str, name: str) -> nodes.Node | None:
 
 
 def _plainer(text: str) -> str:
-    """The same lines without white space that has no meaning: in empty lines, before comments, and tabs after `:` or `-`."""
+    """The same lines without white space that has no meaning: in empty lines, before comments, and
+    tabs after `:` or `-`.
+    """
     text = re.sub(r"(?m)^[ \t]+$", "", text)
     text = re.sub(r"(?m)^[ \t]*\t[ \t]*#", "#", text)
     return re.sub(r"(?m)^( *(?:- )*(?:-|[\w.$-]+:))[ \t]*\t[ \t]*", r"\1 ", text)
@@ -44,7 +51,9 @@ class _Builder:
         self.name = name
         self.root: nodes.Node | None = None
         self.open: list[nodes.Node] = []
-        self.keys: list[nodes.Node | None] = []  # of each open container: the key that waits for its value
+        self.keys: list[
+            nodes.Node | None
+        ] = []  # of each open container: the key that waits for its value
         self.merges: list[list[nodes.Node]] = []  # of each open container: what `<<` brings in
         self.names: list[str | None] = []  # of each open container: its anchor
         self.raws: list[set[str]] = []  # of each open container: its keys as written
@@ -60,7 +69,9 @@ class _Builder:
 
         try:
             parser: Any = SafeLoader(text)
-            parser.doc_infos = [DocInfo()]  # where the parser notes a %YAML line; only its own front end sets it
+            parser.doc_infos = [
+                DocInfo()
+            ]  # where the parser notes a %YAML line; only its own front end sets it
         except ReaderError as error:
             raise self._odd_character(text, error.position) from None
         documents = 0
@@ -69,8 +80,17 @@ class _Builder:
                 event = parser.get_event()
             except MarkedYAMLError as error:
                 raise self._syntax(text, error) from None
-            except (YAMLError, ValueError, OverflowError, LookupError, TypeError, AssertionError, AttributeError):
-                # The library's own slips on damaged input (an escape beyond Unicode, for one): it stopped here.
+            except (
+                YAMLError,
+                ValueError,
+                OverflowError,
+                LookupError,
+                TypeError,
+                AssertionError,
+                AttributeError,
+            ):
+                # The library's own slips on damaged input (an escape beyond Unicode, for one): it
+                # stopped here.
                 raise self._refuse_at(parser, "this is not valid YAML") from None
             kind = type(event)
             if kind is events.ScalarEvent:
@@ -87,15 +107,20 @@ class _Builder:
             elif self.open and not hasattr(event, "explicit"):  # the end of a mapping or list
                 self._end()
 
-    # ------------------------------------------------------------------------------------------------ events
+    # ------------------------------------------------------------------------------------------------
+    # events
 
     def _document(self, event: Any, number: int) -> None:
         if number > 1:
-            raise self._refuse_at(event.start_mark, "a second document starts here", "put each in a file of its own")
+            raise self._refuse_at(
+                event.start_mark, "a second document starts here", "put each in a file of its own"
+            )
         if event.version is not None and tuple(event.version) != (1, 2):
             wanted = ".".join(map(str, event.version))
             raise self._refuse_at(
-                event.start_mark, f"this asks for YAML {wanted}", "files are read as YAML 1.2: remove the `%YAML` line"
+                event.start_mark,
+                f"this asks for YAML {wanted}",
+                "files are read as YAML 1.2: remove the `%YAML` line",
             )
 
     def _scalar(self, event: Any) -> None:
@@ -146,7 +171,9 @@ class _Builder:
         mark, anchor = event.start_mark, event.anchor
         if anchor not in self.anchors:
             raise self._refuse_at(
-                mark, f"`*{anchor}` refers to nothing before it", "text that begins with `*` needs quotes"
+                mark,
+                f"`*{anchor}` refers to nothing before it",
+                "text that begins with `*` needs quotes",
             )
         meant = self.anchors[anchor]
         if meant is None:
@@ -156,13 +183,16 @@ class _Builder:
         self.expanded += meant.size
         if self.expanded > nodes.MAX_EXPANDED:
             raise self._refuse_at(
-                mark, f"the aliases of this file stand for more than {nodes.MAX_EXPANDED:,} values", "write them out"
+                mark,
+                f"the aliases of this file stand for more than {nodes.MAX_EXPANDED:,} values",
+                "write them out",
             )
         if len(self.open) + meant.height > nodes.MAX_DEPTH:
             raise nodes.too_deep(self.name, mark.line + 1, mark.column + 1)
         self._add(meant.seen_at(mark.line + 1, mark.column + 1))
 
-    # ------------------------------------------------------------------------------------------------ assembly
+    # ------------------------------------------------------------------------------------------------
+    # assembly
 
     def _awaits_key(self) -> bool:
         return bool(self.open) and self.open[-1].kind == "mapping" and self.keys[-1] is None
@@ -188,17 +218,25 @@ class _Builder:
         assert isinstance(parent.children, dict) and key.raw is not None
         name = nodes.key_of(key)
         if name in parent.children or key.raw in self.raws[-1]:
-            first = parent.children[name][0] if name in parent.children else _written(parent, key.raw, key)
+            first = (
+                parent.children[name][0]
+                if name in parent.children
+                else _written(parent, key.raw, key)
+            )
             raise nodes.same_key_twice(self.name, first, key)
         self.raws[-1].add(key.raw)
 
     def _merge(self, node: nodes.Node, merged: nodes.Node) -> None:
-        """`<<: *defaults`: keys that the mapping does not have itself; of several sources the first wins."""
+        """`<<: *defaults`: keys that the mapping does not have itself; of several sources the first
+        wins.
+        """
         assert isinstance(node.children, dict)
         sources = merged.children if isinstance(merged.children, list) else [merged]
         for source in sources:
             if not isinstance(source, nodes.Node) or not isinstance(source.children, dict):
-                raise nodes.refuse(self.name, merged.line, merged.column, "`<<` merges mappings, but this is none")
+                raise nodes.refuse(
+                    self.name, merged.line, merged.column, "`<<` merges mappings, but this is none"
+                )
             for name, (key, value) in source.children.items():
                 if name not in node.children:
                     node.put(key, value)
@@ -210,11 +248,14 @@ class _Builder:
         if tag not in _ALLOWED_TAGS:
             shown = tag.replace(_TAG, "!!")
             raise self._refuse_at(
-                event.start_mark, f"the tag `{shown}` is not read here", "text that begins with `!` needs quotes"
+                event.start_mark,
+                f"the tag `{shown}` is not read here",
+                "text that begins with `!` needs quotes",
             )
         return tag
 
-    # ------------------------------------------------------------------------------------------------ errors
+    # ------------------------------------------------------------------------------------------------
+    # errors
 
     def _refuse_at(self, mark: Any, message: str, hint: str | None = None) -> FileError:
         return nodes.refuse(self.name, mark.line + 1, mark.column + 1, message, hint)
@@ -238,14 +279,24 @@ class _Builder:
         indent = line[: len(line) - len(line.lstrip())]
         if "\t" in indent:
             return nodes.refuse(
-                self.name, mark.line + 1, indent.index("\t") + 1, "a tab is used to indent", "YAML indents with spaces"
+                self.name,
+                mark.line + 1,
+                indent.index("\t") + 1,
+                "a tab is used to indent",
+                "YAML indents with spaces",
             )
         if "quoted scalar" in context and "end of" in problem and error.context_mark is not None:
-            return self._refuse_at(error.context_mark, "this quote is never closed", "add the closing quote")
-        for sign, message, hint in tomllib.loads(table_text("yaml_mistakes", __package__))["mistakes"]:
+            return self._refuse_at(
+                error.context_mark, "this quote is never closed", "add the closing quote"
+            )
+        for sign, message, hint in tomllib.loads(table_text("yaml_mistakes", __package__))[
+            "mistakes"
+        ]:
             if sign in problem:
                 return self._refuse_at(mark, message, hint)
-        return self._refuse_at(mark, f"this is not valid YAML: {' '.join(problem.split())}", context or None)
+        return self._refuse_at(
+            mark, f"this is not valid YAML: {' '.join(problem.split())}", context or None
+        )
 
 
 class _MergeKey(nodes.Node):

@@ -1,1 +1,3 @@
-"""Other tools' files, a folder a tool. `recognise` chooses by content; every reader is strict: unknown keys are errors."""
+"""Other tools' files, a folder a tool. `recognise` chooses by content; every reader is strict:
+unknown keys are errors.
+"""

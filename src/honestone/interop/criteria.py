@@ -1,4 +1,6 @@
-"""How the questions and assertions of other tools become criteria: a check, a judge's question, and the gate over them."""
+"""How the questions and assertions of other tools become criteria: a check, a judge's question, and
+the gate over them.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,13 @@ MAJORITY: Final = Fraction(51, 100)
 FROM_0_TO_1: Final[Mapping[Fraction, str]] = {ZERO: "not met at all", ONE: "met in full"}
 
 
-# ------------------------------------------------------------------------------------------------ judges
+# ------------------------------------------------------------------------------------------------
+# judges
 
 
-def yes_no(id: str, requirement: str, *, weight: Fraction = ONE, may_not_apply: bool = False, **more: Any) -> Criterion:
+def yes_no(
+    id: str, requirement: str, *, weight: Fraction = ONE, may_not_apply: bool = False, **more: Any
+) -> Criterion:
     """A criterion that is one yes/no question."""
     item = Item(id=id, requirement=requirement, whole=True, may_not_apply=may_not_apply)
     return Criterion(id=id, requirement=requirement, weight=weight, items=(item,), **more)
@@ -43,7 +48,9 @@ def scaled(
 ) -> Criterion:
     """A criterion with anchors."""
     anchors = Anchors(levels=tuple(sorted(levels.items())))
-    item = Item(id=id, requirement=requirement, anchors=anchors, whole=True, may_not_apply=may_not_apply)
+    item = Item(
+        id=id, requirement=requirement, anchors=anchors, whole=True, may_not_apply=may_not_apply
+    )
     return Criterion(id=id, requirement=requirement, weight=weight, items=(item,), **more)
 
 
@@ -55,13 +62,23 @@ def expected_answer(answers: Sequence[str]) -> Criterion:
     return yes_no("expected-answer", f"Gives one of these expected answers:\n{listed}")
 
 
-# ------------------------------------------------------------------------------------------------ checks
+# ------------------------------------------------------------------------------------------------
+# checks
 
 
 def sound_check(
-    reading: FileReading, path: Steps, kind: str, value: Any, /, *, negated: bool = False, **options: Any
+    reading: FileReading,
+    path: Steps,
+    kind: str,
+    value: Any,
+    /,
+    *,
+    negated: bool = False,
+    **options: Any,
 ) -> Check | None:
-    """A check of ours. One that cannot be is a problem; a pattern that only another language can read is lost."""
+    """A check of ours. One that cannot be is a problem; a pattern that only another language can
+    read is lost.
+    """
     value = as_written(value) if isinstance(value, Fraction) else value
     check = Check(kind=kind, value=value, negated=negated, options=options)
     wrong = check_problem(check)
@@ -81,34 +98,57 @@ def check_item(check: Check) -> Item:
 
 
 def check_criterion(
-    check: Check, *, id: str | None = None, requirement: str | None = None, weight: Fraction = ONE, **more: Any
+    check: Check,
+    *,
+    id: str | None = None,
+    requirement: str | None = None,
+    weight: Fraction = ONE,
+    **more: Any,
 ) -> Criterion:
-    """A criterion that code answers. One of a measuring check leaves it to the check's own bar, unless `more` says."""
+    """A criterion that code answers. One of a measuring check leaves it to the check's own bar,
+    unless `more` says.
+    """
     words = requirement or check_in_words(check)
     id = id or slug(words)
     item = Item(id=id, requirement=words, check=check, whole=True)
-    return Criterion(id=id, requirement=words, weight=weight, items=(item,), **{**own_bar((item,), weight), **more})
+    return Criterion(
+        id=id,
+        requirement=words,
+        weight=weight,
+        items=(item,),
+        **{**own_bar((item,), weight), **more},
+    )
 
 
 def triggers(wanted: bool) -> Criterion:
     """The criterion of a run in which the agent reads the skill, or does not."""
     check = Check(kind="skill-loaded", negated=not wanted)
     words = "The agent uses the skill" if wanted else "The agent leaves the skill alone"
-    return check_criterion(check, id="triggers" if wanted else "does-not-trigger", requirement=words, floor=MAJORITY)
+    return check_criterion(
+        check, id="triggers" if wanted else "does-not-trigger", requirement=words, floor=MAJORITY
+    )
 
 
 def checklist(
-    id: str, items: Sequence[Item], requirement: str = "", *, weight: Fraction = ONE, floor: Fraction | None = None
+    id: str,
+    items: Sequence[Item],
+    requirement: str = "",
+    *,
+    weight: Fraction = ONE,
+    floor: Fraction | None = None,
 ) -> Criterion:
     """A criterion whose score is the share of its items that are met, their ids made unique."""
     seen: dict[str, Item] = {}
     for item in items:
         unique = free_id(item.id, seen)
         seen[unique] = replace(item, id=unique)
-    return Criterion(id=id, requirement=requirement or id, weight=weight, floor=floor, items=tuple(seen.values()))
+    return Criterion(
+        id=id, requirement=requirement or id, weight=weight, floor=floor, items=tuple(seen.values())
+    )
 
 
-# ------------------------------------------------------------------------------------------------ rubrics
+# ------------------------------------------------------------------------------------------------
+# rubrics
 
 
 def gated(
@@ -119,9 +159,11 @@ def gated(
     *,
     title: str = "",
 ) -> Rubric | None:
-    """The rubric of one case: a threshold for the mean where the file has one, else every floor must be met.
+    """The rubric of one case: a threshold for the mean where the file has one, else every floor
+    must be met.
 
-    None when nothing here decides: no criterion, or only ones of weight 0 (which are shown and do not count).
+    None when nothing here decides: no criterion, or only ones of weight 0 (which are shown and do
+    not count).
     """
     if not any(criterion.weight > 0 for criterion in criteria):
         return None
@@ -129,7 +171,9 @@ def gated(
     return sound_rubric(reading, path, unique_ids(criteria), threshold=bar, floor=ZERO, title=title)
 
 
-def sound_rubric(reading: FileReading, path: Steps, criteria: Sequence[Criterion], **more: Any) -> Rubric | None:
+def sound_rubric(
+    reading: FileReading, path: Steps, criteria: Sequence[Criterion], **more: Any
+) -> Rubric | None:
     """The rubric of these criteria; None, and a problem, when they break a rule."""
     try:
         return Rubric(criteria=tuple(criteria), **more)
@@ -139,8 +183,9 @@ def sound_rubric(reading: FileReading, path: Steps, criteria: Sequence[Criterion
 
 
 def implied_floor(criteria: Sequence[Criterion]) -> Fraction:
-    """The mean of criteria that are all at their floors: where every floor is met this is met too, so it decides
-    nothing more; but it is the right bar where only the mean is looked at."""
+    """The mean of criteria that are all at their floors: where every floor is met this is met too,
+    so it decides nothing more; but it is the right bar where only the mean is looked at.
+    """
     total = sum((c.weight for c in criteria), ZERO)
     return sum((c.weight * (c.floor or ZERO) for c in criteria), ZERO) / total
 
@@ -151,25 +196,41 @@ def undecided() -> Rubric:
 
 
 def unique_ids(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
-    """Criteria with ids that are unique in the whole tree: a doubled one gets its group's id in front, or a number."""
+    """Criteria with ids that are unique in the whole tree: a doubled one gets its group's id in
+    front, or a number.
+    """
     seen: set[str] = set()
 
     def rename(criterion: Criterion, parent: str | None) -> Criterion:
         grouped = f"{parent}.{criterion.id}"
-        id = grouped if parent is not None and criterion.id in seen and grouped not in seen else criterion.id
+        id = (
+            grouped
+            if parent is not None and criterion.id in seen and grouped not in seen
+            else criterion.id
+        )
         id = free_id(id, seen)
         seen.add(id)
         items = tuple(replace(item, id=id) if item.whole else item for item in criterion.items)
-        return replace(criterion, id=id, items=items, children=tuple(rename(child, id) for child in criterion.children))
+        return replace(
+            criterion,
+            id=id,
+            items=items,
+            children=tuple(rename(child, id) for child in criterion.children),
+        )
 
     return tuple(rename(criterion, None) for criterion in criteria)
 
 
 def text_of_parts(
-    reading: FileReading, content: Any, path: Steps, data_url: Callable[[str, Steps], str] | None = None
+    reading: FileReading,
+    content: Any,
+    path: Steps,
+    data_url: Callable[[str, Steps], str] | None = None,
 ) -> str:
-    """The content of a message: a value as text, or its parts; those that are neither text nor an image are lost. `data_url`
-    reads the file of an image that is named by its path, where a format allows that."""
+    """The content of a message: a value as text, or its parts; those that are neither text nor an
+    image are lost. `data_url` reads the file of an image that is named by its path, where a format
+    allows that.
+    """
     if not isinstance(content, list):
         return as_text(content)
     parts = []
@@ -177,16 +238,20 @@ def text_of_parts(
         text = part if isinstance(part, str) else _text_of_part(part, (*path, index), data_url)
         if text is None:
             reading.loss(
-                "a part of a message that is neither text nor an image that models take is left out", (*path, index)
+                "a part of a message that is neither text nor an image that models take is left out",
+                (*path, index),
             )
         elif text:
             parts.append(text)
     return "\n".join(parts)
 
 
-def _text_of_part(part: Any, path: Steps, data_url: Callable[[str, Steps], str] | None) -> str | None:
-    """Its text, or its image by the address (see `written_images`), in the words of any API. Empty where the file of an image
-    cannot be read, which has been reported."""
+def _text_of_part(
+    part: Any, path: Steps, data_url: Callable[[str, Steps], str] | None
+) -> str | None:
+    """Its text, or its image by the address (see `written_images`), in the words of any API. Empty
+    where the file of an image cannot be read, which has been reported.
+    """
     if not isinstance(part, dict):
         return None
     leaves = dict(_leaves(part))
@@ -197,7 +262,9 @@ def _text_of_part(part: Any, path: Steps, data_url: Callable[[str, Steps], str] 
             return said
     if "image" not in f"{[*part]} {kind} {leaves.get('mimeType', leaves.get('mime_type'))}":
         return None
-    address = next((leaves[name] for name in words("url image_url image fileUri") if name in leaves), "")
+    address = next(
+        (leaves[name] for name in words("url image_url image fileUri") if name in leaves), ""
+    )
     data = next((leaves[name] for name in words("data bytes base64") if name in leaves), "")
     if not address.startswith(("data:", "http:", "https:", "{{")):
         if address and not data and data_url is not None:

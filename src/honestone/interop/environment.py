@@ -1,7 +1,8 @@
-"""Variables of the environment in files of other tools: such a file gets those that a person names with --pass-env.
+"""Variables of the environment in files of other tools: such a file gets those that a person names
+with --pass-env.
 
-A file that came from somewhere else could put any variable into prompts and reports, and names do not tell which of them hold a
-password: `DATABASE_URL`, `SENTRY_DSN`.
+A file that came from somewhere else could put any variable into prompts and reports, and names do
+not tell which of them hold a password: `DATABASE_URL`, `SENTRY_DSN`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Final
 from honestone.core.secret_names import looks_secret
 
 _NAMED: Final[ContextVar[frozenset[str]]] = ContextVar("named_variables", default=frozenset())
-HINT: Final = "--pass-env NAME lets the texts of the file have it; `env:` in a promptfoo config sets one"
+HINT: Final = (
+    "--pass-env NAME lets the texts of the file have it; `env:` in a promptfoo config sets one"
+)
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""What a format of another tool says of itself: how it is recognised, read and shown on the reference page."""
+"""What a format of another tool says of itself: how it is recognised, read and shown on the
+reference page.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """One foreign format. `signs` gives 0 (not it) to 100 (certainly it) by content alone, never by the file's name.
+    """One foreign format. `signs` gives 0 (not it) to 100 (certainly it) by content alone, never by
+    the file's name.
 
-    `defaults` are the dialect's own rules in words (threshold, required, floor), shown with every result.
+    `defaults` are the dialect's own rules in words (threshold, required, floor), shown with every
+    result.
     """
 
     name: str
@@ -39,9 +43,11 @@ class Reader:
 
 
 class TableText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A table of keys as it is written: `keys` in the form of `formats.reader.keys`, with those of `extends` before them.
+    """A table of keys as it is written: `keys` in the form of `formats.reader.keys`, with those of
+    `extends` before them.
 
-    `about` has rows for the reference page alone, for what has no keys; `how` is what becomes of all of them.
+    `about` has rows for the reference page alone, for what has no keys; `how` is what becomes of
+    all of them.
     """
 
     what: str = ""
@@ -53,8 +59,9 @@ class TableText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class ReaderText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What a reader says in words. An entry of `defaults` may be the name of a note; `tables` name its tables, `like` the
-    reader that has the same ones."""
+    """What a reader says in words. An entry of `defaults` may be the name of a note; `tables` name
+    its tables, `like` the reader that has the same ones.
+    """
 
     title: str
     gives: Literal["suite", "rubric"]
@@ -66,10 +73,11 @@ class ReaderText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class FormatsText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A file `formats.toml`. `lost` are kinds (of graders, assertions, ...) with the reason why none is read.
+    """A file `formats.toml`. `lost` are kinds (of graders, assertions, ...) with the reason why
+    none is read.
 
-    `schema`: a file whose schema is named by a text with this in it is the tool's. `loses_others`: keys that no table has
-    are losses, not errors.
+    `schema`: a file whose schema is named by a text with this in it is the tool's. `loses_others`:
+    keys that no table has are losses, not errors.
     """
 
     readers: dict[str, ReaderText]
@@ -81,13 +89,17 @@ class FormatsText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class Formats:
-    """What the folder of a tool says in words of its formats, in `formats.toml`: tables of keys, notes, examples."""
+    """What the folder of a tool says in words of its formats, in `formats.toml`: tables of keys,
+    notes, examples.
+    """
 
     def __init__(self, package: str) -> None:
         self.said: Final = msgspec.toml.decode(table_text("formats", package), type=FormatsText)
         self.notes: Final = self.said.notes
         self.lost: Final[Mapping[str, tuple[str, str | None]]] = {
-            kind: (why, hint or None) for kinds, (why, hint) in self.said.lost.items() for kind in kinds.split()
+            kind: (why, hint or None)
+            for kinds, (why, hint) in self.said.lost.items()
+            for kind in kinds.split()
         }
         self.tables: Final = {name: self._table(table) for name, table in self.said.tables.items()}
 
@@ -96,10 +108,16 @@ class Formats:
             rows = (line.partition(" | ") for line in said.about.strip().splitlines())
             return about(said.what, {name: meaning for name, _, meaning in rows}, said.how, said.at)
         own = replace(keys(said.what, said.keys, said.at), loses_others=self.said.loses_others)
-        return self._table(self.said.tables[said.extends]).named(said.what, said.at) + own if said.extends else own
+        return (
+            self._table(self.said.tables[said.extends]).named(said.what, said.at) + own
+            if said.extends
+            else own
+        )
 
     def defaults(self, reader: str) -> tuple[str, ...]:
-        return tuple(self.notes.get(default, default) for default in self.said.readers[reader].defaults)
+        return tuple(
+            self.notes.get(default, default) for default in self.said.readers[reader].defaults
+        )
 
     def reader(
         self,
@@ -129,8 +147,9 @@ _SLIP: Final = 0.8  # how alike a key is to a known one that was probably meant
 
 
 def ignoring_others(known: Keys, value: Iterable[object], tool: str, meant: Iterable[str]) -> Keys:
-    """The keys of a mapping whose tool ignores all others: those of this mapping too, each with a note. One that is probably a
-    slip of what was `meant` stays unknown."""
+    """The keys of a mapping whose tool ignores all others: those of this mapping too, each with a
+    note. One that is probably a slip of what was `meant` stays unknown.
+    """
     words = list(meant)
     others = (str(key) for key in value if str(key) not in known.by_name)
     strange = tuple(

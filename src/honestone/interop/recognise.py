@@ -35,7 +35,9 @@ GROUP: Final = "honestone.formats"
 
 
 def _each() -> Iterator[Reader]:
-    """Every reader of a format of another tool, ours first; each folder is loaded when its turn comes."""
+    """Every reader of a format of another tool, ours first; each folder is loaded when its turn
+    comes.
+    """
     for module in MODULES:
         yield from import_module(f"honestone.interop.{module}.read").READERS
     yield from added_readers()
@@ -52,15 +54,19 @@ def readers() -> tuple[Reader, ...]:
 
 
 def recognise(document: Document) -> Reader | str:
-    """The foreign reader of a document, or `rubric` or `suite` for our own formats. Raises UsageError when it is neither,
-    with what it looks closest to.
+    """The foreign reader of a document, or `rubric` or `suite` for our own formats. Raises
+    UsageError when it is neither, with what it looks closest to.
 
     What a person says of it decides, then the schema that it names, then its keys.
     """
     if document.read_as is not None:
         return _as_said(document, document.read_as)
     schema = _schema_of(document)
-    named = [reader for reader in readers() if reader.schema and reader.schema in schema] if schema else []
+    named = (
+        [reader for reader in readers() if reader.schema and reader.schema in schema]
+        if schema
+        else []
+    )
     return _likeliest(document, named) if named else _by_keys(document)
 
 
@@ -72,10 +78,13 @@ def _as_said(document: Document, name: str) -> Reader | str:
     if name == OURS:
         return "suite" if document.keys & {"suite", "cases"} else "rubric"
     every = readers()
-    meant = [one for one in every if one.name == name] or [one for one in every if one.name.startswith(f"{name}-")]
+    meant = [one for one in every if one.name == name] or [
+        one for one in every if one.name.startswith(f"{name}-")
+    ]
     if not meant:
         raise UsageError(
-            f"unknown format `{name[:60]}`", hint=f"formats: {', '.join([OURS, *(one.name for one in every)])}"
+            f"unknown format `{name[:60]}`",
+            hint=f"formats: {', '.join([OURS, *(one.name for one in every)])}",
         )
     return _likeliest(document, meant)
 
@@ -91,7 +100,9 @@ def _schema_of(document: Document) -> str:
     return (key if isinstance(key, str) else comment[1] if comment else "").lower()
 
 
-_SCHEMA_COMMENT: Final = re.compile(r"(?m)^[ \t]*#[ \t]*yaml-language-server:[ \t]*\$schema=(\S{1,500})")
+_SCHEMA_COMMENT: Final = re.compile(
+    r"(?m)^[ \t]*#[ \t]*yaml-language-server:[ \t]*\$schema=(\S{1,500})"
+)
 # Characters of a file in which such a comment is looked for.
 _HEAD: Final = 20_000
 
@@ -130,7 +141,9 @@ def _by_keys(document: Document) -> Reader | str:
         if "rubric" in keys and "criteria" in keys and "cases" not in keys:
             return "rubric"
         if "suite" in keys or (
-            "cases" in keys and not keys & {"evaluators", "dataset", "tests"} and not _has_inputs(document)
+            "cases" in keys
+            and not keys & {"evaluators", "dataset", "tests"}
+            and not _has_inputs(document)
         ):
             return "suite"
     best, found = 0, None
@@ -150,7 +163,9 @@ def _by_keys(document: Document) -> Reader | str:
 
 
 def _has_inputs(document: Document) -> bool:
-    """Cases with `inputs` are those of pydantic-evals, with `should_trigger`, `query` or `prompt` of a skill; ours have `input`."""
+    """Cases with `inputs` are those of pydantic-evals, with `should_trigger`, `query` or `prompt`
+    of a skill; ours have `input`.
+    """
     cases = document.value["cases"]
     return isinstance(cases, list) and any(
         isinstance(case, dict)
@@ -167,7 +182,9 @@ def _unknown(document: Document) -> UsageError:
         place = (document.first_row if document.is_lines else document.marked).at(())
     except FileError as error:
         return error  # it cannot be read at all: that is what is wrong with it
-    like = max(readers(), key=lambda reader: len(document.keys & set(reader.looks_like)), default=None)
+    like = max(
+        readers(), key=lambda reader: len(document.keys & set(reader.looks_like)), default=None
+    )
     ours = {
         "a honestone rubric": {"rubric", "title", "threshold", "floor", "criteria"},
         "a honestone suite": {"suite", "title", "cases", "target", "rubric", "artifact"},
@@ -191,13 +208,18 @@ def _unknown(document: Document) -> UsageError:
 
 
 def read_any_suite(
-    path: Path, allowed: Sequence[Path] = (), read_as: str | None = None, **code: Unpack[CodeOfFiles]
+    path: Path,
+    allowed: Sequence[Path] = (),
+    read_as: str | None = None,
+    **code: Unpack[CodeOfFiles],
 ) -> SuiteSource:
-    """The suite in a file, of any format that has suites. Losses are in the source, not yet refused.
+    """The suite in a file, of any format that has suites. Losses are in the source, not yet
+    refused.
 
-    `read_as` names the format, instead of its content. `run_code`: code that makes prompts or tests is run with it, and not
-    at all without it; `fetch`: tests on a server are brought with it. The suite names files of its own project only, or of `allowed` folders. Raises FileError, or UsageError and its kinds with
-    places; OutsideProject among them.
+    `read_as` names the format, instead of its content. `run_code`: code that makes prompts or tests
+    is run with it, and not at all without it; `fetch`: tests on a server are brought with it. The
+    suite names files of its own project only, or of `allowed` folders. Raises FileError, or
+    UsageError and its kinds with places; OutsideProject among them.
     """
     return read_suite_document(Document.of(path, read_any_rubric, read_as=read_as, **code), allowed)
 
@@ -207,7 +229,9 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
     path = document.path
     if document.read_as is None and _is_prose(document):
         if path.suffix in _WRITTEN_AS_DATA:
-            document.marked.at(())  # raises what keeps it from being read: a slip in a suite does not make it a text
+            document.marked.at(
+                ()
+            )  # raises what keeps it from being read: a slip in a suite does not make it a text
         raise UsageError(
             f"`{path}` is a text, not a suite",
             place=f"{path}:1:1",
@@ -246,7 +270,10 @@ def read_rubric_document(document: Document) -> RubricSource | ForeignRubric:
 def _native(document: Document) -> RubricSource:
     reading = RubricReading(document.marked)
     return RubricSource(
-        rubric=reading.rubric(), path=None, marked=document.marked, notes=notes_on(document.text, reading)
+        rubric=reading.rubric(),
+        path=None,
+        marked=document.marked,
+        notes=notes_on(document.text, reading),
     )
 
 
@@ -260,7 +287,9 @@ def _places(source: SuiteSource) -> Iterator[str]:
 def read_any_rubric(
     path: Path, allowed: Sequence[Path] = (), read_as: str | None = None
 ) -> RubricSource | ForeignRubric:
-    """The rubric in a file, ours or another tool's. Losses are in the source, not yet refused. `read_as` names the format."""
+    """The rubric in a file, ours or another tool's. Losses are in the source, not yet refused.
+    `read_as` names the format.
+    """
     document = Document.of(path, read_as=read_as)
     if read_as is None and _is_prose(document):
         return read_rubric(path)  # its errors say what a document is for
@@ -274,7 +303,9 @@ def read_any_rubric(
         assert isinstance(source, ForeignRubric)
         return source
     what = found.title if isinstance(found, Reader) else "a honestone suite"
-    raise UsageError(f"`{path}` is {what}, not a rubric", place=f"{path}:1:1", hint=f"honestone eval {path}")
+    raise UsageError(
+        f"`{path}` is {what}, not a rubric", place=f"{path}:1:1", hint=f"honestone eval {path}"
+    )
 
 
 # Only for the choice between two errors; its content says what a file is.
@@ -286,7 +317,9 @@ def _is_nearly_ours(document: Document) -> bool:
     keys = document.keys
     if document.is_lines or "criteria" in keys or "cases" in keys or "suite" in keys:
         return False
-    return "rubric" in keys or (bool(keys & {"threshold", "floor"}) and any(near(key, ["criteria"]) for key in keys))
+    return "rubric" in keys or (
+        bool(keys & {"threshold", "floor"}) and any(near(key, ["criteria"]) for key in keys)
+    )
 
 
 def _is_prose(document: Document) -> bool:

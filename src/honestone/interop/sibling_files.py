@@ -1,4 +1,6 @@
-"""Files that a foreign file names: read only from its own folder and below, however the name is written."""
+"""Files that a foreign file names: read only from its own folder and below, however the name is
+written.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ LEFT_OUT: Final = "--accept-loss leaves it out"
 
 
 def data_url(file: Path) -> str:
-    """An image as a data URL. Raises FileError for what is not an image, or larger than models take."""
+    """An image as a data URL. Raises FileError for what is not an image, or larger than models
+    take.
+    """
     data = read_bytes(file, most=LARGEST_IMAGE)
     media_type = image_type(data)
     if media_type is None:
@@ -42,12 +46,18 @@ class ImageRoom:
         if self._taken > MAX_IMAGES:
             place = reading.marked.at(path)
             message = f"the images of this file come to more than {MAX_IMAGES // 1_000_000} MB"
-            raise UsageError(message, place=place, hint="split the file, or name the images by https:// addresses")
+            raise UsageError(
+                message,
+                place=place,
+                hint="split the file, or name the images by https:// addresses",
+            )
 
 
 class SiblingFiles:
-    """The folder of a file and what has been read from it. Every failure is a problem at the place that names the file; a
-    file that is missing or cannot be read is a loss where `loses_missing`, in formats whose own tool runs without it."""
+    """The folder of a file and what has been read from it. Every failure is a problem at the place
+    that names the file; a file that is missing or cannot be read is a loss where `loses_missing`,
+    in formats whose own tool runs without it.
+    """
 
     def __init__(self, base: Path, *, loses_missing: bool = False) -> None:
         self.base = base
@@ -74,7 +84,9 @@ class SiblingFiles:
         else:
             reading.elsewhere(error, path)
 
-    def find(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> Path | None:
+    def find(
+        self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None
+    ) -> Path | None:
         """The file or folder of this name, relative to `within` (the base, if left out)."""
         try:
             found = (within or self.base) / name
@@ -91,7 +103,9 @@ class SiblingFiles:
             self._missing(reading, f"file `{name[:80]}` not found next to this one", path)
         return None if outside or not exists else found
 
-    def text(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> str | None:
+    def text(
+        self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None
+    ) -> str | None:
         found = self.find(reading, name, path, within=within)
         return None if found is None else self.open(reading, found, path)
 
@@ -100,7 +114,9 @@ class SiblingFiles:
         return self._opened(read_text, reading, file, path)
 
     def data_url(self, reading: FileReading, name: str, path: Steps) -> str:
-        """An image as a data URL; empty, with a loss or a problem, where there is none of this name."""
+        """An image as a data URL; empty, with a loss or a problem, where there is none of this
+        name.
+        """
         found = self.find(reading, name, path)
         url = (found and self._opened(data_url, reading, found, path)) or ""
         self.images.add(url, reading, path)
@@ -117,11 +133,15 @@ class SiblingFiles:
             self._documents[file] = text
         return self._documents[file]
 
-    def _opened(self, read: Callable[[Path], str], reading: FileReading, file: Path, path: Steps) -> str | None:
+    def _opened(
+        self, read: Callable[[Path], str], reading: FileReading, file: Path, path: Steps
+    ) -> str | None:
         if file not in self.files:
             if len(self.files) >= MAX_FILES:
                 place = reading.marked.at(path)
-                raise UsageError(f"this names more than {MAX_FILES} files", place=place, hint="split it")
+                raise UsageError(
+                    f"this names more than {MAX_FILES} files", place=place, hint="split it"
+                )
             self.files.append(file)
         try:
             return read(file)
@@ -138,20 +158,28 @@ class SiblingFiles:
             self._unreadable(reading, error, path)
             return None
 
-    def named(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> Marked | None:
+    def named(
+        self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None
+    ) -> Marked | None:
         """The YAML or JSON file of this name, with its places."""
         found = self.find(reading, name, path, within=within)
         return None if found is None else self.marked(reading, found, path)
 
     def glob(self, reading: FileReading, pattern: str, path: Steps) -> list[Path]:
-        """The files that a pattern chooses, by name; or the one that it names. None at all is a problem."""
+        """The files that a pattern chooses, by name; or the one that it names. None at all is a
+        problem.
+        """
         if not set(pattern) & set("*?["):
             one = self.find(reading, pattern, path)
             return [] if one is None else [one]
         parts = pattern.removeprefix("./").split("/")
         up = next((n for n, part in enumerate(parts) if part != ".."), len(parts))
         start = self.base.joinpath(*parts[:up])
-        if pattern.startswith(("/", "~")) or ".." in parts[up:] or (up and not may_read(start, self.base)):
+        if (
+            pattern.startswith(("/", "~"))
+            or ".." in parts[up:]
+            or (up and not may_read(start, self.base))
+        ):
             reading.problem(f"`{pattern[:80]}` leads out of the folder of this file", path)
             return []
         found: list[Path] = []

@@ -1,8 +1,10 @@
 """Recorded sessions with an agent, read for what people asked and whether they took the answer.
 
-Read are the session logs of Claude Code and Codex (JSON lines), and messages as APIs have them: `{"messages": [...]}` in JSON or
-JSON lines, with `conversations` (`from`, `value`) or Gemini's `history` (`role`, `parts`) as well. Files are hostile data: what is
-not a message is left out, and whatever a program put into a person's mouth (reminders, instructions of the environment) is not an ask.
+Read are the session logs of Claude Code and Codex (JSON lines), and messages as APIs have them:
+`{"messages": [...]}` in JSON or JSON lines, with `conversations` (`from`, `value`) or Gemini's
+`history` (`role`, `parts`) as well. Files are hostile data: what is not a message is left out, and
+whatever a program put into a person's mouth (reminders, instructions of the environment) is not an
+ask.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """The first thing asked in a session: what came, and what the person said to that. `taken` None: unknown."""
+    """The first thing asked in a session: what came, and what the person said to that. `taken`
+    None: unknown.
+    """
 
     prompt: str
     answer: str
@@ -57,11 +61,14 @@ class Sessions:
     notes: tuple[str, ...] = ()
 
 
-# ------------------------------------------------------------------------------------------------ files
+# ------------------------------------------------------------------------------------------------
+# files
 
 
 def read_transcripts(folder: Path) -> Sessions:
-    """Every session in a folder (or one file), in the order of paths. Raises FileError when there is none to read."""
+    """Every session in a folder (or one file), in the order of paths. Raises FileError when there
+    is none to read.
+    """
     files = _files(folder)
     asks: list[Ask] = []
     notes: list[str] = []
@@ -86,17 +93,25 @@ def _files(folder: Path) -> list[Path]:
     if folder.is_file():
         return [folder]
     if not folder.is_dir():
-        raise FileError(f"folder `{folder}` not found", hint="name a folder of session logs, or one of them")
+        raise FileError(
+            f"folder `{folder}` not found", hint="name a folder of session logs, or one of them"
+        )
     found = sorted(
-        path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink()
+        path
+        for path in folder.rglob("*")
+        if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink()
     )
     if len(found) > MAX_FILES:
-        raise FileError(f"`{folder}` holds more than {MAX_FILES} files", hint="name a folder with fewer of them")
+        raise FileError(
+            f"`{folder}` holds more than {MAX_FILES} files", hint="name a folder with fewer of them"
+        )
     return found
 
 
 def read_sessions(path: Path) -> Iterator[tuple[int, list[Turn]]]:
-    """The sessions of one file, each with the line where it begins. Raises FileError when it is not text or too large."""
+    """The sessions of one file, each with the line where it begins. Raises FileError when it is not
+    text or too large.
+    """
     text = _text(path)
     whole = parsed_json(text) if not _is_lines(text) else None
     if whole is not None:
@@ -141,7 +156,8 @@ def _text(path: Path) -> str:
         raise FileError(f"`{path}` is not UTF-8", place=f"{path}:1:1") from None
 
 
-# ------------------------------------------------------------------------------------------------ messages
+# ------------------------------------------------------------------------------------------------
+# messages
 
 
 def _messages_of(value: Any) -> Iterator[list[Any]]:
@@ -161,12 +177,18 @@ def _messages_of(value: Any) -> Iterator[list[Any]]:
 
 
 def _logged(row: Mapping[str, object]) -> Any:
-    """The message in a row of a session log, or None: what an agent's helper said, or the program itself, is none."""
+    """The message in a row of a session log, or None: what an agent's helper said, or the program
+    itself, is none.
+    """
     if row.get("isMeta") or row.get("isSidechain") or row.get("isCompactSummary"):
         return None
     payload = row.get("payload")
     if isinstance(payload, dict):  # Codex
-        return payload if row.get("type") == "response_item" and payload.get("type") == "message" else None
+        return (
+            payload
+            if row.get("type") == "response_item" and payload.get("type") == "message"
+            else None
+        )
     message = row.get("message")
     if isinstance(message, dict):  # Claude Code
         return message if row.get("type") in ("user", "assistant", None) else None
@@ -183,7 +205,9 @@ _ROLES: Final[Mapping[Any, Literal["user", "assistant"]]] = {
 
 
 def _turns(messages: Sequence[Any]) -> list[Turn]:
-    """What was said, without what programs put in: consecutive words of the agent are one turn, its last ones."""
+    """What was said, without what programs put in: consecutive words of the agent are one turn, its
+    last ones.
+    """
     out: list[Turn] = []
     for message in messages:
         if not isinstance(message, dict):
@@ -214,7 +238,11 @@ def _said(content: Any) -> str:
     for part in content:
         if isinstance(part, str):
             parts.append(part)
-        elif isinstance(part, dict) and part.get("type", "text") in ("text", "input_text", "output_text"):
+        elif isinstance(part, dict) and part.get("type", "text") in (
+            "text",
+            "input_text",
+            "output_text",
+        ):
             text = part.get("text")
             parts.append(text if isinstance(text, str) and not part.get("thought") else "")
     return "\n".join(part for part in parts if part)
@@ -235,7 +263,8 @@ def without_machinery(text: str) -> str:
     return "" if _NOBODY.match(bare) else bare
 
 
-# ------------------------------------------------------------------------------------------------ what was taken
+# ------------------------------------------------------------------------------------------------
+# what was taken
 
 _TAKEN: Final = re.compile(
     r"(?i)\A\W*(?:(?:ok(?:ay)?|yes|yep|great|perfect|nice|excellent|awesome|good|cool|works?|that works|it works|looks? good|lgtm|"
@@ -268,10 +297,17 @@ def ask_of(turns: Sequence[Turn], place: str) -> Ask | None:
             break
     if taken is False and turns[-1].role == "assistant":
         taken = None  # corrected, and then no one complained any more
-    return Ask(prompt=turns[start].text, answer=answer, place=place, taken=taken, corrections=tuple(corrections))
+    return Ask(
+        prompt=turns[start].text,
+        answer=answer,
+        place=place,
+        taken=taken,
+        corrections=tuple(corrections),
+    )
 
 
-# ------------------------------------------------------------------------------------------------ tasks
+# ------------------------------------------------------------------------------------------------
+# tasks
 
 _SECRET: Final = re.compile(
     r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|"
@@ -290,7 +326,9 @@ class Drafted:
 
 
 def draft_from_sessions(found: Sessions, *, skill: str | None = None, most: int = 30) -> Drafted:
-    """A task of each ask, those first that went wrong; the split is by a hash of the id, so more sessions move no task."""
+    """A task of each ask, those first that went wrong; the split is by a hash of the id, so more
+    sessions move no task.
+    """
     cases: list[Case] = []
     used: set[str] = set()
     seen: set[str] = set()
@@ -329,7 +367,9 @@ def draft_from_sessions(found: Sessions, *, skill: str | None = None, most: int 
 
 
 def _case(ask: Ask, prompt: str, id: str) -> Case:
-    """Judged by words where the answer taken was a short one; else by what was asked for afterwards, or by that answer."""
+    """Judged by words where the answer taken was a short one; else by what was asked for
+    afterwards, or by that answer.
+    """
     reference = without_secrets(printable_text(ask.answer))[:LONGEST_ANSWER]
     base = Case(
         id=id,
@@ -342,7 +382,9 @@ def _case(ask: Ask, prompt: str, id: str) -> Case:
     )
     if ask.taken and not ask.corrections and len(reference.split()) <= 12:
         words = tuple(
-            word for word in suite_drafting.telling_words(reference) if word.casefold() not in prompt.casefold()
+            word
+            for word in suite_drafting.telling_words(reference)
+            if word.casefold() not in prompt.casefold()
         )
         task = suite_drafting.TaskDraft(id=id, prompt=prompt, must=words)
         if words and not suite_drafting.problems_of(task):
@@ -357,7 +399,10 @@ def _how(ask: Ask) -> str:
 
 
 def _rubric(ask: Ask) -> Rubric:
-    wanted = [without_secrets(" ".join(printable_text(text).split()))[:400] for text in ask.corrections[:5]]
+    wanted = [
+        without_secrets(" ".join(printable_text(text).split()))[:400]
+        for text in ask.corrections[:5]
+    ]
     if wanted:
         questions = [f"Does at once what had to be asked for afterwards: {text}" for text in wanted]
     else:
@@ -377,5 +422,7 @@ def without_secrets(text: str) -> str:
 
 
 def printable_text(text: str) -> str:
-    kept = "".join(sign for sign in text.replace("\r\n", "\n") if sign.isprintable() or sign in "\n\t")
+    kept = "".join(
+        sign for sign in text.replace("\r\n", "\n") if sign.isprintable() or sign in "\n\t"
+    )
     return kept.strip()

@@ -1,7 +1,7 @@
 """The server of `honestone mcp`: the tools and resources over stdio, by the official SDK.
 
-Use cases block, so each call works in a thread of its own. A call that is cancelled, or whose client is gone, ends its
-programs before it returns.
+Use cases block, so each call works in a thread of its own. A call that is cancelled, or whose
+client is gone, ends its programs before it returns.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ class _Heard(Quiet):
 
 
 class _Door:
-    """The handlers. `bounds` are those of the command line; a client's roots make them narrower, call by call."""
+    """The handlers. `bounds` are those of the command line; a client's roots make them narrower,
+    call by call.
+    """
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -112,28 +114,42 @@ class _Door:
             on_read_resource=self._read_resource,
         )
 
-    async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def _list_tools(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         tools = [
             types.Tool(
                 name=name,
                 description=tool.description,
                 input_schema=tool.schema,
-                annotations=types.ToolAnnotations(read_only_hint=tool.reads, open_world_hint=not tool.reads),
+                annotations=types.ToolAnnotations(
+                    read_only_hint=tool.reads, open_world_hint=not tool.reads
+                ),
             )
             for name, tool in TOOLS.items()
         ]
         return types.ListToolsResult(tools=tools)
 
-    async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        found = await self._work(ctx, lambda call: find_tool(params.name).call(call, params.arguments or {}))
+    async def _call_tool(
+        self, ctx: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        found = await self._work(
+            ctx, lambda call: find_tool(params.name).call(call, params.arguments or {})
+        )
         content: list[types.ContentBlock] = [types.TextContent(text=found.words)]
-        failed = isinstance(found, _Failed) and found.exit_code != 3  # what cannot be judged is a result
-        return types.CallToolResult(content=content, structured_content=found.structured, is_error=failed)
+        failed = (
+            isinstance(found, _Failed) and found.exit_code != 3
+        )  # what cannot be judged is a result
+        return types.CallToolResult(
+            content=content, structured_content=found.structured, is_error=failed
+        )
 
     async def _list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        found = await self._work(ctx, lambda call: [one.info for one in list_runs(call.workspace, limit=20)])
+        found = await self._work(
+            ctx, lambda call: [one.info for one in list_runs(call.workspace, limit=20)]
+        )
         runs = [] if isinstance(found, _Failed) else [run for run in found if run.kind != "stages"]
         return types.ListResourcesResult(
             resources=[
@@ -151,12 +167,18 @@ class _Door:
     ) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(
             resource_templates=[
-                types.ResourceTemplate(uri_template=_RUN, name="The report of a run", mime_type="text/markdown"),
-                types.ResourceTemplate(uri_template=_RUBRIC, name="A rubric of the workspace", mime_type="text/plain"),
+                types.ResourceTemplate(
+                    uri_template=_RUN, name="The report of a run", mime_type="text/markdown"
+                ),
+                types.ResourceTemplate(
+                    uri_template=_RUBRIC, name="A rubric of the workspace", mime_type="text/plain"
+                ),
             ]
         )
 
-    async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def _read_resource(
+        self, ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         uri = str(params.uri)
         read: Callable[[Workspace, str], str]
         if run := re.fullmatch(r"honestone://runs/([^/]+)/report", uri):
@@ -173,15 +195,18 @@ class _Door:
         )
 
     async def _work(self, ctx: Context, work: Callable[[Call], T]) -> T | _Failed:
-        """Do it in a thread, and tell the client how far it is. When the call is cancelled, the work is stopped, and only
-        then does this return."""
+        """Do it in a thread, and tell the client how far it is. When the call is cancelled, the
+        work is stopped, and only then does this return.
+        """
         bounds, session = await self._narrowed(ctx), _session(ctx)
         stopper, loop = Stopper(), asyncio.get_running_loop()
         send, receive = anyio.create_memory_object_stream[str](math.inf)
 
         def in_thread() -> T | _Failed:
             STOPPER.set(stopper)
-            observer = _Heard(lambda text: loop.call_soon_threadsafe(partial(send.send_nowait, text)))
+            observer = _Heard(
+                lambda text: loop.call_soon_threadsafe(partial(send.send_nowait, text))
+            )
             try:
                 with reading_within(bounds.roots):
                     folder = bounds.roots[0] if bounds.roots else self._bounds.roots[0]
@@ -193,7 +218,9 @@ class _Door:
                 return _Failed(words=system_error_text(error), exit_code=2)
             except Exception as error:
                 traceback.print_exc(file=sys.stderr)
-                return _Failed(words=f"internal error: {type(error).__name__}: {error}"[:300], exit_code=70)
+                return _Failed(
+                    words=f"internal error: {type(error).__name__}: {error}"[:300], exit_code=70
+                )
 
         async def stop_with_the_call() -> None:
             try:
@@ -213,7 +240,9 @@ class _Door:
                 watching.start_soon(stop_with_the_call)
                 async with anyio.create_task_group() as telling, send:
                     telling.start_soon(tell)
-                    found = await anyio.to_thread.run_sync(in_thread)  # also when cancelled, it waits for the thread
+                    found = await anyio.to_thread.run_sync(
+                        in_thread
+                    )  # also when cancelled, it waits for the thread
                 watching.cancel_scope.cancel()
         finally:
             self._working.remove(stopper)
@@ -228,17 +257,25 @@ class _Door:
 
     async def _roots_of(self, ctx: Context) -> list[Path]:
         can = ctx.session.client_capabilities
-        if not self._asks_roots or can is None or can.roots is None or not ctx.session.can_send_request:
+        if (
+            not self._asks_roots
+            or can is None
+            or can.roots is None
+            or not ctx.session.can_send_request
+        ):
             return []
         self._asks_roots = False  # once is enough where it is not answered
         with anyio.move_on_after(_ROOTS_SECONDS):
             try:
-                found = await ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+                found = await ctx.session.send_request(
+                    types.ListRootsRequest(), types.ListRootsResult
+                )
             except MCPError:
                 return []
             self._asks_roots = True
             return [
-                Path(urllib.parse.unquote(urllib.parse.urlsplit(str(one.uri)).path)).resolve() for one in found.roots
+                Path(urllib.parse.unquote(urllib.parse.urlsplit(str(one.uri)).path)).resolve()
+                for one in found.roots
             ]
         return []
 
@@ -246,11 +283,17 @@ class _Door:
 def _overlap(ours: Sequence[Path], theirs: Sequence[Path]) -> list[Path]:
     """The inner one of each two folders of which one is in the other."""
     pairs = [(a, b) for a in ours for b in theirs]
-    return [a if a.is_relative_to(b) else b for a, b in pairs if a.is_relative_to(b) or b.is_relative_to(a)]
+    return [
+        a if a.is_relative_to(b) else b
+        for a, b in pairs
+        if a.is_relative_to(b) or b.is_relative_to(a)
+    ]
 
 
 def _session(ctx: Context) -> str | None:
-    """The session that the host works for: from the environment that it gave us, or from what it says with the call."""
+    """The session that the host works for: from the environment that it gave us, or from what it
+    says with the call.
+    """
     found = next((os.environ[name] for name in SESSION_VARIABLES if os.environ.get(name)), None)
     said: object = (ctx.meta or {}).get(_CODEX)
     if found is None and isinstance(said, str):
@@ -265,8 +308,12 @@ def _session(ctx: Context) -> str | None:
 
 
 def serve(roots: Sequence[Path], *, allow_commands: bool) -> None:
-    """ToolAnswer on stdin and stdout until stdin ends, or a signal does. Without `roots` the working directory is the one."""
-    bounds = Bounds(roots=tuple(root.resolve() for root in roots or (Path(),)), commands=allow_commands)
+    """ToolAnswer on stdin and stdout until stdin ends, or a signal does. Without `roots` the
+    working directory is the one.
+    """
+    bounds = Bounds(
+        roots=tuple(root.resolve() for root in roots or (Path(),)), commands=allow_commands
+    )
     anyio.run(_serve, _Door(bounds))
 
 
@@ -275,7 +322,9 @@ async def _serve(door: _Door) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async for number in signals:
                 await door.stop()
-                os._exit(128 + number)  # a thread waits for the next line of stdin, and nothing ends that
+                os._exit(
+                    128 + number
+                )  # a thread waits for the next line of stdin, and nothing ends that
 
     server = door.server()
     async with anyio.create_task_group() as group:

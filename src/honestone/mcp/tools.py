@@ -56,22 +56,32 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class _Judging(Arguments, kw_only=True):
-    """Those of the commands' judging options that an agent may choose. What may be read, contacted and passed on
-    (--allow-outside, --allow-host, --pass-env, --sandbox) is a person's choice."""
+    """Those of the commands' judging options that an agent may choose. What may be read, contacted
+    and passed on (--allow-outside, --allow-host, --pass-env, --sandbox) is a person's choice.
+    """
 
     judges: Judges = ()
-    threshold: Annotated[Points | None, Meta(description="Overall bar instead of the rubric's.")] = None
-    floor: Annotated[Points | None, Meta(description="Bar for every criterion instead of the rubric's.")] = None
-    quorum: Annotated[int | Literal["all"] | None, Meta(description="Judges that must answer.")] = None
+    threshold: Annotated[
+        Points | None, Meta(description="Overall bar instead of the rubric's.")
+    ] = None
+    floor: Annotated[
+        Points | None, Meta(description="Bar for every criterion instead of the rubric's.")
+    ] = None
+    quorum: Annotated[int | Literal["all"] | None, Meta(description="Judges that must answer.")] = (
+        None
+    )
     combine: Literal["mean", "median", "majority", "min"] | None = None
     effort: Annotated[
-        Literal["quick", "standard", "thorough"], Meta(description="Judges, repeats and rounds in one dial.")
+        Literal["quick", "standard", "thorough"],
+        Meta(description="Judges, repeats and rounds in one dial."),
     ] = "standard"
     repeat: Annotated[int, Meta(ge=1, le=20)] | None = None
     evidence: Literal["warn", "require", "off"] = "warn"
     ask: Literal["rubric", "criterion", "item"] = "rubric"
     pack: Literal["none", "head", "outline"] = "none"
-    max_age: Annotated[float | None, Meta(description="Days: older recorded replies are asked again.")] = None
+    max_age: Annotated[
+        float | None, Meta(description="Days: older recorded replies are asked again.")
+    ] = None
     judge_timeout: Annotated[float | None, Meta(description="Seconds.")] = None
     max_calls: Annotated[int | None, Meta(description="Judge calls, retries included.")] = None
     max_usd: float | None = None
@@ -85,38 +95,56 @@ class _Judging(Arguments, kw_only=True):
 
 
 class Eval(_Judging, kw_only=True):
-    """Score a file or folder against a rubric: the verdict of the gate, a score per criterion, what is unmet and why."""
+    """Score a file or folder against a rubric: the verdict of the gate, a score per criterion, what
+    is unmet and why.
+    """
 
     artifact: Path_
     rubric: Path_
     target: Annotated[
-        str | None, Meta(description="What makes the output that is judged, instead of the artifact.")
+        str | None,
+        Meta(description="What makes the output that is judged, instead of the artifact."),
     ] = None
     input: str | None = None
     reference: Annotated[str | None, Meta(description="A reference answer that judges see.")] = None
-    require_calibration: Annotated[bool, Meta(description="Refuse judges that labels do not vouch for.")] = False
+    require_calibration: Annotated[
+        bool, Meta(description="Refuse judges that labels do not vouch for.")
+    ] = False
     require_tier: Annotated[
-        Literal["high", "medium", "low"] | None, Meta(description="Refuse judges that `audit` did not find to be that.")
+        Literal["high", "medium", "low"] | None,
+        Meta(description="Refuse judges that `audit` did not find to be that."),
     ] = None
-    gate_only: Annotated[bool, Meta(description="Ask no more judges once the verdict cannot change.")] = False
+    gate_only: Annotated[
+        bool, Meta(description="Ask no more judges once the verdict cannot change.")
+    ] = False
     accept_loss: bool = False
-    locked: Annotated[bool, Meta(description="Refuse a contract other than that of `rubric lock`.")] = False
+    locked: Annotated[
+        bool, Meta(description="Refuse a contract other than that of `rubric lock`.")
+    ] = False
 
 
 class _Loop(_Judging, kw_only=True):
-    holdouts: Annotated[tuple[str, ...], Meta(description="Judges that certify and never steer.")] = ()
-    require_calibration: Annotated[bool, Meta(description="Refuse held-out judges that labels do not vouch for.")] = (
-        False
-    )
+    holdouts: Annotated[
+        tuple[str, ...], Meta(description="Judges that certify and never steer.")
+    ] = ()
+    require_calibration: Annotated[
+        bool, Meta(description="Refuse held-out judges that labels do not vouch for.")
+    ] = False
     require_tier: Annotated[
-        Literal["high", "medium", "low"] | None, Meta(description="Refuse judges that `audit` did not find to be that.")
+        Literal["high", "medium", "low"] | None,
+        Meta(description="Refuse judges that `audit` did not find to be that."),
     ] = None
     policy: Annotated[str, Meta(description="plain, keep-best, belief or strict.")] | None = None
     rounds: Annotated[int, Meta(ge=1, le=100)] | None = None
     max_diff: Annotated[Whole | None, Meta(description="Changed lines in one round.")] = None
-    max_growth: Annotated[float, Meta(ge=1, description="How many times its first size it may reach.")] | None = None
+    max_growth: (
+        Annotated[float, Meta(ge=1, description="How many times its first size it may reach.")]
+        | None
+    ) = None
     dry_run: Annotated[bool, Meta(description="Leave the file alone.")] = False
-    output: Annotated[str | None, Meta(description="Deliver the best version there instead.")] = None
+    output: Annotated[str | None, Meta(description="Deliver the best version there instead.")] = (
+        None
+    )
 
     def request(self, artifact: str, rubric: str) -> ImprovementRequest:
         given = _shared(self, ImprovementRequest)
@@ -128,14 +156,20 @@ class _Loop(_Judging, kw_only=True):
 
 
 class Improve(_Loop, kw_only=True, rename={"self_judge": "self"}):
-    """Improve a file or folder until its rubric's gate is met, by a worker of honestone's own. Takes minutes; when it is
-    cut off, the same call resumes. To do the edits yourself, use step_next."""
+    """Improve a file or folder until its rubric's gate is met, by a worker of honestone's own.
+    Takes minutes; when it is cut off, the same call resumes. To do the edits yourself, use
+    step_next.
+    """
 
     artifact: Path_
     rubric: Path_
-    worker: Annotated[str | None, Meta(description="Who edits: codex, gemini, claude, PROVIDER:MODEL.")] = None
+    worker: Annotated[
+        str | None, Meta(description="Who edits: codex, gemini, claude, PROVIDER:MODEL.")
+    ] = None
     worker_timeout: Annotated[float | None, Meta(description="Seconds.")] = None
-    self_judge: Annotated[bool, Meta(description="The worker's model judges where no other can.")] = False
+    self_judge: Annotated[
+        bool, Meta(description="The worker's model judges where no other can.")
+    ] = False
 
 
 class RubricCheckArguments(Arguments, kw_only=True):
@@ -158,20 +192,28 @@ class Show(Arguments, kw_only=True):
 
 
 class StepNext(_Loop, kw_only=True):
-    """The next action of a loop whose worker is you: edit a copy as the brief says, have a reply written for a judge's
-    prompt, or stop because it is done. With artifact and rubric a run is started; without, this session's is resumed."""
+    """The next action of a loop whose worker is you: edit a copy as the brief says, have a reply
+    written for a judge's prompt, or stop because it is done. With artifact and rubric a run is
+    started; without, this session's is resumed.
+    """
 
     artifact: Path_ | None = None
     rubric: Path_ | None = None
-    session: Annotated[str | None, Meta(description="The session that owns the run, if the host does not say.")] = None
-    compact: Annotated[bool, Meta(description="Prompts of judges in files, and a short end.")] = True
+    session: Annotated[
+        str | None, Meta(description="The session that owns the run, if the host does not say.")
+    ] = None
+    compact: Annotated[bool, Meta(description="Prompts of judges in files, and a short end.")] = (
+        True
+    )
 
 
 class StepSubmit(Arguments, kw_only=True):
     """Hand in the edited copy, or a judge's reply, and get the next action."""
 
     run: Annotated[str | None, Meta(description="As the action says.")] = None
-    reply: Annotated[str | None, Meta(description="The file with a judge's reply: the action's `reply_file`.")] = None
+    reply: Annotated[
+        str | None, Meta(description="The file with a judge's reply: the action's `reply_file`.")
+    ] = None
     ended: Literal["exited", "timeout", "denied", "crashed"] = "exited"
     round: Annotated[Whole | None, Meta(description="The round that is handed in.")] = None
     message: Annotated[str, Meta(description="A word on it for the record.")] = ""
@@ -181,7 +223,9 @@ class StepSubmit(Arguments, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What a call came to: the command's JSON, its exit code, and the words for hosts that show nothing else."""
+    """What a call came to: the command's JSON, its exit code, and the words for hosts that show
+    nothing else.
+    """
 
     document: JsonDocument
     exit_code: int = 0
@@ -217,11 +261,16 @@ class Call:
 
 
 def eval_(call: Call, given: Eval) -> ToolAnswer:
-    given_too = _shared(given, EvaluateRequest) | {"rubric": Path(given.rubric), "target": given.target or "identity"}
+    given_too = _shared(given, EvaluateRequest) | {
+        "rubric": Path(given.rubric),
+        "target": given.target or "identity",
+    }
     request = EvaluateRequest(artifacts=(Path(given.artifact),), judging=given.judging, **given_too)
     found = evaluate_one(call.workspace, request, call.observer)
     return ToolAnswer(
-        document=found.document, exit_code=EXIT_CODES[found.outcome], text=draw(found.report, "text", _PLAIN)
+        document=found.document,
+        exit_code=EXIT_CODES[found.outcome],
+        text=draw(found.report, "text", _PLAIN),
     )
 
 
@@ -229,7 +278,11 @@ def improve_(call: Call, given: Improve) -> ToolAnswer:
     done = improve(call.workspace, given.request(given.artifact, given.rubric), call.observer)
     if done.result is Result.INTERRUPTED:
         raise Interrupted(f"interrupted; the same call resumes run {done.run}")
-    return ToolAnswer(document=done.document, exit_code=done.exit_code, text=draw(done.improvement, "text", _PLAIN))
+    return ToolAnswer(
+        document=done.document,
+        exit_code=done.exit_code,
+        text=draw(done.improvement, "text", _PLAIN),
+    )
 
 
 def rubric_check(call: Call, given: RubricCheckArguments) -> ToolAnswer:
@@ -238,7 +291,9 @@ def rubric_check(call: Call, given: RubricCheckArguments) -> ToolAnswer:
 
 
 def runs(call: Call, given: Runs) -> ToolAnswer:
-    return ToolAnswer(document={"runs": [run.to_plain() for run in list_runs(call.workspace, limit=given.limit)]})
+    return ToolAnswer(
+        document={"runs": [run.to_plain() for run in list_runs(call.workspace, limit=given.limit)]}
+    )
 
 
 def show(call: Call, given: Show) -> ToolAnswer:
@@ -250,7 +305,9 @@ def show(call: Call, given: Show) -> ToolAnswer:
         documents = _documents(record)
     if len(documents) != 1:
         return ToolAnswer(document={"run": run, "scorecards": [plain(one) for one in documents]})
-    return ToolAnswer(document={"run": run, **plain(documents[0])}, text=draw(documents[0], "text", _PLAIN))
+    return ToolAnswer(
+        document={"run": run, **plain(documents[0])}, text=draw(documents[0], "text", _PLAIN)
+    )
 
 
 def _documents(record: RunRecord) -> list[msgspec.Struct]:
@@ -258,14 +315,19 @@ def _documents(record: RunRecord) -> list[msgspec.Struct]:
         return [record.improvement()[0]]
     if record.info.kind == TABLE:
         return [record.table()]
-    return [record.suite_report().whole] if record.info.kind in SUITES else list(record.scorecards())
+    return (
+        [record.suite_report().whole] if record.info.kind in SUITES else list(record.scorecards())
+    )
 
 
 def report_text(workspace: Workspace, run: str) -> str:
     """The report of a run as Markdown. Raises StoreError where there is no such run."""
     with open_run(workspace, run) as record:
         if record.info.kind == "stages":
-            raise UsageError(f"run {record.info.id} is of stages, and those have no report", hint="the tool `show`")
+            raise UsageError(
+                f"run {record.info.id} is of stages, and those have no report",
+                hint="the tool `show`",
+            )
         if record.info.kind == "improve":
             return record.improvement()[1]
         return "\n".join(draw(document, "markdown", _PLAIN) for document in _documents(record))
@@ -284,13 +346,21 @@ def step_next(call: Call, given: StepNext) -> ToolAnswer:
         return _step(resume_steps(call.workspace, None, Submission(), call.observer, form))
     if given.rubric is None:
         raise UsageError("a run of steps needs a rubric", hint="name `artifact` and `rubric`")
-    return _step(start_steps(call.workspace, given.request(given.artifact, given.rubric), call.observer, form))
+    return _step(
+        start_steps(
+            call.workspace, given.request(given.artifact, given.rubric), call.observer, form
+        )
+    )
 
 
 def step_submit(call: Call, given: StepSubmit) -> ToolAnswer:
     reply = None if given.reply is None else _read_reply(call.workspace.path(given.reply))
     handed = Submission(
-        is_edit=reply is None, reply=reply, round=given.round, ended=given.ended, message=given.message[:2000]
+        is_edit=reply is None,
+        reply=reply,
+        round=given.round,
+        ended=given.ended,
+        message=given.message[:2000],
     )
     form = StepsForm(session=given.session or call.session, compact=given.compact)
     return _step(resume_steps(call.workspace, given.run, handed, call.observer, form))
@@ -309,12 +379,16 @@ def _read_reply(path: Path) -> str:
     except OSError as error:
         raise FileError(f"cannot read the reply {str(path)!r}: {error.strerror}") from None
     if not data.strip():
-        raise UsageError("the reply is empty, or too long for one", hint="submit what the judge answered, alone")
+        raise UsageError(
+            "the reply is empty, or too long for one", hint="submit what the judge answered, alone"
+        )
     return data.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def _without_null(shown: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an argument that may be left out, for agents: shorter than one that may be null."""
+    """The schema of an argument that may be left out, for agents: shorter than one that may be
+    null.
+    """
     choices = [one for one in shown.get("anyOf", ()) if one != {"type": "null"}]
     if len(choices) == len(shown.get("anyOf", ())):
         return shown
@@ -324,7 +398,9 @@ def _without_null(shown: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """`work` is called with arguments of the class `takes`. `reads`: it changes nothing and asks no judge."""
+    """`work` is called with arguments of the class `takes`. `reads`: it changes nothing and asks no
+    judge.
+    """
 
     takes: type[Arguments]
     work: Callable[..., ToolAnswer]
@@ -334,7 +410,12 @@ class Tool:
     def __post_init__(self) -> None:
         found = msgspec.json.schema(self.takes)["$defs"][self.takes.__name__]
         shown = {name: _without_null(one) for name, one in found["properties"].items()}
-        closed = {"type": "object", "properties": shown, "required": found["required"], "additionalProperties": False}
+        closed = {
+            "type": "object",
+            "properties": shown,
+            "required": found["required"],
+            "additionalProperties": False,
+        }
         object.__setattr__(self, "schema", closed)
 
     @property
@@ -347,7 +428,8 @@ class Tool:
             arguments = msgspec.convert(given, self.takes)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"wrong arguments: {error}", hint=f"it takes: {', '.join(self.takes.__struct_encode_fields__)}"
+                f"wrong arguments: {error}",
+                hint=f"it takes: {', '.join(self.takes.__struct_encode_fields__)}",
             ) from None
         return self.work(call, arguments)
 

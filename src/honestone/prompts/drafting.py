@@ -1,4 +1,6 @@
-"""The prompt that asks a model to draft the items of a rubric. What the person typed is fenced data."""
+"""The prompt that asks a model to draft the items of a rubric. What the person typed is fenced
+data.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ TEXTS: Final[dict[str, Any]] = {"type": "array", "items": TEXT}
 
 def closed(properties: dict[str, Any]) -> dict[str, Any]:
     """The JSON Schema of an object with exactly these keys."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def one_list(name: str, *forms: dict[str, Any]) -> dict[str, Any]:
@@ -26,7 +33,9 @@ def one_list(name: str, *forms: dict[str, Any]) -> dict[str, Any]:
 DRAFT_SCHEMA: Final = one_list(
     "criteria",
     closed({"id": TEXT, "requirement": TEXT, "items": TEXTS}),
-    closed({"id": TEXT, "requirement": TEXT, "anchors": closed({str(level): TEXT for level in LEVELS})}),
+    closed(
+        {"id": TEXT, "requirement": TEXT, "anchors": closed({str(level): TEXT for level in LEVELS})}
+    ),
 )
 
 

@@ -1,8 +1,10 @@
-"""Filling in prompts: a template and its values in one pass, so that nothing inside a value is ever expanded.
+"""Filling in prompts: a template and its values in one pass, so that nothing inside a value is ever
+expanded.
 
-The judge's prompt holds the case and the requirements, and nothing that could steer a mark: no id, weight, floor,
-threshold, earlier score or other judge. Everything that is drawn (the token, the place and word of the control item)
-comes from a digest of the prompt's own content, so the same question always gives the same prompt.
+The judge's prompt holds the case and the requirements, and nothing that could steer a mark: no id,
+weight, floor, threshold, earlier score or other judge. Everything that is drawn (the token, the
+place and word of the control item) comes from a digest of the prompt's own content, so the same
+question always gives the same prompt.
 """
 
 from __future__ import annotations
@@ -24,14 +26,16 @@ from honestone.core.packing import Packed
 from honestone.core.request import Request
 from honestone.core.rubric import Anchors, Item, Key, as_written
 
-# Raise it when the code below changes what a judge sees; the template's own text is covered by its digest.
+# Raise it when the code below changes what a judge sees; the template's own text is covered by its
+# digest.
 LAYOUT: Final = 3
 
 # The control item: a yes/no question whose right answer is no. Its word is drawn for each prompt.
 CANARY: Final = Item(id="canary", requirement="The text contains the word …")
 
 
-# ------------------------------------------------------------------------------------------------------- templates
+# -------------------------------------------------------------------------------------------------------
+# templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +63,27 @@ def load_template(name: str) -> Template:
 
 def load_schema(name: str) -> JsonObject:
     """The JSON Schema of the reply that a template asks for."""
-    schema: JsonObject = json.loads((Path(__file__).parent / f"{name}.schema.json").read_text("utf-8"))
+    schema: JsonObject = json.loads(
+        (Path(__file__).parent / f"{name}.schema.json").read_text("utf-8")
+    )
     return schema
 
 
-# ------------------------------------------------------------------------------------------------ the judge's prompt
+# ------------------------------------------------------------------------------------------------
+# the judge's prompt
 
 
 def judge_prompt(
-    question: Question, problems: Sequence[str] = (), packed: Packed | None = None, images: Sequence[Image] = ()
+    question: Question,
+    problems: Sequence[str] = (),
+    packed: Packed | None = None,
+    images: Sequence[Image] = (),
 ) -> Request:
-    """`problems` name the errors of a first reply; numbers are the same as in the prompt it answered.
+    """`problems` name the errors of a first reply; numbers are the same as in the prompt it
+    answered.
 
-    `packed` is what is shown of a text to judge that is too big, `images` are those that go with the prompt.
+    `packed` is what is shown of a text to judge that is too big, `images` are those that go with
+    the prompt.
     """
     template = load_template("judge")
     plan = _plan(question.criteria)
@@ -92,10 +104,16 @@ def judge_prompt(
     }
     numbers = plan.numbers.get(canary)
     if numbers is None:
-        numbers = {n if n < canary else n + 1: key for n, (key, _) in enumerate(plan.items, start=1)}
+        numbers = {
+            n if n < canary else n + 1: key for n, (key, _) in enumerate(plan.items, start=1)
+        }
         plan.numbers[canary] = numbers
     return Request(
-        body=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary, control_word=word
+        body=_sendable(template.fill(values)),
+        token=token,
+        numbers=numbers,
+        canary=canary,
+        control_word=word,
     )
 
 
@@ -105,17 +123,21 @@ def reply_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
 
 
 def sent_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
-    """The JSON Schema that is sent with a prompt, which is paid for like the prompt. Only what every provider's strict
-    mode takes: where all items are answered alike it is a list of numbered answers, which costs the same for any number.
+    """The JSON Schema that is sent with a prompt, which is paid for like the prompt. Only what
+    every provider's strict mode takes: where all items are answered alike it is a list of numbered
+    answers, which costs the same for any number.
 
-    Equal schemas are one object, so that what is made of one for a provider is made once. No caller may change it.
+    Equal schemas are one object, so that what is made of one for a provider is made once. No caller
+    may change it.
     """
     global _latest_schema
     known, schema = _latest_schema
     if known is not numbers:
         kinds = _kinds(numbers)
         alike = {kind for _, kind in kinds}
-        schema = _listed_schema_of(alike.pop(), len(kinds)) if len(alike) == 1 else _schema_of(kinds)
+        schema = (
+            _listed_schema_of(alike.pop(), len(kinds)) if len(alike) == 1 else _schema_of(kinds)
+        )
         _latest_schema = (numbers, schema)
     return schema
 
@@ -124,28 +146,39 @@ _latest_schema: tuple[Mapping[int, Item] | None, Mapping[str, Any]] = (None, {})
 
 
 def exact_schema(token: str, numbers: Mapping[int, Item]) -> Mapping[str, Any]:
-    """The JSON Schema for a server of one's own, which makes a grammar of each: it holds a model to this token, these
-    numbers, the levels of each scale, and to texts that end. It is new with each prompt, which a provider that compiles
-    and caches schemas would be slow or dear with."""
+    """The JSON Schema for a server of one's own, which makes a grammar of each: it holds a model to
+    this token, these numbers, the levels of each scale, and to texts that end. It is new with each
+    prompt, which a provider that compiles and caches schemas would be slow or dear with.
+    """
     global _latest_exact
     known, parts = _latest_exact
     if known is not numbers:
-        parts = _exact_parts(tuple((number, _exact_kind(item)) for number, item in sorted(numbers.items())))
+        parts = _exact_parts(
+            tuple((number, _exact_kind(item)) for number, item in sorted(numbers.items()))
+        )
         _latest_exact = (numbers, parts)
     return exact_reply(token, *parts)
 
 
-_latest_exact: tuple[Mapping[int, Item] | None, tuple[dict[str, Any], dict[str, Any]]] = (None, ({}, {}))
+_latest_exact: tuple[Mapping[int, Item] | None, tuple[dict[str, Any], dict[str, Any]]] = (
+    None,
+    ({}, {}),
+)
 
 
 class ExactSchema(dict[str, Any]):
-    """A schema that is new with each call, and closed and complete as strict modes want it: it is sent as it is."""
+    """A schema that is new with each call, and closed and complete as strict modes want it: it is
+    sent as it is.
+    """
 
 
 def exact_reply(token: str, answers: dict[str, Any], described: dict[str, Any]) -> ExactSchema:
     """The schema of a reply with this token and no other."""
     return ExactSchema(
-        {**_closed({"token": {"type": "string", "enum": [token]}, "answers": answers}), "$defs": described}
+        {
+            **_closed({"token": {"type": "string", "enum": [token]}, "answers": answers}),
+            "$defs": described,
+        }
     )
 
 
@@ -153,8 +186,8 @@ def exact_text() -> dict[str, Any]:
     return {"type": "string", "maxLength": _LONGEST_TEXT}
 
 
-# How long a quote and a suggestion may be where a grammar holds a model to it. A small model that repeats itself would
-# go on to the limit of its reply, and the whole of it would be lost.
+# How long a quote and a suggestion may be where a grammar holds a model to it. A small model that
+# repeats itself would go on to the limit of its reply, and the whole of it would be lost.
 _LONGEST_TEXT: Final = 300
 
 # A scale is a choice of its levels where each whole number has one; up to so many.
@@ -166,7 +199,9 @@ def _exact_kind(item: Item) -> _ExactKind:
         return _ExactKind(None, item.may_not_apply)
     low, high = item.anchors.lowest, item.anchors.highest
     levels = tuple(as_written(value) for value, _ in item.anchors.levels)
-    is_each_whole_number = levels == tuple(as_written(low + n) for n in range(len(levels))) and low.denominator == 1
+    is_each_whole_number = (
+        levels == tuple(as_written(low + n) for n in range(len(levels))) and low.denominator == 1
+    )
     chosen = levels if is_each_whole_number and len(levels) <= _MOST_LEVELS else ()
     return _ExactKind(_Scale(as_written(low), as_written(high), chosen), item.may_not_apply)
 
@@ -187,9 +222,13 @@ class _ExactKind(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _exact_parts(kinds: tuple[tuple[int, _ExactKind], ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _exact_parts(
+    kinds: tuple[tuple[int, _ExactKind], ...],
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The schema of `answers`, and the kinds of answer that it refers to."""
-    names = {kind: f"k{n}" for n, kind in enumerate(dict.fromkeys(kind for _, kind in kinds), start=1)}
+    names = {
+        kind: f"k{n}" for n, kind in enumerate(dict.fromkeys(kind for _, kind in kinds), start=1)
+    }
     answers = _closed({str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds})
     return answers, {name: _closed(_exact_properties(kind)) for kind, name in names.items()}
 
@@ -212,7 +251,10 @@ def _or_not_applicable(plain: dict[str, Any], kind: _Kind | _ExactKind) -> dict[
 
 
 def _kinds(numbers: Mapping[int, Item]) -> tuple[tuple[int, _Kind], ...]:
-    return tuple((n, _Kind(item.anchors is not None, item.may_not_apply)) for n, item in sorted(numbers.items()))
+    return tuple(
+        (n, _Kind(item.anchors is not None, item.may_not_apply))
+        for n, item in sorted(numbers.items())
+    )
 
 
 class _Kind(NamedTuple):
@@ -228,7 +270,10 @@ def _schema_of(kinds: tuple[tuple[int, _Kind], ...]) -> Mapping[str, Any]:
     names = dict(zip(dict.fromkeys(kind for _, kind in kinds), "abcd", strict=False))
     answers = {str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds}
     schema = _closed({"token": {"type": "string"}, "answers": _closed(answers)})
-    return {**schema, "$defs": {name: _closed(_answer_properties(kind)) for kind, name in names.items()}}
+    return {
+        **schema,
+        "$defs": {name: _closed(_answer_properties(kind)) for kind, name in names.items()},
+    }
 
 
 @lru_cache(maxsize=64)
@@ -249,15 +294,23 @@ def _answer_properties(kind: _Kind) -> dict[str, Any]:
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
-# ----------------------------------------------------------------------------------------------------- requirements
+# -----------------------------------------------------------------------------------------------------
+# requirements
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One item: its criterion's heading if it is the first of a checklist, its words, and how it is answered."""
+    """One item: its criterion's heading if it is the first of a checklist, its words, and how it is
+    answered.
+    """
 
     heading: str
     requirement: str
@@ -266,7 +319,9 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The requirements of a call before they are numbered; and their numbers by that of the control item."""
+    """The requirements of a call before they are numbered; and their numbers by that of the control
+    item.
+    """
 
     criteria: tuple[AskedCriterion, ...]
     items: tuple[tuple[Key, Item], ...]
@@ -303,7 +358,9 @@ def _make_plan(criteria: tuple[AskedCriterion, ...]) -> _Plan:
 
 
 def _hint(item: Item) -> str:
-    """What stands in the form in place of an answer: never a value, so that a form sent back empty answers nothing."""
+    """What stands in the form in place of an answer: never a value, so that a form sent back empty
+    answers nothing.
+    """
     if item.anchors is None:
         return "<true, false or n/a>" if item.may_not_apply else "<true or false>"
     scale = f"{as_written(item.anchors.lowest)} to {as_written(item.anchors.highest)}"
@@ -336,7 +393,9 @@ def _below(item: Item) -> str:
 
 def _scale(anchors: Anchors) -> str:
     low, high = as_written(anchors.lowest), as_written(anchors.highest)
-    levels = "".join(f"\n    {as_written(value)}: {_one_line(text)}" for value, text in anchors.levels)
+    levels = "".join(
+        f"\n    {as_written(value)}: {_one_line(text)}" for value, text in anchors.levels
+    )
     return f"\n    answer: a number from {low} to {high}{levels}"
 
 
@@ -378,7 +437,9 @@ def _invented_word(seed: bytes, text: str) -> str:
 
 
 def _complaint(problems: Sequence[str]) -> str:
-    """Why the judge is asked once more. The reasons may echo a hostile reply, so each is one short, plain line."""
+    """Why the judge is asked once more. The reasons may echo a hostile reply, so each is one short,
+    plain line.
+    """
     if not problems:
         return ""
     lines = "".join(f"- {_harmless(problem)}\n" for problem in problems[:20])
@@ -394,19 +455,27 @@ def _harmless(problem: str) -> str:
 _SAME: Final = "<?>"
 
 
-def _skeleton(token: str, hints: Sequence[str], first: str = '{"evidence":"","answer":"%s","suggestion":""}') -> str:
-    """The reply to be filled in, with a hint in place of each answer. Number 1 shows every key; the others only what no
-    reply may lack."""
+def _skeleton(
+    token: str, hints: Sequence[str], first: str = '{"evidence":"","answer":"%s","suggestion":""}'
+) -> str:
+    """The reply to be filled in, with a hint in place of each answer. Number 1 shows every key; the
+    others only what no reply may lack.
+    """
     shown = [_SAME if n and hint == hints[n - 1] else hint for n, hint in enumerate(hints)]
-    rest = "".join(f',"{number}":{{"answer":"{hint}"}}' for number, hint in enumerate(shown[1:], start=2))
+    rest = "".join(
+        f',"{number}":{{"answer":"{hint}"}}' for number, hint in enumerate(shown[1:], start=2)
+    )
     return f'{{"token": "{token}", "answers": {{"1":{first % shown[0]}{rest}}}}}'
 
 
-# --------------------------------------------------------------------------------------------------------- material
+# ---------------------------------------------------------------------------------------------------------
+# material
 
 
 def _material(question: Question, packed: Packed | None, images: Sequence[Image]) -> str:
-    """The fenced blocks in their order: input, reference, workspace changes, and the text to judge last."""
+    """The fenced blocks in their order: input, reference, workspace changes, and the text to judge
+    last.
+    """
     blocks = []
     if question.input is not None:
         blocks.append(_block("Input that the text answers:", question.input))
@@ -431,7 +500,10 @@ def _artifact(version: Version, packed: Packed | None, images: Sequence[Image]) 
     fence = _fence(tree + "\n" + "\n".join(shown.texts.values()))
     files = [_fenced(fence, text, _path(path)) for path, text in shown.texts.items()]
     return "\n\n".join(
-        [f"Text to judge, a folder of {len(version.files)} files:{part}\n{_fenced(fence, tree)}", *files]
+        [
+            f"Text to judge, a folder of {len(version.files)} files:{part}\n{_fenced(fence, tree)}",
+            *files,
+        ]
     )
 
 
@@ -443,10 +515,15 @@ def shown_in_part(packed: Packed | None) -> str:
 
 
 def tree_of(version: Version, packed: Packed | None = None, images: Sequence[Image] = ()) -> str:
-    """Every file's name on a line, with what is not shown of it, and the number of an image that is."""
+    """Every file's name on a line, with what is not shown of it, and the number of an image that
+    is.
+    """
     texts = version.texts
     # The digest makes another image another prompt, and so another request on record.
-    attached = {image.path: f"image {n}, attached, {image.digest[7:23]}" for n, image in enumerate(images, start=1)}
+    attached = {
+        image.path: f"image {n}, attached, {image.digest[7:23]}"
+        for n, image in enumerate(images, start=1)
+    }
     lines = []
     for path in sorted(version.files):
         if path not in texts:
@@ -471,7 +548,9 @@ def _fenced(fence: str, text: str, name: str = "") -> str:
 
 
 def _fence(text: str) -> str:
-    """A fence that does not occur in the text: more backticks in a row than it holds, else a word of its own digest."""
+    """A fence that does not occur in the text: more backticks in a row than it holds, else a word
+    of its own digest.
+    """
     longest = max(map(len, re.findall("`+", text)), default=0) if "`" in text else 0
     if longest < 12:
         return "`" * max(3, longest + 1)

@@ -1,4 +1,6 @@
-"""The prompt that compares two texts. It names them First and Second and holds no path, score, weight or other judge."""
+"""The prompt that compares two texts. It names them First and Second and holds no path, score,
+weight or other judge.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,25 @@ from honestone.core.pairwise import PairQuestion
 from honestone.core.request import Request
 from honestone.prompts import filling
 
-# Raise it when the code below changes what a judge sees; the template's own text is covered by its digest.
+# Raise it when the code below changes what a judge sees; the template's own text is covered by its
+# digest.
 LAYOUT: Final = 3
 
 _HINT: Final = "<first, second or tie>"
 
 
 def pair_prompt(
-    question: PairQuestion, problems: Sequence[str] = (), packed: tuple[Packed | None, Packed | None] = (None, None)
+    question: PairQuestion,
+    problems: Sequence[str] = (),
+    packed: tuple[Packed | None, Packed | None] = (None, None),
 ) -> Request:
-    """`problems` name the errors of a first reply; `packed` is what is shown of each text that is too big. The right
-    answer to the item `canary` is a tie."""
+    """`problems` name the errors of a first reply; `packed` is what is shown of each text that is
+    too big. The right answer to the item `canary` is a tie.
+    """
     template = filling.load_template("pairwise")
-    fence = filling._fence("\n".join(_all_text(version) for version in (question.first, question.second)))
+    fence = filling._fence(
+        "\n".join(_all_text(version) for version in (question.first, question.second))
+    )
     first = _text("First", question.first, packed[0], fence)
     second = _text("Second", question.second, packed[1], fence)
     plan = _requirements(question)
@@ -34,16 +42,21 @@ def pair_prompt(
     word = filling._invented_word(base.digest()[8:], "\n".join((*plan, first, second)))
     control = filling.CANARY.requirement.replace("…", word)
     items = "\n".join(
-        f"[{number}] {line}" for number, line in enumerate([*plan[: canary - 1], control, *plan[canary - 1 :]], 1)
+        f"[{number}] {line}"
+        for number, line in enumerate([*plan[: canary - 1], control, *plan[canary - 1 :]], 1)
     )
     complaint = filling._complaint(problems)
-    token = sha256(base.digest() + filling._encoded(items) + filling._encoded(complaint)).hexdigest()[:12]
+    token = sha256(
+        base.digest() + filling._encoded(items) + filling._encoded(complaint)
+    ).hexdigest()[:12]
     values = {
         "first": first,
         "second": second,
         "items": items,
         "complaint": complaint,
-        "skeleton": filling._skeleton(token, [_HINT] * (len(plan) + 1), '{"evidence":"","answer":"%s"}'),
+        "skeleton": filling._skeleton(
+            token, [_HINT] * (len(plan) + 1), '{"evidence":"","answer":"%s"}'
+        ),
     }
     keys = enumerate((key for key, _ in question.items()), start=1)
     numbers = {number if number < canary else number + 1: key for number, key in keys}
@@ -72,7 +85,10 @@ def _requirements(question: PairQuestion) -> list[str]:
         "".join(
             [
                 filling._one_line(criterion.requirement),
-                *(f"\n    - {filling._one_line(detail)}" for detail in question.details.get(criterion.id, ())),
+                *(
+                    f"\n    - {filling._one_line(detail)}"
+                    for detail in question.details.get(criterion.id, ())
+                ),
             ]
         )
         for criterion in question.criteria
@@ -84,9 +100,13 @@ def _text(name: str, version: Version, packed: Packed | None, fence: str) -> str
     part = filling.shown_in_part(packed)
     if not version.is_folder:
         return f"{name} text:{part}\n{filling._fenced(fence, shown.text)}"
-    files = [filling._fenced(fence, text, filling._path(path)) for path, text in shown.texts.items()]
+    files = [
+        filling._fenced(fence, text, filling._path(path)) for path, text in shown.texts.items()
+    ]
     tree = filling._fenced(fence, filling.tree_of(version, packed))
-    return "\n\n".join([f"{name} text, a folder of {len(version.files)} files:{part}\n{tree}", *files])
+    return "\n\n".join(
+        [f"{name} text, a folder of {len(version.files)} files:{part}\n{tree}", *files]
+    )
 
 
 def _all_text(version: Version) -> str:

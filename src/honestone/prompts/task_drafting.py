@@ -14,7 +14,9 @@ MOST_LETTERS: Final = 200_000
 
 _TASK: Final = {"id": TEXT, "description": TEXT, "prompt": TEXT}
 TASKS_SCHEMA: Final = one_list(
-    "tasks", closed({**_TASK, "expected": TEXTS, "forbidden": TEXTS}), closed({**_TASK, "rubric": TEXT})
+    "tasks",
+    closed({**_TASK, "expected": TEXTS, "forbidden": TEXTS}),
+    closed({**_TASK, "rubric": TEXT}),
 )
 
 

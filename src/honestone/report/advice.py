@@ -1,4 +1,6 @@
-"""What would help a loop that did not reach its goal: read from its record alone, so that every report says the same."""
+"""What would help a loop that did not reach its goal: read from its record alone, so that every
+report says the same.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,10 @@ class Advice:
 
 
 def advise(state: LoopState, *, asks_judges: bool = True) -> list[Advice]:
-    """What would help, the most decisive first. Empty for a run that passed or has not ended. `asks_judges` False:
-    versions are scored by tasks that are run, so there is nothing to say of judges and their items."""
+    """What would help, the most decisive first. Empty for a run that passed or has not ended.
+    `asks_judges` False: versions are scored by tasks that are run, so there is nothing to say of
+    judges and their items.
+    """
     stop = state.finished
     if stop is None or stop.result is Result.PASSED:
         return []
@@ -56,7 +60,11 @@ def advise(state: LoopState, *, asks_judges: bool = True) -> list[Advice]:
         found += _about_held_out_tasks(state, stop)
     if asks_judges and state.needs_witness:
         found += [*_about_witnesses(state, stop), *_about_failures(state), *_about_items(state)]
-        found += [*_about_answers(state), *_about_kindness(state), *_about_a_dead_metric(state, stop)]
+        found += [
+            *_about_answers(state),
+            *_about_kindness(state),
+            *_about_a_dead_metric(state, stop),
+        ]
     return [*found, *_about_the_worker(state, stop)][:MOST]
 
 
@@ -65,7 +73,8 @@ def _look_at(name: str) -> Advice:
     return Advice(kind=Help.PERSON, text=text, about=name)
 
 
-# ---------------------------------------------------------------------------------------------------------- limits
+# ----------------------------------------------------------------------------------------------------------
+# limits
 
 
 def _about_limits(state: LoopState, stop: Stop) -> Iterator[Advice]:
@@ -82,7 +91,14 @@ def _about_limits(state: LoopState, stop: Stop) -> Iterator[Advice]:
 
 def _last_rise(state: LoopState) -> Round | None:
     """The last of the two newest rounds whose gain is more than noise."""
-    return next((one for one in reversed(state.rounds[-2:]) if one.is_progress and _gain_counts(state, one)), None)
+    return next(
+        (
+            one
+            for one in reversed(state.rounds[-2:])
+            if one.is_progress and _gain_counts(state, one)
+        ),
+        None,
+    )
 
 
 def _gain_counts(state: LoopState, entry: Round) -> bool:
@@ -92,13 +108,17 @@ def _gain_counts(state: LoopState, entry: Round) -> bool:
     return gain > ZERO and (gain >= state.tolerance or not state.needs_witness)
 
 
-# ---------------------------------------------------------------------------------------------------------- the worker
+# ----------------------------------------------------------------------------------------------------------
+# the worker
 
 
 def _about_the_worker(state: LoopState, stop: Stop) -> Iterator[Advice]:
     count = len(state.rounds)
     if stop.result is Result.NO_CHANGE:
-        yield Advice(kind=Help.WORKER, text=f"Another worker (--worker): this one changed nothing in {count} rounds.")
+        yield Advice(
+            kind=Help.WORKER,
+            text=f"Another worker (--worker): this one changed nothing in {count} rounds.",
+        )
         return
     if stop.result is Result.WORKER_FAILED:
         text = f"Repair the worker, or name another: none of its {count} proposals could be used."
@@ -106,20 +126,27 @@ def _about_the_worker(state: LoopState, stop: Stop) -> Iterator[Advice]:
         return
     for name in dict.fromkeys(name for entry in state.rounds for name in entry.focus):
         tried = [entry for entry in state.rounds if name in entry.focus]
-        if len(tried) > 1 and not any(entry.accepted or _lacks_votes(state, entry) for entry in tried):
+        if len(tried) > 1 and not any(
+            entry.accepted or _lacks_votes(state, entry) for entry in tried
+        ):
             text = f"Another worker, or your own edit: '{name}' was tried {len(tried)} times and nothing was kept."
             yield Advice(kind=Help.WORKER, text=text, about=name)
 
 
 def _lacks_votes(state: LoopState, entry: Round) -> bool:
-    """Whether judges, rather than the worker, may be why it was not kept: one that was asked gave no answer."""
+    """Whether judges, rather than the worker, may be why it was not kept: one that was asked gave
+    no answer.
+    """
     if entry.outcome is not ProposalOutcome.CHANGED or entry.version is None:
         return False
     ballots = _ballots_on(state, entry.version)
-    return not state.is_marked(entry.version) or any(one.state is not JudgeState.AVAILABLE for one in ballots)
+    return not state.is_marked(entry.version) or any(
+        one.state is not JudgeState.AVAILABLE for one in ballots
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------- judges
+# ----------------------------------------------------------------------------------------------------------
+# judges
 
 
 def _about_witnesses(state: LoopState, stop: Stop) -> Iterator[Advice]:
@@ -150,14 +177,17 @@ def _about_held_out_tasks(state: LoopState, stop: Stop) -> Iterator[Advice]:
     """Over tasks, the split that certifies is the held-out judge."""
     if stop.result is Result.UNCONFIRMED:
         for split in state.certifications(state.best):
-            text = (
-                f"A person's look at the tasks of {split}: those that steer the loop pass, and these do not confirm it."
-            )
+            text = f"A person's look at the tasks of {split}: those that steer the loop pass, and these do not confirm it."
             yield Advice(kind=Help.PERSON, text=text, about=split)
 
 
 def _items(card: Scorecard) -> dict[Key, ItemLine]:
-    return {(line.criterion.id, one.item.id): one for line in card.lines for one in line.items if line.applies}
+    return {
+        (line.criterion.id, one.item.id): one
+        for line in card.lines
+        for one in line.items
+        if line.applies
+    }
 
 
 def _about_failures(state: LoopState) -> Iterator[Advice]:
@@ -167,7 +197,9 @@ def _about_failures(state: LoopState) -> Iterator[Advice]:
         failed = [one for one in looks if one.state is not JudgeState.AVAILABLE or not one.marks]
         if failed:
             why = next((one.reason for one in reversed(failed) if one.reason), "")
-            told = f"{judge} gave no answer in {len(failed)} of {len(looks)} looks" + (f" ({why})" if why else "")
+            told = f"{judge} gave no answer in {len(failed)} of {len(looks)} looks" + (
+                f" ({why})" if why else ""
+            )
             found.append((len(failed) / len(looks), judge, told))
             continue
         asked = sum(len(one.marks) + len(one.abstained) for one in looks)
@@ -202,13 +234,19 @@ def _about_kindness(state: LoopState) -> Iterator[Advice]:
         if len(gaps) >= _KIND_FROM and mean > DISAGREEMENT:
             told = f"{judge} scores {show_points(mean)} points above the others on average"
             yield Advice(
-                kind=Help.JUDGE, text=f"A stricter judge, or labels to check this one by: {told}.", about=judge
+                kind=Help.JUDGE,
+                text=f"A stricter judge, or labels to check this one by: {told}.",
+                about=judge,
             )
 
 
 def _scores_of(state: LoopState, version: str) -> dict[str, Fraction]:
     """What each judge alone makes of a version, by its first complete look."""
-    checks = [ballots[CHECK] for (of, _), ballots in state.ballots.items() if of == version and CHECK in ballots]
+    checks = [
+        ballots[CHECK]
+        for (of, _), ballots in state.ballots.items()
+        if of == version and CHECK in ballots
+    ]
     found: dict[str, Fraction] = {}
     for ballot in _ballots_on(state, version):
         score = state.scorer.alone([ballot, *checks[:1]]).score if ballot.marks else None
@@ -217,13 +255,15 @@ def _scores_of(state: LoopState, version: str) -> dict[str, Fraction]:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------- items
+# ----------------------------------------------------------------------------------------------------------
+# items
 
 
 @dataclass(slots=True)
 class _Votes:
-    """How the votes on one item fell: versions with several voters, those where they are apart and how, who flipped.
-    `is_open`: they are apart about the best version."""
+    """How the votes on one item fell: versions with several voters, those where they are apart and
+    how, who flipped. `is_open`: they are apart about the best version.
+    """
 
     asked: int = 0
     apart: int = 0
@@ -246,9 +286,15 @@ def _about_items(state: LoopState) -> Iterator[Advice]:
         if item.check is None and not is_settled and votes.are_unclear:
             found.append((votes.apart / max(votes.asked, 1), key, item, votes))
     for _, key, item, votes in sorted(found, key=lambda one: -one[0])[:_MOST_ITEMS]:
-        told = f"the judges disagreed in {votes.apart} of {votes.asked} versions ({votes.last})" if votes.apart else ""
+        told = (
+            f"the judges disagreed in {votes.apart} of {votes.asked} versions ({votes.last})"
+            if votes.apart
+            else ""
+        )
         told += ("; " if told and votes.flipped else "") + votes.flipped
-        yield Advice(kind=Help.ITEM, text=f"A clearer item '{item.requirement}': {told}.", about=_named(key))
+        yield Advice(
+            kind=Help.ITEM, text=f"A clearer item '{item.requirement}': {told}.", about=_named(key)
+        )
 
 
 def _votes_on(state: LoopState, key: Key, item: Item) -> _Votes:
@@ -263,7 +309,9 @@ def _votes_on(state: LoopState, key: Key, item: Item) -> _Votes:
             if _differ(item, [answers[-1] for answers in said.values()]):
                 found.apart += 1
                 found.is_open = found.is_open or version == state.best
-                found.last = ", ".join(f"{judge} {_word(answers[-1])}" for judge, answers in said.items())
+                found.last = ", ".join(
+                    f"{judge} {_word(answers[-1])}" for judge, answers in said.items()
+                )
     return found
 
 
@@ -298,7 +346,12 @@ def _word(answer: Answer) -> str:
 
 def _about_answers(state: LoopState) -> Iterator[Advice]:
     """Items of the best version that no judge could answer, unless all of them are."""
-    lines = [(line.criterion.id, one) for line in state.card(state.best).lines for one in line.items if one.applies]
+    lines = [
+        (line.criterion.id, one)
+        for line in state.card(state.best).lines
+        for one in line.items
+        if one.applies
+    ]
     open_lines = [(name, one) for name, one in lines if one.met is None and not one.may_leave]
     if len(open_lines) == len(lines):
         if state.finished is not None and state.finished.result is Result.COULD_NOT_JUDGE:
@@ -310,11 +363,15 @@ def _about_answers(state: LoopState) -> Iterator[Advice]:
         key = (name, one.item.id)
         why = next((ballot.abstained[key] for ballot in ballots if ballot.abstained.get(key)), "")
         told = f"A person's answer (--judge human) to '{one.item.requirement}': no judge gave one"
-        yield Advice(kind=Help.PERSON, text=told + (f" ({why})." if why else "."), about=_named(key))
+        yield Advice(
+            kind=Help.PERSON, text=told + (f" ({why})." if why else "."), about=_named(key)
+        )
 
 
 def _about_a_dead_metric(state: LoopState, stop: Stop) -> Iterator[Advice]:
-    judged = [one.version for one in state.rounds[-3:] if one.version and state.is_marked(one.version)]
+    judged = [
+        one.version for one in state.rounds[-3:] if one.version and state.is_marked(one.version)
+    ]
     if stop.result is Result.METRIC_DEAD and judged:
         text = "Finer items, or a scale with anchors: different versions scored exactly alike in every criterion."
         yield Advice(kind=Help.ITEM, text=text)

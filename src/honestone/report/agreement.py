@@ -1,4 +1,6 @@
-"""How far raters agree (`honestone.agreement/1`), for people: the figures of the table, then the pairs of raters."""
+"""How far raters agree (`honestone.agreement/1`), for people: the figures of the table, then the
+pairs of raters.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,27 @@ _NUMBERS: Final[tuple[tuple[str, Callable[[RaterPairDoc], float | None]], ...]] 
 
 def agreement_text(doc: AgreementDoc, style: Style = PLAIN) -> str:
     heads, arrow = _heads(doc), style.glyph("arrow")
-    rows = [(f"{line(one.a)} {arrow} {line(one.b)}", _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]]
-    lines = [style.paint(line(doc.table), "bold"), *(f"  {pad(name, 10)}  {told}" for name, told in _facts(doc)), ""]
+    rows = [
+        (f"{line(one.a)} {arrow} {line(one.b)}", _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]
+    ]
+    lines = [
+        style.paint(line(doc.table), "bold"),
+        *(f"  {pad(name, 10)}  {told}" for name, told in _facts(doc)),
+        "",
+    ]
     left = min(max(width(name) for name, _ in rows), max(12, style.columns - 60))
-    return style.finish([*lines, *figure_lines(heads, rows, [11] * len(heads), left, style), *_more(doc)])
+    return style.finish(
+        [*lines, *figure_lines(heads, rows, [11] * len(heads), left, style), *_more(doc)]
+    )
 
 
 def agreement_markdown(doc: AgreementDoc) -> str:
-    rows = [(Markup(f"{md(one.a)} and {md(one.b)}"), _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]]
-    return measured_markdown("agreement", doc=doc, facts=_facts(doc), heads=_heads(doc), rows=rows, more=_more(doc))
+    rows = [
+        (Markup(f"{md(one.a)} and {md(one.b)}"), _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]
+    ]
+    return measured_markdown(
+        "agreement", doc=doc, facts=_facts(doc), heads=_heads(doc), rows=rows, more=_more(doc)
+    )
 
 
 def _heads(doc: AgreementDoc) -> list[str]:
@@ -49,12 +63,18 @@ def _facts(doc: AgreementDoc) -> Iterator[tuple[str, str]]:
     if doc.off_scale:
         first = doc.off_scale[0]
         where = f" ({', '.join(map(line, first.unit))})" if first.unit else ""
-        yield "off scale", f"{len(doc.off_scale):,} left out, the first by {line(first.rater)}: {first.value}{where}"
+        yield (
+            "off scale",
+            f"{len(doc.off_scale):,} left out, the first by {line(first.rater)}: {first.value}{where}",
+        )
     for note in doc.notes:
         yield "read as", line(note, 300)
     yield "alpha", f"{_number(_alpha_of(doc))} at level {doc.level} (Krippendorff)"
     if len(doc.raters) > 1:
-        yield "kappa", f"{_number(doc.fleiss_kappa)} (Fleiss), {_number(doc.randolph_kappa)} (Randolph)"
+        yield (
+            "kappa",
+            f"{_number(doc.fleiss_kappa)} (Fleiss), {_number(doc.randolph_kappa)} (Randolph)",
+        )
         share = f"{doc.unanimous:,} of {count(doc.complete_units, 'unit')} unanimous"
         yield "agreement", f"{_number(doc.raw_agreement)} of the pairs of ratings, {share}"
     for name, icc in doc.icc.items():
@@ -64,7 +84,12 @@ def _facts(doc: AgreementDoc) -> Iterator[tuple[str, str]]:
 
 def _alpha_of(doc: AgreementDoc | RaterPairDoc, level: str = "") -> float | None:
     alpha = doc.alpha
-    by_level = {"nominal": alpha.nominal, "ordinal": alpha.ordinal, "interval": alpha.interval, "ratio": alpha.ratio}
+    by_level = {
+        "nominal": alpha.nominal,
+        "ordinal": alpha.ordinal,
+        "interval": alpha.interval,
+        "ratio": alpha.ratio,
+    }
     return by_level[level or (doc.level if isinstance(doc, AgreementDoc) else "nominal")]
 
 
@@ -93,5 +118,7 @@ def _number(value: float | None) -> str:
 def _more(doc: AgreementDoc) -> list[str]:
     hidden = len(doc.pairs) - MOST_PAIRS
     return (
-        [f"{count(hidden, 'more pair is', 'more pairs are')} left out here; --json has them all"] if hidden > 0 else []
+        [f"{count(hidden, 'more pair is', 'more pairs are')} left out here; --json has them all"]
+        if hidden > 0
+        else []
     )

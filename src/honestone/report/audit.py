@@ -22,12 +22,18 @@ def audit_text(doc: AuditDoc, style: Style = PLAIN) -> str:
         lines += ["", style.paint(f"  {line(judge.id)}: {line(_tier(judge))}", "bold")]
         lines += [f"    {told}" for told in _remarks(judge)]
         if _was_tried(judge):
-            lines.append(style.paint(f"    {pad('', 16)}{'trials':>8}{'flips':>8}{'rate':>8}  95% interval", "dim"))
+            lines.append(
+                style.paint(
+                    f"    {pad('', 16)}{'trials':>8}{'flips':>8}{'rate':>8}  95% interval", "dim"
+                )
+            )
         for probe in judge.probes if _was_tried(judge) else ():
             trials, flips, rate, interval, said = _cells(probe)
             row = f"    {pad(probe.id, 16)}{trials:>8}{flips:>8}{rate:>8}  {pad(interval, 17)}{line(said)}"
             lines += [row.rstrip(), *(f"      {line(told)}" for told in _examples(probe))]
-    return style.finish([*lines, *([f"  again   honestone show {line(doc.run)}"] if doc.run else [])])
+    return style.finish(
+        [*lines, *([f"  again   honestone show {line(doc.run)}"] if doc.run else [])]
+    )
 
 
 def audit_markdown(doc: AuditDoc) -> str:
@@ -36,7 +42,9 @@ def audit_markdown(doc: AuditDoc) -> str:
         rows = [(probe.id, *_cells(probe)) for probe in judge.probes] if _was_tried(judge) else []
         told = [told for probe in judge.probes for told in _examples(probe)]
         judges.append((judge, _tier(judge), _remarks(judge), rows, told))
-    return measured_markdown("audit", doc=doc, headline=_headline(doc), cost=_cost(doc), judges=judges)
+    return measured_markdown(
+        "audit", doc=doc, headline=_headline(doc), cost=_cost(doc), judges=judges
+    )
 
 
 def _was_tried(judge: AuditedJudgeDoc) -> bool:
@@ -76,7 +84,10 @@ def _cells(probe: ProbeDoc) -> tuple[str, str, str, str, str]:
 def _examples(probe: ProbeDoc) -> list[str]:
     """The first flips of a probe that is not ok."""
     flipped: Sequence[FlipDoc] = [] if probe.ok else probe.flipped
-    told = [f"{_place(one)}: {_moved(probe, one)} ({one.variant or 'untouched'})" for one in flipped[:_EXAMPLES]]
+    told = [
+        f"{_place(one)}: {_moved(probe, one)} ({one.variant or 'untouched'})"
+        for one in flipped[:_EXAMPLES]
+    ]
     more = len(flipped) - len(told)
     return [*told, *([f"and {more} more"] if more else [])]
 
@@ -90,7 +101,9 @@ def _moved(probe: ProbeDoc, one: FlipDoc) -> str:
         return "void, the control item was answered with yes"
     if probe.id == "swapped-quotes":
         return f"{_word(one.after)}, with a quote that is not in the text"
-    return _word(one.after) if one.before is None else f"{_word(one.before)}, then {_word(one.after)}"
+    return (
+        _word(one.after) if one.before is None else f"{_word(one.before)}, then {_word(one.after)}"
+    )
 
 
 def _word(answer: bool | float | str) -> str:

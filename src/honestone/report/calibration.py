@@ -6,7 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from honestone.core.numbers import percent
-from honestone.report.documents.calibration import CalibratedCriterionDoc, CalibratedJudgeDoc, CalibrationDoc
+from honestone.report.documents.calibration import (
+    CalibratedCriterionDoc,
+    CalibratedJudgeDoc,
+    CalibrationDoc,
+)
 from honestone.report.figures import FigureRow, figure_lines
 from honestone.report.markdown import measured_markdown
 from honestone.system.drawing import Style, count, line, pad, width
@@ -21,14 +25,29 @@ def calibration_text(doc: CalibrationDoc, style: Style = PLAIN) -> str:
     lines = [style.paint(f"{line(doc.labels)}: {_headline(doc)}", "bold")]
     lines += [f"  {pad(name, 9)}  {said}" for name, said in _facts(doc)]
     rows = list(_rows(doc))
-    columns = [max(map(len, cells)) + 2 for cells in zip(_HEADS, *(cells for _, cells in rows), strict=True)]
-    left = min(max(width(line(name)) + 2 for name, _ in rows), max(20, style.columns - sum(columns) - 2))
-    lines += ["", *figure_lines(_HEADS, rows, columns, left, style), "", *(f"  {said}" for said in _warnings(doc))]
+    columns = [
+        max(map(len, cells)) + 2
+        for cells in zip(_HEADS, *(cells for _, cells in rows), strict=True)
+    ]
+    left = min(
+        max(width(line(name)) + 2 for name, _ in rows), max(20, style.columns - sum(columns) - 2)
+    )
+    lines += [
+        "",
+        *figure_lines(_HEADS, rows, columns, left, style),
+        "",
+        *(f"  {said}" for said in _warnings(doc)),
+    ]
     return style.finish([*lines, *([f"  again   honestone show {doc.run}"] if doc.run else [])])
 
 
 def calibration_markdown(doc: CalibrationDoc) -> str:
-    parts = {"headline": _headline(doc), "facts": _facts(doc), "rows": _rows(doc), "warnings": _warnings(doc)}
+    parts = {
+        "headline": _headline(doc),
+        "facts": _facts(doc),
+        "rows": _rows(doc),
+        "warnings": _warnings(doc),
+    }
     return measured_markdown("calibration", doc=doc, heads=_HEADS, **parts)
 
 
@@ -51,20 +70,34 @@ def _facts(doc: CalibrationDoc) -> Iterator[tuple[str, str]]:
         yield "ceiling", f"people agree with each other in {share}, kappa {_number(found.kappa)}"
     panel = doc.panel
     if panel.votes > 1:
-        worth = "" if panel.effective_votes is None else f", worth {panel.effective_votes:.1f} independent ones"
-        yield "panel", f"{count(panel.votes, 'judge')}{worth}; together kappa {_number(panel.kappa)}"
+        worth = (
+            ""
+            if panel.effective_votes is None
+            else f", worth {panel.effective_votes:.1f} independent ones"
+        )
+        yield (
+            "panel",
+            f"{count(panel.votes, 'judge')}{worth}; together kappa {_number(panel.kappa)}",
+        )
     if panel.best_single is not None and panel.votes > 1:
         yield "best", f"{line(panel.best_single.id)}, kappa {_number(panel.best_single.kappa)}"
     for id in panel.drop:
         yield "drop", f"{line(id)}: {_why(next(judge for judge in doc.judges if judge.id == id))}"
     for judge in doc.judges if doc.population else ():
         if judge.corrected.observed is not None:
-            yield "pass rate", f"of {count(doc.population, 'artifact')} by {line(judge.id)}: {_corrected(judge)}"
+            yield (
+                "pass rate",
+                f"of {count(doc.population, 'artifact')} by {line(judge.id)}: {_corrected(judge)}",
+            )
 
 
 def _why(judge: CalibratedJudgeDoc) -> str:
     if judge.lenient:
-        passes = "" if judge.tnr is None else f"it passes {percent(1 - judge.tnr)} of what people find unmet, "
+        passes = (
+            ""
+            if judge.tnr is None
+            else f"it passes {percent(1 - judge.tnr)} of what people find unmet, "
+        )
         return f"lenient: {passes}bias {_signed(judge.bias)} points"
     if judge.kappa is not None and judge.kappa <= 0:
         return "no better than chance"
@@ -77,7 +110,9 @@ def _corrected(judge: CalibratedJudgeDoc) -> str:
         parts.append(f"{percent(found.rogan_gladen)} (Rogan-Gladen)")
     if found.ppi is not None:
         parts.append(f"{percent(found.ppi)} (prediction-powered)")
-    return f"{percent(found.observed)} as it says" + (f", put right {', '.join(parts)}" if parts else "")
+    return f"{percent(found.observed)} as it says" + (
+        f", put right {', '.join(parts)}" if parts else ""
+    )
 
 
 def _rows(doc: CalibrationDoc) -> Iterator[FigureRow]:
@@ -100,7 +135,11 @@ def _cells(one: CalibratedJudgeDoc | CalibratedCriterionDoc) -> list[str]:
 
 
 def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
-    return _number(value) if interval is None else f"{_number(value)} ({interval[0]:.2f} to {interval[1]:.2f})"
+    return (
+        _number(value)
+        if interval is None
+        else f"{_number(value)} ({interval[0]:.2f} to {interval[1]:.2f})"
+    )
 
 
 def _shares(value: float | None, interval: Sequence[float] | None) -> str:
@@ -110,7 +149,11 @@ def _shares(value: float | None, interval: Sequence[float] | None) -> str:
 
 
 def _points(value: float | None, interval: Sequence[float] | None) -> str:
-    return _signed(value) if interval is None else f"{_signed(value)} ({interval[0]:+.1f} to {interval[1]:+.1f})"
+    return (
+        _signed(value)
+        if interval is None
+        else f"{_signed(value)} ({interval[0]:+.1f} to {interval[1]:+.1f})"
+    )
 
 
 def _signed(value: float | None) -> str:
@@ -138,5 +181,10 @@ def _warnings(doc: CalibrationDoc) -> Iterator[str]:
     if panel.votes > 1 and panel.effective_votes is not None and panel.effective_votes < 1.5:
         yield "the judges err alike, so more of the same add little: add one of another family"
     best = panel.best_single
-    if panel.votes > 1 and best is not None and panel.kappa is not None and (best.kappa or 0) > panel.kappa:
+    if (
+        panel.votes > 1
+        and best is not None
+        and panel.kappa is not None
+        and (best.kappa or 0) > panel.kappa
+    ):
         yield f"{line(best.id)} alone agrees with people more than the panel does"

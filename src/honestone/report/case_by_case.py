@@ -1,4 +1,6 @@
-"""The report of a suite's run whose cases are drawn one at a time, so that none is held longer than it takes to write it."""
+"""The report of a suite's run whose cases are drawn one at a time, so that none is held longer than
+it takes to write it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class HeldCases:
 
 @dataclass(frozen=True, slots=True)
 class SuiteReport:
-    """A run's report. `head` is all of it but the cases, which are drawn one at a time; of a whole document it is all."""
+    """A run's report. `head` is all of it but the cases, which are drawn one at a time; of a whole
+    document it is all.
+    """
 
     head: SuiteReportDoc
     cases: ReportCases
@@ -55,7 +59,9 @@ class SuiteReport:
         return replace(self.head, cases=list(self.cases))
 
     def brief(self, look: Callable[[CaseDoc], object] = lambda case: None) -> SuiteReportDoc:
-        """The report with what is counted and sorted by of each case. `look` is shown each one whole."""
+        """The report with what is counted and sorted by of each case. `look` is shown each one
+        whole.
+        """
         briefs = []
         for case in self.cases:
             look(case)

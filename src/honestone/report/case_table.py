@@ -1,4 +1,6 @@
-"""A suite's run as a table of cases without their texts: what is filtered, sorted and shown by page."""
+"""A suite's run as a table of cases without their texts: what is filtered, sorted and shown by
+page.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,13 @@ _VARYING: Final = re.compile(r"\d+|0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseRow:
-    """One case. `case` is its document without texts, answers and attempts; `cells` its criteria by id; `words` what a search looks in.
-    `attempts`: the status of each, where there are several; `scores`: by criterion the score of each, in points, where they differ.
+    """One case. `case` is its document without texts, answers and attempts; `cells` its criteria by
+    id; `words` what a search looks in. `attempts`: the status of each, where there are several;
+    `scores`: by criterion the score of each, in points, where they differ.
 
-    `alike`: why it has no result, without what differs between equal errors (numbers, names in quotes); empty where it has one.
-    `apart`: the judges that left something open here, or answered otherwise than half of the others.
+    `alike`: why it has no result, without what differs between equal errors (numbers, names in
+    quotes); empty where it has one. `apart`: the judges that left something open here, or answered
+    otherwise than half of the others.
     """
 
     number: int
@@ -57,8 +61,8 @@ class CaseRow:
 class CaseFilter:
     """What is shown. Every field empty: everything, failed first.
 
-    `judge`: cases where it is `apart`; `below`: a score in points, `over`: seconds in the target, both as written;
-    `unstable`: not empty for cases whose attempts disagree.
+    `judge`: cases where it is `apart`; `below`: a score in points, `over`: seconds in the target,
+    both as written; `unstable`: not empty for cases whose attempts disagree.
     """
 
     status: str = ""
@@ -97,7 +101,9 @@ class CaseFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseTable:
-    """`report` is the run's document with the cases of the rows; `columns` the ids of the criteria that most cases have."""
+    """`report` is the run's document with the cases of the rows; `columns` the ids of the criteria
+    that most cases have.
+    """
 
     report: SuiteReportDoc
     rows: tuple[CaseRow, ...]
@@ -128,15 +134,21 @@ class CaseTable:
 
     @property
     def errors(self) -> list[tuple[str, int, CaseRow]]:
-        """(what they have in common, how many, the first of them) of cases without a result that read alike, most frequent first."""
+        """(what they have in common, how many, the first of them) of cases without a result that
+        read alike, most frequent first.
+        """
         kinds = Counter(row.alike for row in self.rows if row.alike)
         first = {row.alike: row for row in reversed(self.rows)}
         return [(words, number, first[words]) for words, number in kinds.most_common()]
 
 
 def is_low(cell: CriterionDoc) -> bool:
-    """Whether a criterion keeps a reader: below its floor, with an item that is not met, or not answered."""
-    return cell.applies and (cell.below_floor or any(item.is_problem or item.is_unanswered for item in cell.items))
+    """Whether a criterion keeps a reader: below its floor, with an item that is not met, or not
+    answered.
+    """
+    return cell.applies and (
+        cell.below_floor or any(item.is_problem or item.is_unanswered for item in cell.items)
+    )
 
 
 def _of_criterion(row: CaseRow, id: str) -> tuple[bool, float, int]:
@@ -160,7 +172,9 @@ _KEYS: Final[dict[str, Callable[[CaseRow], tuple[object, ...]]]] = {
 
 
 def case_table(head: SuiteReportDoc, cases: Iterable[CaseDoc]) -> CaseTable:
-    """The table of a run, from its report without cases and the cases one at a time. It keeps no text but what a search looks in."""
+    """The table of a run, from its report without cases and the cases one at a time. It keeps no
+    text but what a search looks in.
+    """
     return table_of(head, tuple(case_row(number, case) for number, case in enumerate(cases, 1)))
 
 
@@ -176,11 +190,19 @@ def case_row(number: int, case: CaseDoc) -> CaseRow:
     missed = why(case)
     texts: Sequence[object] = (case.input, case.output, case.error)
     said = " ".join(
-        [case.id, case.description or "", *case.tags, *missed, *(text_of(one)[:_SEARCHED] for one in texts)]
+        [
+            case.id,
+            case.description or "",
+            *case.tags,
+            *missed,
+            *(text_of(one)[:_SEARCHED] for one in texts),
+        ]
     )
     bare = replace(case.without_texts, criteria=[], judges=[])
     cells = {
-        one.id: replace(one, items=[_bare(item) for item in one.items]) for one in case.criteria if one.parent is None
+        one.id: replace(one, items=[_bare(item) for item in one.items])
+        for one in case.criteria
+        if one.parent is None
     }
     why_not = line("; ".join(missed[:2]), 600)
     has_result = case.status in ("passed", "failed", "skipped")
@@ -198,7 +220,9 @@ def case_row(number: int, case: CaseDoc) -> CaseRow:
 
 
 def _scores(case: CaseDoc) -> Iterator[tuple[str, tuple[float | None, ...]]]:
-    """Of the criteria that attempts score differently; an attempt in which nothing was judged has none."""
+    """Of the criteria that attempts score differently; an attempt in which nothing was judged has
+    none.
+    """
     attempts = [one.scores or {} for one in case.attempts]
     for id in dict.fromkeys(id for scores in attempts for id in scores):
         found = tuple(scores.get(id) for scores in attempts)
@@ -212,7 +236,9 @@ def _apart(case: CaseDoc) -> Iterator[str]:
         votes = {judge: answer for judge, answer in item.votes.items() if judge != CHECK}
         if len(set(votes.values())) > 1:
             counted = Counter(votes.values())
-            yield from (judge for judge, answer in votes.items() if counted[answer] * 2 <= len(votes))
+            yield from (
+                judge for judge, answer in votes.items() if counted[answer] * 2 <= len(votes)
+            )
 
 
 def _bare(item: ItemDoc) -> ItemDoc:

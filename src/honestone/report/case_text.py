@@ -1,4 +1,6 @@
-"""A case that did not pass, in plain lines: what went in, what came out, and what it misses. For the terminal and pytest."""
+"""A case that did not pass, in plain lines: what went in, what came out, and what it misses. For
+the terminal and pytest.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,14 @@ _LOOKS: Final = {"no": "red", "unknown": "yellow", "warn": "yellow", "absent": "
 
 
 def case_lines(case: CaseDoc, style: Style = PLAIN) -> list[str]:
-    """Input, output (from where its evidence is) and every miss; an output that is not there is left out."""
+    """Input, output (from where its evidence is) and every miss; an output that is not there is
+    left out.
+    """
     lines = [*_said_lines(case, style), *_missed_lines(case, style)]
     if case.attempts_words:
-        lines += wrap("; ".join(case.attempts_words), style.columns, first=pad("attempts", _LABEL) + "  ")
+        lines += wrap(
+            "; ".join(case.attempts_words), style.columns, first=pad("attempts", _LABEL) + "  "
+        )
     return lines
 
 
@@ -60,9 +66,15 @@ def unmet_lines(found: ScorecardDoc, *, input: str | None, output: str | None) -
 def said_in(case: CaseDoc, columns: int, more: str = "…") -> list[tuple[str, list[str]]]:
     """`input` and `output` with a few lines of each, of so many columns."""
     given, output = re.sub(r"\n\s*\n", "\n", text_of(case.input)), text_of(case.output)
-    found = [("input", excerpt(given, columns=columns, rows=INPUT_ROWS, more=more))] if given.strip() else []
+    found = (
+        [("input", excerpt(given, columns=columns, rows=INPUT_ROWS, more=more))]
+        if given.strip()
+        else []
+    )
     if output.strip():
-        found.append(("output", excerpt(output, columns=columns, at=evidence_place(case), more=more)))
+        found.append(
+            ("output", excerpt(output, columns=columns, at=evidence_place(case), more=more))
+        )
     elif case.output is not None and case.status != "target-error":
         found.append(("output", ["(empty)"]))
     return found
@@ -79,16 +91,20 @@ def miss_lines(miss: Miss, style: Style = PLAIN) -> list[str]:
     lines = [style.paint(mark, _LOOKS[miss.glyph], "bold") + first[len(mark) :], *rest]
     for one in miss.said:
         lines += [
-            style.paint(row, "dim") for row in wrap(one, style.columns, first="    ", most=6, more=style.glyph("more"))
+            style.paint(row, "dim")
+            for row in wrap(one, style.columns, first="    ", most=6, more=style.glyph("more"))
         ]
     return lines
 
 
 def evidence_place(case: CaseDoc) -> int:
-    """Where in a case's output its evidence is: a word that must not be there, the first difference, what a judge quotes;
-    else its beginning."""
+    """Where in a case's output its evidence is: a word that must not be there, the first
+    difference, what a judge quotes; else its beginning.
+    """
     text = text_of(case.output)
-    return next((place for quote in _quotes(case) if (place := _place_of(quote, text)) is not None), 0)
+    return next(
+        (place for quote in _quotes(case) if (place := _place_of(quote, text)) is not None), 0
+    )
 
 
 def _quotes(case: CaseDoc) -> Iterator[QuoteDoc]:
@@ -97,7 +113,8 @@ def _quotes(case: CaseDoc) -> Iterator[QuoteDoc]:
 
 
 _ON_LINE: Final = re.compile(
-    r'(?:found "(?P<word>.*)"|differs) on line (?P<line>\d+)\b(?:: "(?P<got>.*)" instead of .*)?.*', re.DOTALL
+    r'(?:found "(?P<word>.*)"|differs) on line (?P<line>\d+)\b(?:: "(?P<got>.*)" instead of .*)?.*',
+    re.DOTALL,
 )
 
 

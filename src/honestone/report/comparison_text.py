@@ -1,4 +1,6 @@
-"""Two runs of a suite compared (`honestone.comparison/1`) and many in a row (`honestone.trend/1`), for the terminal."""
+"""Two runs of a suite compared (`honestone.comparison/1`) and many in a row (`honestone.trend/1`),
+for the terminal.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,16 @@ def comparison_text(doc: ComparisonDoc, style: Style = PLAIN) -> str:
     glyph, look = verdict_look(doc.verdict)
     head = style.paint(f"{style.glyph(glyph)} {doc.verdict_words}", look, "bold")
     sides = f"{line(doc.baseline or '')} {style.glyph('arrow')} {line(doc.candidate or '')}"
-    lines = [f"{head}  {sides}", *bullet_lines(map(line, doc.reasons), style), "", *comparison_lines(doc, style)]
+    lines = [
+        f"{head}  {sides}",
+        *bullet_lines(map(line, doc.reasons), style),
+        "",
+        *comparison_lines(doc, style),
+    ]
     lines += ["", *warnings] if (warnings := warning_lines(doc.warnings, style)) else []
-    return style.finish(lines + changed_lines(doc, style) + bullet_lines(map(line, doc.remarks), style, indent=""))
+    return style.finish(
+        lines + changed_lines(doc, style) + bullet_lines(map(line, doc.remarks), style, indent="")
+    )
 
 
 def comparison_lines(
@@ -59,7 +68,11 @@ def comparison_lines(
 
 def changed_lines(doc: ComparisonDoc, style: Style) -> list[str]:
     """The cases that changed, each with what it was given and what it gave before and after."""
-    return ["", style.paint("Cases that changed", "bold"), *_case_lines(doc.changed, style)] if doc.changed else []
+    return (
+        ["", style.paint("Cases that changed", "bold"), *_case_lines(doc.changed, style)]
+        if doc.changed
+        else []
+    )
 
 
 def _case_lines(changed: Sequence[ComparedCaseDoc], style: Style) -> list[str]:
@@ -74,7 +87,11 @@ def _case_lines(changed: Sequence[ComparedCaseDoc], style: Style) -> list[str]:
         name = pad(cut_middle(line(case.id), size, more), size)
         told = f"  {name}  {pad(statuses, 21, more=more)}  {scores}{by}"
         is_wide = width(told) > style.columns
-        lines += [f"  {name}", *wrap(f"{statuses} {scores}{by}", style.columns, first=" " * 6)] if is_wide else [told]
+        lines += (
+            [f"  {name}", *wrap(f"{statuses} {scores}{by}", style.columns, first=" " * 6)]
+            if is_wide
+            else [told]
+        )
         lines += side_by_side(case, style) if number < MOST_TEXTS else []
     if len(changed) > len(shown):
         lines.append(f"  and {len(changed) - len(shown):,} more; --json has them all")
@@ -82,15 +99,22 @@ def _case_lines(changed: Sequence[ComparedCaseDoc], style: Style) -> list[str]:
 
 
 def side_by_side(case: ComparedCaseDoc, style: Style) -> list[str]:
-    """Input, then both outputs with `[-old-]` and `{+new+}`: two columns on a wide page, else one under the other."""
+    """Input, then both outputs with `[-old-]` and `{+new+}`: two columns on a wide page, else one
+    under the other.
+    """
     before, after = case.baseline.output, case.candidate.output
     more, indent = style.glyph("more"), " " * 6
     lines: list[str] = []
-    for row in excerpt(case.input, columns=style.columns - 14, rows=2, more=more) if case.input else ():
+    for row in (
+        excerpt(case.input, columns=style.columns - 14, rows=2, more=more) if case.input else ()
+    ):
         lines.append(indent + pad("" if lines else "input", 8) + row)
     if before is None or after is None or before == after:
         return lines
-    sides = [_marked_rows(pieces, marks, style) for pieces, marks in zip(word_diff(before, after), _MARKS, strict=True)]
+    sides = [
+        _marked_rows(pieces, marks, style)
+        for pieces, marks in zip(word_diff(before, after), _MARKS, strict=True)
+    ]
     if style.width < WIDE:
         for name, rows in zip(("before", "after"), sides, strict=True):
             labels = [pad(name, 8), *[" " * 8] * (len(rows) - 1)]
@@ -98,7 +122,9 @@ def side_by_side(case: ComparedCaseDoc, style: Style) -> list[str]:
         return lines
     room = _column(style)
     heads = [f"{pad(one, room)}" for one in ("before", "after")]
-    lines.append(style.paint(f"{indent}{heads[0]} {style.glyph('column')} {heads[1].rstrip()}", "dim"))
+    lines.append(
+        style.paint(f"{indent}{heads[0]} {style.glyph('column')} {heads[1].rstrip()}", "dim")
+    )
     for left, right in zip_longest(*sides, fillvalue=""):
         lines.append(f"{indent}{pad(left, room, more=more)} {style.glyph('column')} {right}")
     return lines
@@ -106,12 +132,18 @@ def side_by_side(case: ComparedCaseDoc, style: Style) -> list[str]:
 
 def _column(style: Style) -> int:
     """The room of one side."""
-    return style.columns - 14 if style.width < WIDE else (min(style.width, WIDEST_PAIR) - 6 - 3) // 2
+    return (
+        style.columns - 14 if style.width < WIDE else (min(style.width, WIDEST_PAIR) - 6 - 3) // 2
+    )
 
 
 def _marked_rows(pieces: Pieces, marks: tuple[str, str], style: Style) -> list[str]:
     text = "".join(_marked(piece, marks) for piece in pieces)
-    return excerpt(text, columns=_column(style), more=style.glyph("more")) if text.strip() else ["(empty)"]
+    return (
+        excerpt(text, columns=_column(style), more=style.glyph("more"))
+        if text.strip()
+        else ["(empty)"]
+    )
 
 
 def _marked(piece: DiffPiece, marks: tuple[str, str]) -> str:
@@ -121,7 +153,8 @@ def _marked(piece: DiffPiece, marks: tuple[str, str]) -> str:
     return _WORDS.sub(lambda found: f"{marks[0]}{found[0]}{marks[1]}", piece.text)
 
 
-# --------------------------------------------------------------------------------------------------------------- trend
+# ---------------------------------------------------------------------------------------------------------------
+# trend
 
 
 def trend_text(doc: TrendDoc, style: Style = PLAIN) -> str:
@@ -130,7 +163,10 @@ def trend_text(doc: TrendDoc, style: Style = PLAIN) -> str:
         return style.finish(["no run"])
     size = min(max(width(_run_name(one)) for one in doc.runs), max(12, style.columns * 4 // 10))
     cells = max(6, min(24, style.columns - size - 2 - 2 - 8 - 9 - 9))
-    heads = "  ".join(pad(name, columns, right=True) for name, columns in (("passed", 7), ("change", 7), ("score", 6)))
+    heads = "  ".join(
+        pad(name, columns, right=True)
+        for name, columns in (("passed", 7), ("change", 7), ("score", 6))
+    )
     lines = [style.paint(f"{pad('run', size)}  {pad('', cells)}  {heads}", "dim")]
     for before, one in doc.steps:
         lines.append(
@@ -142,10 +178,16 @@ def trend_text(doc: TrendDoc, style: Style = PLAIN) -> str:
         if one.counts_words:
             told = style.glyph("between").join(one.counts_words)
             lines += [style.paint(more, "dim") for more in wrap(told, style.columns, first="  ")]
-        turned = (("regressions", one.regressions), ("improvements", one.improvements)) if before else ()
+        turned = (
+            (("regressions", one.regressions), ("improvements", one.improvements)) if before else ()
+        )
         for name, ids in turned:
             glyph, look = _NAMED_LOOKS[name]
-            said = wrap(f"{style.glyph(glyph)} {name} {', '.join(map(line, ids))}", style.columns, first="  ")
+            said = wrap(
+                f"{style.glyph(glyph)} {name} {', '.join(map(line, ids))}",
+                style.columns,
+                first="  ",
+            )
             lines += [style.paint(more, look) for more in said] if ids else []
     return style.finish(lines)
 
@@ -155,5 +197,9 @@ def _run_name(run: TrendRunDoc) -> str:
 
 
 def _rate_bar(run: TrendRunDoc, cells: int, style: Style) -> str:
-    low, high = (run.pass_rate, run.pass_rate) if run.pass_rate is not None else run.pass_rate_interval or (0, 0)
+    low, high = (
+        (run.pass_rate, run.pass_rate)
+        if run.pass_rate is not None
+        else run.pass_rate_interval or (0, 0)
+    )
     return bar(style, cells, float(exact(low) * 100), float(exact(high) * 100))

@@ -7,7 +7,9 @@ from honestone.system.drawing import clean
 
 
 def error_text(error: HonestoneError, *, command: str = "") -> str:
-    """An error of ours. A file with several errors names them all. `command` resumes what was interrupted."""
+    """An error of ours. A file with several errors names them all. `command` resumes what was
+    interrupted.
+    """
     if isinstance(error, Interrupted):
         return f"{clean(error.message)}\n  {clean(error.hint or command)}".rstrip()
     if isinstance(error, StoreAway) and command:

@@ -1,4 +1,6 @@
-"""A few lines of a long text: its beginning, or the lines around the place that matters. Harmless on a terminal."""
+"""A few lines of a long text: its beginning, or the lines around the place that matters. Harmless
+on a terminal.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,12 @@ ROWS: Final = 8
 BEFORE: Final = 2  # lines shown before the place that matters
 
 
-def excerpt(text: str, *, columns: int, at: int = 0, rows: int = ROWS, more: str = "…") -> list[str]:
-    """At most `rows` lines of so many columns around the character `at`, and how many are left out before and behind."""
+def excerpt(
+    text: str, *, columns: int, at: int = 0, rows: int = ROWS, more: str = "…"
+) -> list[str]:
+    """At most `rows` lines of so many columns around the character `at`, and how many are left out
+    before and behind.
+    """
     place = text.count("\n", 0, at)
     first = max(place - BEFORE, 0)
     column = at - (text.rfind("\n", 0, at) + 1)
@@ -20,7 +26,9 @@ def excerpt(text: str, *, columns: int, at: int = 0, rows: int = ROWS, more: str
     shown: list[str] = []
     number = first
     while number < len(lines) and len(shown) < rows:
-        shown += _rows_of(lines[number], columns, rows - len(shown), column if number == place else 0, more)
+        shown += _rows_of(
+            lines[number], columns, rows - len(shown), column if number == place else 0, more
+        )
         number += 1
     above = [f"{more} {count(first, 'line')} above"] if first else []
     left = len(lines) - number
@@ -36,4 +44,6 @@ def _rows_of(text: str, columns: int, rows: int, column: int, more: str) -> list
     if width(shown) <= columns:
         return [shown]
     indent = shown[: len(shown) - len(shown.lstrip())][: columns // 2]
-    return [cut(row, columns, more) for row in wrap(shown, columns, first=indent, most=rows, more=more)]
+    return [
+        cut(row, columns, more) for row in wrap(shown, columns, first=indent, most=rows, more=more)
+    ]

@@ -1,7 +1,7 @@
 """The formats a document can be shown in: ours, and those of other packages.
 
-A package adds one with an entry point of the group `honestone.reports`: its name is what `show --format` takes, its
-object a function from a document (the dict that `--json` prints) to text.
+A package adds one with an entry point of the group `honestone.reports`: its name is what `show
+--format` takes, its object a function from a document (the dict that `--json` prints) to text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ _MODULES: Final = {
     "rows": "suite_csv suite_jsonl table_csv table_jsonl",
     "inspect_log": "suite_inspect",
     "rulph": "scorecard_rulph improvement_rulph imported_text imported_markdown",
-    **{name: f"{name}_text {name}_markdown" for name in ("noise", "audit", "agreement", "calibration")},
+    **{
+        name: f"{name}_text {name}_markdown"
+        for name in ("noise", "audit", "agreement", "calibration")
+    },
     **{name: f"{name}_text" for name in ("labels", "pairwise")},
 }
 
@@ -59,7 +62,9 @@ def kind_of(document: Mapping[str, Any]) -> str:
 def draw(document: Mapping[str, Any] | msgspec.Struct, form: str, style: Style) -> str:
     """A document as text in one of our formats, or in one of another package."""
     is_typed = isinstance(document, msgspec.Struct)
-    kind = kind_of(msgspec.structs.asdict(document) if isinstance(document, msgspec.Struct) else document)
+    kind = kind_of(
+        msgspec.structs.asdict(document) if isinstance(document, msgspec.Struct) else document
+    )
     if (kind, form) not in _OURS:
         return other_format(form)(msgspec.to_builtins(document))
     known = document if is_typed else msgspec.convert(document, document_class(kind))
@@ -76,13 +81,18 @@ def other_formats() -> Mapping[str, EntryPoint]:
 
 
 def other_format(name: str) -> _Renderer:
-    """The function of another package's format. Raises UsageError where there is none, or it cannot be loaded."""
+    """The function of another package's format. Raises UsageError where there is none, or it cannot
+    be loaded.
+    """
     ours = sorted({kind for kind, form in _OURS if form == name})
     if ours:
         raise UsageError(f"--format {name} does not show this", hint=f"it shows: {', '.join(ours)}")
     found = other_formats().get(name)
     if found is None:
-        raise UsageError(f"--format {name} is not known", hint=f"an entry point of the group {GROUP} adds a format")
+        raise UsageError(
+            f"--format {name} is not known",
+            hint=f"an entry point of the group {GROUP} adds a format",
+        )
     try:
         renderer: _Renderer = found.load()
     except Exception as error:

@@ -1,7 +1,7 @@
 """The HTML pages: each needs nothing else, no network, no other file, and no JavaScript to read it.
 
-A policy in the page lets nothing run but its own script. The templates in `pages/` escape every value; here is what has to
-be worked out for them.
+A policy in the page lets nothing run but its own script. The templates in `pages/` escape every
+value; here is what has to be worked out for them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,12 @@ _GLYPHS: Final = {
     "skipped": "–",
     "running": "▸",
 }
-_VERDICT_LOOKS: Final = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "skipped": "skipped"}
+_VERDICT_LOOKS: Final = {
+    "pass": "passed",
+    "fail": "failed",
+    "inconclusive": "inconclusive",
+    "skipped": "skipped",
+}
 
 
 def draw_page(
@@ -60,10 +65,12 @@ def draw_page(
     part: PartOf | None = None,
     **values: object,
 ) -> str:
-    """A whole page. `script` is a file of `pages/`; `served` names the page where a server sends style and script apart.
+    """A whole page. `script` is a file of `pages/`; `served` names the page where a server sends
+    style and script apart.
 
-    A page that is not served is a SharedPage: it says which texts it `holds`, and `names` that are command lines are shown
-    by their last part. `part`: which part of its long texts a page shows that has an address for each; else they are cut.
+    A page that is not served is a SharedPage: it says which texts it `holds`, and `names` that are
+    command lines are shown by their last part. `part`: which part of its long texts a page shows
+    that has an address for each; else they are cut.
     """
     if not served:
         return draw_pieces(template, script, names=names, holds=holds, part=part, **values).whole
@@ -71,7 +78,12 @@ def draw_page(
 
 
 def draw_pieces(
-    template: str, script: str = "", *, names: Iterable[str] = (), holds: Sequence[str] = (), **values: object
+    template: str,
+    script: str = "",
+    *,
+    names: Iterable[str] = (),
+    holds: Sequence[str] = (),
+    **values: object,
 ) -> SharedPieces:
     """A page that is not served, piece by piece."""
     pieces = in_pieces(_generate(template, script, served="", holds=holds, **values))
@@ -79,8 +91,15 @@ def draw_pieces(
 
 
 def _generate(template: str, script: str, **values: object) -> Iterator[str]:
-    parts = {"style": Markup(page_part("style.css")), "script": Markup(page_part(script)) if script else ""}
-    return _environment().get_template(template).generate(**{"part": None, **values}, **parts, live=LIVE.get())
+    parts = {
+        "style": Markup(page_part("style.css")),
+        "script": Markup(page_part(script)) if script else "",
+    }
+    return (
+        _environment()
+        .get_template(template)
+        .generate(**{"part": None, **values}, **parts, live=LIVE.get())
+    )
 
 
 # The moving part of the page that is being drawn; None for a page that stays as it is.
@@ -98,7 +117,11 @@ def _environment() -> Environment:
     """Templates that escape every value, and make visible what a reader could not see."""
     found = environment(_visible)
     found.globals.update(
-        glyphs=_GLYPHS, looks=_VERDICT_LOOKS, open_first=WORST_FIRST, marks=GLYPHS, open_up_to=OPEN_UP_TO
+        glyphs=_GLYPHS,
+        looks=_VERDICT_LOOKS,
+        open_first=WORST_FIRST,
+        marks=GLYPHS,
+        open_up_to=OPEN_UP_TO,
     )
     found.filters.update(
         address=lambda query: urlencode(query, errors="backslashreplace"),
@@ -124,7 +147,9 @@ def _environment() -> Environment:
         number="{:,}".format,
         places=_places,
         points=numbers.points,
-        score=lambda one: numbers.score_or_interval(one.score, one.interval) if one.applies else "n/a",
+        score=lambda one: (
+            numbers.score_or_interval(one.score, one.interval) if one.applies else "n/a"
+        ),
         sides=_sides,
         short=lambda value: "" if value is None else f"{float(value):.6g}",
         state=_state_of,
@@ -142,7 +167,9 @@ def _environment() -> Environment:
 def _words(values: Mapping[str, object]) -> str:
     """`rounds 3, calls 10` of what is there."""
     return ", ".join(
-        f"{name.replace('_', ' ')} {value}" for name, value in values.items() if value not in (None, 0, {})
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in values.items()
+        if value not in (None, 0, {})
     )
 
 
@@ -166,7 +193,9 @@ def _at(percent: numbers.Number | Fraction) -> str:
 
 
 def anchor_of(case_id: str) -> str:
-    """The name by which a page links to a case, the same in `id` and `href`: `case-fine`, `case-two%20words`."""
+    """The name by which a page links to a case, the same in `id` and `href`: `case-fine`,
+    `case-two%20words`.
+    """
     return "case-" + quoted(case_id, safe="", errors="backslashreplace")
 
 
@@ -178,7 +207,11 @@ class _Histogram:
         for score, status in scores:
             known = status if status in ("passed", "failed") else "inconclusive"
             self._bins[max(0, min(int(score // 10), 9))][known] += 1
-        self.kinds = [kind for kind in ("passed", "failed", "inconclusive") if any(one[kind] for one in self._bins)]
+        self.kinds = [
+            kind
+            for kind in ("passed", "failed", "inconclusive")
+            if any(one[kind] for one in self._bins)
+        ]
         self.caption = count(len(scores), "case with a score", "cases with a score")
         self.blocks: list[dict[str, str]] = []
         self.totals: list[dict[str, str | int]] = []
@@ -191,7 +224,9 @@ class _Histogram:
                 place = {"kind": kind, "left": str(index * 10 + 0.8), "top": f"{float(top):.2f}"}
                 self.blocks += [{**place, "tall": f"{float(tall):.2f}"}] if one[kind] else []
             if one:
-                self.totals.append({"middle": index * 10 + 5, "top": f"{float(top) - 4:.1f}", "count": one.total()})
+                self.totals.append(
+                    {"middle": index * 10 + 5, "top": f"{float(top) - 4:.1f}", "count": one.total()}
+                )
 
     @property
     def says(self) -> str:
@@ -208,8 +243,12 @@ def _histogram(cases: Iterable[CaseDoc]) -> _Histogram | None:
     return _Histogram(scores) if len(scores) > 2 else None
 
 
-def _places(by: numbers.Number, interval: Sequence[numbers.Number] | None, times: int) -> list[Fraction]:
-    """A difference between the ends of its interval, on a scale that shows all of it, 5 points at least; 0 is at 50."""
+def _places(
+    by: numbers.Number, interval: Sequence[numbers.Number] | None, times: int
+) -> list[Fraction]:
+    """A difference between the ends of its interval, on a scale that shows all of it, 5 points at
+    least; 0 is at 50.
+    """
     low, high = interval or (by, by)
     ends = [numbers.exact(one) * times for one in (low, by, high)]
     reach = max(Fraction(5), *(abs(one) for one in ends)) * Fraction(105, 100)
@@ -217,8 +256,9 @@ def _places(by: numbers.Number, interval: Sequence[numbers.Number] | None, times
 
 
 def _diff_rows(text: str) -> list[tuple[str, str | None, str | None]]:
-    """(class, before, after) of a unified diff: lines that were taken out next to those that came in their place. With a
-    class it is one line over both columns."""
+    """(class, before, after) of a unified diff: lines that were taken out next to those that came
+    in their place. With a class it is one line over both columns.
+    """
     rows: list[tuple[str, str | None, str | None]] = []
     old: list[str] = []
     new: list[str] = []
@@ -230,14 +270,28 @@ def _diff_rows(text: str) -> list[tuple[str, str | None, str | None]]:
         else:
             rows += [("", *pair) for pair in zip_longest(old, new)]
             old, new = [], []
-            rows += [(look, words, words) if look else ("", words[1:], words[1:])] if look != "end" else []
+            rows += (
+                [(look, words, words) if look else ("", words[1:], words[1:])]
+                if look != "end"
+                else []
+            )
     return rows
 
 
 def _diff_lines(text: str) -> list[tuple[str, str]]:
     """(class, words) of every line of a diff."""
-    kinds = (("+++", "file"), ("---", "file"), ("diff ", "file"), ("@@", "hunk"), ("+", "add"), ("-", "del"))
-    return [(next((kind for start, kind in kinds if row.startswith(start)), ""), row) for row in text.split("\n")]
+    kinds = (
+        ("+++", "file"),
+        ("---", "file"),
+        ("diff ", "file"),
+        ("@@", "hunk"),
+        ("+", "add"),
+        ("-", "del"),
+    )
+    return [
+        (next((kind for start, kind in kinds if row.startswith(start)), ""), row)
+        for row in text.split("\n")
+    ]
 
 
 def _facts(one: scorecard.CriterionDoc) -> list[str]:
@@ -260,14 +314,18 @@ def _state_of(item: scorecard.ItemDoc, criterion: scorecard.CriterionDoc) -> tup
 
 
 def _near(case: CaseDoc) -> str:
-    """The lines of a long output around its evidence; nothing of a short one, and where there is none."""
+    """The lines of a long output around its evidence; nothing of a short one, and where there is
+    none.
+    """
     text = text_of(case.output)
     at = evidence_place(case) if case.is_open and len(text) > _LONG else 0
     return "\n".join(excerpt(text, columns=120, at=at)) if at else ""
 
 
 def _sides(case: ComparedCaseDoc) -> list[tuple[str, str, Pieces]]:
-    """Both outputs as (name, the tag of what changed, pieces); none where they are the same or not known."""
+    """Both outputs as (name, the tag of what changed, pieces); none where they are the same or not
+    known.
+    """
     before, after = case.baseline.output, case.candidate.output
     if before is None or after is None or before == after:
         return []

@@ -1,7 +1,8 @@
 """Runs of the loop as documents (`honestone.improvement/1`), made from events.
 
-Over a suite, `baseline`, `final` and the rounds hold scorecards whose criteria are the splits `val` (the score) and
-`train`, and whose items are the tasks; `certification` is about the test split, with rates from 0 to 1.
+Over a suite, `baseline`, `final` and the rounds hold scorecards whose criteria are the splits `val`
+(the score) and `train`, and whose items are the tasks; `certification` is about the test split,
+with rates from 0 to 1.
 """
 
 from __future__ import annotations
@@ -73,11 +74,15 @@ def improvement_document(
 
     found = improvement.ImprovementDoc(
         title=state.rubric.title,
-        artifact=ArtifactDoc(path=started.artifact.path, digest=state.best, original=state.original),
+        artifact=ArtifactDoc(
+            path=started.artifact.path, digest=state.best, original=state.original
+        ),
         result=str(stop.result if stop else Result.INTERRUPTED),
         reason=stop.reason if stop else "stopped before the end; the same command continues it",
         changed=list(stop.changed) if stop else [],
-        best_round=next((r.number for r in state.rounds if r.version == state.best and r.accepted), 0),
+        best_round=next(
+            (r.number for r in state.rounds if r.version == state.best and r.accepted), 0
+        ),
         delivery=_delivery(state),
         threshold=as_written(state.rubric.threshold * 100),
         floor=as_written(state.rubric.floor * 100),
@@ -90,7 +95,10 @@ def improvement_document(
             run=started.noise_run,
         ),
         rounds=[
-            replace(round_document(state, entry, event), usage=scorecard.usage_document(spends[entry.number]))
+            replace(
+                round_document(state, entry, event),
+                usage=scorecard.usage_document(spends[entry.number]),
+            )
             for entry, event in zip(state.rounds, _proposals(log), strict=True)
         ],
         baseline=card_of(state.original),
@@ -111,7 +119,9 @@ def improvement_document(
 
 
 def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:
-    """Whether one judge alone scored the version that is delivered, and no held-out judge confirmed its verdict."""
+    """Whether one judge alone scored the version that is delivered, and no held-out judge confirmed
+    its verdict.
+    """
     is_confirmed = bool(doc.certification.ok and doc.certification.judges)
     return doc.last_card is not None and doc.last_card.low_confidence and not is_confirmed
 
@@ -137,7 +147,9 @@ def _delivery(state: LoopState) -> improvement.DeliveryDoc | UnsetType:
     found = state.delivery
     if found is None:
         return UNSET
-    return improvement.DeliveryDoc(rule=str(found.rule), reason=line(found.reason), probability=found.probability)
+    return improvement.DeliveryDoc(
+        rule=str(found.rule), reason=line(found.reason), probability=found.probability
+    )
 
 
 def _proposals(log: Iterable[events.Event]) -> list[events.EditProposed]:
@@ -146,11 +158,16 @@ def _proposals(log: Iterable[events.Event]) -> list[events.EditProposed]:
 
 def _advice(state: LoopState, *, asks_judges: bool) -> list[improvement.AdviceDoc]:
     found = advise(state, asks_judges=asks_judges)
-    return [improvement.AdviceDoc(kind=str(one.kind), text=line(one.text), about=one.about) for one in found]
+    return [
+        improvement.AdviceDoc(kind=str(one.kind), text=line(one.text), about=one.about)
+        for one in found
+    ]
 
 
 def round_spends(log: Iterable[events.Event]) -> dict[int, Spend]:
-    """What each round cost, by its number: its proposals, and every look until the next round begins."""
+    """What each round cost, by its number: its proposals, and every look until the next round
+    begins.
+    """
     rounds: dict[int, Spend] = {}
     for event in log:
         if isinstance(event, events.CandidateTried | events.EditProposed):
@@ -167,10 +184,14 @@ def _spend_on(log: Iterable[events.Event], version: str) -> Spend:
     return total
 
 
-def round_document(state: LoopState, entry: Round, event: events.EditProposed) -> improvement.RoundDoc:
+def round_document(
+    state: LoopState, entry: Round, event: events.EditProposed
+) -> improvement.RoundDoc:
     """One round: what was tried on what, what came of it, and the scores before and after."""
     before, expected, was = state.card(entry.base), entry.after, entry.before
-    ballots = state.votes_on(entry.version or "") if entry.outcome is ProposalOutcome.CHANGED else []
+    ballots = (
+        state.votes_on(entry.version or "") if entry.outcome is ProposalOutcome.CHANGED else []
+    )
     after = state.card(entry.version) if entry.version is not None and ballots else None
     return improvement.RoundDoc(
         round=entry.number,
@@ -180,7 +201,11 @@ def round_document(state: LoopState, entry: Round, event: events.EditProposed) -
         decision="accepted" if entry.accepted else "rejected" if entry.accepted is False else None,
         reason=entry.reason,
         score_before=was.score if was else scorecard.points_of(before.score),
-        score_after=expected.score if expected else scorecard.points_of(after.score) if after else None,
+        score_after=expected.score
+        if expected
+        else scorecard.points_of(after.score)
+        if after
+        else None,
         interval_after=_span_after(entry, after),
         criteria=_moves(entry, before, after, state.tolerance) if after else [],
         judges=scorecard.judge_states(ballots),
@@ -191,10 +216,17 @@ def round_document(state: LoopState, entry: Round, event: events.EditProposed) -
         flags=list(after.flags) if after else [],
         low_confidence=after is not None and state.scorer.asks_judges and after.low_confidence,
         same_as=next(
-            (r.number for r in state.rounds[: entry.number - 1] if r.version and r.version == entry.version), None
+            (
+                r.number
+                for r in state.rounds[: entry.number - 1]
+                if r.version and r.version == entry.version
+            ),
+            None,
         ),
         same_judges=_same_judges(state, entry, ballots) if after else None,
-        within_noise=after is not None and after.voters is not None and _is_noise(before, after, state.tolerance),
+        within_noise=after is not None
+        and after.voters is not None
+        and _is_noise(before, after, state.tolerance),
         said=line(entry.message, improvement.LONGEST_WORDS) if entry.message else None,
     )
 
@@ -229,7 +261,9 @@ def _same_judges(state: LoopState, entry: Round, ballots: Sequence[Ballot]) -> b
     return entry.after is not None or _voters(state.votes_on(entry.base)) == _voters(ballots)
 
 
-def _moves(entry: Round, before: Scorecard, after: Scorecard, tolerance: Fraction) -> list[improvement.MoveDoc]:
+def _moves(
+    entry: Round, before: Scorecard, after: Scorecard, tolerance: Fraction
+) -> list[improvement.MoveDoc]:
     was = entry.before.criteria if entry.before else {}
     now = entry.after.criteria if entry.after else {}
     return [
@@ -270,11 +304,14 @@ def _witness(state: LoopState, judge: str) -> improvement.WitnessDoc:
         verdict=str(verdict.outcome) if verdict else None,
         score=scorecard.points_of(card.score) if card else None,
         state=str(ballot.state) if ballot else str(JudgeState.SKIPPED),
-        reason=(ballot.reason or "; ".join(verdict.reasons) or None) if ballot and verdict else "not asked",
+        reason=(ballot.reason or "; ".join(verdict.reasons) or None)
+        if ballot and verdict
+        else "not asked",
     )
 
 
-# ---------------------------------------------------------------------------------------------------------- over a suite
+# ----------------------------------------------------------------------------------------------------------
+# over a suite
 
 
 def suite_improvement_document(
@@ -313,14 +350,22 @@ def suite_improvement_document(
     )
 
 
-def _of_suite(card: ScorecardDoc | None, log: Sequence[events.Event], version: str) -> ScorecardDoc | None:
+def _of_suite(
+    card: ScorecardDoc | None, log: Sequence[events.Event], version: str
+) -> ScorecardDoc | None:
     if card is None:
         return None
-    return replace(card, judges=_judges(log, version), flags=[*card.flags, *_flags(_looks(log, version))])
+    return replace(
+        card, judges=_judges(log, version), flags=[*card.flags, *_flags(_looks(log, version))]
+    )
 
 
-def certification(state: SuiteLoopState, log: Sequence[events.Event]) -> improvement.CertificationDoc:
-    """What the test split says of the delivered version, and of the original. `ok` is None where it was not run."""
+def certification(
+    state: SuiteLoopState, log: Sequence[events.Event]
+) -> improvement.CertificationDoc:
+    """What the test split says of the delivered version, and of the original. `ok` is None where it
+    was not run.
+    """
     from honestone.core.loop.suite_loop import TEST, paired_interval
 
     cards = (state.certification_card(version) for version in (state.best, state.original))
@@ -338,7 +383,9 @@ def certification(state: SuiteLoopState, log: Sequence[events.Event]) -> improve
         tasks=0 if now is None else len(now.items),
         failed=_ids(now, met=0),
         undecided=_ids(now, met=None),
-        runs=improvement.TestRunsDoc(result=_test_run(log, state.best), baseline=_test_run(log, state.original)),
+        runs=improvement.TestRunsDoc(
+            result=_test_run(log, state.best), baseline=_test_run(log, state.original)
+        ),
         reason=_why_not(state, now),
     )
 
@@ -356,7 +403,9 @@ def _ids(one: Line | None, *, met: int | None) -> list[str]:
 
 
 def _looks(log: Iterable[events.Event], version: str | None) -> list[events.BallotCast]:
-    return [event for event in log if isinstance(event, events.BallotCast) and event.version == version]
+    return [
+        event for event in log if isinstance(event, events.BallotCast) and event.version == version
+    ]
 
 
 def _test_run(log: Iterable[events.Event], version: str) -> str | None:

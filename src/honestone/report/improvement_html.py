@@ -1,4 +1,6 @@
-"""One run of the loop as an HTML page: how it ended, every round with what it changed, what moved, and the evidence."""
+"""One run of the loop as an HTML page: how it ended, every round with what it changed, what moved,
+and the evidence.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +28,38 @@ def improvement_html(
     served: str = "",
     is_side_by_side: bool = False,
 ) -> str:
-    """`honestone.improvement/1` as a whole page. `diffs` are (round, unified diff), `text` is of the best version."""
+    """`honestone.improvement/1` as a whole page. `diffs` are (round, unified diff), `text` is of
+    the best version.
+    """
     page = _Page(doc, dict(diffs), text, is_side_by_side)
-    names = [*page.names, doc.worker or "", doc.target or "", *(one.id for one in doc.certification.judges)]
+    names = [
+        *page.names,
+        doc.worker or "",
+        doc.target or "",
+        *(one.id for one in doc.certification.judges),
+    ]
     holds = [count(len(diffs), "diff")] if diffs else []
     holds += page.judged.holds if page.judged else []
     return draw_page(
-        "improvement.html.j2", served=served, names=names, holds=holds, doc=doc, page=page, reasons=result_reasons(doc)
+        "improvement.html.j2",
+        served=served,
+        names=names,
+        holds=holds,
+        doc=doc,
+        page=page,
+        reasons=result_reasons(doc),
     )
 
 
 def versions_html(doc: ImprovementDoc, a: str, b: str, diff: str, *, is_side_by_side: bool) -> str:
-    """Two versions of a loop, as `RunRecord.version` names them: their scores, and the unified diff from one to the other."""
+    """Two versions of a loop, as `RunRecord.version` names them: their scores, and the unified diff
+    from one to the other.
+    """
     before, after = (_scores_of(doc, one) for one in (a, b))
-    moves = [(name, before.get(name), after.get(name), change(before.get(name), after.get(name))) for name in before]
+    moves = [
+        (name, before.get(name), after.get(name), change(before.get(name), after.get(name)))
+        for name in before
+    ]
     page = {"longest": LONGEST, "is_side_by_side": is_side_by_side}
     versions = dict(_version_names(doc))
     return draw_page(
@@ -57,7 +77,11 @@ def versions_html(doc: ImprovementDoc, a: str, b: str, diff: str, *, is_side_by_
 
 def _version_names(doc: ImprovementDoc) -> list[tuple[str, str]]:
     """(name, in words) of every version that can be compared."""
-    rounds = [(str(one.round), f"round {one.round}, {one.decision_words}") for one in doc.rounds if one.version]
+    rounds = [
+        (str(one.round), f"round {one.round}, {one.decision_words}")
+        for one in doc.rounds
+        if one.version
+    ]
     return [("original", "the original"), *rounds, ("best", "the best version")]
 
 
@@ -68,13 +92,21 @@ def _scores_of(doc: ImprovementDoc, version: str) -> dict[str, float | None]:
     if found is not None:
         return {"overall": found.score_after, **{one.id: one.after for one in found.criteria}}
     card = doc.before
-    return {"overall": card.score, **{one.id: one.score for one in card.criteria}} if card else {"overall": None}
+    return (
+        {"overall": card.score, **{one.id: one.score for one in card.criteria}}
+        if card
+        else {"overall": None}
+    )
 
 
 class _Page:
-    """What the page knows besides its document: diffs, the best version's text, how long a text may be."""
+    """What the page knows besides its document: diffs, the best version's text, how long a text may
+    be.
+    """
 
-    def __init__(self, doc: ImprovementDoc, diffs: Mapping[int, str], text: str | None, is_side_by_side: bool) -> None:
+    def __init__(
+        self, doc: ImprovementDoc, diffs: Mapping[int, str], text: str | None, is_side_by_side: bool
+    ) -> None:
         self._doc = doc
         self._diffs = diffs
         self.is_side_by_side = is_side_by_side

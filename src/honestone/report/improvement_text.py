@@ -1,4 +1,6 @@
-"""A loop for the terminal: how it ended and why, before and after, every round with its decision, what to do next."""
+"""A loop for the terminal: how it ended and why, before and after, every round with its decision,
+what to do next.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from msgspec.structs import replace
 
 from honestone.core.ballot import CHECK
 from honestone.core.numbers import Number, bar_number, change, points, score_or_interval
-from honestone.report.documents.improvement import CertificationDoc, ImprovementDoc, RoundDoc, WitnessDoc
+from honestone.report.documents.improvement import (
+    CertificationDoc,
+    ImprovementDoc,
+    RoundDoc,
+    WitnessDoc,
+)
 from honestone.report.documents.scorecard import APART, CriterionDoc, JudgeDoc, ScorecardDoc, depths
 from honestone.report.text import (
     PLAIN,
@@ -34,7 +41,11 @@ _ROUND_LOOKS: Final = {
     "rejected": ("no", "red"),
     None: ("warn", "yellow"),
 }
-_LOOKS: Final = {"PASSED": ("yes", "green"), "UNCONFIRMED": ("unknown", "yellow"), "INTERRUPTED": ("warn", "yellow")}
+_LOOKS: Final = {
+    "PASSED": ("yes", "green"),
+    "UNCONFIRMED": ("unknown", "yellow"),
+    "INTERRUPTED": ("warn", "yellow"),
+}
 
 
 def improvement_text(doc: ImprovementDoc, style: Style = PLAIN) -> str:
@@ -60,7 +71,13 @@ def round_text(one_round: RoundDoc, style: Style = PLAIN) -> str:
     for one in one_round.criteria:
         told = f"{line(one.id)} {_arrow(one.before, one.after, style)}"
         if len(one.by_judge) > 1:
-            told += " (" + ", ".join(f"{line(judge)} {points(score)}" for judge, score in one.by_judge.items()) + ")"
+            told += (
+                " ("
+                + ", ".join(
+                    f"{line(judge)} {points(score)}" for judge, score in one.by_judge.items()
+                )
+                + ")"
+            )
         if _is_apart(one.by_judge):
             told += ", judges disagree"
         if one.id in one_round.floor_violations:
@@ -74,12 +91,15 @@ def _is_apart(by_judge: Mapping[str, float | None]) -> bool:
     return len(scores) > 1 and max(scores) - min(scores) > APART
 
 
-# ------------------------------------------------------------------------------------------------------------ the top
+# ------------------------------------------------------------------------------------------------------------
+# the top
 
 
 def _headline(doc: ImprovementDoc, style: Style) -> list[str]:
     glyph, look = _LOOKS.get(doc.result, ("no", "red"))
-    return verdict_lines(style, glyph, look, doc.result_words, doc.artifact.name, doc.title, result_reasons(doc))
+    return verdict_lines(
+        style, glyph, look, doc.result_words, doc.artifact.name, doc.title, result_reasons(doc)
+    )
 
 
 def result_reasons(doc: ImprovementDoc) -> list[str]:
@@ -110,13 +130,18 @@ def _unconfirmed(doc: ImprovementDoc) -> list[str]:
     if doc.result != "UNCONFIRMED":
         return []
     apart = [one for one in doc.certification.judges if one.verdict not in (None, "pass")]
-    told = [", ".join(f"{line(one.id)} disagrees ({line(one.verdict or '')})" for one in apart)] if apart else []
+    told = (
+        [", ".join(f"{line(one.id)} disagrees ({line(one.verdict or '')})" for one in apart)]
+        if apart
+        else []
+    )
     if doc.run and doc.can_be_undone:
         told.append(f"honestone undo {line(doc.run)} puts the file back as it was")
     return ["; ".join(told)] if told else []
 
 
-# ------------------------------------------------------------------------------------------------- before and after
+# -------------------------------------------------------------------------------------------------
+# before and after
 
 _Scored: TypeAlias = ScorecardDoc | CriterionDoc
 # A name, what it was before and is now, and its bar.
@@ -172,12 +197,16 @@ def _known(thing: _Scored | None) -> str:
     return score_or_interval(thing.score, thing.interval) if thing else "?"
 
 
-def _bar(thing: _Scored | None, cells: int, mark: Number | None, style: Style, *, dim: bool = False) -> str:
+def _bar(
+    thing: _Scored | None, cells: int, mark: Number | None, style: Style, *, dim: bool = False
+) -> str:
     low, high = (thing.interval or (thing.score, thing.score)) if thing else (None, None)
     if low is None or high is None:
         return pad(style.glyph("absent"), cells)
     is_low = isinstance(thing, CriterionDoc) and thing.below_floor
-    return bar(style, cells, low, high, mark=mark, look="dim" if dim else "red" if is_low else "green")
+    return bar(
+        style, cells, low, high, mark=mark, look="dim" if dim else "red" if is_low else "green"
+    )
 
 
 def _final_score(after: _Scored, size: int, style: Style) -> str:
@@ -186,7 +215,9 @@ def _final_score(after: _Scored, size: int, style: Style) -> str:
 
 def _delta(before: _Scored | None, after: _Scored, size: int, style: Style) -> str:
     by = change(before.score if before else None, after.score, style.glyph("minus"))
-    look = "green" if by.startswith("+") else "red" if by.startswith(style.glyph("minus")) else "dim"
+    look = (
+        "green" if by.startswith("+") else "red" if by.startswith(style.glyph("minus")) else "dim"
+    )
     return style.paint(pad(by, size, right=True) if size else by, look)
 
 
@@ -196,7 +227,8 @@ def _after_note(after: _Scored, mark: Number | None, style: Style) -> str:
     return style.paint(f"  needs {bar_number(mark)}", "red") if after.below_floor and mark else ""
 
 
-# ------------------------------------------------------------------------------------------------------------ rounds
+# ------------------------------------------------------------------------------------------------------------
+# rounds
 
 
 def _rounds(doc: ImprovementDoc, style: Style) -> list[str]:
@@ -222,8 +254,8 @@ def _focus(one: RoundDoc) -> str:
 def _round_lines(one: RoundDoc, style: Style, size: int = 0, *, story: bool = False) -> list[str]:
     """`✓ 2  reproducible  accepted  40.0 → 60.0  +12 -3`, and below it why, and which judges were gone.
 
-    `size` is the width of the widest focus, so that rounds are in columns where there is room. `story`: also what moved,
-    what the worker said and what it cost.
+    `size` is the width of the widest focus, so that rounds are in columns where there is room.
+    `story`: also what moved, what the worker said and what it cost.
     """
     glyph, look = _ROUND_LOOKS["gain" if one.is_gain else one.decision]
     glyph = style.paint(style.glyph(glyph), look)
@@ -256,7 +288,8 @@ def _score(value: Number | None) -> str:
     return "?" if value is None else points(value)
 
 
-# ------------------------------------------------------------------------------------------------------------ the rest
+# ------------------------------------------------------------------------------------------------------------
+# the rest
 
 _OK_MARKS: Final = {True: ("yes", "green"), False: ("no", "red"), None: ("unknown", "yellow")}
 
@@ -271,7 +304,9 @@ def certification_lines(held_out: CertificationDoc, style: Style) -> list[str]:
     lines = [style.paint("Held-out judges", "bold")]
     for one in held_out.judges:
         lines += _marked(_witness_words(one), one.verdict == "pass", style)
-    return lines + (wrap(line(held_out.reason), style.columns, first="  ") if held_out.reason else [])
+    return lines + (
+        wrap(line(held_out.reason), style.columns, first="  ") if held_out.reason else []
+    )
 
 
 def _marked(words: str, ok: bool | None, style: Style) -> list[str]:
@@ -320,11 +355,21 @@ def next_commands(doc: ImprovementDoc) -> list[str]:
 
 def _same_command(doc: ImprovementDoc) -> str:
     """With all judges of the run: a version that one of them looked at names only that one."""
-    card = replace(doc.last_card, artifact=doc.artifact) if doc.last_card else ScorecardDoc(verdict="")
+    card = (
+        replace(doc.last_card, artifact=doc.artifact) if doc.last_card else ScorecardDoc(verdict="")
+    )
     if doc.panel:
         card = replace(card, judges=[JudgeDoc(id=judge) for judge in doc.panel])
-    words = [word for judge in doc.certification.judges for word in ("--holdout", shlex.quote(line(judge.id)))]
-    words += ["--policy", line(doc.policy)] if doc.policy != ("belief" if doc.panel else "keep-best") else []
+    words = [
+        word
+        for judge in doc.certification.judges
+        for word in ("--holdout", shlex.quote(line(judge.id)))
+    ]
+    words += (
+        ["--policy", line(doc.policy)]
+        if doc.policy != ("belief" if doc.panel else "keep-best")
+        else []
+    )
     return " ".join([improve_command(card, worker=doc.worker), *words])
 
 

@@ -1,8 +1,9 @@
 """A suite run as a log of Inspect (version 2, JSON): its log reader and viewer open it.
 
-A case is a sample, an attempt an epoch. Scores are 0-1; one that is missing is left out, never 0. What has no place in such a log
-(criteria with their items and quotes, judges, reasons, intervals) is in the metadata of its sample, and the rest of the report in
-the metadata of the evaluation, so nothing is lost.
+A case is a sample, an attempt an epoch. Scores are 0-1; one that is missing is left out, never 0.
+What has no place in such a log (criteria with their items and quotes, judges, reasons, intervals)
+is in the metadata of its sample, and the rest of the report in the metadata of the evaluation, so
+nothing is lost.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from honestone.core.events import moment_of_run
 from honestone.core.rubric import free_id
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, text_of
 
-# The name of the score of a whole case, next to those of its criteria; with a number where a criterion has it.
+# The name of the score of a whole case, next to those of its criteria; with a number where a
+# criterion has it.
 _CASE: Final = "honestone"
 
 
@@ -95,10 +97,16 @@ def _samples(doc: SuiteReportDoc, case: CaseDoc, whole: str) -> Iterator[_Sample
         output = text_of(case.output if is_shown else attempt.output)
         scores = {whole: _score(attempt.score, output, "; ".join(case.reasons or attempt.reasons))}
         if is_shown:
-            scores |= {one.id: _score(one.score, None, one.requirement) for one in case.criteria if one.applies}
+            scores |= {
+                one.id: _score(one.score, None, one.requirement)
+                for one in case.criteria
+                if one.applies
+            }
         rest: dict[str, msgspec.Struct] = {"attempt": attempt}
         if is_shown:
-            rest["case"] = msgspec.structs.replace(case, input=None, reference=None, output=None, attempts=[])
+            rest["case"] = msgspec.structs.replace(
+                case, input=None, reference=None, output=None, attempts=[]
+            )
         yield _Sample(
             id=case.id,
             epoch=attempt.attempt,
@@ -107,7 +115,11 @@ def _samples(doc: SuiteReportDoc, case: CaseDoc, whole: str) -> Iterator[_Sample
             messages=_messages(text_of(case.input), output),
             output=_output(doc.target or "none", output),
             scores={name: score for name, score in scores.items() if score is not None},
-            metadata={"status": attempt.status, "tags": case.tags, "honestone": msgspec.to_builtins(rest)},
+            metadata={
+                "status": attempt.status,
+                "tags": case.tags,
+                "honestone": msgspec.to_builtins(rest),
+            },
             total_time=attempt.duration_ms / 1000,
             error=_error(case.error if is_shown else None),
         )
@@ -124,7 +136,11 @@ def _output(model: str, text: str) -> dict[str, object]:
 
 
 def _score(points: float | None, answer: str | None, why: str) -> _Score | None:
-    return None if points is None else {"value": points / 100, "answer": answer, "explanation": why or None}
+    return (
+        None
+        if points is None
+        else {"value": points / 100, "answer": answer, "explanation": why or None}
+    )
 
 
 def _error(message: str | None) -> dict[str, str] | None:
@@ -132,7 +148,9 @@ def _error(message: str | None) -> dict[str, str] | None:
 
 
 def _results(name: str, samples: list[_Sample]) -> dict[str, object]:
-    """The mean over the samples that have this score. It is of samples, not of cases: each attempt counts."""
+    """The mean over the samples that have this score. It is of samples, not of cases: each attempt
+    counts.
+    """
     values = [score["value"] for sample in samples if (score := sample["scores"].get(name))]
     mean = {"name": "mean", "value": sum(values) / len(values)}
     return {

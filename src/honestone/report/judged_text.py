@@ -13,7 +13,9 @@ from honestone.report.sharing import answer_words, text_words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedText:
-    """One artifact with every answer. `text` is what was judged; None: it is not on record, or not in this page."""
+    """One artifact with every answer. `text` is what was judged; None: it is not on record, or not
+    in this page.
+    """
 
     doc: ScorecardDoc
     text: str | None
@@ -26,12 +28,24 @@ class JudgedText:
     def marked(self) -> MarkedText:
         """The text for its quotes to be marked in, as the answers are drawn."""
         prefix = "q" if self.number == 1 else f"q{self.number}"
-        return MarkedText(self.text or "", prefix, names=self.names, longest=self.longest, of="text", part=self.part)
+        return MarkedText(
+            self.text or "",
+            prefix,
+            names=self.names,
+            longest=self.longest,
+            of="text",
+            part=self.part,
+        )
 
     @property
     def names(self) -> list[str]:
         judges = [one.id for one in self.doc.judges]
-        voters = [judge for _, item in items_of(self.doc.criteria) for judge in item.votes if judge != CHECK]
+        voters = [
+            judge
+            for _, item in items_of(self.doc.criteria)
+            for judge in item.votes
+            if judge != CHECK
+        ]
         return list(dict.fromkeys([*judges, *voters]))
 
     @property
@@ -41,4 +55,8 @@ class JudgedText:
     @property
     def holds(self) -> list[str]:
         """Which texts of it a page has."""
-        return [] if self.is_short else text_words(self.doc.artifact.name, self.text) + answer_words(self.doc.criteria)
+        return (
+            []
+            if self.is_short
+            else text_words(self.doc.artifact.name, self.text) + answer_words(self.doc.criteria)
+        )

@@ -16,8 +16,9 @@ from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBefore:
-    """What is known of a judge from runs before: the newest calibration and audit that hold, each with its run, else in
-    words what changed since; None where there is none."""
+    """What is known of a judge from runs before: the newest calibration and audit that hold, each
+    with its run, else in words what changed since; None where there is none.
+    """
 
     calibration: tuple[str, CalibratedJudgeDoc] | str | None = None
     audit: tuple[str, AuditedJudgeDoc] | str | None = None
@@ -25,7 +26,9 @@ class KnownBefore:
 
 @dataclass(slots=True)
 class JudgeFigures:
-    """One judge over a run. `apart`: answers that most of the others did not give, where two or more others answered."""
+    """One judge over a run. `apart`: answers that most of the others did not give, where two or
+    more others answered.
+    """
 
     id: str
     units: int = 0
@@ -42,7 +45,9 @@ class JudgeFigures:
 
 
 class JudgesOfRun:
-    """The judges of everything that a run judged; `add` takes one artifact, output or cell after the other."""
+    """The judges of everything that a run judged; `add` takes one artifact, output or cell after
+    the other.
+    """
 
     def __init__(self) -> None:
         self.judges: dict[str, JudgeFigures] = {}
@@ -57,7 +62,9 @@ class JudgesOfRun:
             if one.is_absent:
                 known.absent[one.reason or one.state] += 1
         for criterion in criteria:
-            scores = {judge: score for judge, score in criterion.by_judge.items() if score is not None}
+            scores = {
+                judge: score for judge, score in criterion.by_judge.items() if score is not None
+            }
             self._scores.append(scores)
             for judge, score in scores.items():
                 self._of(judge).scores.append(score)
@@ -78,13 +85,22 @@ class JudgesOfRun:
 
     @property
     def pairs(self) -> list[tuple[PairAgreement, float | None]]:
-        """Two judges each: how far their answers to the same items agree, and the mean difference of their scores of criteria,
-        the second's minus the first's, in points."""
+        """Two judges each: how far their answers to the same items agree, and the mean difference
+        of their scores of criteria, the second's minus the first's, in points.
+        """
         found = []
         for a, b in combinations(self.judges, 2):
-            answers = [(str(votes[a]), str(votes[b])) for votes in self._answers if a in votes and b in votes]
+            answers = [
+                (str(votes[a]), str(votes[b]))
+                for votes in self._answers
+                if a in votes and b in votes
+            ]
             scores = [(one[a], one[b]) for one in self._scores if a in one and b in one]
             agreed = pair_agreement(a, [one for one, _ in answers], b, [two for _, two in answers])
-            moved = pair_agreement(a, [one for one, _ in scores], b, [two for _, two in scores]) if scores else None
+            moved = (
+                pair_agreement(a, [one for one, _ in scores], b, [two for _, two in scores])
+                if scores
+                else None
+            )
             found.append((agreed, moved.mean_difference if moved else None))
         return found

@@ -1,8 +1,9 @@
 """Reports as JUnit XML, for the test tab of a CI.
 
-Of artifacts: one suite an artifact, one testcase an item, and one for the gate. Of a suite's run: one testcase a case, and
-one for the gate where a baseline or a pass rate decides; when that passes, a case that did not is `skipped`.
-`failure` is what failed or is not met, `error` what could not be judged, `skipped` what does not apply or was not run.
+Of artifacts: one suite an artifact, one testcase an item, and one for the gate. Of a suite's run:
+one testcase a case, and one for the gate where a baseline or a pass rate decides; when that passes,
+a case that did not is `skipped`. `failure` is what failed or is not met, `error` what could not be
+judged, `skipped` what does not apply or was not run.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 _OUTCOMES: Final[dict[str, _Outcome]] = {
     **dict.fromkeys(("pass", "passed", "PASSED"), "passed"),
     **dict.fromkeys(("fail", "failed"), "failure"),
-    **dict.fromkeys(("inconclusive", "target-error", "UNCONFIRMED", "COULD_NOT_JUDGE", "INTERRUPTED"), "error"),
+    **dict.fromkeys(
+        ("inconclusive", "target-error", "UNCONFIRMED", "COULD_NOT_JUDGE", "INTERRUPTED"), "error"
+    ),
     "skipped": "skipped",
 }
 
@@ -57,7 +60,9 @@ class _Test:
 
 @dataclass(frozen=True, slots=True)
 class _Suite:
-    """A testsuite. `outline` has what is counted of its tests, which come one at a time; `known` are properties."""
+    """A testsuite. `outline` has what is counted of its tests, which come one at a time; `known`
+    are properties.
+    """
 
     name: str
     outline: Sequence[_Test]
@@ -70,21 +75,30 @@ class _Suite:
 
     @property
     def forgiven(self) -> _Suite:
-        """The same in a run that passed: what did not pass is `skipped`, and a CI that counts failures agrees with the
-        exit code."""
+        """The same in a run that passed: what did not pass is `skipped`, and a CI that counts
+        failures agrees with the exit code.
+        """
         return dataclasses.replace(
             self, outline=[_forgiven(one) for one in self.outline], tests=map(_forgiven, self.tests)
         )
 
     def ending_with(self, test: _Test) -> _Suite:
-        return dataclasses.replace(self, outline=[*self.outline, test], tests=chain(self.tests, [test]))
+        return dataclasses.replace(
+            self, outline=[*self.outline, test], tests=chain(self.tests, [test])
+        )
 
 
 def scorecards_junit(docs: Sequence[scorecard.ScorecardDoc]) -> str:
-    """Scorecards as XML: `failure` for unmet, `error` for what could not be judged, `skipped` for not applicable."""
+    """Scorecards as XML: `failure` for unmet, `error` for what could not be judged, `skipped` for
+    not applicable.
+    """
     return _suites_xml(
         [
-            _Suite.of(doc.artifact.name, _scorecard_tests(doc), _known(doc.flags, doc.judges, doc.warnings))
+            _Suite.of(
+                doc.artifact.name,
+                _scorecard_tests(doc),
+                _known(doc.flags, doc.judges, doc.warnings),
+            )
             for doc in docs
         ]
     )
@@ -116,15 +130,20 @@ def junit_parts(report: SuiteReport) -> Iterator[str]:
 
 
 def table_junit(doc: TableDoc) -> str:
-    """A suite for each column (`honestone.table/1`). Where one is to be picked, a gate passes when a column does, and what
-    the others failed is `skipped`."""
+    """A suite for each column (`honestone.table/1`). Where one is to be picked, a gate passes when
+    a column does, and what the others failed is `skipped`.
+    """
     suites = [_suite_tests(SuiteReport.of(one)) for one in column_reports(doc)]
     if doc.pick is not None:
         suites = [one.forgiven for one in suites]
     if doc.picks:
         said = f"picked {line(doc.pick)}" if doc.pick is not None else "no column passes"
         outcome = _OUTCOMES.get(doc.verdict, "error")
-        suites.append(_Suite.of(doc.name, [_Test(classname=doc.name, name="gate", outcome=outcome, message=said)]))
+        suites.append(
+            _Suite.of(
+                doc.name, [_Test(classname=doc.name, name="gate", outcome=outcome, message=said)]
+            )
+        )
     return _suites_xml(suites)
 
 
@@ -133,7 +152,8 @@ def _suite_tests(report: SuiteReport) -> _Suite:
     known = _known(doc.shared_flags, doc.judge_states, doc.warnings)
     known += [("left-out", str(doc.left_out))] if doc.left_out else []
     outline = [
-        _Test(classname="", name="", outcome=_OUTCOMES[case.status], seconds=_seconds(case)) for case in doc.cases
+        _Test(classname="", name="", outcome=_OUTCOMES[case.status], seconds=_seconds(case))
+        for case in doc.cases
     ]
     suite = _Suite(doc.name, outline, (_case_test(case, doc.name) for case in report.cases), known)
     if doc.compared is None and doc.least_rate in (None, 1):
@@ -150,18 +170,36 @@ def _suite_gate(doc: SuiteReportDoc) -> _Test:
         reasons.append(f"{count(len(lost), 'regression')}: {', '.join(map(line, lost))}")
     outcome = _OUTCOMES.get(doc.verdict, "error")
     message = f"{doc.verdict_words}: {'; '.join(reasons) or doc.rate_words}"
-    return _Test(classname=doc.name, name="gate", outcome=outcome, message=message, details="\n".join(reasons))
+    return _Test(
+        classname=doc.name,
+        name="gate",
+        outcome=outcome,
+        message=message,
+        details="\n".join(reasons),
+    )
 
 
 def _forgiven(test: _Test) -> _Test:
-    return dataclasses.replace(test, outcome="skipped") if test.outcome in ("failure", "error") else test
+    return (
+        dataclasses.replace(test, outcome="skipped")
+        if test.outcome in ("failure", "error")
+        else test
+    )
 
 
 def _known(
-    flags: Iterable[str], judges: Iterable[scorecard.JudgeDoc] = (), warnings: Iterable[tuple[str, str]] = ()
+    flags: Iterable[str],
+    judges: Iterable[scorecard.JudgeDoc] = (),
+    warnings: Iterable[tuple[str, str]] = (),
 ) -> list[tuple[str, str]]:
-    """What a reader has to know of a run, as properties: flags, judges that did not take part, and warnings."""
-    absent = [(f"judge {line(one.id)}", f"{one.state}: {line(one.reason or '')}") for one in judges if one.is_absent]
+    """What a reader has to know of a run, as properties: flags, judges that did not take part, and
+    warnings.
+    """
+    absent = [
+        (f"judge {line(one.id)}", f"{one.state}: {line(one.reason or '')}")
+        for one in judges
+        if one.is_absent
+    ]
     before = [(name.lower().replace(" ", "-"), told) for name, told in warnings]
     return [*(("flag", line(flag)) for flag in flags), *absent, *before]
 
@@ -179,17 +217,31 @@ def _scorecard_tests(doc: scorecard.ScorecardDoc) -> list[_Test]:
     reasons = [line(one) for one in doc.reasons]
     outcome = _OUTCOMES.get(doc.verdict, "error")
     message = f"{doc.verdict_words}: {'; '.join(reasons) or doc.score_words}"
-    return [*tests, _Test(classname=path, name="gate", outcome=outcome, message=message, details="\n".join(reasons))]
+    return [
+        *tests,
+        _Test(
+            classname=path,
+            name="gate",
+            outcome=outcome,
+            message=message,
+            details="\n".join(reasons),
+        ),
+    ]
 
 
-def _item_test(classname: str, name: str, criterion: scorecard.CriterionDoc, item: scorecard.ItemDoc) -> _Test:
+def _item_test(
+    classname: str, name: str, criterion: scorecard.CriterionDoc, item: scorecard.ItemDoc
+) -> _Test:
     outcome: _Outcome = "passed"
     message = ""
     if not item.applies or not criterion.applies:
         outcome, message = "skipped", "does not apply"
     elif item.is_problem:
         votes = f" ({item.vote_words})" if item.votes else ""
-        outcome, message = "failure", ("penalty incurred" if criterion.is_penalty else "not met") + votes
+        outcome, message = (
+            "failure",
+            ("penalty incurred" if criterion.is_penalty else "not met") + votes,
+        )
     elif item.is_unanswered:
         outcome, message = "error", line(item.note or "no answer")
     details = "\n".join(_item_details(item)) if outcome in ("failure", "error") else ""
@@ -220,7 +272,11 @@ def _case_test(case: CaseDoc, suite: str) -> _Test:
         classname=suite,
         name=case.name,
         outcome=outcome,
-        message="" if outcome == "passed" else why if outcome == "skipped" else f"{case.status}: {why}",
+        message=""
+        if outcome == "passed"
+        else why
+        if outcome == "skipped"
+        else f"{case.status}: {why}",
         details="\n".join(_case_details(case)) if outcome in ("failure", "error") else "",
         seconds=_seconds(case),
     )
@@ -231,7 +287,9 @@ def _seconds(case: CaseDoc) -> float:
 
 
 def _case_details(case: CaseDoc) -> Iterable[str]:
-    """Input, output and misses; then the beginning of the output as it is, where only a part of it was shown."""
+    """Input, output and misses; then the beginning of the output as it is, where only a part of it
+    was shown.
+    """
     yield from case_lines(case)
     output = text_of(case.output)
     if "\n" in output.strip() or len(output) > 80:
@@ -240,12 +298,15 @@ def _case_details(case: CaseDoc) -> Iterable[str]:
         yield clean(output[:LONGEST_OUTPUT])
 
 
-# ---------------------------------------------------------------------------------------------------------------- XML
+# ----------------------------------------------------------------------------------------------------------------
+# XML
 
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    return environment(lambda value: value if isinstance(value, Markup) else Markup(xml_text(str(value))))
+    return environment(
+        lambda value: value if isinstance(value, Markup) else Markup(xml_text(str(value)))
+    )
 
 
 def _suites_xml(suites: Sequence[_Suite]) -> str:
@@ -255,7 +316,9 @@ def _suites_xml(suites: Sequence[_Suite]) -> str:
 def _xml_parts(suites: Sequence[_Suite]) -> Iterator[str]:
     """The document in pieces, with counts that add up."""
     every = [test for one in suites for test in one.outline]
-    yield from in_pieces(_environment().get_template("junit.xml.j2").generate(suites=suites, every=every))
+    yield from in_pieces(
+        _environment().get_template("junit.xml.j2").generate(suites=suites, every=every)
+    )
     yield "\n"
 
 
@@ -263,7 +326,9 @@ _IMPOSSIBLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U00
 
 
 def xml_text(text: str) -> str:
-    """Text for an element or attribute. What XML cannot hold was made visible by `clean`, or becomes U+FFFD."""
+    """Text for an element or attribute. What XML cannot hold was made visible by `clean`, or
+    becomes U+FFFD.
+    """
     safe = _IMPOSSIBLE.sub("\ufffd", clean(text))
     for char, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         safe = safe.replace(char, name)

@@ -1,4 +1,6 @@
-"""The pages that ask a person, one item at a time. What they hold is what a judge may know, and what this person said."""
+"""The pages that ask a person, one item at a time. What they hold is what a judge may know, and
+what this person said.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,11 @@ class ShownText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedItem:
-    """One item about what is judged. `id` tells it from the items of other texts; `heading` are the words of its criterion, empty
-    where the item is the criterion. `said`, `evidence`, `note`: what this person said so far. `where`: which of several texts it
-    is; `last_words`: what answering it does."""
+    """One item about what is judged. `id` tells it from the items of other texts; `heading` are the
+    words of its criterion, empty where the item is the criterion. `said`, `evidence`, `note`: what
+    this person said so far. `where`: which of several texts it is; `last_words`: what answering it
+    does.
+    """
 
     id: str
     criterion: str
@@ -50,7 +54,11 @@ class AskedItem:
 
     @property
     def levels(self) -> list[tuple[int | float, str]]:
-        return [(as_written(value), text) for value, text in self.item.anchors.levels] if self.item.anchors else []
+        return (
+            [(as_written(value), text) for value, text in self.item.anchors.levels]
+            if self.item.anchors
+            else []
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,5 +99,7 @@ def answer_words(answer: Answer | None) -> str:
 
 
 def text_to_edit(text: str | None) -> Markup | None:
-    """None where only an editor of the person's can change it: a page would not send back what it cannot show."""
+    """None where only an editor of the person's can change it: a page would not send back what it
+    cannot show.
+    """
     return None if text is None or exact_markup(text) != escape(text) else exact_markup(text)

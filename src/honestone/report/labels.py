@@ -1,4 +1,6 @@
-"""Labelling for people: an artifact with its open items, and what a session came to (`honestone.labels/1`)."""
+"""Labelling for people: an artifact with its open items, and what a session came to
+(`honestone.labels/1`).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from honestone.report.documents.labels import LabelsDoc
 from honestone.system.drawing import Style, clean, count, line
 
 PLAIN: Final = Style()
-_MARGIN: Final = "  | "  # in front of every line of the artifact: none of them can look like a question of ours
+_MARGIN: Final = (
+    "  | "  # in front of every line of the artifact: none of them can look like a question of ours
+)
 
 
 def context_lines(input: str | None, reference: str | None, style: Style = PLAIN) -> Iterator[str]:
@@ -39,7 +43,9 @@ def artifact_lines(path: str, version: Version, style: Style = PLAIN) -> Iterato
     yield ""
 
 
-def question_lines(target: LabelTarget, number: int, of: int, style: Style = PLAIN) -> Iterator[str]:
+def question_lines(
+    target: LabelTarget, number: int, of: int, style: Style = PLAIN
+) -> Iterator[str]:
     """One item, with the levels of its scale."""
     assert target.item is not None
     if not target.item.whole:

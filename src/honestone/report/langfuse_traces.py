@@ -1,7 +1,9 @@
-"""A suite run for Langfuse: a trace for each attempt at a case, and scores on the traces and on the session, which is the run.
+"""A suite run for Langfuse: a trace for each attempt at a case, and scores on the traces and on the
+session, which is the run.
 
-Scores are 0 to 1. One that is missing is not sent. Ids are made of the run, the case and the attempt, so that sending again writes
-over what is there. Of an attempt that does not count only its scores, output and reasons are known.
+Scores are 0 to 1. One that is missing is not sent. Ids are made of the run, the case and the
+attempt, so that sending again writes over what is there. Of an attempt that does not count only its
+scores, output and reasons are known.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from honestone.report.documents.scorecard import warning_words
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.system.drawing import count
 
-# The name of the score of a whole case, next to those of its criteria; with a number where a criterion has it.
+# The name of the score of a whole case, next to those of its criteria; with a number where a
+# criterion has it.
 _CASE: Final = "honestone"
 _MILLION: Final = 1_000_000
 _LONGEST_COMMENT: Final = 2000
@@ -39,7 +42,9 @@ def suite_langfuse(doc: SuiteReportDoc) -> LangfuseTraces:
         for attempt in _attempts(case):
             writer.add(case, attempt)
     writer.add_session()
-    return LangfuseTraces(writer.spans, writer.scores, {"service.name": "honestone"}, ("honestone", __version__))
+    return LangfuseTraces(
+        writer.spans, writer.scores, {"service.name": "honestone"}, ("honestone", __version__)
+    )
 
 
 def no_place_in_langfuse(doc: SuiteReportDoc) -> list[str]:
@@ -48,11 +53,15 @@ def no_place_in_langfuse(doc: SuiteReportDoc) -> list[str]:
     has_no_score = sum(one.score is None for case in doc.cases for one in _attempts(case))
     found = [
         f"{count(skipped, 'case')} without an attempt" if skipped else "",
-        f"scores of {count(has_no_score, 'attempt')} that could not be judged" if has_no_score else "",
+        f"scores of {count(has_no_score, 'attempt')} that could not be judged"
+        if has_no_score
+        else "",
         f"{count(doc.left_out, 'case')} not chosen to be run" if doc.left_out else "",
         "the comparison with a baseline" if doc.compared or doc.candidate_results else "",
         "notes and flags of the run" if doc.notes or doc.flags else "",
-        "calls, tokens and cost of judges" if doc.usage and (doc.usage.judge_calls or doc.usage.usd) else "",
+        "calls, tokens and cost of judges"
+        if doc.usage and (doc.usage.judge_calls or doc.usage.usd)
+        else "",
     ]
     return [one for one in found if one]
 
@@ -60,7 +69,14 @@ def no_place_in_langfuse(doc: SuiteReportDoc) -> list[str]:
 def _attempts(case: CaseDoc) -> list[AttemptDoc]:
     if case.attempts or case.status == "skipped":
         return case.attempts
-    return [AttemptDoc(attempt=case.shown_attempt or 1, status=case.status, score=case.score, reasons=case.reasons)]
+    return [
+        AttemptDoc(
+            attempt=case.shown_attempt or 1,
+            status=case.status,
+            score=case.score,
+            reasons=case.reasons,
+        )
+    ]
 
 
 class _Writer:
@@ -91,8 +107,15 @@ class _Writer:
             return
         for one in case.criteria:
             if one.applies:
-                about: dict[str, Json] = {"by_judge": {id: _share(score) for id, score in one.by_judge.items()}}
-                about |= {"weight": one.weight, "required": one.required, "floor": one.floor, **card}
+                about: dict[str, Json] = {
+                    "by_judge": {id: _share(score) for id, score in one.by_judge.items()}
+                }
+                about |= {
+                    "weight": one.weight,
+                    "required": one.required,
+                    "floor": one.floor,
+                    **card,
+                }
                 self._score(trace, one.id, _share(one.score), one.requirement, about)
 
     def add_session(self) -> None:
@@ -125,9 +148,14 @@ class _Writer:
             **_usage(told, self._doc.target),
         }
         about = self._about(case, attempt, told, shown=shown)
-        attributes |= {f"langfuse.observation.metadata.{name}": value for name, value in about.items()}
+        attributes |= {
+            f"langfuse.observation.metadata.{name}": value for name, value in about.items()
+        }
         if shown and case.error:
-            attributes |= {"langfuse.observation.level": "ERROR", "langfuse.observation.status_message": case.error}
+            attributes |= {
+                "langfuse.observation.level": "ERROR",
+                "langfuse.observation.status_message": case.error,
+            }
         self.spans.append(_span(trace, span, None, case.id, start, end, attributes))
         for number, call in enumerate(told.tool_calls or [] if told else [], start=1):
             called: dict[str, Json] = {
@@ -140,7 +168,9 @@ class _Writer:
             own = _ids(self._session, case.id, attempt.attempt, number)[1]
             self.spans.append(_span(trace, own, span, call.name or "tool", start, end, called))
 
-    def _about(self, case: CaseDoc, attempt: AttemptDoc, told: TraceDoc | None, *, shown: bool) -> dict[str, str]:
+    def _about(
+        self, case: CaseDoc, attempt: AttemptDoc, told: TraceDoc | None, *, shown: bool
+    ) -> dict[str, str]:
         """Everything else that is known, each value as JSON."""
         doc = self._doc
         found: dict[str, object] = {
@@ -157,10 +187,19 @@ class _Writer:
         }
         if shown:
             found["case"] = case.without_texts
-        return {name: msgspec.json.encode(value).decode() for name, value in found.items() if value is not None}
+        return {
+            name: msgspec.json.encode(value).decode()
+            for name, value in found.items()
+            if value is not None
+        }
 
     def _score(
-        self, trace: str | None, name: str, value: float | str | None, comment: str, about: Mapping[str, Json]
+        self,
+        trace: str | None,
+        name: str,
+        value: float | str | None,
+        comment: str,
+        about: Mapping[str, Json],
     ) -> None:
         if value is None:
             return
@@ -173,7 +212,9 @@ class _Writer:
             "value": value,
             "dataType": "CATEGORICAL" if isinstance(value, str) else "NUMERIC",
             # With the same id and moment a score that is sent again takes the place of the first.
-            "timestamp": datetime.datetime.fromtimestamp(self._began / 1000, datetime.UTC).isoformat(),
+            "timestamp": datetime.datetime.fromtimestamp(
+                self._began / 1000, datetime.UTC
+            ).isoformat(),
         }
         if comment:
             body["comment"] = comment[:_LONGEST_COMMENT]
@@ -199,7 +240,13 @@ def _usage(told: TraceDoc | None, target: str | None) -> dict[str, Json]:
 
 
 def _span(
-    trace: str, span: str, parent: str | None, name: str, start: int, end: int, attributes: Mapping[str, Json]
+    trace: str,
+    span: str,
+    parent: str | None,
+    name: str,
+    start: int,
+    end: int,
+    attributes: Mapping[str, Json],
 ) -> Mapping[str, Json]:
     """A span of OTLP as JSON: ids in hexadecimal, 64-bit numbers as text."""
     found: dict[str, Json] = {"traceId": trace, "spanId": span, "name": name, "kind": 1}
@@ -209,7 +256,9 @@ def _span(
         **found,
         "startTimeUnixNano": str(start),
         "endTimeUnixNano": str(end),
-        "attributes": [{"key": key, "value": _value(value)} for key, value in attributes.items() if value != ""],
+        "attributes": [
+            {"key": key, "value": _value(value)} for key, value in attributes.items() if value != ""
+        ],
     }
 
 
@@ -220,12 +269,20 @@ def _value(value: Json) -> Json:
 
 
 def _text(value: object) -> str:
-    return "" if value is None else value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return (
+        ""
+        if value is None
+        else value
+        if isinstance(value, str)
+        else msgspec.json.encode(value).decode()
+    )
 
 
 def _ids(run: str, case: str, attempt: int, call: int = 0) -> tuple[str, str]:
     """The ids of a trace (32 hexadecimal digits) and of one of its spans (16)."""
-    return _digest(f"trace/{run}/{case}/{attempt}")[:32], _digest(f"span/{run}/{case}/{attempt}/{call}")[:16]
+    return _digest(f"trace/{run}/{case}/{attempt}")[:32], _digest(
+        f"span/{run}/{case}/{attempt}/{call}"
+    )[:16]
 
 
 def _digest(text: str) -> str:

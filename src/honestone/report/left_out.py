@@ -1,4 +1,6 @@
-"""What the formats for other programs leave out of a run, in words: whoever exports has to hear what is not there."""
+"""What the formats for other programs leave out of a run, in words: whoever exports has to hear
+what is not there.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from typing import Final
 
 from honestone.core.tables import table_text
 
-_LEFT_OUT: Final[dict[str, dict[str, list[str]]]] = tomllib.loads(table_text("left_out", __package__))
+_LEFT_OUT: Final[dict[str, dict[str, list[str]]]] = tomllib.loads(
+    table_text("left_out", __package__)
+)
 _COMPARISON: Final = "the comparison with a baseline"
 
 

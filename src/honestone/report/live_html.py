@@ -16,8 +16,9 @@ _TITLES: Final = {"running": "Running", "interrupted": "Interrupted", "finished"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LivePart:
-    """Where a page asks for what is new, `source`, and what it shows so far, `seq`. `state` is empty on a page of many runs;
-    `live` is None where nothing says how far the run is."""
+    """Where a page asks for what is new, `source`, and what it shows so far, `seq`. `state` is
+    empty on a page of many runs; `live` is None where nothing says how far the run is.
+    """
 
     source: str
     seq: str
@@ -65,7 +66,9 @@ class LivePart:
     @property
     def words(self) -> str:
         """For a line in a list: how far it is."""
-        return f"{self.live.done} of {self.live.total}" if self.live is not None and self.total else ""
+        return (
+            f"{self.live.done} of {self.live.total}" if self.live is not None and self.total else ""
+        )
 
 
 def _rounded(seconds: float) -> str:

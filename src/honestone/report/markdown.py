@@ -1,7 +1,8 @@
 """Reports as Markdown, for pull requests, wikis and the file that every loop leaves behind.
 
-Outside text is shown as the characters it has: it makes no link, image, heading, mention, HTML or table cell. The
-templates are in `pages/`; their environment makes every value harmless, so a template cannot forget it.
+Outside text is shown as the characters it has: it makes no link, image, heading, mention, HTML or
+table cell. The templates are in `pages/`; their environment makes every value harmless, so a
+template cannot forget it.
 """
 
 from __future__ import annotations
@@ -37,19 +38,23 @@ _LONGEST_SIDE: Final = 700
 MOST_CHANGED: Final = 40  # cases of a comparison; the JSON has all
 
 
-# --------------------------------------------------------------------------------------------------------- escaping
+# ---------------------------------------------------------------------------------------------------------
+# escaping
 
 # An underscore inside a word never starts emphasis, so `snake_case` stays readable.
 _SPECIAL: Final = re.compile(r"[\\`*\[\]<>#|~&${}]|(?<![^\W_])_|_(?![^\W_])")
 _MARKER: Final = re.compile(r"^(?:[-+=]|\d{1,9}[.)])")
 _SCHEME: Final = re.compile(r"(?i)(?<=[a-z0-9+.\-]):(?=//)|(?<=mailto):|(?<=xmpp):")
 _WWW: Final = re.compile(r"(?i)(?<=\bwww)\.")
-# Sites look for `@name` and `#12` after rendering, where an escape is gone; a code span is never searched.
+# Sites look for `@name` and `#12` after rendering, where an escape is gone; a code span is never
+# searched.
 _MENTION: Final = re.compile(r"(?:@|\\#(?=\d))+")
 
 
 def md(text: object, limit: int = LONGEST) -> str:
-    """Outside text on one line, without any meaning in Markdown or HTML; safe in a table cell and after a bullet."""
+    """Outside text on one line, without any meaning in Markdown or HTML; safe in a table cell and
+    after a bullet.
+    """
     safe = _SPECIAL.sub(r"\\\g<0>", line(text, limit))
     safe = _SCHEME.sub(r"\\:", safe)
     safe = _WWW.sub(r"\\.", safe)
@@ -59,7 +64,9 @@ def md(text: object, limit: int = LONGEST) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A code block that its content cannot close: the fence is longer than any run of backticks inside."""
+    """A code block that its content cannot close: the fence is longer than any run of backticks
+    inside.
+    """
     body = clean(text).rstrip("\n")
     fence = fence_of(body)
     return f"{fence}{language}\n{body}\n{fence}"
@@ -76,7 +83,8 @@ def neat(text: str) -> str:
     return "".join(pieces).strip("\n") + "\n"
 
 
-# ------------------------------------------------------------------------------------------------------- environment
+# -------------------------------------------------------------------------------------------------------
+# environment
 
 
 def _harmless(value: object) -> Markup:
@@ -97,7 +105,9 @@ def markdown_environment() -> Environment:
     """Templates whose values are harmless as Markdown, with our filters."""
     found = environment(_harmless)
     found.globals.update(icons=_ICONS, most=MOST_CHANGED, most_texts=MOST_TEXTS)
-    found.filters.update(depths=scorecard.depths, findings=_findings, history=_history, judge_names=_judge_names)
+    found.filters.update(
+        depths=scorecard.depths, findings=_findings, history=_history, judge_names=_judge_names
+    )
     found.filters.update(item_facts=_item_facts, to_show=scorecard.flags_to_show)
     found.filters.update(misses=misses, said=_said, sides=_sides, why=why)
     ours: dict[str, Callable[..., str]] = {
@@ -161,7 +171,10 @@ def _judge_names(criteria: Sequence[scorecard.CriterionDoc]) -> list[str]:
 
 def _findings(criteria: Sequence[scorecard.CriterionDoc]) -> list[tuple[str, list[Any]]]:
     return [
-        (title, found) for (title, _), found in zip(scorecard.GROUPS, scorecard.grouped_findings(criteria), strict=True)
+        (title, found)
+        for (title, _), found in zip(
+            scorecard.GROUPS, scorecard.grouped_findings(criteria), strict=True
+        )
     ]
 
 
@@ -178,12 +191,15 @@ def _said(case: suite.CaseDoc) -> list[tuple[str, Markup]]:
 def _quotation(rows: Sequence[str]) -> str:
     drawn = [md(row) for row in rows]
     return "\n".join(
-        f"> {row}\\" if row and after else f"> {row}" for row, after in zip(drawn, (*drawn[1:], ""), strict=True)
+        f"> {row}\\" if row and after else f"> {row}"
+        for row, after in zip(drawn, (*drawn[1:], ""), strict=True)
     )
 
 
 def _sides(case: suite.ComparedCaseDoc) -> tuple[Markup, Markup]:
-    """Both outputs of a case for a cell each, with ~~old~~ and **new**; empty where they are the same or not known."""
+    """Both outputs of a case for a cell each, with ~~old~~ and **new**; empty where they are the
+    same or not known.
+    """
     before, after = case.baseline.output, case.candidate.output
     if before is None or after is None or before == after:
         return Markup(), Markup()
@@ -212,7 +228,8 @@ def _draw(name: str, **values: object) -> str:
     return neat(_environment().get_template(name).render(**values))
 
 
-# ------------------------------------------------------------------------------------------------------------ reports
+# ------------------------------------------------------------------------------------------------------------
+# reports
 
 
 def scorecard_markdown(doc: scorecard.ScorecardDoc) -> str:
@@ -234,7 +251,9 @@ def improvement_markdown(
 
 
 def _shown_diff(text: str) -> Markup:
-    shown = text if len(text) <= LONGEST_DIFF else text[:LONGEST_DIFF] + "\n(the rest is left out here)"
+    shown = (
+        text if len(text) <= LONGEST_DIFF else text[:LONGEST_DIFF] + "\n(the rest is left out here)"
+    )
     return Markup(fenced(shown, "diff") if shown.strip() else "No difference in text.")
 
 
@@ -250,16 +269,28 @@ def _history(doc: ImprovementDoc) -> list[tuple[str, list[Markup]]]:
         cells = [numbers.score_or_interval(one.score_after, one.interval_after) if scored else ""]
         cells += [after.get(criterion.id, "") for criterion in before.criteria]
         kept = one.is_accepted
-        rows.append((f"round {one.round}", [cell if kept or not cell else f"({cell})" for cell in cells]))
+        rows.append(
+            (f"round {one.round}", [cell if kept or not cell else f"({cell})" for cell in cells])
+        )
     return [(name, [Markup(cell) for cell in cells]) for name, cells in rows]
 
 
 def _looks(doc: ImprovementDoc) -> dict[str, object]:
-    """Which judges were there, from the baseline to the last round, and the reasons of those that were not."""
-    looks: list[tuple[str, list[scorecard.JudgeDoc]]] = [("baseline", doc.baseline.judges if doc.baseline else [])]
+    """Which judges were there, from the baseline to the last round, and the reasons of those that
+    were not.
+    """
+    looks: list[tuple[str, list[scorecard.JudgeDoc]]] = [
+        ("baseline", doc.baseline.judges if doc.baseline else [])
+    ]
     looks += [(f"round {one.round}", one.judges) for one in doc.rounds]
-    rows = [(name, {one.id: one.state for one in judges}, scorecard.states_words(judges)) for name, judges in looks]
-    return {"judges": list(dict.fromkeys(one.id for _, judges in looks for one in judges)), "rows": rows}
+    rows = [
+        (name, {one.id: one.state for one in judges}, scorecard.states_words(judges))
+        for name, judges in looks
+    ]
+    return {
+        "judges": list(dict.fromkeys(one.id for _, judges in looks for one in judges)),
+        "rows": rows,
+    }
 
 
 def comparison_markdown(doc: suite.ComparisonDoc) -> str:
@@ -281,19 +312,29 @@ def measured_markdown(name: str, **values: object) -> str:
     return neat(_macro("measured.md.j2", name)(**values))
 
 
-# ------------------------------------------------------------------------------------------------------ runs of suites
+# ------------------------------------------------------------------------------------------------------
+# runs of suites
 
 # What a comment on GitHub may hold.
 MOST: Final = 65_536
 
 _ROWS_SHARE: Final = 0.6  # of what is left after the summary; the rest is for details
-_ICONS: Final = {"passed": "✅", "failed": "❌", "inconclusive": "❔", "target-error": "⚠️", "skipped": "⏭️"}
-_TABLE: Final = "## Cases\n\n| case | status | score | time | why |\n| --- | --- | ---: | ---: | --- |\n"
+_ICONS: Final = {
+    "passed": "✅",
+    "failed": "❌",
+    "inconclusive": "❔",
+    "target-error": "⚠️",
+    "skipped": "⏭️",
+}
+_TABLE: Final = (
+    "## Cases\n\n| case | status | score | time | why |\n| --- | --- | ---: | ---: | --- |\n"
+)
 _DETAILS: Final = "## What they miss\n\n"
 
 
 def suite_markdown(report: suite.SuiteReportDoc | SuiteReport, *, most: int = MOST) -> str:
-    """One run of a suite (`honestone.report/1`) in at most `most` characters: a comment or a CI summary has a limit.
+    """One run of a suite (`honestone.report/1`) in at most `most` characters: a comment or a CI
+    summary has a limit.
 
     What does not fit is left out, and the page says so: passed cases first, then details.
     """
@@ -307,13 +348,22 @@ def suite_markdown(report: suite.SuiteReportDoc | SuiteReport, *, most: int = MO
     without_details = sum(case.is_open for case in doc.cases) - len(details)
     cut = _cut_words(doc.worst_first[len(rows) :], without_details, doc)
     details_part = _DETAILS + "\n\n".join(details) if details else ""
-    text = "\n\n".join(part.strip("\n") for part in (top, table, details_part, cut, bottom) if part) + "\n"
-    return text if len(text) <= most else _last_resort(doc.verdict_words, doc.name, doc.counts_words, most)
+    text = (
+        "\n\n".join(part.strip("\n") for part in (top, table, details_part, cut, bottom) if part)
+        + "\n"
+    )
+    return (
+        text
+        if len(text) <= most
+        else _last_resort(doc.verdict_words, doc.name, doc.counts_words, most)
+    )
 
 
 def table_markdown(doc: TableDoc, *, most: int = MOST) -> str:
     """A table (`honestone.table/1`) in at most `most` characters, its open cases first."""
-    top, head, bottom = (neat(_macro("table.md.j2", name)(doc)) for name in ("top", "head", "bottom"))
+    top, head, bottom = (
+        neat(_macro("table.md.j2", name)(doc)) for name in ("top", "head", "bottom")
+    )
     room = most - len(top) - len(head) - len(bottom) - 600
     draw, row = _macro("table.md.j2", "detail"), _macro("table.md.j2", "row")
     rows = _fitting([row(case) for case in doc.worst_first], int(room * _ROWS_SHARE))
@@ -321,7 +371,11 @@ def table_markdown(doc: TableDoc, *, most: int = MOST) -> str:
     details = _fitting(told, room - sum(len(one) + 1 for one in rows))
     without = len(doc.cases) - len(rows)
     cut = f"_Cut to fit: {without:,} cases have no row, {len(told) - len(details):,} no details; the JSON has them._"
-    parts = [top, head.rstrip("\n") + "\n" + "\n".join(rows), _DETAILS + "\n\n".join(details) if details else ""]
+    parts = [
+        top,
+        head.rstrip("\n") + "\n" + "\n".join(rows),
+        _DETAILS + "\n\n".join(details) if details else "",
+    ]
     parts += [cut if without or len(details) < len(told) else "", bottom]
     text = "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
     return text if len(text) <= most else _last_resort(doc.verdict_words, doc.name, [], most)
@@ -362,7 +416,9 @@ def _details(cases: Iterable[suite.CaseDoc], room: int) -> list[str]:
     return parts
 
 
-def _cut_words(without_row: Sequence[suite.CaseDoc], without_details: int, doc: suite.SuiteReportDoc) -> str:
+def _cut_words(
+    without_row: Sequence[suite.CaseDoc], without_details: int, doc: suite.SuiteReportDoc
+) -> str:
     """What is not on the page, and where it is."""
     told = []
     if without_row:
@@ -370,7 +426,9 @@ def _cut_words(without_row: Sequence[suite.CaseDoc], without_details: int, doc: 
         told.append(f"{count(len(without_row), 'case has', 'cases have')} no row ({kinds})")
     if without_details:
         told.append(f"the details of {without_details:,} cases are left out")
-    where = f"`honestone show {md(doc.run)} --format html` has them" if doc.run else "the JSON has them"
+    where = (
+        f"`honestone show {md(doc.run)} --format html` has them" if doc.run else "the JSON has them"
+    )
     return f"_Cut to fit: {'; '.join(told)}; {where}._" if told else ""
 
 

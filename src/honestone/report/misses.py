@@ -1,7 +1,8 @@
-"""What a case misses, in the words of whoever wrote its checks: one wording for every report and for pytest.
+"""What a case misses, in the words of whoever wrote its checks: one wording for every report and
+for pytest.
 
-A miss is a requirement and the evidence against it: `contains '14 days'`, `not found`. Bars and scores are said only of
-what is scored; a yes/no question is met or not. Each thing is said once.
+A miss is a requirement and the evidence against it: `contains '14 days'`, `not found`. Bars and
+scores are said only of what is scored; a yes/no question is met or not. Each thing is said once.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ LONGEST_QUOTE: Final = 400  # characters
 class Miss:
     """One thing that a case misses, each text on one line and harmless on a terminal.
 
-    `glyph`: `no`, `unknown` (not answered) or `warn` (could not be tried), a name of `drawing.GLYPHS`. `said`: what else
-    judges said of it: votes, quotes, suggestions.
+    `glyph`: `no`, `unknown` (not answered) or `warn` (could not be tried), a name of
+    `drawing.GLYPHS`. `said`: what else judges said of it: votes, quotes, suggestions.
     """
 
     glyph: str = "no"
@@ -46,9 +47,14 @@ def misses(case: CaseDoc) -> list[Miss]:
         return []
     if case.status in ("skipped", "target-error"):
         glyph = "warn" if case.status == "target-error" else "absent"
-        return [Miss(glyph=glyph, requirement=line(one)) for one in case.reasons or [case.error or case.status]]
+        return [
+            Miss(glyph=glyph, requirement=line(one))
+            for one in case.reasons or [case.error or case.status]
+        ]
     found = [miss for one in case.criteria for miss in _of_criterion(one, case)]
-    others = [Miss(glyph=_glyph(case), requirement=line(one)) for one in _other_reasons(case, found)]
+    others = [
+        Miss(glyph=_glyph(case), requirement=line(one)) for one in _other_reasons(case, found)
+    ]
     bars = [one for one in others if read_gate_reason(one.requirement)]
     return [one for one in others if one not in bars] + found + bars + _absent_judges(case)
 
@@ -73,7 +79,11 @@ def _of_criterion(one: CriterionDoc, case: CaseDoc) -> Iterator[Miss]:
 def _of_item(one: CriterionDoc, item: ItemDoc) -> Miss:
     asked = item.asked
     if item.is_unanswered:
-        return Miss(glyph="unknown", requirement=asked, evidence=line(item.note or "no answer").removeprefix("check: "))
+        return Miss(
+            glyph="unknown",
+            requirement=asked,
+            evidence=line(item.note or "no answer").removeprefix("check: "),
+        )
     said = list(_said(item))
     if item.kind == "anchors":
         evidence = _score_words(one) if len(one.items) == 1 else points((item.met or 0) * 100)
@@ -82,7 +92,11 @@ def _of_item(one: CriterionDoc, item: ItemDoc) -> Miss:
         said = []
     else:
         evidence = said.pop(0) if len(item.votes) < 2 and item.evidence else ""
-    return Miss(requirement=f"penalty incurred: {asked}" if one.is_penalty else asked, evidence=evidence, said=(*said,))
+    return Miss(
+        requirement=f"penalty incurred: {asked}" if one.is_penalty else asked,
+        evidence=evidence,
+        said=(*said,),
+    )
 
 
 def _score_words(one: CriterionDoc) -> str:
@@ -101,7 +115,9 @@ def _said(item: ItemDoc) -> Iterator[str]:
     elif many:
         yield item.vote_words
     for one in item.advice:
-        yield f"suggestion: {line(one.text, LONGEST_QUOTE)}" + (f" ({line(one.judge)})" if many and one.judge else "")
+        yield f"suggestion: {line(one.text, LONGEST_QUOTE)}" + (
+            f" ({line(one.judge)})" if many and one.judge else ""
+        )
 
 
 def _quote_words(quote: QuoteDoc, many: bool) -> str:
@@ -121,17 +137,25 @@ _REPEATS: Final = tuple(
         ),
     )
 )
-_SHORT: Final = {"found none of": "not found", "found all of": "found", "nothing matches": "no match"}
+_SHORT: Final = {
+    "found none of": "not found",
+    "found all of": "found",
+    "nothing matches": "no match",
+}
 
 
 def _without_repeats(requirement: str, evidence: str) -> str:
-    """`not found` of `not found: "14 days"`, where the requirement says '14 days'. Which of several words is meant stays."""
+    """`not found` of `not found: "14 days"`, where the requirement says '14 days'. Which of several
+    words is meant stays.
+    """
     found = next((found for pattern in _REPEATS if (found := pattern.fullmatch(evidence))), None)
     if found is None:
         return evidence
     words = found[2][1:-1].split('", "') if found[2].startswith('"') else [found[2]]
     named = [word for word in words if f"'{word}'" in requirement]
-    is_clear = bool(found[3]) or requirement.count("'") == 2 * len(words) + sum(word.count("'") for word in words)
+    is_clear = bool(found[3]) or requirement.count("'") == 2 * len(words) + sum(
+        word.count("'") for word in words
+    )
     return _SHORT.get(found[1], found[1]) + found[3] if named == words and is_clear else evidence
 
 
@@ -144,7 +168,9 @@ def _is_scored(one: CriterionDoc, criteria: Iterable[CriterionDoc]) -> bool:
 
 
 def _other_reasons(case: CaseDoc, found: list[Miss]) -> Iterator[str]:
-    """The reasons that the misses do not say: all but those of bars; and of the threshold where it alone decides."""
+    """The reasons that the misses do not say: all but those of bars; and of the threshold where it
+    alone decides.
+    """
     known = {one.id for one in case.criteria}
     read = [(reason, read_gate_reason(reason)) for reason in case.reasons]
     has_bar = any(about is not None and about[0] == "criterion" for _, about in read)

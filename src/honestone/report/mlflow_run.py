@@ -1,7 +1,9 @@
-"""A suite run as a run of MLflow: what it was as params, what came out as metrics, and a table with a row for each case.
+"""A suite run as a run of MLflow: what it was as params, what came out as metrics, and a table with
+a row for each case.
 
-Units are the report's: rates 0 to 1, scores 0 to 100, milliseconds, US dollars. What is missing is left out of metrics and null
-in the table, never 0. The whole report is a file of the run, so nothing is lost.
+Units are the report's: rates 0 to 1, scores 0 to 100, milliseconds, US dollars. What is missing is
+left out of metrics and null in the table, never 0. The whole report is a file of the run, so
+nothing is lost.
 """
 
 from __future__ import annotations
@@ -95,8 +97,17 @@ def _row(case: CaseDoc) -> tuple[MlflowCell, ...]:
     judges = {one.id: case.judge_score(one.id) for one in case.judges}
     scores = {id: None if score is None else float(score) for id, score in judges.items()}
     return (
-        *(case.id, case.status, case.verdict, None if case.score is None else float(exact(case.score))),
+        *(
+            case.id,
+            case.status,
+            case.verdict,
+            None if case.score is None else float(exact(case.score)),
+        ),
         *(len(case.attempts), str(case.unstable).lower(), case.split, ", ".join(case.tags)),
         *(text_of(case.input), text_of(case.output), text_of(case.reference), "; ".join(why(case))),
-        *(case.error, case.time if case.time is None else float(case.time), msgspec.json.encode(scores).decode()),
+        *(
+            case.error,
+            case.time if case.time is None else float(case.time),
+            msgspec.json.encode(scores).decode(),
+        ),
     )

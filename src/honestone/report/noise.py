@@ -23,7 +23,9 @@ def noise_text(doc: NoiseDoc, style: Style = PLAIN) -> str:
     rows = _rows(doc)
     left = min(max(width(name) for name, _ in rows), max(16, style.columns - 30))
     lines += figure_lines(_HEADS, rows, [8] * len(_HEADS), left, style)
-    return style.finish([*lines, *([f"  again   honestone show {line(doc.run)}"] if doc.run else [])])
+    return style.finish(
+        [*lines, *([f"  again   honestone show {line(doc.run)}"] if doc.run else [])]
+    )
 
 
 def noise_markdown(doc: NoiseDoc) -> str:
@@ -40,9 +42,17 @@ def _headline(doc: NoiseDoc) -> str:
 
 def _facts(doc: NoiseDoc) -> list[str]:
     found = doc.verdict
-    counts = [f"{number} {name}" for name, number in (("passed", found.passed), ("failed", found.fail)) if number]
+    counts = [
+        f"{number} {name}"
+        for name, number in (("passed", found.passed), ("failed", found.fail))
+        if number
+    ]
     counts += [f"{found.inconclusive} inconclusive"] if found.inconclusive else []
-    flips = "" if found.flip_rate is None else f": two looks differ in {percent(found.flip_rate)} of pairs"
+    flips = (
+        ""
+        if found.flip_rate is None
+        else f": two looks differ in {percent(found.flip_rate)} of pairs"
+    )
     return [
         f"{count(doc.n, 'look')} at the same bytes: {', '.join(counts) or 'none'}{flips}",
         f"the panel scores {_number(doc.overall.mean)} on average, standard deviation {_number(doc.overall.sd)}",

@@ -1,4 +1,6 @@
-"""A result as a notebook shows it: a headline and a table, as a fragment of HTML with nothing of its values alive in it."""
+"""A result as a notebook shows it: a headline and a table, as a fragment of HTML with nothing of
+its values alive in it.
+"""
 
 from __future__ import annotations
 

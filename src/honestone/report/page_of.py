@@ -14,7 +14,9 @@ ROWS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOf:
-    """Which page of a long table this is: `number` from 1 on, of `total` rows. `query` is the rest of the address."""
+    """Which page of a long table this is: `number` from 1 on, of `total` rows. `query` is the rest
+    of the address.
+    """
 
     number: int
     total: int
@@ -34,13 +36,21 @@ class PageOf:
     def having(self, name: str, value: str) -> str:
         """The same with one value changed; an empty one leaves it out."""
         changed = {**self.query, name: value}
-        return "?" + urlencode({name: told for name, told in changed.items() if told}, errors="backslashreplace")
+        return "?" + urlencode(
+            {name: told for name, told in changed.items() if told}, errors="backslashreplace"
+        )
 
     def sorted_by(self, key: str) -> str:
         """By a column, the other way round where it is sorted by it already and can be."""
-        return self.having("sort", f"-{key}" if self.query.get("sort") == key and f"-{key}" in SORTS else key)
+        return self.having(
+            "sort", f"-{key}" if self.query.get("sort") == key and f"-{key}" in SORTS else key
+        )
 
     def direction(self, key: str) -> str:
         """What `aria-sort` says of a column."""
         now = self.query.get("sort", "status").removeprefix("-")
-        return ("descending" if self.query.get("sort", "").startswith("-") else "ascending") if now == key else "none"
+        return (
+            ("descending" if self.query.get("sort", "").startswith("-") else "ascending")
+            if now == key
+            else "none"
+        )

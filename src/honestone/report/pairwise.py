@@ -15,7 +15,13 @@ from honestone.core.pairwise import Comparison, PairLine, TwoLooks
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.rubric import as_written
 from honestone.report.documents import fields_of
-from honestone.report.documents.pairwise import FoundQuoteDoc, LooksDoc, PairCheckDoc, PairCriterionDoc, PairwiseDoc
+from honestone.report.documents.pairwise import (
+    FoundQuoteDoc,
+    LooksDoc,
+    PairCheckDoc,
+    PairCriterionDoc,
+    PairwiseDoc,
+)
 from honestone.report.documents.scorecard import ArtifactDoc, UsageDoc
 from honestone.report.scorecard import judge_states, share_of
 from honestone.report.templates import text_lines
@@ -24,7 +30,9 @@ from honestone.system.drawing import Style
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairFacts:
-    """What a document says besides the comparison. `a` and `b` are (path, digest); quotes are looked up in `text`."""
+    """What a document says besides the comparison. `a` and `b` are (path, digest); quotes are
+    looked up in `text`.
+    """
 
     title: str
     rubric: str
@@ -37,8 +45,12 @@ class PairFacts:
     packed: Mapping[str, Any] | None = None
 
 
-def pairwise_document(comparison: Comparison, ballots: Sequence[Ballot], facts: PairFacts) -> PairwiseDoc:
-    """Preferences are from 0 (A is better) to 1 (B is better), not rounded; null where an answer is missing."""
+def pairwise_document(
+    comparison: Comparison, ballots: Sequence[Ballot], facts: PairFacts
+) -> PairwiseDoc:
+    """Preferences are from 0 (A is better) to 1 (B is better), not rounded; null where an answer is
+    missing.
+    """
     return PairwiseDoc(
         a=ArtifactDoc(path=facts.a[0], digest=facts.a[1]),
         b=ArtifactDoc(path=facts.b[0], digest=facts.b[1]),
@@ -66,7 +78,9 @@ def _criterion(one: PairLine, text: str) -> PairCriterionDoc:
         by_judge={judge: _looks(looks, text) for judge, looks in one.by_judge.items()},
         checks=[
             PairCheckDoc(
-                **fields_of(check.item, "id", "requirement"), **fields_of(check, "a", "b", "winner"), note=check.why
+                **fields_of(check.item, "id", "requirement"),
+                **fields_of(check, "a", "b", "winner"),
+                note=check.why,
             )
             for check in one.checks
         ],
@@ -77,7 +91,9 @@ def _looks(looks: TwoLooks, text: str) -> LooksDoc:
     return LooksDoc(
         **fields_of(looks, "a_first", "b_first", "winner"),
         inconsistent=looks.is_inconsistent,
-        evidence=[FoundQuoteDoc(quote=quote, found=_found(quote, text)) for quote in looks.evidence],
+        evidence=[
+            FoundQuoteDoc(quote=quote, found=_found(quote, text)) for quote in looks.evidence
+        ],
         note=looks.why,
     )
 
@@ -86,17 +102,27 @@ def _found(quote: str, text: str) -> bool | None:
     return find_quote(quote, text) is not None if is_quote(quote) else None
 
 
-# ------------------------------------------------------------------------------------------------------------- text
+# -------------------------------------------------------------------------------------------------------------
+# text
 
-_VERDICT: Final = {"a": "A is better", "b": "B is better", "tie": "neither is better", None: "could not be judged"}
+_VERDICT: Final = {
+    "a": "A is better",
+    "b": "B is better",
+    "tie": "neither is better",
+    None: "could not be judged",
+}
 
 
 def pairwise_text(document: PairwiseDoc, style: Style) -> str:
     """The comparison for a terminal, drawn from its document."""
     look = {"a": "green", "b": "green", "tie": "yellow", None: "red"}[document.preferred]
     head = style.paint(_VERDICT[document.preferred].upper(), look, "bold")
-    rows = text_lines("pairwise.txt.j2", "page", doc=document, share=_share, glyph=style.glyph, points=_points)
-    return style.finish([f"{head}{style.glyph('between')}preference for B {_share(document)}", *rows])
+    rows = text_lines(
+        "pairwise.txt.j2", "page", doc=document, share=_share, glyph=style.glyph, points=_points
+    )
+    return style.finish(
+        [f"{head}{style.glyph('between')}preference for B {_share(document)}", *rows]
+    )
 
 
 def _points(rate: float) -> str:

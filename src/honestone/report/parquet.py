@@ -1,9 +1,11 @@
-"""A suite run as a Parquet table: a row for each vote, for statistics elsewhere. Needs pyarrow (the extra `parquet`).
+"""A suite run as a Parquet table: a row for each vote, for statistics elsewhere. Needs pyarrow (the
+extra `parquet`).
 
-Columns: `run`, `case`, `attempt` (the one that counts), `status`, `case_score` (0-100), `criterion`, `weight`, `criterion_score`
-(0-100), `item`, `kind`, `low` and `high` (the ends of its scale), `voter` (a judge's id, or `check`), `vote` (as it was given: `yes`,
-`no`, `n/a`, or a number as text), `value` (0 to 1 on its scale; null for `n/a`). What is missing is null, never 0. A case without votes
-has one row. Inputs, outputs and quotes are in the other formats.
+Columns: `run`, `case`, `attempt` (the one that counts), `status`, `case_score` (0-100),
+`criterion`, `weight`, `criterion_score` (0-100), `item`, `kind`, `low` and `high` (the ends of its
+scale), `voter` (a judge's id, or `check`), `vote` (as it was given: `yes`, `no`, `n/a`, or a number
+as text), `value` (0 to 1 on its scale; null for `n/a`). What is missing is null, never 0. A case
+without votes has one row. Inputs, outputs and quotes are in the other formats.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 _Cell: TypeAlias = str | int | float | None
 
 _COLUMNS: Final = (
-    *(("run", "string"), ("case", "string"), ("attempt", "int64"), ("status", "string"), ("case_score", "double")),
+    *(
+        ("run", "string"),
+        ("case", "string"),
+        ("attempt", "int64"),
+        ("status", "string"),
+        ("case_score", "double"),
+    ),
     *(("criterion", "string"), ("weight", "double"), ("criterion_score", "double")),
     *(("item", "string"), ("kind", "string"), ("low", "double"), ("high", "double")),
     *(("voter", "string"), ("vote", "string"), ("value", "double")),
@@ -33,10 +41,13 @@ def suite_parquet(doc: SuiteReportDoc) -> bytes:
         pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
         raise UsageError(
-            "--format parquet needs pyarrow, which is not installed", hint="pip install 'honestone[parquet]'"
+            "--format parquet needs pyarrow, which is not installed",
+            hint="pip install 'honestone[parquet]'",
         ) from None
     rows = [row for case in doc.cases for row in _rows(doc.run, case)]
-    schema = pyarrow.schema([pyarrow.field(name, pyarrow.type_for_alias(kind)) for name, kind in _COLUMNS])
+    schema = pyarrow.schema(
+        [pyarrow.field(name, pyarrow.type_for_alias(kind)) for name, kind in _COLUMNS]
+    )
     columns = {name: [row[at] for row in rows] for at, (name, _) in enumerate(_COLUMNS)}
     out = io.BytesIO()
     parquet.write_table(pyarrow.table(columns, schema=schema), out)
@@ -46,7 +57,9 @@ def suite_parquet(doc: SuiteReportDoc) -> bytes:
 def _rows(run: str | None, case: CaseDoc) -> Iterator[tuple[_Cell, ...]]:
     start = (run, case.id, case.shown_attempt, case.status, case.score)
     found = [(one, item) for one in case.criteria if one.applies for item in one.items]
-    votes = [(*_criterion(one), *_item(item), *vote) for one, item in found for vote in _votes(item)]
+    votes = [
+        (*_criterion(one), *_item(item), *vote) for one, item in found for vote in _votes(item)
+    ]
     for rest in votes or [(None,) * (len(_COLUMNS) - len(start))]:
         yield (*start, *rest)
 

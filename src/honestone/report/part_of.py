@@ -8,14 +8,17 @@ from urllib.parse import urlencode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartOf:
-    """Which part of its long texts a served page shows: `number` from 1 on; of a text with fewer parts the last one. `query` is
-    the rest of the address."""
+    """Which part of its long texts a served page shows: `number` from 1 on; of a text with fewer
+    parts the last one. `query` is the rest of the address.
+    """
 
     number: int
     query: dict[str, str]
 
     def span(self, length: int, longest: int) -> tuple[int, int]:
-        """Where the part of a text of `length` characters begins and ends, if no part has more than `longest`."""
+        """Where the part of a text of `length` characters begins and ends, if no part has more than
+        `longest`.
+        """
         start = (min(self.number, self.count(length, longest)) - 1) * longest
         return start, min(start + longest, length)
 

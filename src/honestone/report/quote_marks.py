@@ -15,12 +15,16 @@ from honestone.report.exact_text import exact_markup
 from honestone.report.part_of import PartOf
 
 LONGEST: Final = 200_000  # characters of one text
-ALL_TEXTS: Final = 48_000_000  # characters of all of them: more is not a page that a browser can use
+ALL_TEXTS: Final = (
+    48_000_000  # characters of all of them: more is not a page that a browser can use
+)
 MOST_MARKS: Final = 400  # in one text
 
 
 def longest_text(sizes: Iterable[int]) -> int:
-    """How long one text may be, so that all of them together fit: short ones whole, long ones cut to one length."""
+    """How long one text may be, so that all of them together fit: short ones whole, long ones cut
+    to one length.
+    """
     ordered = sorted(min(size, LONGEST) for size in sizes)
     room = ALL_TEXTS
     for index, size in enumerate(ordered):
@@ -43,10 +47,11 @@ class _Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """`text[start:end]` of a marked text: `look` is empty where no judge quotes it; the spans of `ids` begin here.
+    """`text[start:end]` of a marked text: `look` is empty where no judge quotes it; the spans of
+    `ids` begin here.
 
-    `shown`: the text as a page shows it, code point for code point. `ended`: judges whose quote ends here. `back`: the span
-    whose quote it leads back to.
+    `shown`: the text as a page shows it, code point for code point. `ended`: judges whose quote
+    ends here. `back`: the span whose quote it leads back to.
     """
 
     text: str
@@ -69,7 +74,9 @@ class Piece:
 
 
 class Marks:
-    """The quotes found in one text, which begins at `offset` in the whole of it. The same words quoted twice are one span."""
+    """The quotes found in one text, which begins at `offset` in the whole of it. The same words
+    quoted twice are one span.
+    """
 
     def __init__(self, text: str, prefix: str, offset: int = 0) -> None:
         self.text = text
@@ -78,7 +85,9 @@ class Marks:
         self._spans: dict[tuple[int, int], _Span] = {}
 
     def add(self, words: str, judge: int) -> str | None:
-        """The id of the place that holds the words, exactly or but for white space and signs; None when there is none."""
+        """The id of the place that holds the words, exactly or but for white space and signs; None
+        when there is none.
+        """
         found = find_quote(words, self.text)
         if found is None:
             return None
@@ -93,15 +102,26 @@ class Marks:
     def pieces(self, name_of: Callable[[int], str]) -> list[Piece]:
         """The text from its beginning to its end, cut wherever a span begins or ends."""
         spans = sorted(self._spans.values(), key=lambda span: (span.start, -span.end))
-        cuts = sorted({0, len(self.text), *(end for span in spans for end in (span.start, span.end))})
+        cuts = sorted(
+            {0, len(self.text), *(end for span in spans for end in (span.start, span.end))}
+        )
         return [
-            self._piece(start, end, [span for span in spans if span.start <= start and end <= span.end], name_of)
+            self._piece(
+                start,
+                end,
+                [span for span in spans if span.start <= start and end <= span.end],
+                name_of,
+            )
             for start, end in pairwise(cuts)
         ]
 
-    def _piece(self, start: int, end: int, over: list[_Span], name_of: Callable[[int], str]) -> Piece:
+    def _piece(
+        self, start: int, end: int, over: list[_Span], name_of: Callable[[int], str]
+    ) -> Piece:
         if not over:
-            return Piece(text=self.text[start:end], start=self._offset + start, end=self._offset + end)
+            return Piece(
+                text=self.text[start:end], start=self._offset + start, end=self._offset + end
+            )
         judges = sorted(set().union(*(span.judges for span in over)))
         return Piece(
             text=self.text[start:end],
@@ -116,9 +136,11 @@ class Marks:
 
 
 class MarkedText:
-    """A text in which the quotes of judges are marked as the answers are drawn; so these are drawn first.
+    """A text in which the quotes of judges are marked as the answers are drawn; so these are drawn
+    first.
 
-    `names` are the judges, numbered from 1 on; `longest`: how much of the text the page holds, `part`: which part of it.
+    `names` are the judges, numbered from 1 on; `longest`: how much of the text the page holds,
+    `part`: which part of it.
     """
 
     def __init__(
@@ -152,14 +174,18 @@ class MarkedText:
         return number, place, "", "soft"
 
     def _elsewhere(self, one: QuoteDoc) -> str | None:
-        """Where in the text a quote is that is not in this part of it; None where it is not in the text."""
+        """Where in the text a quote is that is not in this part of it; None where it is not in the
+        text.
+        """
         found = find_quote(one.quote, self.text) if len(self.text) > len(self._marks.text) else None
         if found is not None and self._has_parts:
             return f"in part {found.start // self._longest + 1} of the {self.of}"
         return "in what is not marked here" if found is not None or one.found else None
 
     def is_first(self, place: str) -> bool:
-        """Whether no quote of that place was asked about before: it is the one that the mark leads back to."""
+        """Whether no quote of that place was asked about before: it is the one that the mark leads
+        back to.
+        """
         is_new = place not in self._said
         self._said.add(place)
         return is_new
@@ -170,5 +196,7 @@ class MarkedText:
 
 
 def color(judge: int) -> int:
-    """One of six; the number of the judge tells them apart where the colours repeat or cannot be seen."""
+    """One of six; the number of the judge tells them apart where the colours repeat or cannot be
+    seen.
+    """
     return (judge - 1) % 6 + 1

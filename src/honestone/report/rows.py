@@ -1,4 +1,6 @@
-"""A suite run as rows. CSV: one a case and judge. JSON lines: AgentV's index row, one a case, with scores 0-1."""
+"""A suite run as rows. CSV: one a case and judge. JSON lines: AgentV's index row, one a case, with
+scores 0-1.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from honestone.report.misses import why
 from honestone.report.table import column_reports
 from honestone.system.drawing import clean
 
-# ----------------------------------------------------------------------------------------------------------------- CSV
+# -----------------------------------------------------------------------------------------------------------------
+# CSV
 
 # The status of a case that was not chosen to be run.
 LEFT_OUT: Final = "left-out"
@@ -32,7 +35,9 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 
 
 def suite_csv(doc: SuiteReportDoc) -> str:
-    """Scores are 0-100, not rounded; empty where there is none. A case that no judge was asked about has one row."""
+    """Scores are 0-100, not rounded; empty where there is none. A case that no judge was asked
+    about has one row.
+    """
     return "".join(csv_parts(SuiteReport.of(doc)))
 
 
@@ -41,7 +46,10 @@ def csv_parts(report: SuiteReport) -> Iterator[str]:
     yield csv_text([COLUMNS])
     for case in report.cases:
         yield csv_text(_rows(case))
-    yield csv_text([safe_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 2)] for id in report.head.left_out_cases or ())
+    yield csv_text(
+        [safe_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 2)]
+        for id in report.head.left_out_cases or ()
+    )
 
 
 def csv_text(rows: Iterable[Sequence[str]]) -> str:
@@ -54,22 +62,36 @@ def table_csv(doc: TableDoc) -> str:
     """The same of every column, case by case; the last cell names the column."""
     cells = (cell for case in doc.cases for cell in case.cells)
     rows = ([*row, safe_cell(cell.column)] for cell in cells for row in _rows(cell))
-    left_out = ([safe_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 1)] for id in doc.left_out_cases or ())
+    left_out = (
+        [safe_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 1)] for id in doc.left_out_cases or ()
+    )
     return csv_text([(*COLUMNS, "column"), *rows, *left_out])
 
 
 def _rows(case: CaseDoc) -> Iterable[list[str]]:
     start = [safe_cell(case.id), case.status, safe_cell(case.verdict), _number(case.score)]
-    end = [safe_cell("; ".join(why(case))), safe_cell(text_of(case.input)), safe_cell(text_of(case.output))]
+    end = [
+        safe_cell("; ".join(why(case))),
+        safe_cell(text_of(case.input)),
+        safe_cell(text_of(case.output)),
+    ]
     end.append("yes" if case.is_lonely else "")
     if not case.judges:
         yield [*start, "", "", "", *end]
     for judge in case.judges:
-        yield [*start, safe_cell(judge.id), safe_cell(judge.state), _number(case.judge_score(judge.id)), *end]
+        yield [
+            *start,
+            safe_cell(judge.id),
+            safe_cell(judge.state),
+            _number(case.judge_score(judge.id)),
+            *end,
+        ]
 
 
 def safe_cell(text: str) -> str:
-    """Text that a spreadsheet shows and does not compute: what could be a formula gets an apostrophe in front."""
+    """Text that a spreadsheet shows and does not compute: what could be a formula gets an
+    apostrophe in front.
+    """
     safe = clean(text)
     return f"'{safe}" if safe.lstrip(" ").startswith(_FORMULA) else safe
 
@@ -82,7 +104,8 @@ def _number(value: Fraction | Number | None) -> str:
     return str(int(found)) if found.is_integer() else repr(found)
 
 
-# ---------------------------------------------------------------------------------------------------------- JSON lines
+# ----------------------------------------------------------------------------------------------------------
+# JSON lines
 
 _EXECUTION: Final = {
     "passed": "ok",
@@ -119,12 +142,17 @@ def table_jsonl(doc: TableDoc) -> str:
 def _left_out(doc: SuiteReportDoc | TableDoc) -> list[dict[str, object]]:
     suite = doc.suite.title or doc.suite.path
     target = {"target": doc.target} if isinstance(doc, SuiteReportDoc) else {}
-    return [{"test_id": id, "suite": suite, **target, "execution_status": LEFT_OUT} for id in doc.left_out_cases or ()]
+    return [
+        {"test_id": id, "suite": suite, **target, "execution_status": LEFT_OUT}
+        for id in doc.left_out_cases or ()
+    ]
 
 
 def _json_lines(rows: Iterable[Mapping[str, object]]) -> str:
     """Escaped to ASCII, so that one line is one row for every reader."""
-    return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False, default=str) + "\n" for row in rows)
+    return "".join(
+        json.dumps(row, ensure_ascii=True, allow_nan=False, default=str) + "\n" for row in rows
+    )
 
 
 def _row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
@@ -147,7 +175,8 @@ def _row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
     }
     if len(case.attempts) > 1:
         row["attempts"] = [
-            fields_of(one, "attempt", "status", "output", "reasons", "duration_ms") for one in case.attempts
+            fields_of(one, "attempt", "status", "output", "reasons", "duration_ms")
+            for one in case.attempts
         ]
     if case.trace is not None:
         row["token_usage"] = {"input": case.trace.input_tokens, "output": case.trace.output_tokens}

@@ -1,4 +1,6 @@
-"""A rubric in the making, for people: the table of criteria with weights and items, and the evaluation contract."""
+"""A rubric in the making, for people: the table of criteria with weights and items, and the
+evaluation contract.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ def draft_table(draft: RubricDraft, style: Style, columns: int) -> list[str]:
     names = [line(criterion.id) for criterion in draft.criteria]
     name_width = min(max((width(name) for name in [*names, "Criterion"]), default=4), _WIDEST_NAME)
     if columns < _STACKED_BELOW:
-        return [row for entry in enumerate(draft.criteria, 1) for row in _stacked(*entry, style, columns)]
+        return [
+            row
+            for entry in enumerate(draft.criteria, 1)
+            for row in _stacked(*entry, style, columns)
+        ]
     left = 3 + name_width + 2 + 6 + 2
     out = [
         style.paint(f"{'#':<3}{pad('Criterion', name_width)}  {'Weight':>6}  Items", "dim"),
@@ -33,14 +39,19 @@ def draft_table(draft: RubricDraft, style: Style, columns: int) -> list[str]:
             first = f"{number:<3}" if index == 0 else "   "
             called = pad(name[index] if index < len(name) else "", name_width)
             share = f"{_percent(criterion):>6}" if index == 0 else " " * 6
-            out.append(f"{first}{called}  {share}  {rows[index] if index < len(rows) else ''}".rstrip())
+            out.append(
+                f"{first}{called}  {share}  {rows[index] if index < len(rows) else ''}".rstrip()
+            )
         out.append("")
     return out
 
 
 def _stacked(number: int, criterion: Criterion, style: Style, columns: int) -> Iterator[str]:
     share = f" ({_percent(criterion)})"
-    yield cut(f"{number}. {line(criterion.id)}", max(columns - len(share), 8), style.glyph("more")) + share
+    yield (
+        cut(f"{number}. {line(criterion.id)}", max(columns - len(share), 8), style.glyph("more"))
+        + share
+    )
     for row in _cells(criterion, style, columns - 2):
         yield f"  {row}"
     yield ""
@@ -68,7 +79,9 @@ def _cells(criterion: Criterion, style: Style, columns: int) -> Iterator[str]:
 
 
 def contract_lines(draft: RubricDraft, rounds: int, style: Style, columns: int) -> list[str]:
-    """What will be judged, by which rule and bar, and the most rounds of `improve`: the evaluation contract."""
+    """What will be judged, by which rule and bar, and the most rounds of `improve`: the evaluation
+    contract.
+    """
     facts = [
         ("Judged", line(draft.about)),
         ("Threshold", f"{show_bar(draft.threshold)} of 100"),
@@ -107,11 +120,17 @@ def _criterion_document(criterion: Criterion, draft: RubricDraft) -> DraftCriter
         requirement=criterion.requirement,
         weight=as_written(criterion.weight),
         items=[
-            DraftItemDoc(id=item.id, requirement=item.requirement, check=item.check.name if item.check else None)
+            DraftItemDoc(
+                id=item.id,
+                requirement=item.requirement,
+                check=item.check.name if item.check else None,
+            )
             for item in criterion.items
             if item.anchors is None
         ],
-        anchors={str(as_written(value)): text for value, text in anchors.levels} if anchors else None,
+        anchors={str(as_written(value)): text for value, text in anchors.levels}
+        if anchors
+        else None,
         formula=formula(criterion),
         origin=draft.origins.get(criterion.id),
     )

@@ -1,4 +1,6 @@
-"""What rulph showed: the contract, a block of score lines for each scoring, and the final report with its headings."""
+"""What rulph showed: the contract, a block of score lines for each scoring, and the final report
+with its headings.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ _NOT_OURS: Final = "these are the numbers of that tool's own record: honestone j
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scoring:
-    """One version's scores. rulph counts from 1: that is the original. `marks`: (criterion, its score, that of each judge).
-    `low_confidence`: one judge alone voted on some item, however often it was asked."""
+    """One version's scores. rulph counts from 1: that is the original. `marks`: (criterion, its
+    score, that of each judge). `low_confidence`: one judge alone voted on some item, however often
+    it was asked.
+    """
 
     round: int
     score: Number | None
@@ -96,7 +100,11 @@ def _first(card: ScorecardDoc) -> _Scoring:
 
 def _parts(card: ScorecardDoc | ImprovementDoc) -> list[CriterionDoc]:
     """The criteria that the overall score is made of."""
-    return [one for one in card.criteria if one.parent is None] if isinstance(card, ScorecardDoc) else []
+    return (
+        [one for one in card.criteria if one.parent is None]
+        if isinstance(card, ScorecardDoc)
+        else []
+    )
 
 
 def _percent_of(one: CriterionDoc, card: ScorecardDoc) -> str:
@@ -112,9 +120,16 @@ def _availability(scorings: Sequence[_Scoring]) -> list[tuple[str, str]]:
     """Each judge with its state, and the rounds in which it had another."""
     found = []
     for judge in dict.fromkeys(one.id for scoring in scorings for one in scoring.judges):
-        states = [(scoring.round, one) for scoring in scorings for one in scoring.judges if one.id == judge]
+        states = [
+            (scoring.round, one)
+            for scoring in scorings
+            for one in scoring.judges
+            if one.id == judge
+        ]
         last = states[-1][1]
-        others = [f"round {number}: {_state(one)}" for number, one in states if one.state != last.state]
+        others = [
+            f"round {number}: {_state(one)}" for number, one in states if one.state != last.state
+        ]
         found.append((judge, "; ".join([_state(last), *others])))
     return found
 
@@ -126,7 +141,9 @@ def _state(one: JudgeDoc) -> str:
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     found = markdown_environment()
-    found.globals["hard"] = Markup("  ")  # at the end of a line it keeps the next one from joining it
+    found.globals["hard"] = Markup(
+        "  "
+    )  # at the end of a line it keeps the next one from joining it
     found.filters.update(parts=_parts, top_suggestion=_top_suggestion, availability=_availability)
     found.filters["overall"] = lambda look: Markup(score_or_interval(look.score, look.interval))
     found.filters["percent_of"] = lambda one, card: Markup(_percent_of(one, card))

@@ -1,8 +1,9 @@
-"""Reports as SARIF 2.1.0, for code hosts: what is not met, at the file and line that its evidence names.
+"""Reports as SARIF 2.1.0, for code hosts: what is not met, at the file and line that its evidence
+names.
 
-A result is an unmet item. Its place is the first quote that the text holds, else the `FILE:LINE` of a check's note, else the
-first line of the artifact. What could not be judged is a result of the kind `open`. Lines and columns count from 1, columns
-in code points.
+A result is an unmet item. Its place is the first quote that the text holds, else the `FILE:LINE` of
+a check's note, else the first line of the artifact. What could not be judged is a result of the
+kind `open`. Lines and columns count from 1, columns in code points.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from typing import Final
 
 from honestone import __version__
 from honestone.core.json_value import Json, without_empty
-from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, QuoteDoc, ScorecardDoc, items_of, warning_words
+from honestone.report.documents.scorecard import (
+    CriterionDoc,
+    ItemDoc,
+    QuoteDoc,
+    ScorecardDoc,
+    items_of,
+    warning_words,
+)
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.system.drawing import line
 
@@ -28,9 +36,12 @@ _NAMED: Final = re.compile(r"(?:^|[\s(`'\"])(?P<file>[^\s:()`'\"]+):(?P<line>[1-
 
 @dataclass(frozen=True, slots=True)
 class SarifSource:
-    """A scorecard and the texts that were judged, by their paths in the artifact; the path "" is the artifact itself.
+    """A scorecard and the texts that were judged, by their paths in the artifact; the path "" is
+    the artifact itself.
 
-    The texts are in the order in which quotes were looked up in them, as if one line break were between two."""
+    The texts are in the order in which quotes were looked up in them, as if one line break were
+    between two.
+    """
 
     doc: ScorecardDoc
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -48,7 +59,9 @@ def scorecards_sarif(sources: Iterable[SarifSource]) -> str:
 
 
 def suite_sarif(doc: SuiteReportDoc) -> str:
-    """Unmet items of cases that did not pass, at the suite's file; the case is the logical location."""
+    """Unmet items of cases that did not pass, at the suite's file; the case is the logical
+    location.
+    """
     log = _Log()
     log.warn(doc.name, doc.warnings)
     for case in doc.cases:
@@ -76,13 +89,19 @@ class _Log:
         told = (f"{name}: {words}" for words in warning_words(warnings))
         self._warnings += [{"level": "warning", "message": {"text": words}} for words in told]
 
-    def add(self, criterion: CriterionDoc, item: ItemDoc, places: _Places | _CasePlace, *, fails: bool) -> None:
+    def add(
+        self, criterion: CriterionDoc, item: ItemDoc, places: _Places | _CasePlace, *, fails: bool
+    ) -> None:
         """An item that is unmet, or that has no answer. Others are not findings."""
         if not criterion.applies or not (item.is_problem or item.is_unanswered):
             return
         known: dict[str, Json] = {"criterion": line(criterion.id), "item": line(item.id)}
         if item.is_unanswered:
-            text, kind, level = f"could not be judged: {item.asked} ({line(item.note or 'no answer')})", "open", "none"
+            text, kind, level = (
+                f"could not be judged: {item.asked} ({line(item.note or 'no answer')})",
+                "open",
+                "none",
+            )
         else:
             said = "incurs a penalty" if criterion.is_penalty else "not met"
             text, kind, level = f"{said}: {_said(item)}", "fail", "error" if fails else "warning"
@@ -92,7 +111,15 @@ class _Log:
 
     def add_error(self, case: CaseDoc, places: _CasePlace) -> None:
         text = f"could not be judged: {line(case.error or '')}"
-        self._put("target", "The target gives an output", text, "open", "none", places.of(None), {"case": case.name})
+        self._put(
+            "target",
+            "The target gives an output",
+            text,
+            "open",
+            "none",
+            places.of(None),
+            {"case": case.name},
+        )
 
     def _put(
         self,
@@ -120,10 +147,20 @@ class _Log:
 
     @property
     def text(self) -> str:
-        driver: Mapping[str, Json] = {"name": "honestone", "version": __version__, "rules": list(self._rules.values())}
-        run: dict[str, Json] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": self._results}
+        driver: Mapping[str, Json] = {
+            "name": "honestone",
+            "version": __version__,
+            "rules": list(self._rules.values()),
+        }
+        run: dict[str, Json] = {
+            "tool": {"driver": driver},
+            "columnKind": "unicodeCodePoints",
+            "results": self._results,
+        }
         if self._warnings:
-            run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": self._warnings}]
+            run["invocations"] = [
+                {"executionSuccessful": True, "toolExecutionNotifications": self._warnings}
+            ]
         return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
@@ -131,11 +168,17 @@ def _said(item: ItemDoc) -> str:
     """The question, who said no, and what each suggests."""
     advice = "; ".join(line(one.text, 400) for one in item.advice)
     notes = "; ".join(line(one.quote, 400) for one in item.evidence if one.judge == "check")
-    parts = [item.asked, f"({item.vote_words})" if item.votes else "", notes, f"suggestion: {advice}" if advice else ""]
+    parts = [
+        item.asked,
+        f"({item.vote_words})" if item.votes else "",
+        notes,
+        f"suggestion: {advice}" if advice else "",
+    ]
     return " ".join(part for part in parts if part)
 
 
-# ------------------------------------------------------------------------------------------------------------ places
+# ------------------------------------------------------------------------------------------------------------
+# places
 
 
 class _Places:
@@ -154,7 +197,9 @@ class _Places:
         """At least one place; the quotes of those who said no come first."""
         said_no = [one for one in item.evidence if item.votes.get(one.judge) == "no"]
         quotes = [*said_no, *(one for one in item.evidence if one not in said_no)]
-        found = [place for one in quotes if (place := self._quoted(one) or self._named(one)) is not None]
+        found = [
+            place for one in quotes if (place := self._quoted(one) or self._named(one)) is not None
+        ]
         return list(found) or [_location(self._uri(""), {"startLine": 1})]
 
     def _quoted(self, quote: QuoteDoc) -> Mapping[str, Json] | None:
@@ -181,8 +226,12 @@ class _Places:
         for match in _NAMED.finditer(quote.quote[:2000]):
             name = match["file"].removeprefix("./")
             files = [file for file, _ in self._texts]
-            if name in files or (files == [""] and PurePosixPath(name).name == PurePath(self._path).name):
-                return _location(self._uri(name if name in files else ""), {"startLine": int(match["line"])})
+            if name in files or (
+                files == [""] and PurePosixPath(name).name == PurePath(self._path).name
+            ):
+                return _location(
+                    self._uri(name if name in files else ""), {"startLine": int(match["line"])}
+                )
         return None
 
     def _uri(self, file: str) -> str:
@@ -193,8 +242,15 @@ class _CasePlace:
     """A case of a suite."""
 
     def __init__(self, suite: str, case: CaseDoc) -> None:
-        logical: Mapping[str, Json] = {"name": case.name, "fullyQualifiedName": case.name, "kind": "object"}
-        self._place = {**_location(uri_of(suite or "suite"), {"startLine": 1}), "logicalLocations": [logical]}
+        logical: Mapping[str, Json] = {
+            "name": case.name,
+            "fullyQualifiedName": case.name,
+            "kind": "object",
+        }
+        self._place = {
+            **_location(uri_of(suite or "suite"), {"startLine": 1}),
+            "logicalLocations": [logical],
+        }
 
     def of(self, item: ItemDoc | None) -> list[Mapping[str, Json]]:
         return [self._place]
@@ -205,7 +261,9 @@ def _location(uri: str, region: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def uri_of(path: str) -> str:
-    """A relative reference, or a file URI for an absolute path. Both are valid whatever the path holds."""
+    """A relative reference, or a file URI for an absolute path. Both are valid whatever the path
+    holds.
+    """
     pure = PurePath(path)
     quoted = urllib.parse.quote(pure.as_posix().encode("utf-8", "surrogateescape"), safe="/-._~")
     return f"file://{quoted}" if pure.is_absolute() else quoted

@@ -1,4 +1,6 @@
-"""Scorecards (`honestone.scorecard/1`) made from ballots. JSON numbers are points (0-100), not rounded."""
+"""Scorecards (`honestone.scorecard/1`) made from ballots. JSON numbers are points (0-100), not
+rounded.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,24 @@ from honestone.core.events import ArtifactJudged, EvaluationStarted, Event, judg
 from honestone.core.numbers import to_points
 from honestone.core.reading.evidence import Found, find_quote, is_quote
 from honestone.core.rubric import Key, as_written
-from honestone.core.scorecard import ItemLine, Line, Outcome, Scorer, Verdict, answers_of, judge_gate
+from honestone.core.scorecard import (
+    ItemLine,
+    Line,
+    Outcome,
+    Scorer,
+    Verdict,
+    answers_of,
+    judge_gate,
+)
 from honestone.core.spend import Spend
 from honestone.report.documents import fields_of, scorecard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a scorecard document says besides the scores. Quotes are looked up in `text`, where it is at hand; `costs` are of each
-    judge, as far as they are known."""
+    """What a scorecard document says besides the scores. Quotes are looked up in `text`, where it
+    is at hand; `costs` are of each judge, as far as they are known.
+    """
 
     path: str
     digest: str
@@ -42,7 +53,9 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """All of a scorecard that follows from the answers alone. `votes` are an item's key and who answered it."""
+    """All of a scorecard that follows from the answers alone. `votes` are an item's key and who
+    answered it.
+    """
 
     verdict: Verdict
     score: float | None
@@ -57,8 +70,9 @@ class _Scored:
 class SharedParts:
     """What one scorer's documents have in common; many artifacts share few. For one scorer.
 
-    `lines`: criteria that code answers, by the identity of their lines (which it keeps alive). `criteria`: those of judges,
-    by the answers, for then only words differ. `cards`: the same, and those of code alone by answers and words.
+    `lines`: criteria that code answers, by the identity of their lines (which it keeps alive).
+    `criteria`: those of judges, by the answers, for then only words differ. `cards`: the same, and
+    those of code alone by answers and words.
     """
 
     lines: dict[int, tuple[Line, scorecard.CriterionDoc]] = field(default_factory=dict)
@@ -72,7 +86,9 @@ _MOST_LINES, _MOST_CRITERIA, _MOST_CARDS = 4096, 1024, 256
 def scorecard_document(
     scorer: Scorer, ballots: Sequence[Ballot], facts: Facts, shared: SharedParts | None = None
 ) -> scorecard.ScorecardDoc:
-    """One scorecard with its verdict. Over many artifacts, `shared` saves drawing equal criteria again."""
+    """One scorecard with its verdict. Over many artifacts, `shared` saves drawing equal criteria
+    again.
+    """
     rubric = scorer.rubric
     quotes = _Quotes(facts.text)
     scored, criteria = _scored(scorer, ballots, quotes, shared)
@@ -87,7 +103,9 @@ def scorecard_document(
     if runs_open(ballots):
         flags.append(UNSANDBOXED)
     if restored := list(dict.fromkeys(name for ballot in ballots for name in ballot.restored)):
-        flags.append(f"judged by files as they were at the start, which were changed: {listed(restored)}")
+        flags.append(
+            f"judged by files as they were at the start, which were changed: {listed(restored)}"
+        )
     asked = _asked(scorer, ballots)
     flags += [f"{one.words} ({judge})" for judge, one in asked.items()]
     return scorecard.ScorecardDoc(
@@ -106,11 +124,13 @@ def scorecard_document(
         self_evaluated=any(ballot.kind == "self" and bool(ballot.marks) for ballot in ballots),
         criteria=_with_notes(criteria, ballots),
         judges=[
-            replace(one, asked=asked[one.id]) if one.id in asked else one for one in judge_states(ballots, facts.costs)
+            replace(one, asked=asked[one.id]) if one.id in asked else one
+            for one in judge_states(ballots, facts.costs)
         ],
         flags=flags,
         sandbox=_sandbox(ballots),
-        judged_by=list(dict.fromkeys(name for ballot in ballots for name in ballot.judged_by)) or UNSET,
+        judged_by=list(dict.fromkeys(name for ballot in ballots for name in ballot.judged_by))
+        or UNSET,
         evidence_found=quotes.share,
         contract=facts.contract,
         run=facts.run,
@@ -136,13 +156,20 @@ def runs_open(ballots: Iterable[Ballot]) -> bool:
 
 
 def _asked(scorer: Scorer, ballots: Sequence[Ballot]) -> dict[str, scorecard.AskedDoc]:
-    """Of judges that were asked the same question before: the score that each answer of theirs comes to."""
+    """Of judges that were asked the same question before: the score that each answer of theirs
+    comes to.
+    """
     found = {}
     checks = [ballot for ballot in ballots if ballot.judge == CHECK]
     for ballot in ballots:
         if ballot.earlier:
-            marks = [{key: Mark(answer) for key, answer in answers.items()} for answers in ballot.earlier]
-            looks = [Ballot(judge=ballot.judge, kind=ballot.kind, marks=one) for one in (*marks, ballot.marks)]
+            marks = [
+                {key: Mark(answer) for key, answer in answers.items()} for answers in ballot.earlier
+            ]
+            looks = [
+                Ballot(judge=ballot.judge, kind=ballot.kind, marks=one)
+                for one in (*marks, ballot.marks)
+            ]
             scores = [points_of(scorer.card([look, *checks]).score) for look in looks]
             found[ballot.judge] = scorecard.AskedDoc(times=len(scores), scores=scores)
     return found
@@ -196,11 +223,17 @@ class _Quotes:
         if place is None:
             return scorecard.QuoteDoc(judge=judge, quote=quote, found=False)
         self._found += 1
-        return scorecard.QuoteDoc(judge=judge, quote=quote, found=True, start=place.start, end=place.end, how=place.how)
+        return scorecard.QuoteDoc(
+            judge=judge, quote=quote, found=True, start=place.start, end=place.end, how=place.how
+        )
 
     @property
     def share(self) -> scorecard.EvidenceShareDoc | None:
-        return scorecard.EvidenceShareDoc(found=self._found, quoted=self._quoted) if self._quoted else None
+        return (
+            scorecard.EvidenceShareDoc(found=self._found, quoted=self._quoted)
+            if self._quoted
+            else None
+        )
 
 
 def _scored(
@@ -215,7 +248,9 @@ def _scored(
         marks = {ballot.judge: ballot.marks for ballot in ballots}
         criteria = []
         for drawn, votes in zip(same.criteria, same.votes, strict=True):
-            said = [tuple([(judge, marks[judge][item]) for judge in judges]) for item, judges in votes]
+            said = [
+                tuple([(judge, marks[judge][item]) for judge in judges]) for item, judges in votes
+            ]
             criteria.append(_reworded(drawn, said, quotes))
         return same, criteria
     card = scorer.card(ballots)
@@ -228,7 +263,10 @@ def _scored(
         flags=card.flags,
         criteria=tuple(criteria),
         votes=tuple(
-            tuple(((line.criterion.id, i.item.id), tuple(judge for judge, _ in i.votes)) for i in line.items)
+            tuple(
+                ((line.criterion.id, i.item.id), tuple(judge for judge, _ in i.votes))
+                for i in line.items
+            )
             for line in card.lines
         )
         if of_judges
@@ -241,7 +279,9 @@ def _scored(
 
 def _said_by_code(ballots: Sequence[Ballot]) -> tuple[object, ...]:
     """Answers and words: those of code repeat from text to text."""
-    words = [(mark.evidence, mark.suggestion) for ballot in ballots for mark in ballot.marks.values()]
+    words = [
+        (mark.evidence, mark.suggestion) for ballot in ballots for mark in ballot.marks.values()
+    ]
     return (*answers_of(ballots), *words)
 
 
@@ -267,12 +307,18 @@ def _criterion(line: Line, quotes: _Quotes, shared: SharedParts | None) -> score
 
 
 def _answers_of(line: Line) -> tuple[object, ...]:
-    votes = [(judge, mark.answer, mark.answer.__class__) for item in line.items for judge, mark in item.votes]
+    votes = [
+        (judge, mark.answer, mark.answer.__class__)
+        for item in line.items
+        for judge, mark in item.votes
+    ]
     span = (line.applies, *line.low.as_integer_ratio(), *line.high.as_integer_ratio())
     return (line.criterion.id, *span, *map(len, [item.votes for item in line.items]), *votes)
 
 
-def _reworded(drawn: scorecard.CriterionDoc, votes: Sequence[_Votes], quotes: _Quotes) -> scorecard.CriterionDoc:
+def _reworded(
+    drawn: scorecard.CriterionDoc, votes: Sequence[_Votes], quotes: _Quotes
+) -> scorecard.CriterionDoc:
     """A criterion drawn for other marks with the same answers."""
     items = []
     for item, said in zip(drawn.items, votes, strict=True):
@@ -325,7 +371,9 @@ def _item(line: ItemLine, quotes: _Quotes) -> scorecard.ItemDoc:
 _Votes: TypeAlias = tuple[tuple[str, Mark], ...]
 
 
-def _words(votes: _Votes, quotes: _Quotes) -> tuple[list[scorecard.QuoteDoc], list[scorecard.SuggestionDoc]]:
+def _words(
+    votes: _Votes, quotes: _Quotes
+) -> tuple[list[scorecard.QuoteDoc], list[scorecard.SuggestionDoc]]:
     """What was said of an item besides the answers: quotes and suggestions."""
     evidence: list[scorecard.QuoteDoc] = []
     suggestions: list[scorecard.SuggestionDoc] = []
@@ -336,7 +384,9 @@ def _words(votes: _Votes, quotes: _Quotes) -> tuple[list[scorecard.QuoteDoc], li
     return evidence, suggestions
 
 
-def _with_notes(criteria: list[scorecard.CriterionDoc], ballots: Sequence[Ballot]) -> list[scorecard.CriterionDoc]:
+def _with_notes(
+    criteria: list[scorecard.CriterionDoc], ballots: Sequence[Ballot]
+) -> list[scorecard.CriterionDoc]:
     """At each item without an answer, why it has none."""
     why: dict[Key, list[str]] = {}
     for ballot in ballots:
@@ -348,7 +398,9 @@ def _with_notes(criteria: list[scorecard.CriterionDoc], ballots: Sequence[Ballot
         replace(
             one,
             items=[
-                replace(item, note="; ".join(why[one.id, item.id])) if (one.id, item.id) in why else item
+                replace(item, note="; ".join(why[one.id, item.id]))
+                if (one.id, item.id) in why
+                else item
                 for item in one.items
             ],
         )
@@ -397,7 +449,12 @@ def usage_document(total: Spend, here: Spend | None = None) -> scorecard.UsageDo
 
 
 def judged_document(
-    scorer: Scorer, started: EvaluationStarted, judged: ArtifactJudged, *, run: str, text: str | None
+    scorer: Scorer,
+    started: EvaluationStarted,
+    judged: ArtifactJudged,
+    *,
+    run: str,
+    text: str | None,
 ) -> scorecard.ScorecardDoc:
     """The scorecard of one artifact of an `eval` run."""
     facts = Facts(

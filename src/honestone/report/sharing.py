@@ -34,7 +34,9 @@ class SharedPage(str):
 
 @dataclass(frozen=True, slots=True)
 class SharedPieces:
-    """The same piece by piece: each ends with a tag, so that no name and no folder reaches over the end of one."""
+    """The same piece by piece: each ends with a tag, so that no name and no folder reaches over the
+    end of one.
+    """
 
     pieces: Iterator[str]
     holds: tuple[str, ...]
@@ -46,7 +48,9 @@ class SharedPieces:
 
 
 def last_part(name: str) -> str:
-    """`ask.py` of `script:python3 /home/me/ask.py --key 1`; a name that is not a command line as it is."""
+    """`ask.py` of `script:python3 /home/me/ask.py --key 1`; a name that is not a command line as it
+    is.
+    """
     if not name.startswith(_COMMANDS):
         return name
     command = name.partition(":")[2]
@@ -55,7 +59,9 @@ def last_part(name: str) -> str:
     except ValueError:
         words = command.split()
     files = [
-        word for word in words[1:] if not word.startswith("-") and "=" not in word and ("/" in word or "." in word)
+        word
+        for word in words[1:]
+        if not word.startswith("-") and "=" not in word and ("/" in word or "." in word)
     ]
     return Path((files or words or [name])[0]).name or name
 
@@ -87,8 +93,12 @@ def _short_commands(names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def without_folders(page: str, here: Path, *others: Path) -> str:
-    """A page, or a piece of one, with paths below `here` as seen from it, and the names of `others` left out."""
-    found = {str(escape(one)): "" for folder in (here, *others) for one in (folder, folder.resolve())}
+    """A page, or a piece of one, with paths below `here` as seen from it, and the names of `others`
+    left out.
+    """
+    found = {
+        str(escape(one)): "" for folder in (here, *others) for one in (folder, folder.resolve())
+    }
     for folder in sorted((one for one in found if len(one) > 1), key=len, reverse=True):
         end = r"(?![\w.-])"
         if folder in (str(escape(here)), str(escape(here.resolve()))):
@@ -99,7 +109,8 @@ def without_folders(page: str, here: Path, *others: Path) -> str:
     return page
 
 
-# -------------------------------------------------------------------------------------------- which texts are in it
+# -------------------------------------------------------------------------------------------- which
+# texts are in it
 
 
 def text_words(name: str, text: str | None) -> list[str]:
@@ -112,7 +123,11 @@ def answer_words(criteria: Iterable[CriterionDoc]) -> list[str]:
     for _, item in items_of(criteria):
         quotes += len(item.evidence)
         advice += len(item.advice)
-    return [count(number, *words) for number, words in ((quotes, ("quote",)), (advice, ("suggestion",))) if number]
+    return [
+        count(number, *words)
+        for number, words in ((quotes, ("quote",)), (advice, ("suggestion",)))
+        if number
+    ]
 
 
 def case_words(cases: Iterable[CaseDoc]) -> list[str]:
@@ -130,15 +145,26 @@ class HeldTexts:
         self._counts: Counter[str] = Counter()
 
     def add(self, case: CaseDoc) -> None:
-        texts = (case.input, case.reference, case.output, case.error, case.diff, case.trace and "trace")
-        self._counts.update(name for name, value in zip(_TEXTS, texts, strict=True) if text_of(value))
+        texts = (
+            case.input,
+            case.reference,
+            case.output,
+            case.error,
+            case.diff,
+            case.trace and "trace",
+        )
+        self._counts.update(
+            name for name, value in zip(_TEXTS, texts, strict=True) if text_of(value)
+        )
         for _, item in items_of(case.criteria):
             self._counts["quote"] += len(item.evidence)
             self._counts["suggestion"] += len(item.advice)
 
     @property
     def words(self) -> list[str]:
-        return [count(self._counts[name], name) for name in (*_TEXTS, *_ANSWERS) if self._counts[name]]
+        return [
+            count(self._counts[name], name) for name in (*_TEXTS, *_ANSWERS) if self._counts[name]
+        ]
 
 
 _TEXTS: Final = ("input", "reference", "output", "error", "diff", "trace")

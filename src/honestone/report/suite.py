@@ -1,4 +1,5 @@
-"""Suite runs as documents: `honestone.report/1`, `honestone.comparison/1` and `honestone.trend/1`, built from records.
+"""Suite runs as documents: `honestone.report/1`, `honestone.comparison/1` and `honestone.trend/1`,
+built from records.
 
 Scores are points (0-100), rates and their differences 0-1. JSON numbers are not rounded.
 """
@@ -43,7 +44,8 @@ from honestone.report.scorecard import (
 
 Noisy = TypeVar("Noisy", suite.SuiteReportDoc, suite.ComparisonDoc)
 
-# ---------------------------------------------------------------------------------------------------------- the report
+# ----------------------------------------------------------------------------------------------------------
+# the report
 
 
 def suite_document(
@@ -54,9 +56,13 @@ def suite_document(
 
 
 def suite_report(
-    record: SuiteRecord, noise: Mapping[str, scorecard.KnownNoiseDoc] = MappingProxyType({}), log: CaseLog | None = None
+    record: SuiteRecord,
+    noise: Mapping[str, scorecard.KnownNoiseDoc] = MappingProxyType({}),
+    log: CaseLog | None = None,
 ) -> SuiteReport:
-    """The same, for who writes it case by case and keeps none. `log`: where the words of a brief record are."""
+    """The same, for who writes it case by case and keeps none. `log`: where the words of a brief
+    record are.
+    """
     log = log if record.is_brief else None
     return SuiteReport(_head(record, noise, log), _Cases(record, noise, log))
 
@@ -86,8 +92,12 @@ class _Cases:
         shared: dict[str, SharedParts] = {}
         with _with_words(self.log) as whole:
             for one in cases:
-                case = case_document(whole(one), self.record.started.artifact, _shared(shared, one.rubric))
-                yield replace(case, noise=self.noise.get(one.case.id, UNSET)) if self.noise else case
+                case = case_document(
+                    whole(one), self.record.started.artifact, _shared(shared, one.rubric)
+                )
+                yield (
+                    replace(case, noise=self.noise.get(one.case.id, UNSET)) if self.noise else case
+                )
 
 
 @contextmanager
@@ -109,7 +119,9 @@ def _head(
     costs = {id: usage_document(spend) for id, spend in (record.judge_spends.found or {}).items()}
     document = suite.SuiteReportDoc(
         title=started.suite.title,
-        suite=suite.SuiteNameDoc(path=started.suite.path, title=started.suite.title, dialect=started.suite.dialect),
+        suite=suite.SuiteNameDoc(
+            path=started.suite.path, title=started.suite.title, dialect=started.suite.dialect
+        ),
         artifact=_artifact(started.artifact),
         target=started.target,
         verdict=str(verdict.outcome),
@@ -122,7 +134,9 @@ def _head(
         counts={str(status): count for status, count in rates.counts.items()},
         unstable=list(tally.unstable),
         low_confidence_cases=tally.lonely,
-        judges=[replace(one, usage=costs.get(one.id, UNSET)) for one in panel_states(tally.ballots)],
+        judges=[
+            replace(one, usage=costs.get(one.id, UNSET)) for one in panel_states(tally.ballots)
+        ],
         flags=suite_flags(record),
         notes=list(started.notes),
         contract=started.contract_id,
@@ -131,23 +145,35 @@ def _head(
         duration_ms=round(1000 * record.seconds),
         outputs=UNSET if started.outputs is None else started.outputs,
         triggering=_triggering(record),
-        with_skills=[scorecard.ArtifactDoc(path=one.path, digest=one.digest) for one in started.more_skills] or UNSET,
+        with_skills=[
+            scorecard.ArtifactDoc(path=one.path, digest=one.digest) for one in started.more_skills
+        ]
+        or UNSET,
         left_out=len(started.left_out),
         left_out_cases=list(started.left_out) or UNSET,
         cases=[],
     )
     if record.compared is not None and not record.is_rescored:
         document = msgspec.convert({**plain(document), **record.compared}, suite.SuiteReportDoc)
-        document = replace(document, comparison=_with_texts(document.comparison or None, record, log))
+        document = replace(
+            document, comparison=_with_texts(document.comparison or None, record, log)
+        )
     return with_noise(document, noise)
 
 
 def _triggering(record: SuiteRecord) -> suite.TriggeringDoc | UnsetType:
-    found = triggering_of(record.each()) if any(map(asks_for_skill, record.started.rubrics.values())) else None
+    found = (
+        triggering_of(record.each())
+        if any(map(asks_for_skill, record.started.rubrics.values()))
+        else None
+    )
     if found is None:
         return UNSET
     return suite.TriggeringDoc(
-        cases=found.cases, precision=share_of(found.precision), recall=share_of(found.recall), unknown=found.unknown
+        cases=found.cases,
+        precision=share_of(found.precision),
+        recall=share_of(found.recall),
+        unknown=found.unknown,
     )
 
 
@@ -155,7 +181,9 @@ def with_noise(document: Noisy, noise: Mapping[str, scorecard.KnownNoiseDoc]) ->
     """A report or a comparison whose cases say what of their scores is noise."""
     if not noise:
         return document
-    document = replace(document, cases=[replace(one, noise=noise.get(one.id, UNSET)) for one in document.cases])
+    document = replace(
+        document, cases=[replace(one, noise=noise.get(one.id, UNSET)) for one in document.cases]
+    )
     if isinstance(document, suite.SuiteReportDoc) and document.comparison:
         return replace(document, comparison=with_noise(document.comparison, noise))
     return document
@@ -167,17 +195,25 @@ def suite_usage(record: SuiteRecord) -> scorecard.UsageDoc:
 
 def usage_of(spend: Spend) -> scorecard.UsageDoc:
     """What a run of a suite cost, or its two sides together."""
-    return replace(usage_document(spend), target_calls=spend.target_calls, cached_outputs=spend.cached_outputs)
+    return replace(
+        usage_document(spend), target_calls=spend.target_calls, cached_outputs=spend.cached_outputs
+    )
 
 
 def _artifact(artifact: StartedArtifact | None) -> scorecard.ArtifactDoc | None:
-    return None if artifact is None else scorecard.ArtifactDoc(path=artifact.path, digest=artifact.digest)
+    return (
+        None
+        if artifact is None
+        else scorecard.ArtifactDoc(path=artifact.path, digest=artifact.digest)
+    )
 
 
 def panel_states(ballots: Iterable[Ballot]) -> list[scorecard.JudgeDoc]:
     """Each judge once: its worst state over all cases, with the first reason."""
     return [
-        scorecard.JudgeDoc(id=one.id, state=one.state, reason=one.reason, hint=one.hint, unusable=one.unusable)
+        scorecard.JudgeDoc(
+            id=one.id, state=one.state, reason=one.reason, hint=one.hint, unusable=one.unusable
+        )
         for one in scorecard.worst_states(judge_states(ballots))
     ]
 
@@ -191,7 +227,10 @@ def suite_flags(record: SuiteRecord) -> list[str]:
         out.append(f"mock run: {what}")
     if runs_open(tally.ballots):
         out.append(UNSANDBOXED)
-    return [*out, *(f"flaky: {id} ({passed} of {made})" for id, (passed, made) in tally.unstable.items())]
+    return [
+        *out,
+        *(f"flaky: {id} ({passed} of {made})" for id, (passed, made) in tally.unstable.items()),
+    ]
 
 
 def suite_warnings(record: SuiteRecord) -> list[str]:
@@ -205,7 +244,9 @@ _MOST_SHARED: Final = 64
 
 
 def _shared(known: dict[str, SharedParts], rubric: str) -> SharedParts | None:
-    """What the documents of cases with this rubric share; cases with rubrics of their own share nothing."""
+    """What the documents of cases with this rubric share; cases with rubrics of their own share
+    nothing.
+    """
     if rubric not in known and len(known) < _MOST_SHARED:
         known[rubric] = SharedParts()
     return known.get(rubric)
@@ -218,8 +259,10 @@ def case_document(
     *,
     attempt: int | None = None,
 ) -> suite.CaseDoc:
-    """One case: the scorecard of the attempt that represents it, its own result, and every attempt. `shared`: of cases
-    with the same rubric; `attempt`: the number of another attempt that is shown instead, where there is one of it."""
+    """One case: the scorecard of the attempt that represents it, its own result, and every attempt.
+    `shared`: of cases with the same rubric; `attempt`: the number of another attempt that is shown
+    instead, where there is one of it.
+    """
     case, result, attempts = record.case, record.result, record.in_order
     other = attempt if attempt in record.attempts and attempt != record.shown else None
     produced = record.shown_output if other is None else record.produced.get(other)
@@ -235,7 +278,12 @@ def case_document(
     )
     card = scorecard_document(record.scorer, ballots, facts, shared)
     criteria = card.criteria
-    if other is None and len(attempts) > 1 and case.attempt_rule is AttemptRule.MEAN and any(a.card for a in attempts):
+    if (
+        other is None
+        and len(attempts) > 1
+        and case.attempt_rule is AttemptRule.MEAN
+        and any(a.card for a in attempts)
+    ):
         criteria = _with_means(criteria, mean_card([attempt.card for attempt in attempts]))
     return suite.CaseDoc(
         id=case.id,
@@ -246,7 +294,15 @@ def case_document(
         score=points_of(result.score),
         interval=span_of(result.low, result.high),
         **fields_of(
-            card, "threshold", "floor", "low_confidence", "judges", "flags", "sandbox", "judged_by", "evidence_found"
+            card,
+            "threshold",
+            "floor",
+            "low_confidence",
+            "judges",
+            "flags",
+            "sandbox",
+            "judged_by",
+            "evidence_found",
         ),
         criteria=criteria,
         contract=record.contract,
@@ -255,7 +311,8 @@ def case_document(
         shown_attempt=other or record.shown,
         attempt_rule=str(case.attempt_rule),
         attempts=[
-            _attempt(attempt, record.produced.get(attempt.number), is_only=len(attempts) == 1) for attempt in attempts
+            _attempt(attempt, record.produced.get(attempt.number), is_only=len(attempts) == 1)
+            for attempt in attempts
         ],
         input=case.input,
         reference=case.reference,
@@ -269,17 +326,24 @@ def case_document(
     )
 
 
-def _with_means(criteria: Sequence[scorecard.CriterionDoc], card: Scorecard) -> list[scorecard.CriterionDoc]:
+def _with_means(
+    criteria: Sequence[scorecard.CriterionDoc], card: Scorecard
+) -> list[scorecard.CriterionDoc]:
     """Criteria show the mean over the attempts; their items are those of the attempt shown."""
     return [
         replace(
-            one, score=points_of(line.score), interval=span_of(line.low, line.high), below_floor=line.is_below_floor
+            one,
+            score=points_of(line.score),
+            interval=span_of(line.low, line.high),
+            below_floor=line.is_below_floor,
         )
         for one, line in zip(criteria, card.lines, strict=True)
     ]
 
 
-def _attempt(attempt: Attempt, produced: OutputProduced | None, *, is_only: bool) -> suite.AttemptDoc:
+def _attempt(
+    attempt: Attempt, produced: OutputProduced | None, *, is_only: bool
+) -> suite.AttemptDoc:
     lines = () if attempt.card is None or is_only else attempt.card.lines
     return suite.AttemptDoc(
         attempt=attempt.number,
@@ -305,10 +369,13 @@ def _shares(ends: Iterable[Fraction | float] | None) -> list[float] | None:
     return None if ends is None else [float(end) for end in ends]
 
 
-# ------------------------------------------------------------------------------------------------------- comparisons
+# -------------------------------------------------------------------------------------------------------
+# comparisons
 
 
-def baseline_fields(comparison: RunComparison, verdict: Verdict, *, before: RunSummary, name: str) -> JsonDocument:
+def baseline_fields(
+    comparison: RunComparison, verdict: Verdict, *, before: RunSummary, name: str
+) -> JsonDocument:
     """What a report says of its baseline, as the run records it."""
     document = kept_comparison(comparison)
     return {
@@ -326,7 +393,9 @@ def baseline_fields(comparison: RunComparison, verdict: Verdict, *, before: RunS
 def comparison_document(comparison: RunComparison) -> suite.ComparisonDoc:
     """`honestone.comparison/1`."""
     found = comparison.found
-    named: JsonDocument = {name: list(ids) for name, ids in fields_of(found, *suite.MEANINGS).items()}
+    named: JsonDocument = {
+        name: list(ids) for name, ids in fields_of(found, *suite.MEANINGS).items()
+    }
     return suite.ComparisonDoc(
         baseline=comparison.baseline,
         candidate=comparison.candidate,
@@ -338,7 +407,9 @@ def comparison_document(comparison: RunComparison) -> suite.ComparisonDoc:
         score_interval=None if found.score_interval is None else span_of(*found.score_interval),
         **fields_of(found, "p", "wins", "losses", "ties"),
         **named,
-        low_confidence_cases=sum(one.baseline.low_confidence or one.candidate.low_confidence for one in found.pairs),
+        low_confidence_cases=sum(
+            one.baseline.low_confidence or one.candidate.low_confidence for one in found.pairs
+        ),
         notes=list(comparison.notes),
         cases=[_pair(pair) for pair in found.pairs],
     )
@@ -347,7 +418,10 @@ def comparison_document(comparison: RunComparison) -> suite.ComparisonDoc:
 def kept_comparison(comparison: RunComparison) -> JsonDocument:
     """A comparison as a run keeps it: without the texts that the run's own cases hold."""
     document = comparison_document(comparison)
-    cases = [replace(one, input=None, candidate=replace(one.candidate, output=None)) for one in document.cases]
+    cases = [
+        replace(one, input=None, candidate=replace(one.candidate, output=None))
+        for one in document.cases
+    ]
     return plain(replace(document, cases=cases))
 
 
@@ -359,7 +433,8 @@ def _with_texts(
         return None
     with _with_words(log) as whole:
         cases = [
-            _with_text(one, whole(record.cases[one.id])) if one.id in record.cases else one for one in comparison.cases
+            _with_text(one, whole(record.cases[one.id])) if one.id in record.cases else one
+            for one in comparison.cases
         ]
     return replace(comparison, cases=cases)
 
@@ -383,7 +458,10 @@ def _pair(pair: CasePair) -> suite.ComparedCaseDoc:
 
 def _side(side: CaseSide) -> suite.SideDoc:
     return suite.SideDoc(
-        status=side.status.value, verdict=str(OUTCOMES[side.status]), score=points_of(side.score), output=side.output
+        status=side.status.value,
+        verdict=str(OUTCOMES[side.status]),
+        score=points_of(side.score),
+        output=side.output,
     )
 
 
@@ -401,8 +479,16 @@ def trend_document(runs: Sequence[RunSummary], *, notes: Sequence[str] = ()) -> 
                 rate_interval=_rate_interval(run),
                 mean_interval=_mean_interval(run),
                 counts=dict(run.counts),
-                regressions=[id for id, now in run.sides.items() if _turned(before.get(id), now, Status.FAILED)],
-                improvements=[id for id, now in run.sides.items() if _turned(before.get(id), now, Status.PASSED)],
+                regressions=[
+                    id
+                    for id, now in run.sides.items()
+                    if _turned(before.get(id), now, Status.FAILED)
+                ],
+                improvements=[
+                    id
+                    for id, now in run.sides.items()
+                    if _turned(before.get(id), now, Status.PASSED)
+                ],
             )
         )
         before = run.sides

@@ -1,5 +1,6 @@
-"""A suite run as one HTML page: every case as plain elements, folded; the script only opens, sorts and filters. And
-comparisons of two runs, and tables of several columns, as pages."""
+"""A suite run as one HTML page: every case as plain elements, folded; the script only opens, sorts
+and filters. And comparisons of two runs, and tables of several columns, as pages.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ from honestone.core.ballot import CHECK
 from honestone.report.case_by_case import SuiteReport
 from honestone.report.case_table import CaseRow
 from honestone.report.documents.scorecard import CriterionDoc, items_of
-from honestone.report.documents.suite import CaseDoc, ComparedCaseDoc, ComparisonDoc, SuiteReportDoc, TraceDoc, text_of
+from honestone.report.documents.suite import (
+    CaseDoc,
+    ComparedCaseDoc,
+    ComparisonDoc,
+    SuiteReportDoc,
+    TraceDoc,
+    text_of,
+)
 from honestone.report.documents.table import TableDoc
 from honestone.report.html_page import draw_page, draw_pieces
 from honestone.report.page_of import PageOf
@@ -27,8 +35,10 @@ MOST_WHOLE: Final = 1000  # cases of a page that has everything of the passed on
 
 
 def suite_html(doc: SuiteReportDoc, *, has_all: bool = False) -> SharedPage:
-    """One run of a suite (`honestone.report/1`) as a whole page. Of more than 1,000 cases those that passed are without
-    their texts and answers, unless it `has_all`: no browser opens everything of 10,000."""
+    """One run of a suite (`honestone.report/1`) as a whole page. Of more than 1,000 cases those
+    that passed are without their texts and answers, unless it `has_all`: no browser opens
+    everything of 10,000.
+    """
     return suite_pieces(SuiteReport.of(doc), has_all=has_all).whole
 
 
@@ -37,14 +47,22 @@ def suite_pieces(report: SuiteReport, *, has_all: bool = False) -> SharedPieces:
     page = SuitePage(report, has_all=has_all)
     doc = page.doc
     names = [*page.names, doc.target or "", doc.baseline.name if doc.baseline else ""]
-    return draw_pieces("suite.html.j2", script="page.js", names=names, holds=page.holds, doc=doc, page=page)
+    return draw_pieces(
+        "suite.html.j2", script="page.js", names=names, holds=page.holds, doc=doc, page=page
+    )
 
 
 def comparison_html(
-    doc: ComparisonDoc, *, answers: Sequence[Mapping[str, CaseRow]] = (), served: str = "", has_all: bool = False
+    doc: ComparisonDoc,
+    *,
+    answers: Sequence[Mapping[str, CaseRow]] = (),
+    served: str = "",
+    has_all: bool = False,
 ) -> str:
-    """Two runs of a suite compared (`honestone.comparison/1`) as a whole page. `answers`: the cases of both runs by id, where
-    their answers are to be shown; it `has_all` cases, those that changed first."""
+    """Two runs of a suite compared (`honestone.comparison/1`) as a whole page. `answers`: the cases
+    of both runs by id, where their answers are to be shown; it `has_all` cases, those that changed
+    first.
+    """
     page = _Changes(doc, answers)
     shown = page.changed[:MOST_TEXTS]
     texts = {
@@ -64,11 +82,23 @@ def comparison_html(
     )
 
 
-def table_html(doc: TableDoc, *, served: str = "", pages: PageOf | None = None, asked: Mapping[str, str] = {}) -> str:
-    """A table (`honestone.table/1`) as a whole page. A server shows it by page: then `doc` has the cases of one of the `pages`,
-    and `asked` is what they were filtered by."""
-    sizes = (len(text_of(text)) for case in doc.cases for cell in case.cells for text in (cell.output, cell.error))
-    names = [name for one in doc.columns for name in (one.target or "", *(judge.id for judge in one.judges))]
+def table_html(
+    doc: TableDoc, *, served: str = "", pages: PageOf | None = None, asked: Mapping[str, str] = {}
+) -> str:
+    """A table (`honestone.table/1`) as a whole page. A server shows it by page: then `doc` has the
+    cases of one of the `pages`, and `asked` is what they were filtered by.
+    """
+    sizes = (
+        len(text_of(text))
+        for case in doc.cases
+        for cell in case.cells
+        for text in (cell.output, cell.error)
+    )
+    names = [
+        name
+        for one in doc.columns
+        for name in (one.target or "", *(judge.id for judge in one.judges))
+    ]
     shown = [
         replace(cell, input=None if number else cell.input, reference=None, diff=None, trace=None)
         for case in doc.cases
@@ -77,14 +107,23 @@ def table_html(doc: TableDoc, *, served: str = "", pages: PageOf | None = None, 
     holds = case_words(shown)
     page = {"longest": longest_text(sizes)}
     return draw_page(
-        "table.html.j2", served=served, names=names, holds=holds, doc=doc, page=page, pages=pages, asked=asked
+        "table.html.j2",
+        served=served,
+        names=names,
+        holds=holds,
+        doc=doc,
+        page=page,
+        pages=pages,
+        asked=asked,
     )
 
 
 class _Changes:
     """What changed between two runs: `ids` are of the cases that the page can link to."""
 
-    def __init__(self, compared: ComparisonDoc | None, answers: Sequence[Mapping[str, CaseRow]] = ()) -> None:
+    def __init__(
+        self, compared: ComparisonDoc | None, answers: Sequence[Mapping[str, CaseRow]] = ()
+    ) -> None:
         self._answers = answers
         self.changed = compared.changed if compared else []
         self.ids = frozenset(case.id for case in self.changed[:MOST_TEXTS])
@@ -104,9 +143,18 @@ class _Changes:
     @property
     def judges(self) -> list[str]:
         """Those whose answers the page shows."""
-        rows = [rows[case.id] for rows in self._answers for case in self.changed[:MOST_TEXTS] if case.id in rows]
+        rows = [
+            rows[case.id]
+            for rows in self._answers
+            for case in self.changed[:MOST_TEXTS]
+            if case.id in rows
+        ]
         cells = [cell for row in rows for cell in row.cells.values()]
-        return list(dict.fromkeys(judge for _, item in items_of(cells) for judge in item.votes if judge != CHECK))
+        return list(
+            dict.fromkeys(
+                judge for _, item in items_of(cells) for judge in item.votes if judge != CHECK
+            )
+        )
 
     @property
     def pairs(self) -> list[ComparedCaseDoc]:
@@ -121,10 +169,16 @@ class _Changes:
 
 
 class SuitePage(_Changes):
-    """What a page knows besides its document: the numbers of the judges, and how long a text may be."""
+    """What a page knows besides its document: the numbers of the judges, and how long a text may
+    be.
+    """
 
     def __init__(
-        self, report: SuiteReportDoc | SuiteReport, *, has_all: bool = False, part: PartOf | None = None
+        self,
+        report: SuiteReportDoc | SuiteReport,
+        *,
+        has_all: bool = False,
+        part: PartOf | None = None,
     ) -> None:
         self._report = SuiteReport.of(report)
         self._hides_passed = len(self._report.cases) > MOST_WHOLE and not has_all
@@ -179,17 +233,29 @@ class SuitePage(_Changes):
         return [f"more than {MOST_WHOLE:,} cases: {what}; all of it: {where}"]
 
     def marked(self, case: CaseDoc, index: int) -> MarkedText:
-        return MarkedText(text_of(case.output), f"q{index}", names=self.names, longest=self.longest, part=self._part)
+        return MarkedText(
+            text_of(case.output),
+            f"q{index}",
+            names=self.names,
+            longest=self.longest,
+            part=self._part,
+        )
 
     def calls(self, trace: TraceDoc) -> tuple[list[tuple[str, list[str]]], bool]:
-        """(name, what it was given and gave) of the calls that the page has room for, and whether there are more."""
+        """(name, what it was given and gave) of the calls that the page has room for, and whether
+        there are more.
+        """
         calls: list[tuple[str, list[str]]] = []
         room = self.longest
         for call in trace.tool_calls or ():
             if room <= 0:
                 return calls, True
             shown = []
-            for text in (text_of(value) for value in (call.arguments, call.result) if value not in ("", {}, [])):
+            for text in (
+                text_of(value)
+                for value in (call.arguments, call.result)
+                if value not in ("", {}, [])
+            ):
                 if text:
                     shown.append(text if len(text) <= room else f"{text[: max(room, 0)]}…")
                     room -= len(text)

@@ -1,4 +1,6 @@
-"""A suite run for the terminal: what was run, a line a case, what the failed ones are missing, the summary."""
+"""A suite run for the terminal: what was run, a line a case, what the failed ones are missing, the
+summary.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,14 @@ def suite_text(report: SuiteReportDoc | SuiteReport, style: Style = PLAIN) -> st
     return style.finish(join_sections(sections))
 
 
-# --------------------------------------------------------------------------------------------------------------- cases
+# ---------------------------------------------------------------------------------------------------------------
+# cases
 
 
 def _case_lines(report: SuiteReport, doc: SuiteReportDoc, style: Style) -> list[str]:
-    """Name, status, score and time under each other; below the open ones, which come first, what went in and out and what
-    they miss."""
+    """Name, status, score and time under each other; below the open ones, which come first, what
+    went in and out and what they miss.
+    """
     cases = doc.cases
     if not cases:
         return ["no case"]
@@ -72,7 +76,9 @@ def _case_lines(report: SuiteReport, doc: SuiteReportDoc, style: Style) -> list[
     return lines
 
 
-def _case_line(case: CaseDoc, style: Style, name: int, score: int, time: int, *, with_why: bool) -> str:
+def _case_line(
+    case: CaseDoc, style: Style, name: int, score: int, time: int, *, with_why: bool
+) -> str:
     glyph, look = STATUSES[case.status]
     more = style.glyph("more")
     told = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(case.name, name, more), name)}"
@@ -81,19 +87,31 @@ def _case_line(case: CaseDoc, style: Style, name: int, score: int, time: int, *,
     if time and taken + 2 + time <= style.columns:
         told += f"  {style.paint(pad(duration_words(case.time), time, right=True), 'dim')}"
         taken += 2 + time
-    remarks = [*(["unstable: its attempts disagree"] if case.unstable else []), *(why(case) if with_why else [])]
+    remarks = [
+        *(["unstable: its attempts disagree"] if case.unstable else []),
+        *(why(case) if with_why else []),
+    ]
     room = style.columns - taken - 2
-    return told + "  " + style.paint(cut(remarks[0], room, more), "dim") if remarks and room >= 16 else told
+    return (
+        told + "  " + style.paint(cut(remarks[0], room, more), "dim")
+        if remarks and room >= 16
+        else told
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------- summary
+# -------------------------------------------------------------------------------------------------------------
+# summary
 
 
 def _comparison(doc: SuiteReportDoc, style: Style) -> list[str]:
     if doc.compared is None:
         return []
     lines = comparison_lines(doc.compared, style, doc.rates)
-    return [style.paint("Against the baseline", "bold"), *lines, *changed_lines(doc.compared, style)]
+    return [
+        style.paint("Against the baseline", "bold"),
+        *lines,
+        *changed_lines(doc.compared, style),
+    ]
 
 
 def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:
@@ -131,9 +149,13 @@ def _rate_line(doc: SuiteReportDoc, style: Style, look: str) -> str:
     rate = doc.pass_rate
     if rate is None and not doc.pass_rate_interval:
         return "n/a: no case was judged"
-    low, high = (float(exact(end) * 100) for end in doc.pass_rate_interval or (rate or 0, rate or 0))
+    low, high = (
+        float(exact(end) * 100) for end in doc.pass_rate_interval or (rate or 0, rate or 0)
+    )
     told = style.glyph("between").join(
-        part for part in (doc.rate_words, f"{passed:,} of {judged:,} passed", doc.needs_words) if part
+        part
+        for part in (doc.rate_words, f"{passed:,} of {judged:,} passed", doc.needs_words)
+        if part
     )
     cells = min(24, style.columns - 14 - 2 - width(told))
     if cells < 8:

@@ -1,4 +1,6 @@
-"""A table as a document, `honestone.table/1`, built from its record; and its columns as reports of their own."""
+"""A table as a document, `honestone.table/1`, built from its record; and its columns as reports of
+their own.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def table_document(record: TableRecord) -> TableDoc:
         run=record.run,
         usage=usage_of(Spend.of(one.spend for one in record.columns.values())),
         duration_ms=round(1000 * record.seconds),
-        **fields_of(first, "suite", "min_pass_rate", "notes", "contract", "left_out", "left_out_cases"),
+        **fields_of(
+            first, "suite", "min_pass_rate", "notes", "contract", "left_out", "left_out_cases"
+        ),
     )
 
 
@@ -68,12 +72,14 @@ def _pair(pair: ColumnPair) -> PairDoc:
 def column_reports(doc: TableDoc) -> list[SuiteReportDoc]:
     """Each column as the report of its run."""
     shared = fields_of(doc, "min_pass_rate", "notes", "contract", "left_out", "left_out_cases")
-    cells: list[Sequence[CellDoc]] = list(zip(*(case.cells for case in doc.cases), strict=True)) or [[]] * len(
-        doc.columns
-    )
+    cells: list[Sequence[CellDoc]] = list(
+        zip(*(case.cells for case in doc.cases), strict=True)
+    ) or [[]] * len(doc.columns)
     return [
         SuiteReportDoc(
-            suite=SuiteNameDoc(path=doc.suite.path, title=f"{doc.name}: {column.name}", dialect=doc.suite.dialect),
+            suite=SuiteNameDoc(
+                path=doc.suite.path, title=f"{doc.name}: {column.name}", dialect=doc.suite.dialect
+            ),
             unstable=column.unstable,
             duration_ms=column.duration_ms,
             cases=list(of),

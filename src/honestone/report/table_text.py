@@ -1,4 +1,6 @@
-"""A table for the terminal: its columns next to each other where there is room, else one under the other."""
+"""A table for the terminal: its columns next to each other where there is room, else one under the
+other.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,19 @@ def table_text(doc: TableDoc, style: Style = PLAIN) -> str:
     sections = [
         [
             *wrap(doc.name, style.columns),
-            *_facts([(column.title, f"{column.what}, run {line(column.run)}") for column in doc.columns], style),
+            *_facts(
+                [
+                    (column.title, f"{column.what}, run {line(column.run)}")
+                    for column in doc.columns
+                ],
+                style,
+            ),
         ],
         _heads(doc, grid),
         _cases(doc, grid),
-        remarks(dict.fromkeys(flag for column in doc.columns for flag in column.flags), doc.notes, style),
+        remarks(
+            dict.fromkeys(flag for column in doc.columns for flag in column.flags), doc.notes, style
+        ),
         _pairs(doc, style),
         _summary(doc, style),
     ]
@@ -50,7 +60,9 @@ def _facts(rows: Sequence[tuple[str, str]], style: Style) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grid:
-    """How wide the names at the left and the cells are. `is_wide`: the cells of a row are next to each other."""
+    """How wide the names at the left and the cells are. `is_wide`: the cells of a row are next to
+    each other.
+    """
 
     style: Style
     names: Sequence[str]
@@ -70,11 +82,15 @@ class _Grid:
     def is_wide(self) -> bool:
         return self.cell >= LEAST
 
-    def row(self, name: str, cells: Sequence[str], looks: Sequence[str] = (), mark: str = " ") -> str:
+    def row(
+        self, name: str, cells: Sequence[str], looks: Sequence[str] = (), mark: str = " "
+    ) -> str:
         """A line: a mark of one column of the terminal, the name, then a text in each column."""
         more = self.style.glyph("more")
         shown = [pad(cut_middle(cell, self.cell, more), self.cell) for cell in cells]
-        painted = [self.style.paint(cell, look) for cell, look in zip_longest(shown, looks, fillvalue="")]
+        painted = [
+            self.style.paint(cell, look) for cell, look in zip_longest(shown, looks, fillvalue="")
+        ]
         return f"{mark} {'  '.join([pad(cut_middle(name, self.left, more), self.left), *painted])}"
 
     @property
@@ -95,12 +111,13 @@ def _heads(doc: TableDoc, grid: _Grid) -> list[str]:
     if grid.is_wide:
         rows = [(name, [one[name] for one in figures]) for name in figures[0]]
         heads = grid.row("", grid.names, ["bold"] * len(grid.names))
-        return [heads, *(grid.row(name, cells, looks if name == "verdict" else ()) for name, cells in rows)]
+        return [
+            heads,
+            *(grid.row(name, cells, looks if name == "verdict" else ()) for name, cells in rows),
+        ]
     lines = []
     for name, look, one in zip(grid.names, looks, figures, strict=True):
-        told = (
-            f"{one['verdict']}, pass rate {one['pass rate']}, {one['calls']} calls, cost {one['cost']}, {one['time']}"
-        )
+        told = f"{one['verdict']}, pass rate {one['pass rate']}, {one['calls']} calls, cost {one['cost']}, {one['time']}"
         lines += [grid.style.paint(row, look) for row in _facts([(name, told)], grid.style)]
     return lines
 
@@ -112,7 +129,9 @@ def _cases(doc: TableDoc, grid: _Grid) -> list[str]:
         lines += _case(case, grid, details=case.is_open and number < MOST_DETAILS)
     hidden = sum(case.is_open for case in doc.cases) - MOST_DETAILS
     if hidden > 0:
-        lines.append(f"what {count(hidden, 'more case')} gave is left out here; --format html and --json have it all")
+        lines.append(
+            f"what {count(hidden, 'more case')} gave is left out here; --format html and --json have it all"
+        )
     return lines or ["no case"]
 
 
@@ -140,9 +159,7 @@ def _case(case: TableCaseDoc, grid: _Grid, *, details: bool) -> list[str]:
 
 
 def _status(cell: CellDoc, style: Style) -> str:
-    return (
-        f"{style.glyph(STATUSES[cell.status][0])} {cell.status} {cell.score_words if cell.has_score else ''}".rstrip()
-    )
+    return f"{style.glyph(STATUSES[cell.status][0])} {cell.status} {cell.score_words if cell.has_score else ''}".rstrip()
 
 
 def _said(cell: CellDoc, grid: _Grid) -> list[str]:
@@ -151,7 +168,9 @@ def _said(cell: CellDoc, grid: _Grid) -> list[str]:
     output = text_of(cell.output)
     at = evidence_place(cell)
     lines = (
-        excerpt(output, columns=grid.room, rows=MOST_LINES, at=at, more=style.glyph("more")) if output.strip() else []
+        excerpt(output, columns=grid.room, rows=MOST_LINES, at=at, more=style.glyph("more"))
+        if output.strip()
+        else []
     )
     for miss in misses(cell)[:MOST_MISSES]:
         lines += miss_lines(miss, style)
@@ -164,7 +183,9 @@ def _pairs(doc: TableDoc, style: Style) -> list[str]:
     lines = [style.paint("Pairs", "bold")]
     for pair in doc.pairs:
         lines += wrap(
-            f"{line(pair.a)} against {line(pair.b)}: {pair.words(style.glyph('minus'))}", style.columns, first="  "
+            f"{line(pair.a)} against {line(pair.b)}: {pair.words(style.glyph('minus'))}",
+            style.columns,
+            first="  ",
         )
     return lines
 
@@ -173,4 +194,8 @@ def _summary(doc: TableDoc, style: Style) -> list[str]:
     glyph, look = verdict_look(doc.verdict)
     lines = [style.paint(f"{style.glyph(glyph)} {doc.verdict_words}", look, "bold")]
     lines += bullet_lines([doc.pick_words] if doc.pick_words else [], style)
-    return [*lines, *_facts(doc.facts, style), *next_line("  again", f" honestone show {line(doc.run)}", style)]
+    return [
+        *lines,
+        *_facts(doc.facts, style),
+        *next_line("  again", f" honestone show {line(doc.run)}", style),
+    ]

@@ -1,4 +1,6 @@
-"""The templates in `pages/`: every value passes through one function, so that no template can forget to make it harmless."""
+"""The templates in `pages/`: every value passes through one function, so that no template can
+forget to make it harmless.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,9 @@ _PIECE: Final = 1 << 16
 
 
 def in_pieces(parts: Iterable[str]) -> Iterator[str]:
-    """What a template generates, in pieces of some 64 kB that end with a `>`: as an escaped value has none, each value is
-    whole in one piece."""
+    """What a template generates, in pieces of some 64 kB that end with a `>`: as an escaped value
+    has none, each value is whole in one piece.
+    """
     kept: list[str] = []
     size = 0
     for part in parts:
@@ -65,6 +68,8 @@ def _texts() -> Environment:
 
 
 def text_lines(template: str, name: str, /, **values: object) -> list[str]:
-    """The lines of one macro of a text template. Each value becomes one line, and nothing of it can act on a terminal."""
+    """The lines of one macro of a text template. Each value becomes one line, and nothing of it can
+    act on a terminal.
+    """
     text = macro(_texts(), template, name)(**values)
     return [row.rstrip() for row in text.strip("\n").split("\n")]

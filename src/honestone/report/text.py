@@ -1,4 +1,6 @@
-"""A scorecard for the terminal: the verdict and why, a bar per criterion, what is missing, who judged, what to do next."""
+"""A scorecard for the terminal: the verdict and why, a bar per criterion, what is missing, who
+judged, what to do next.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +49,16 @@ def scorecards_text(docs: Sequence[scorecard.ScorecardDoc], style: Style = PLAIN
         hidden = len(open_ones) - MOST_DETAILS
         sections.append([f"{count(hidden, 'more artifact')} did not pass; --json has them all"])
     if docs:
-        sections.append(judge_table(scorecard.worst_states(judge for doc in docs for judge in doc.judges), style))
+        sections.append(
+            judge_table(
+                scorecard.worst_states(judge for doc in docs for judge in doc.judges), style
+            )
+        )
     sections.append(warning_lines(scorecard.low_confidence_of(*_lonely(docs), "artifact"), style))
-    see = see_replies((judge for doc in docs for judge in doc.judges), next((doc.run for doc in docs if doc.run), None))
+    see = see_replies(
+        (judge for doc in docs for judge in doc.judges),
+        next((doc.run for doc in docs if doc.run), None),
+    )
     next_lines = next_line("next", see, style) if see else []
     sections.append([_tally(docs, style), *usage_line(_summed_usage(docs), style), *next_lines])
     return style.finish(join_sections(sections))
@@ -64,7 +73,8 @@ def join_sections(sections: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-# ------------------------------------------------------------------------------------------------------------ the top
+# ------------------------------------------------------------------------------------------------------------
+# the top
 
 
 def verdict_look(verdict: str) -> tuple[str, str]:
@@ -75,7 +85,9 @@ def verdict_look(verdict: str) -> tuple[str, str]:
 def headline(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     """The verdict, of what, against what, and every reason."""
     glyph, look = verdict_look(doc.verdict)
-    return verdict_lines(style, glyph, look, doc.verdict_words, doc.artifact.name, doc.title, map(line, doc.reasons))
+    return verdict_lines(
+        style, glyph, look, doc.verdict_words, doc.artifact.name, doc.title, map(line, doc.reasons)
+    )
 
 
 def verdict_lines(
@@ -85,17 +97,25 @@ def verdict_lines(
     if width(said) + 2 + width(path) <= style.columns:
         lines = [style.paint(said, look, "bold") + "  " + path]
     else:
-        lines = [style.paint(said, look, "bold"), "  " + cut_middle(path, style.columns - 2, style.glyph("more"))]
+        lines = [
+            style.paint(said, look, "bold"),
+            "  " + cut_middle(path, style.columns - 2, style.glyph("more")),
+        ]
     if title:
         lines += [style.paint(one, "dim") for one in wrap(line(title), style.columns, first="  ")]
     return lines + bullet_lines(reasons, style)
 
 
 def bullet_lines(texts: Iterable[str], style: Style, *, indent: str = "  ") -> list[str]:
-    return [row for text in texts for row in wrap(text, style.columns, first=f"{indent}{style.glyph('dot')} ")]
+    return [
+        row
+        for text in texts
+        for row in wrap(text, style.columns, first=f"{indent}{style.glyph('dot')} ")
+    ]
 
 
-# ------------------------------------------------------------------------------------------------------------ the bars
+# ------------------------------------------------------------------------------------------------------------
+# the bars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +141,9 @@ def score_table(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     rows = [_overall_row(doc), *(_criterion_row(one, depth[one.id]) for one in shown)]
     lines = _stacked(rows, style) if style.columns < STACKED_BELOW else _aligned(rows, style)
     if hidden:
-        lines.append(f"  {count(hidden, 'more criterion', 'more criteria')} at or above the floor; --json has them all")
+        lines.append(
+            f"  {count(hidden, 'more criterion', 'more criteria')} at or above the floor; --json has them all"
+        )
     return lines
 
 
@@ -194,7 +216,9 @@ def _aligned(rows: Sequence[_Row], style: Style) -> list[str]:
     lines = [style.paint(head.rstrip(), "dim")]
     for row in rows:
         name = pad(row.label, label, more=style.glyph("more"))
-        line_of = f"  {style.paint(name, 'bold') if row.is_main else name}  {_bar_of(row, cells, style)}"
+        line_of = (
+            f"  {style.paint(name, 'bold') if row.is_main else name}  {_bar_of(row, cells, style)}"
+        )
         line_of += "  " + _score_of(row, score, style)
         line_of += "  " + style.paint(pad(_needs(row), needs, right=True), "dim")
         if weight:
@@ -226,7 +250,9 @@ def _stacked(rows: Sequence[_Row], style: Style) -> list[str]:
             + (f"  {style.paint(told, 'dim')}" if told else "")
         )
         needs = f"/{_needs(row)}" if _needs(row) else ""
-        lines.append(f"    {_bar_of(row, cells, style)}  {_score_of(row, score, style)}{style.paint(needs, 'dim')}")
+        lines.append(
+            f"    {_bar_of(row, cells, style)}  {_score_of(row, score, style)}{style.paint(needs, 'dim')}"
+        )
         lines += ["    " + _painted_note(row, style)] if row.notes else []
         lines += _judges_below(row, style, indent=4, with_scores=True)
     return lines
@@ -241,7 +267,10 @@ def _note(row: _Row) -> str:
 
 
 def _painted_note(row: _Row, style: Style) -> str:
-    return style.paint(_note(row), "red" if row.look == "red" and "penalty, not incurred" not in row.notes else "dim")
+    return style.paint(
+        _note(row),
+        "red" if row.look == "red" and "penalty, not incurred" not in row.notes else "dim",
+    )
 
 
 def _bar_of(row: _Row, cells: int, style: Style) -> str:
@@ -257,7 +286,9 @@ def _score_of(row: _Row, columns: int, style: Style) -> str:
 
 
 def _judge_columns(rows: Sequence[_Row]) -> list[tuple[str, int]]:
-    """A column per judge when there are two to four with short names; otherwise they go below each row."""
+    """A column per judge when there are two to four with short names; otherwise they go below each
+    row.
+    """
     names = list(dict.fromkeys(judge for row in rows for judge, _ in row.by_judge))
     if not 2 <= len(names) <= 4 or any(width(name) > 10 for name in names):
         return []
@@ -267,7 +298,10 @@ def _judge_columns(rows: Sequence[_Row]) -> list[tuple[str, int]]:
 def _judges_below(row: _Row, style: Style, *, indent: int, with_scores: bool) -> list[str]:
     parts = []
     if with_scores:
-        parts = [f"{cut_middle(judge, 24, style.glyph('more'))} {points(score)}" for judge, score in row.by_judge]
+        parts = [
+            f"{cut_middle(judge, 24, style.glyph('more'))} {points(score)}"
+            for judge, score in row.by_judge
+        ]
     if row.apart is not None:
         parts.append(f"judges {points(row.apart)} apart")
     if not parts:
@@ -276,13 +310,20 @@ def _judges_below(row: _Row, style: Style, *, indent: int, with_scores: bool) ->
     return [style.paint(one, "yellow" if row.apart is not None else "dim") for one in told]
 
 
-# ------------------------------------------------------------------------------------------------------------ the items
+# ------------------------------------------------------------------------------------------------------------
+# the items
 
 
-def findings(criteria: Sequence[scorecard.CriterionDoc], style: Style, *, of: str = "artifact") -> list[list[str]]:
-    """What is not met, what has no answer, and what is met, but not in full. `of`: where the quotes come from."""
+def findings(
+    criteria: Sequence[scorecard.CriterionDoc], style: Style, *, of: str = "artifact"
+) -> list[list[str]]:
+    """What is not met, what has no answer, and what is met, but not in full. `of`: where the quotes
+    come from.
+    """
     sections = []
-    for (title, glyph), found in zip(scorecard.GROUPS, scorecard.grouped_findings(criteria), strict=True):
+    for (title, glyph), found in zip(
+        scorecard.GROUPS, scorecard.grouped_findings(criteria), strict=True
+    ):
         lines = [style.paint(title, "bold")] if found else []
         last: str | None = None
         for criterion, item in found[:MOST_ITEMS]:
@@ -301,7 +342,11 @@ def _criterion_heading(criterion: scorecard.CriterionDoc, style: Style) -> str:
     room = style.columns - 2 - width(name) - 2
     if not criterion.asked or criterion.asked == name or room < 16:
         return style.paint(name, "cyan")
-    return style.paint(name, "cyan") + "  " + style.paint(cut(criterion.asked, room, style.glyph("more")), "dim")
+    return (
+        style.paint(name, "cyan")
+        + "  "
+        + style.paint(cut(criterion.asked, room, style.glyph("more")), "dim")
+    )
 
 
 def _item_lines(
@@ -316,10 +361,16 @@ def _item_lines(
     lines = [f"{indent}{mark} {asked[0]}", *(f"{indent}  {one}" for one in asked[1:])]
     under = indent + "    "
     votes = _vote_words(item, style)
-    if votes and len(asked) == 1 and len(indent) + 2 + width(asked[0]) + 3 + width(votes) <= style.columns:
+    if (
+        votes
+        and len(asked) == 1
+        and len(indent) + 2 + width(asked[0]) + 3 + width(votes) <= style.columns
+    ):
         lines[0] += "   " + style.paint(votes, "dim")
     elif votes:
-        lines += [style.paint(one, "dim") for one in wrap(votes, style.columns, first=under, rest=under)]
+        lines += [
+            style.paint(one, "dim") for one in wrap(votes, style.columns, first=under, rest=under)
+        ]
     if item.note:
         told = wrap(line(item.note, 300), style.columns, first=under, rest=under)
         lines += [style.paint(one, "dim") for one in told]
@@ -327,13 +378,21 @@ def _item_lines(
         lines += _quote_lines(quote, style, under, of)
     for one in item.advice:
         words = line(one.text) + (f" ({_short(one.judge, style)})" if one.judge else "")
-        lines += wrap(words, style.columns, first=f"{under}{style.glyph('arrow')} ", most=6, more=style.glyph("more"))
+        lines += wrap(
+            words,
+            style.columns,
+            first=f"{under}{style.glyph('arrow')} ",
+            most=6,
+            more=style.glyph("more"),
+        )
     return lines
 
 
 def _vote_words(item: scorecard.ItemDoc, style: Style) -> str:
     """`no: codex, gemini; yes: claude`, or the marks on their scale."""
-    groups = [(answer, [_short(one, style) for one in judges]) for answer, judges in item.votes_by_answer]
+    groups = [
+        (answer, [_short(one, style) for one in judges]) for answer, judges in item.votes_by_answer
+    ]
     if item.kind == "anchors" and groups:
         marks = ", ".join(f"{judge} {answer}" for answer, judges in groups for judge in judges)
         return f"{marks} (on {item.scale_words})" if item.scale else marks
@@ -343,7 +402,13 @@ def _vote_words(item: scorecard.ItemDoc, style: Style) -> str:
 def _quote_lines(quote: scorecard.QuoteDoc, style: Style, under: str, of: str) -> list[str]:
     where = ", ".join(one for one in (_short(quote.judge, style), quote.place_words(of)) if one)
     told = f"{line(quote.quote, 400)}{style.glyph('close')}" + (f" ({where})" if where else "")
-    lines = wrap(told, style.columns, first=under + style.glyph("open"), rest=under + " ", more=style.glyph("more"))
+    lines = wrap(
+        told,
+        style.columns,
+        first=under + style.glyph("open"),
+        rest=under + " ",
+        more=style.glyph("more"),
+    )
     return [style.paint(one, "yellow" if quote.found is False else "") for one in lines]
 
 
@@ -351,25 +416,38 @@ def _short(judge: str, style: Style) -> str:
     return cut_middle(line(judge), 32, style.glyph("more"))
 
 
-# ------------------------------------------------------------------------------------------------------------ the rest
+# ------------------------------------------------------------------------------------------------------------
+# the rest
 
 
-def card_remarks(doc: scorecard.ScorecardDoc, style: Style, flags: Sequence[str] | None = None) -> list[str]:
-    """LOW CONFIDENCE, SELF-EVALUATED, flags (the scorecard's or others), known noise, and how much evidence was found."""
+def card_remarks(
+    doc: scorecard.ScorecardDoc, style: Style, flags: Sequence[str] | None = None
+) -> list[str]:
+    """LOW CONFIDENCE, SELF-EVALUATED, flags (the scorecard's or others), known noise, and how much
+    evidence was found.
+    """
     lines = warning_lines(doc.warnings, style)
     lines += remarks(doc.flags if flags is None else flags, doc.notes or (), style)
     if doc.judged_by:
-        lines += wrap(f"checks judged by: {', '.join(map(line, doc.judged_by))}", style.columns, first="  ")
+        lines += wrap(
+            f"checks judged by: {', '.join(map(line, doc.judged_by))}", style.columns, first="  "
+        )
     share = doc.evidence_found
     lines += wrap(doc.noise_words, style.columns, first="  ") if doc.noise_words else []
-    return lines + (wrap(f"evidence: {share.words}", style.columns, first="  ") if share and share.quoted else [])
+    return lines + (
+        wrap(f"evidence: {share.words}", style.columns, first="  ")
+        if share and share.quoted
+        else []
+    )
 
 
 def warning_lines(warnings: Iterable[tuple[str, str]], style: Style) -> list[str]:
     """What a reader must know before the verdict, a line each."""
     lines = []
     for name, why in warnings:
-        first, *more = wrap(why, style.columns, first=f"{style.glyph('warn')} {name}  ", rest=" " * 4)
+        first, *more = wrap(
+            why, style.columns, first=f"{style.glyph('warn')} {name}  ", rest=" " * 4
+        )
         lines += [style.paint(first, "yellow", "bold"), *more]
     return lines
 
@@ -378,7 +456,10 @@ def remarks(flags: Iterable[str], notes: Iterable[str], style: Style) -> list[st
     """Flags and notes, a line each."""
     lines = []
     for flag in scorecard.flags_to_show(flags):
-        lines += [style.paint(one, "yellow") for one in wrap(flag, style.columns, first=f"{style.glyph('warn')} ")]
+        lines += [
+            style.paint(one, "yellow")
+            for one in wrap(flag, style.columns, first=f"{style.glyph('warn')} ")
+        ]
     return lines + bullet_lines(map(line, notes), style, indent="")
 
 
@@ -394,13 +475,21 @@ def judge_table(judges: Sequence[scorecard.JudgeDoc], style: Style) -> list[str]
         start = f"  {style.paint(style.glyph(glyph), look)} {pad(cut_middle(line(one.id), size, more), size)}  "
         taken = 4 + size + 2
         said = pad(line(one.state), 9) + "  "
-        why = wrap(line(one.reason or "", 400), style.columns - taken, first=said, most=4, more=more)
+        why = wrap(
+            line(one.reason or "", 400), style.columns - taken, first=said, most=4, more=more
+        )
         lines += [start + why[0], *(" " * taken + rest for rest in why[1:])]
         if one.hint:
-            lines += wrap(line(one.hint, 300), style.columns, first="      hint: ", most=4, more=more)
+            lines += wrap(
+                line(one.hint, 300), style.columns, first="      hint: ", most=4, more=more
+            )
         lines += [style.paint(row, "dim") for row in _problem_lines(one.troubles, style)]
         if one.unusable_replies:
-            lines.append(style.paint(f"      {style.glyph('dot')} {unusable_words(one.unusable_replies)}", "dim"))
+            lines.append(
+                style.paint(
+                    f"      {style.glyph('dot')} {unusable_words(one.unusable_replies)}", "dim"
+                )
+            )
     return lines
 
 
@@ -410,7 +499,11 @@ def unusable_words(count: int) -> str:
 
 def see_replies(judges: Iterable[scorecard.JudgeDoc], run: str | None) -> str | None:
     """The command that shows the replies that gave no answer, where there are any."""
-    return f"honestone judge read {line(run)}" if run and any(judge.unusable_replies for judge in judges) else None
+    return (
+        f"honestone judge read {line(run)}"
+        if run and any(judge.unusable_replies for judge in judges)
+        else None
+    )
 
 
 _STATE_MARKS: Final = {"AVAILABLE": ("yes", "green"), "DEGRADED": ("warn", "yellow")}
@@ -420,7 +513,9 @@ def _problem_lines(problems: Sequence[str], style: Style) -> list[str]:
     first = f"      {style.glyph('dot')} "
     lines = []
     for problem in problems[:3]:
-        lines += wrap(line(problem, 300), style.columns, first=first, most=3, more=style.glyph("more"))
+        lines += wrap(
+            line(problem, 300), style.columns, first=first, most=3, more=style.glyph("more")
+        )
     return lines + ([f"{first}and {len(problems) - 3} more"] if len(problems) > 3 else [])
 
 
@@ -434,7 +529,9 @@ def footer(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     see = see_replies(doc.judges, doc.run)
     if see is not None:
         lines += next_line("next", see, style)
-    elif doc.verdict == "inconclusive" and any(judge.is_absent and not judge.hint for judge in doc.judges):
+    elif doc.verdict == "inconclusive" and any(
+        judge.is_absent and not judge.hint for judge in doc.judges
+    ):
         lines += next_line("next", "honestone doctor", style)
     return lines
 
@@ -458,20 +555,28 @@ def next_line(name: str, command: str, style: Style) -> list[str]:
     return [style.paint(f"{name:<8}", "dim") + command]
 
 
-def usage_line(usage: scorecard.UsageDoc | None, style: Style, *, whole_run: bool = False) -> list[str]:
+def usage_line(
+    usage: scorecard.UsageDoc | None, style: Style, *, whole_run: bool = False
+) -> list[str]:
     if usage is None:
         return []
     parts = style.glyph("between").join(usage.words(whole_run=whole_run))
-    return [style.paint(one, "dim") for one in wrap(parts, style.columns, first="spent   ", rest=" " * 8)]
+    return [
+        style.paint(one, "dim")
+        for one in wrap(parts, style.columns, first="spent   ", rest=" " * 8)
+    ]
 
 
-# ------------------------------------------------------------------------------------------------- several artifacts
+# -------------------------------------------------------------------------------------------------
+# several artifacts
 
 
 def _overview(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> list[str]:
     """One line an artifact: verdict, name, bar, score and the first reason."""
     more = style.glyph("more")
-    name = min(max((width(doc.artifact.name) for doc in docs), default=0), max(12, style.columns * 4 // 10))
+    name = min(
+        max((width(doc.artifact.name) for doc in docs), default=0), max(12, style.columns * 4 // 10)
+    )
     score = max((width(_overall_row(doc).score) for doc in docs), default=5)
     cells = min(20, style.columns - 2 - name - 2 - 2 - score)
     lines = []
@@ -498,7 +603,11 @@ def _lonely(docs: Sequence[scorecard.ScorecardDoc]) -> tuple[int, int]:
 def _tally(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> str:
     counts = Counter(doc.verdict for doc in docs)
     parts = [f"{counts['pass']:,} of {len(docs):,} passed"]
-    for verdict, words in (("fail", "did not pass"), ("inconclusive", "could not be judged"), ("skipped", "skipped")):
+    for verdict, words in (
+        ("fail", "did not pass"),
+        ("inconclusive", "could not be judged"),
+        ("skipped", "skipped"),
+    ):
         parts += [f"{counts[verdict]:,} {words}"] if counts[verdict] else []
     return style.paint(style.glyph("between").join(parts), "bold")
 

@@ -1,4 +1,6 @@
-"""The pages that a server shows of a store, drawn from the same documents and by the same templates as the files."""
+"""The pages that a server shows of a store, drawn from the same documents and by the same templates
+as the files.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,26 @@ class RunLine:
     words: str
 
 
-def runs_html(runs: Sequence[RunLine], pages: PageOf, kinds: Sequence[str], asked: dict[str, str]) -> str:
-    return draw_page("view_runs.html.j2", served="runs", runs=runs, pages=pages, kinds=kinds, asked=asked)
+def runs_html(
+    runs: Sequence[RunLine], pages: PageOf, kinds: Sequence[str], asked: dict[str, str]
+) -> str:
+    return draw_page(
+        "view_runs.html.j2", served="runs", runs=runs, pages=pages, kinds=kinds, asked=asked
+    )
 
 
 def scorecard_html(
-    doc: ScorecardDoc, text: str | None, *, served: str = "", beyond: int = 0, part: PartOf | None = None
+    doc: ScorecardDoc,
+    text: str | None,
+    *,
+    served: str = "",
+    beyond: int = 0,
+    part: PartOf | None = None,
 ) -> str:
-    """One artifact with every answer, and the text that was judged with the quotes marked in it; None: it is not on record.
-    `beyond`: how many more artifacts its run has. `part`: which part of a long text it shows."""
+    """One artifact with every answer, and the text that was judged with the quotes marked in it;
+    None: it is not on record. `beyond`: how many more artifacts its run has. `part`: which part of
+    a long text it shows.
+    """
     page = JudgedText(doc=doc, text=text, part=part)
     return draw_page(
         "scorecard.html.j2",
@@ -59,8 +72,9 @@ def scorecard_html(
 def scorecards_html(
     docs: Sequence[tuple[int, ScorecardDoc]], run: str, *, pages: PageOf, of_all: int, asked: str
 ) -> str:
-    """Several artifacts as a table, served by page: `docs` are those of the page with their numbers in the run, which has
-    `of_all`; `asked` is the verdict that they have."""
+    """Several artifacts as a table, served by page: `docs` are those of the page with their numbers
+    in the run, which has `of_all`; `asked` is the verdict that they have.
+    """
     return draw_page(
         "view_artifacts.html.j2",
         served="eval",
@@ -75,17 +89,32 @@ def scorecards_html(
     )
 
 
-def artifacts_html(found: Sequence[tuple[ScorecardDoc, str | None]], run: str, *, has_all: bool = False) -> str:
-    """Several artifacts in one file: the table, and each with its answers and its text. Of more than 1,000 those that
-    passed are without, unless it `has_all`."""
+def artifacts_html(
+    found: Sequence[tuple[ScorecardDoc, str | None]], run: str, *, has_all: bool = False
+) -> str:
+    """Several artifacts in one file: the table, and each with its answers and its text. Of more
+    than 1,000 those that passed are without, unless it `has_all`.
+    """
     is_cut = len(found) > MOST_WHOLE and not has_all
     longest = longest_text(len(text or "") for _, text in found)
     opened = [
-        JudgedText(doc=doc, text=text, number=number, longest=longest, is_short=is_cut and doc.verdict == "pass")
+        JudgedText(
+            doc=doc,
+            text=text,
+            number=number,
+            longest=longest,
+            is_short=is_cut and doc.verdict == "pass",
+        )
         for number, (doc, text) in enumerate(found, 1)
     ]
     held = [one for one in opened if not one.is_short]
-    holds = [count(sum(one.text is not None for one in held), "text that was judged", "texts that were judged")]
+    holds = [
+        count(
+            sum(one.text is not None for one in held),
+            "text that was judged",
+            "texts that were judged",
+        )
+    ]
     holds += answer_words([criterion for one in held for criterion in one.doc.criteria])
     return draw_page(
         "view_artifacts.html.j2",
@@ -104,7 +133,9 @@ def stages_html(doc: Mapping[str, object], *, served: str = "") -> str:
     return draw_page("view_stages.html.j2", served=served, doc=doc)
 
 
-def case_table_html(table: CaseTable, rows: Sequence[CaseRow], pages: PageOf, asked: CaseFilter) -> str:
+def case_table_html(
+    table: CaseTable, rows: Sequence[CaseRow], pages: PageOf, asked: CaseFilter
+) -> str:
     """A suite's run by page. `rows` are those of the page."""
     return draw_page(
         "view_suite.html.j2",
@@ -123,7 +154,9 @@ def case_table_html(table: CaseTable, rows: Sequence[CaseRow], pages: PageOf, as
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseAmong:
-    """Where a case is among those that a filter shows: `query` is the filter's, `before` and `after` are ids."""
+    """Where a case is among those that a filter shows: `query` is the filter's, `before` and
+    `after` are ids.
+    """
 
     query: dict[str, str]
     before: str | None = None
@@ -140,10 +173,13 @@ class CaseAmong:
 
 
 def case_html(doc: SuiteReportDoc, case: CaseDoc, among: CaseAmong, part: PartOf) -> str:
-    """One case with everything of it, and links to the answers to its other attempts. `doc` is the report that it is in; of long
-    texts one `part` is shown."""
+    """One case with everything of it, and links to the answers to its other attempts. `doc` is the
+    report that it is in; of long texts one `part` is shown.
+    """
     page = SuitePage(replace(doc, cases=[case]), part=part)
-    return draw_page("view_case.html.j2", served="case", doc=doc, case=case, page=page, among=among, part=part)
+    return draw_page(
+        "view_case.html.j2", served="case", doc=doc, case=case, page=page, among=among, part=part
+    )
 
 
 def trend_html(doc: TrendDoc) -> str:

@@ -31,7 +31,9 @@ Pieces: TypeAlias = list[DiffPiece]
 
 
 def word_diff(before: str, after: str, *, longest: int = LONGEST) -> tuple[Pieces, Pieces]:
-    """Both sides in pieces, at most `longest` characters of each; what is left out at either end is `…`."""
+    """Both sides in pieces, at most `longest` characters of each; what is left out at either end is
+    `…`.
+    """
     start = _start(before, after)
     sides = [_words(text[start : start + longest], longest) for text in (before, after)]
     found: tuple[Pieces, Pieces] = ([], [])
@@ -55,7 +57,9 @@ def first_difference(before: str, after: str) -> int:
 
 
 def _start(before: str, after: str) -> int:
-    """Where to begin: the line of the first difference or the two before it, in a long line some words before."""
+    """Where to begin: the line of the first difference or the two before it, in a long line some
+    words before.
+    """
     at = first_difference(before, after)
     if at <= _BACK:
         return 0
@@ -68,10 +72,15 @@ def _words(text: str, longest: int) -> list[str]:
 
 
 def _joined(before: list[str], after: list[str]) -> Iterator[tuple[bool, str, str]]:
-    """(whether it is the same, before, after); changes with only a space between them are one change."""
+    """(whether it is the same, before, after); changes with only a space between them are one
+    change.
+    """
     held_old = held_new = ""
     matcher = SequenceMatcher(None, before, after)
-    same = sum(len("".join(before[block.a : block.a + block.size]).strip()) for block in matcher.get_matching_blocks())
+    same = sum(
+        len("".join(before[block.a : block.a + block.size]).strip())
+        for block in matcher.get_matching_blocks()
+    )
     if same < LEAST_SAME * min(sum(map(len, before)), sum(map(len, after))):
         yield from _change("".join(before), "".join(after))
         return
@@ -93,7 +102,11 @@ def _change(old: str, new: str) -> Iterator[tuple[bool, str, str]]:
     if not old and not new:
         return
     same = 0
-    while same < min(len(old), len(new)) and old[-1 - same] == new[-1 - same] and old[-1 - same].isspace():
+    while (
+        same < min(len(old), len(new))
+        and old[-1 - same] == new[-1 - same]
+        and old[-1 - same].isspace()
+    ):
         same += 1
     yield False, old[: len(old) - same], new[: len(new) - same]
     if same:

@@ -1,12 +1,14 @@
 """Becomes a check's program under limits, and ends everything that the program started.
 
-With Landlock's rules it also sets a filter of system calls (seccomp), since Landlock knows nothing of modes, times and owners: changing
-those is asked of this parent, which does it for what may be written and refuses it elsewhere.
+With Landlock's rules it also sets a filter of system calls (seccomp), since Landlock knows nothing
+of modes, times and owners: changing those is asked of this parent, which does it for what may be
+written and refuses it elsewhere.
 
-Started with the file descriptors of its order (marshalled: `limits`, `rules`, `program`, `argv`) and of its
-report (the error number when the program cannot be executed). It stays as the parent: orphans of the program come to it,
-also those with a session and an environment of their own, and it ends them before it ends as the program did. It runs once
-for each check, so it imports only what costs next to nothing: no json, enum, typing or contextlib (15 ms together).
+Started with the file descriptors of its order (marshalled: `limits`, `rules`, `program`, `argv`)
+and of its report (the error number when the program cannot be executed). It stays as the parent:
+orphans of the program come to it, also those with a session and an environment of their own, and it
+ends them before it ends as the program did. It runs once for each check, so it imports only what
+costs next to nothing: no json, enum, typing or contextlib (15 ms together).
 """
 
 # ruff: noqa: SIM105 - contextlib is one of them
@@ -28,22 +30,31 @@ else:
     import _signal as signal  # without the enumerations
 
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
-# Capabilities that read another process's memory: of modules, raw input and output, ptrace, administration, performance
-# monitoring, BPF.
+# Capabilities that read another process's memory: of modules, raw input and output, ptrace,
+# administration, performance monitoring, BPF.
 LOOKS_INTO_OTHERS = (16, 17, 19, 21, 38, 39)
 # The same numbers on every architecture.
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE, IOCTL = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE, IOCTL = (
+    1 << 0,
+    1 << 1,
+    1 << 2,
+    1 << 3,
+    1 << 14,
+    1 << 15,
+)
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
-# Of seccomp: what a filter answers, and how one listens to what it asks. `NEW_USER` is a flag of clone and unshare.
+# Of seccomp: what a filter answers, and how one listens to what it asks. `NEW_USER` is a flag of
+# clone and unshare.
 ALLOW, ERRNO, ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 EPERM, ENOSYS, EOPNOTSUPP = 1, 38, 95
 SET_FILTER, NEW_LISTENER, NEW_USER = 1, 1 << 3, 0x10000000
 RECEIVE, SEND, IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 SET_FLAGS = (0x40086602, 0x40046602, 0x401C5820)  # ioctl: the flags of a file, as chattr sets them
 AT_FDCWD, NOFOLLOW, EMPTY_PATH = -100, 0x100, 0x1000
-# By architecture: its number in seccomp; the calls of files, with the places of folder, path, and what is set; of others.
-# `mode`: mode (and flags); `times`: seconds, microseconds or nanoseconds (and flags); `owner`: user and group.
+# By architecture: its number in seccomp; the calls of files, with the places of folder, path, and
+# what is set; of others. `mode`: mode (and flags); `times`: seconds, microseconds or nanoseconds
+# (and flags); `owner`: user and group.
 FILE_CALLS: dict[str, dict[int, tuple[str, int | None, int | None, int, int | None]]] = {
     "x86_64": {
         90: ("mode", None, 0, 1, None),
@@ -68,13 +79,21 @@ FILE_CALLS: dict[str, dict[int, tuple[str, int | None, int | None, int, int | No
         452: ("mode", 0, 1, 2, 3),
     },
 }
-# The number of seccomp itself and of the architecture; those that set extended attributes, which file systems may lack; the flags
-# of a file, setns; clone, unshare; ioctl.
+# The number of seccomp itself and of the architecture; those that set extended attributes, which
+# file systems may lack; the flags of a file, setns; clone, unshare; ioctl.
 OTHER_CALLS: dict[str, tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], int]] = {
-    "x86_64": (317, 0xC000003E, (188, 189, 190, 197, 198, 199, 463, 466), (469, 308), (56, 272), 16),
+    "x86_64": (
+        317,
+        0xC000003E,
+        (188, 189, 190, 197, 198, 199, 463, 466),
+        (469, 308),
+        (56, 272),
+        16,
+    ),
     "aarch64": (277, 0xC00000B7, (5, 6, 7, 14, 15, 16, 463, 466), (469, 268), (220, 97), 29),
 }
-# clone3, whose flags a filter cannot see (callers go back to clone), and io_uring, which makes calls that no filter sees.
+# clone3, whose flags a filter cannot see (callers go back to clone), and io_uring, which makes
+# calls that no filter sees.
 UNKNOWN_CALLS = (435, 425, 426, 427)
 # Seconds that a program has after SIGTERM: less than our parent gives us.
 GRACE = 0.4
@@ -114,7 +133,9 @@ def main() -> None:
 
 
 def wait_for(program: int) -> int:
-    """The status that the program ended with. From SIGTERM on it has a grace, then everything is ended."""
+    """The status that the program ended with. From SIGTERM on it has a grace, then everything is
+    ended.
+    """
     signal.signal(signal.SIGTERM, lambda *_: signal.setitimer(signal.ITIMER_REAL, GRACE))
     signal.signal(signal.SIGALRM, lambda *_: end_below(os.getpid()))
     while True:
@@ -144,8 +165,9 @@ def end_as(status: int, ours: int) -> NoReturn:
 
 
 def end_below(ours: int) -> None:
-    """SIGKILL to every process that descends from us, parents first: a shell whose command is killed before it would begin
-    its next one."""
+    """SIGKILL to every process that descends from us, parents first: a shell whose command is
+    killed before it would begin its next one.
+    """
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -174,7 +196,8 @@ def become(order: dict[str, Any], report: int) -> NoReturn:
             resource.setrlimit(which, (bound[0], bound[1]))
         except (AttributeError, ValueError, OSError):
             pass
-    # Python ignores these two, and what is ignored stays ignored in the program that takes its place.
+    # Python ignores these two, and what is ignored stays ignored in the program that takes its
+    # place.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -185,7 +208,9 @@ def become(order: dict[str, Any], report: int) -> NoReturn:
 
 
 def confine(linux: Any, order: dict[str, Any], tells: Any, answers: Any) -> None:
-    """No look into other processes' memory and environment, as root neither; with rules, Landlock's, and a filter of calls."""
+    """No look into other processes' memory and environment, as root neither; with rules,
+    Landlock's, and a filter of calls.
+    """
     rules = order["rules"]
     drop_capabilities(linux, LOOKS_INTO_OTHERS if rules is None else range(64))
     if rules is not None:
@@ -202,7 +227,9 @@ def drop_capabilities(linux: Any, dropped: Any) -> None:
     for number in dropped:
         linux.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, low words first; then the high words
+    sets = (
+        ctypes.c_uint32 * 6
+    )()  # effective, permitted, inheritable, low words first; then the high words
     if linux.capget(header, sets) == 0:
         for number in dropped:
             for at in range(3):
@@ -211,15 +238,22 @@ def drop_capabilities(linux: Any, dropped: Any) -> None:
 
 
 def landlock(linux: Any, readable: list[str], writable: list[str], listable: list[str]) -> bool:
-    """What is below `readable` can be read and run, below `writable` also changed; below `listable` the names of
-    folders can be read. Nothing else, and no TCP."""
+    """What is below `readable` can be read and run, below `writable` also changed; below `listable`
+    the names of folders can be read. Nothing else, and no TCP.
+    """
     version = linux.syscall(LANDLOCK_CREATE, None, 0, 1)
     every = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
     rights = (ctypes.c_uint64 * 3)(every, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
-    rules = linux.syscall(LANDLOCK_CREATE, rights, 8 if version < 4 else 16 if version < 6 else 24, 0)
+    rules = linux.syscall(
+        LANDLOCK_CREATE, rights, 8 if version < 4 else 16 if version < 6 else 24, 0
+    )
     if version < 1 or rules < 0:
         return False
-    for paths, wanted in ((readable, EXECUTE | READ_FILE | READ_DIR), (writable, every), (listable, READ_DIR)):
+    for paths, wanted in (
+        (readable, EXECUTE | READ_FILE | READ_DIR),
+        (writable, every),
+        (listable, READ_DIR),
+    ):
         for path in paths:
             try:
                 place = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -232,17 +266,22 @@ def landlock(linux: Any, readable: list[str], writable: list[str], listable: lis
     return bool(linux.syscall(LANDLOCK_RESTRICT, rules, 0) == 0)
 
 
-# ------------------------------------------------------------------------------------------------ the filter of calls
+# ------------------------------------------------------------------------------------------------
+# the filter of calls
 
 
 def filter_calls(linux: Any, tells: tuple[int, int], answers: tuple[int, int]) -> bool:
-    """Sets the filter. The parent gets the descriptor by which it is asked, and takes it before this returns; where the
-    kernel gives none, what it would be asked is refused."""
+    """Sets the filter. The parent gets the descriptor by which it is asked, and takes it before
+    this returns; where the kernel gives none, what it would be asked is refused.
+    """
     os.close(tells[0])
     os.close(answers[1])
     call = OTHER_CALLS[os.uname().machine][0]
     listener = linux.syscall(call, SET_FILTER, NEW_LISTENER, ctypes.byref(program_of_filter(ASK)))
-    if listener < 0 and linux.syscall(call, SET_FILTER, 0, ctypes.byref(program_of_filter(ERRNO | EPERM))) != 0:
+    if (
+        listener < 0
+        and linux.syscall(call, SET_FILTER, 0, ctypes.byref(program_of_filter(ERRNO | EPERM))) != 0
+    ):
         return False
     os.write(tells[1], str(listener).encode())
     os.close(tells[1])
@@ -258,12 +297,22 @@ class FilterProgram(ctypes.Structure):
 
 
 def program_of_filter(of_files: int) -> FilterProgram:
-    """The filter, as the kernel reads it; `of_files` is what it answers to calls that change modes, times and owners."""
+    """The filter, as the kernel reads it; `of_files` is what it answers to calls that change modes,
+    times and owners.
+    """
     machine = os.uname().machine
     _, architecture, attributes, refused, makes_processes, ioctl = OTHER_CALLS[machine]
     load, equal, at_least, any_bit, answer = 0x20, 0x15, 0x35, 0x45, 0x06
-    steps = [(load, 0, 0, 4), (equal, 1, 0, architecture), (answer, 0, 0, ERRNO | ENOSYS), (load, 0, 0, 0)]
-    steps += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, ERRNO | ENOSYS)]  # x32, the calls by other numbers
+    steps = [
+        (load, 0, 0, 4),
+        (equal, 1, 0, architecture),
+        (answer, 0, 0, ERRNO | ENOSYS),
+        (load, 0, 0, 0),
+    ]
+    steps += [
+        (at_least, 0, 1, 0x40000000),
+        (answer, 0, 0, ERRNO | ENOSYS),
+    ]  # x32, the calls by other numbers
     answers: dict[int, int] = dict.fromkeys(FILE_CALLS[machine], of_files)
     answers.update(dict.fromkeys(attributes, ERRNO | EOPNOTSUPP))
     answers.update(dict.fromkeys(refused, ERRNO | EPERM))
@@ -279,12 +328,15 @@ def program_of_filter(of_files: int) -> FilterProgram:
     steps += [(answer, 0, 0, ALLOW), (answer, 0, 0, ALLOW)]
     order = sys.byteorder
     code = b"".join(
-        kind.to_bytes(2, order) + bytes((yes, no)) + value.to_bytes(4, order) for kind, yes, no, value in steps
+        kind.to_bytes(2, order) + bytes((yes, no)) + value.to_bytes(4, order)
+        for kind, yes, no, value in steps
     )
     return FilterProgram(len(steps), code)
 
 
-def listen_to(linux: Any, program: int, writable: list[str], tells: tuple[int, int], answers: tuple[int, int]) -> None:
+def listen_to(
+    linux: Any, program: int, writable: list[str], tells: tuple[int, int], answers: tuple[int, int]
+) -> None:
     """Takes the program's descriptor and answers what it asks, in a thread of its own."""
     import _thread
 
@@ -308,24 +360,40 @@ def answer_calls(linux: Any, listener: int, roots: list[str]) -> None:
         if linux.ioctl(listener, RECEIVE, asked) != 0:
             time.sleep(0.005)  # it was killed meanwhile, or nobody is left to ask
             continue
-        id, pid = int.from_bytes(asked.raw[:8], sys.byteorder), int.from_bytes(asked.raw[8:12], sys.byteorder)
+        id, pid = (
+            int.from_bytes(asked.raw[:8], sys.byteorder),
+            int.from_bytes(asked.raw[8:12], sys.byteorder),
+        )
         number = int.from_bytes(asked.raw[16:20], sys.byteorder)
-        arguments = [int.from_bytes(asked.raw[at : at + 8], sys.byteorder) for at in range(32, 80, 8)]
+        arguments = [
+            int.from_bytes(asked.raw[at : at + 8], sys.byteorder) for at in range(32, 80, 8)
+        ]
         try:
-            change(linux, listener, id, pid, FILE_CALLS[os.uname().machine][number], arguments, roots)
+            change(
+                linux, listener, id, pid, FILE_CALLS[os.uname().machine][number], arguments, roots
+            )
             error = 0
         except OSError as problem:
             error = problem.errno or EPERM
         except Exception:
             error = EPERM
-        reply = id.to_bytes(8, sys.byteorder) + bytes(8) + (-error).to_bytes(4, sys.byteorder, signed=True) + bytes(4)
+        reply = (
+            id.to_bytes(8, sys.byteorder)
+            + bytes(8)
+            + (-error).to_bytes(4, sys.byteorder, signed=True)
+            + bytes(4)
+        )
         linux.ioctl(listener, SEND, ctypes.create_string_buffer(reply, 24))
 
 
-def change(linux: Any, listener: int, id: int, pid: int, call: Any, arguments: list[int], roots: list[str]) -> None:
-    """Does what a call of another process asks, where the file is below a root. Raises OSError where it is not.
+def change(
+    linux: Any, listener: int, id: int, pid: int, call: Any, arguments: list[int], roots: list[str]
+) -> None:
+    """Does what a call of another process asks, where the file is below a root. Raises OSError
+    where it is not.
 
-    The file is opened once, looked at, and changed by that descriptor: what its name leads to later does not matter.
+    The file is opened once, looked at, and changed by that descriptor: what its name leads to later
+    does not matter.
     """
     kind, folder_at, path_at, value_at, flags_at = call
     value = arguments[value_at]
@@ -362,7 +430,9 @@ def require_owner(wanted: list[int]) -> None:
             raise PermissionError(EPERM, "")
 
 
-def opened(pid: int, memory: int, folder_at: Any, path_at: Any, arguments: list[int], flags: int) -> int:
+def opened(
+    pid: int, memory: int, folder_at: Any, path_at: Any, arguments: list[int], flags: int
+) -> int:
     """A descriptor of the file that a call is about, which can be used for nothing but to name it."""
     folder = AT_FDCWD if folder_at is None else ctypes.c_int32(arguments[folder_at]).value
     base = f"/proc/{pid}/cwd" if folder == AT_FDCWD else f"/proc/{pid}/fd/{folder}"
@@ -396,7 +466,8 @@ def times_at(memory: int, address: int, kind: str) -> bytes:
         return os.pread(memory, 32, address)
     size = 16 if kind == "seconds" else 32
     numbers = [
-        int.from_bytes(os.pread(memory, size, address)[at : at + 8], order, signed=True) for at in range(0, size, 8)
+        int.from_bytes(os.pread(memory, size, address)[at : at + 8], order, signed=True)
+        for at in range(0, size, 8)
     ]
     if kind == "seconds":
         numbers = [numbers[0], 0, numbers[1], 0]

@@ -1,7 +1,8 @@
-"""Prints the text of a PDF or a Word document as Markdown. A process of its own, for the files are hostile.
+"""Prints the text of a PDF or a Word document as Markdown. A process of its own, for the files are
+hostile.
 
-On stdin: a line `pdf` or `docx`, then the file. Exits 3 where the library is missing, 4 with the reason on stderr where the
-file has no text that can be read.
+On stdin: a line `pdf` or `docx`, then the file. Exits 3 where the library is missing, 4 with the
+reason on stderr where the file has no text that can be read.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def docx_text(data: bytes) -> str:
     parts = []
     for block in document.iter_inner_content():
         lines = (
-            table_lines([[cell.text for cell in row.cells] for row in block.rows]) if isinstance(block, Table) else None
+            table_lines([[cell.text for cell in row.cells] for row in block.rows])
+            if isinstance(block, Table)
+            else None
         )
         parts.append("\n".join(lines) if lines is not None else paragraph_line(block))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts))

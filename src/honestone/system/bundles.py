@@ -1,7 +1,8 @@
-"""The files that travel to another machine: collected below one folder, kept in pieces by digest, and laid out again there.
+"""The files that travel to another machine: collected below one folder, kept in pieces by digest,
+and laid out again there.
 
-What holds keys does not travel, by name or by content (`core/secret_texts.py`), nor does version control. A hidden file travels only
-where it is named itself.
+What holds keys does not travel, by name or by content (`core/secret_texts.py`), nor does version
+control. A hidden file travels only where it is named itself.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ _HARMLESS: Final = frozenset(
 )
 
 
-def collect(root: Path, places: Iterable[Path], keep: Callable[[Mapping[str, bytes]], None]) -> Bundle:
-    """The files at `places`, and those in the folders among them, as a bundle. `keep` gets their content by digest, a piece
-    at a time. `root` is the folder that travels.
+def collect(
+    root: Path, places: Iterable[Path], keep: Callable[[Mapping[str, bytes]], None]
+) -> Bundle:
+    """The files at `places`, and those in the folders among them, as a bundle. `keep` gets their
+    content by digest, a piece at a time. `root` is the folder that travels.
 
-    Raises FileError for a place that is missing or outside of it, for a file that keys are kept in, and for a hidden one that is
-    in a folder among the places and not one of them.
+    Raises FileError for a place that is missing or outside of it, for a file that keys are kept in,
+    and for a hidden one that is in a folder among the places and not one of them.
     """
     real = Path(os.path.realpath(root))
     files: dict[str, BundleFile] = {}
@@ -50,12 +53,16 @@ def collect(root: Path, places: Iterable[Path], keep: Callable[[Mapping[str, byt
 
 
 def _files_at(root: Path, place: Path) -> Iterator[tuple[Path, bool]]:
-    """By the paths that they are reached by, and whether they are hidden below `place`; links must lead to what travels too."""
+    """By the paths that they are reached by, and whether they are hidden below `place`; links must
+    lead to what travels too.
+    """
     _require_inside(root, place)
     path = Path(os.path.realpath(place.parent), place.name)
     if not path.is_dir():
         if not path.is_file():
-            raise FileError(f"{printable(place)!r} is needed on other machines, but it is not a file or folder")
+            raise FileError(
+                f"{printable(place)!r} is needed on other machines, but it is not a file or folder"
+            )
         _require_harmless(root, path)
         yield path, False
         return
@@ -105,7 +112,10 @@ def _why_not(path: Path) -> str | None:
 
 def _kept(path: Path, name: str, keep: Callable[[Mapping[str, bytes]], None]) -> BundleFile:
     if printable(name) != name:
-        raise FileError(f"the name {printable(name)!r} is not UTF-8, so the file cannot travel", hint="rename it")
+        raise FileError(
+            f"the name {printable(name)!r} is not UTF-8, so the file cannot travel",
+            hint="rename it",
+        )
     chunks = []
     try:
         with path.open("rb") as file:
@@ -119,16 +129,20 @@ def _kept(path: Path, name: str, keep: Callable[[Mapping[str, bytes]], None]) ->
 
 
 def lay_out(bundle: Bundle, read: Callable[[str], bytes | None], folder: Path) -> None:
-    """Write the files of a bundle below `folder`, an empty one of this person alone. `read` gives the content of a digest.
+    """Write the files of a bundle below `folder`, an empty one of this person alone. `read` gives
+    the content of a digest.
 
-    Raises StoreError where content is missing or is not what its digest says; that file is not left there.
+    Raises StoreError where content is missing or is not what its digest says; that file is not left
+    there.
     """
     folder.chmod(0o700)
     for one in bundle.files:
         place = folder / one.path
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            with place.open("wb") as file:  # not at once: a file may be larger than what should be in memory
+            with place.open(
+                "wb"
+            ) as file:  # not at once: a file may be larger than what should be in memory
                 for digest in one.chunks:
                     file.write(_checked(digest, read, one.path))
         except StoreError:
@@ -141,5 +155,7 @@ def _checked(digest: str, read: Callable[[str], bytes | None], name: str) -> byt
     data = read(digest)
     if data is None or digest_of(data) != digest:
         what = "is missing from the store" if data is None else "is not what was ordered"
-        raise StoreError(f"the content of `{name}` {what}", hint="order the run again from its suite's folder")
+        raise StoreError(
+            f"the content of `{name}` {what}", hint="order the run again from its suite's folder"
+        )
     return data

@@ -1,7 +1,9 @@
-"""Names that one holder at a time has, over all processes: each is a lock on one byte of one file, which stays empty.
+"""Names that one holder at a time has, over all processes: each is a lock on one byte of one file,
+which stays empty.
 
-A lock ends with its process. It is the process's, not the holder's, so what the holders of this process have is remembered
-here; and it ends when any handle of the file is closed, so a process opens each file once.
+A lock ends with its process. It is the process's, not the holder's, so what the holders of this
+process have is remembered here; and it ends when any handle of the file is closed, so a process
+opens each file once.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class ByteClaims:
         self._is_user = False
 
     def take(self, name: str) -> bool:
-        """Claim a name; False where another holder has it. Raises OSError where the file cannot be made."""
+        """Claim a name; False where another holder has it. Raises OSError where the file cannot be
+        made.
+        """
         place = _place(name)
         with _guard:
             held = self._held()
@@ -97,7 +101,9 @@ def _place(name: str) -> int:
 
 
 def _forget() -> None:
-    """In a forked child: it has none of its parent's locks. The handles are closed there too: that ends only its own."""
+    """In a forked child: it has none of its parent's locks. The handles are closed there too: that
+    ends only its own.
+    """
     for held in _files.values():
         os.close(held.handle)
     _files.clear()

@@ -1,4 +1,6 @@
-"""The cases of a suite that may have very many, in a temporary file without a name: in memory are only the rubrics they share."""
+"""The cases of a suite that may have very many, in a temporary file without a name: in memory are
+only the rubrics they share.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ def keep_in_file(found: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Map
 
 
 class CaseFile(Sequence[Case]):
-    """Each case is read again whenever it is asked for; cases that shared a rubric share it still. `found`: each with its place.
+    """Each case is read again whenever it is asked for; cases that shared a rubric share it still.
+    `found`: each with its place.
 
     Raises UsageError for two cases with one id, and FileError where the disk is full.
     """
@@ -50,8 +53,12 @@ class CaseFile(Sequence[Case]):
                 self._file = os.dup(file.fileno())
             finalize(self, os.close, self._file)
         except OSError as error:
-            raise FileError(f"no temporary file can be written: {error.strerror or error}") from None
-        if any(one == other for one, other in pairwise(sorted(ids))):  # they may only seem to be the same
+            raise FileError(
+                f"no temporary file can be written: {error.strerror or error}"
+            ) from None
+        if any(
+            one == other for one, other in pairwise(sorted(ids))
+        ):  # they may only seem to be the same
             raise UsageError("two cases seem to have one id")
 
     def _row(self, case: Case, place: str) -> list[object]:

@@ -1,4 +1,6 @@
-"""The text of PDF and Word files, read by a process of its own under limits of size, memory and time."""
+"""The text of PDF and Word files, read by a process of its own under limits of size, memory and
+time.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ _AS_TEXT: Final = "save it as text, Markdown or CSV, and name that file"
 
 
 def document_text(path: Path) -> str:
-    """The text as Markdown: headings, lists and tables of a Word document; of a PDF what its pages show.
+    """The text as Markdown: headings, lists and tables of a Word document; of a PDF what its pages
+    show.
 
-    Raises FileError where the file cannot be read, is too large, holds no text, or where the extra `documents` is missing.
+    Raises FileError where the file cannot be read, is too large, holds no text, or where the extra
+    `documents` is missing.
     """
     kind, what = DOCUMENTS[path.suffix.lower()]
     data = _read(path)
@@ -54,7 +58,8 @@ def document_text(path: Path) -> str:
     if ended.exit != 0 or ended.truncated:
         limits = f"{MAX_TEXT // 1_000_000} MB of text, {_SECONDS:g} seconds"
         raise FileError(
-            f"`{path.name}` is damaged, or larger than what is read of a document ({limits})", hint=_AS_TEXT
+            f"`{path.name}` is damaged, or larger than what is read of a document ({limits})",
+            hint=_AS_TEXT,
         )
     return ended.stdout.decode(errors="replace").replace("\0", "")
 

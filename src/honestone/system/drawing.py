@@ -1,6 +1,8 @@
-"""Text for a terminal: outside text made harmless, widths, cutting, wrapping, colour, and what a stream can show.
+"""Text for a terminal: outside text made harmless, widths, cutting, wrapping, colour, and what a
+stream can show.
 
-Everything that comes from an artifact, a rubric or a judge passes through `clean` or `line` before it is shown.
+Everything that comes from an artifact, a rubric or a judge passes through `clean` or `line` before
+it is shown.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ WIDEST: Final = 110
 NARROWEST: Final = 32
 
 
-# ------------------------------------------------------------------------------------------------------------ style
+# ------------------------------------------------------------------------------------------------------------
+# style
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """How a page may look: `width` in columns, `color` only when asked for, `unicode` where blocks can be shown.
+    """How a page may look: `width` in columns, `color` only when asked for, `unicode` where blocks
+    can be shown.
 
     Characters that `encoding` cannot hold are written as `\\uXXXX` by `finish`.
     """
@@ -44,7 +48,9 @@ class Style:
         return GLYPHS[name][0 if self.unicode else 1]
 
     def paint(self, text: str, *looks: str) -> str:
-        """Text in colours (`red`, `green`, `yellow`, `cyan`, `dim`, `bold`), or unchanged where there are none."""
+        """Text in colours (`red`, `green`, `yellow`, `cyan`, `dim`, `bold`), or unchanged where
+        there are none.
+        """
         codes = ";".join(LOOKS[look] for look in looks if look)
         return f"\x1b[{codes}m{text}\x1b[0m" if self.color and codes and text.strip() else text
 
@@ -75,10 +81,14 @@ GLYPHS: Final = {  # as drawn, as plain ASCII; the first six take one column eac
 }
 
 
-# ------------------------------------------------------------------------------------------------ harmless outside text
+# ------------------------------------------------------------------------------------------------
+# harmless outside text
 
-# Letters and symbols that show nothing, so text could hide behind them: fillers, the grapheme joiner, Braille blank.
-_INVISIBLE: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+# Letters and symbols that show nothing, so text could hide behind them: fillers, the grapheme
+# joiner, Braille blank.
+_INVISIBLE: Final = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+)
 _JOINERS: Final = frozenset("\u200c\u200d")
 _MOST_MARKS: Final = 4  # combining marks on one letter; more is graffiti that covers other lines
 _PLAIN: Final = re.compile(
@@ -89,8 +99,9 @@ _PLAIN: Final = re.compile(
 def clean(text: object) -> str:
     """Text with nothing in it that a terminal or reader acts on; line breaks stay.
 
-    Control characters, escape sequences, bidirectional overrides and invisible characters become visible as
-    `\\x1b` or `\\u202e`. Joiners inside emoji and scripts that need them stay, and so do up to four accents.
+    Control characters, escape sequences, bidirectional overrides and invisible characters become
+    visible as `\\x1b` or `\\u202e`. Joiners inside emoji and scripts that need them stay, and so do
+    up to four accents.
     """
     given = text if isinstance(text, str) else str(text)
     given = given.replace("\r\n", "\n").replace("\t", "    ")
@@ -119,14 +130,18 @@ def clean(text: object) -> str:
 
 
 def _is_harmless(char: str, kind: str, before: str, after: str) -> bool:
-    """Whether a character is shown as it is. `before` is empty where the character before it was not."""
-    # Joiners and selectors depend on their neighbours as these are written: next to a character that is replaced by its
-    # name they would join or select a letter of that name.
+    """Whether a character is shown as it is. `before` is empty where the character before it was
+    not.
+    """
+    # Joiners and selectors depend on their neighbours as these are written: next to a character
+    # that is replaced by its name they would join or select a letter of that name.
     if char in _JOINERS:
         return _kind(before) in _JOINABLE and _is_joined(after)
     if _is_selector(char):
         return not _is_selector(before) and _kind(before) not in _NOT_SELECTABLE
-    if kind in _MARKS:  # Without a letter of its own it would change whatever is drawn before the text.
+    if (
+        kind in _MARKS
+    ):  # Without a letter of its own it would change whatever is drawn before the text.
         return before.strip() != "" and char not in _INVISIBLE
     return kind == "Co" or (kind[0] not in "CZ" and char not in _INVISIBLE)
 
@@ -137,7 +152,8 @@ def _is_joined(after: str) -> bool:
 
 
 _MARKS: Final = frozenset({"Mn", "Mc", "Me"})
-# What a joiner may join: emoji, their modifiers and selectors, and letters of scripts without capitals.
+# What a joiner may join: emoji, their modifiers and selectors, and letters of scripts without
+# capitals.
 _JOINABLE: Final = frozenset({"So", "Sk", "Mn", "Mc", "Lo"})
 _NOT_SELECTABLE: Final = frozenset({"Ll", "Lu", "Lt", "Zs", "Cc", "Cf", "Mn", ""})
 
@@ -152,16 +168,25 @@ def _is_selector(char: str) -> bool:
 
 def _named(char: str) -> str:
     code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return (
+        f"\\x{code:02x}"
+        if code < 0x100
+        else f"\\u{code:04x}"
+        if code < 0x10000
+        else f"\\U{code:08x}"
+    )
 
 
 def line(text: object, limit: int | None = None) -> str:
-    """Clean text on one line, inner white space single; cut to `limit` characters with dots at the end."""
+    """Clean text on one line, inner white space single; cut to `limit` characters with dots at the
+    end.
+    """
     one = " ".join(clean(text).split())
     return one if limit is None or len(one) <= limit else one[: max(limit - 3, 0)].rstrip() + "..."
 
 
-# ------------------------------------------------------------------------------------------------ widths and wrapping
+# ------------------------------------------------------------------------------------------------
+# widths and wrapping
 
 # Everything here takes one column and never combines, so `wcwidth` (25 ms to import) is not asked.
 _NARROW: Final = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff✓✗–·→…“”−─│█▉▊▋▌▍▎▏░▒┃]*")
@@ -169,11 +194,15 @@ _NARROW: Final = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff✓✗–·→
 
 def width(text: str) -> int:
     """Columns that clean text takes on a terminal. Colours must not be in it."""
-    return len(text) if _NARROW.fullmatch(text) else sum(_cluster_width(one) for one in clusters(text))
+    return (
+        len(text) if _NARROW.fullmatch(text) else sum(_cluster_width(one) for one in clusters(text))
+    )
 
 
 def clusters(text: str) -> Iterator[str]:
-    """What the eye takes for one character: a letter with its accents, an emoji with its joined parts, a flag."""
+    """What the eye takes for one character: a letter with its accents, an emoji with its joined
+    parts, a flag.
+    """
     held = ""
     for char in text:
         if held and not _continues(held, char):
@@ -187,7 +216,11 @@ def clusters(text: str) -> Iterator[str]:
 def _continues(held: str, char: str) -> bool:
     if char < "\u0300":
         return False
-    if unicodedata.category(char) in ("Mn", "Me", "Mc") or char in _JOINERS or "\U0001f3fb" <= char <= "\U0001f3ff":
+    if (
+        unicodedata.category(char) in ("Mn", "Me", "Mc")
+        or char in _JOINERS
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+    ):
         return True
     if held[-1] == "\u200d":
         return unicodedata.category(char) == "So"
@@ -250,11 +283,19 @@ def pad(text: str, columns: int, *, right: bool = False, more: str = "…") -> s
 
 
 def wrap(
-    text: str, columns: int, *, first: str = "", rest: str | None = None, most: int | None = None, more: str = "…"
+    text: str,
+    columns: int,
+    *,
+    first: str = "",
+    rest: str | None = None,
+    most: int | None = None,
+    more: str = "…",
 ) -> list[str]:
-    """One-line text as lines of at most so many columns, the first behind `first`, the others behind `rest`.
+    """One-line text as lines of at most so many columns, the first behind `first`, the others
+    behind `rest`.
 
-    Without `rest` they hang under the text. Words that are too long are broken. After `most` lines: `more`.
+    Without `rest` they hang under the text. Words that are too long are broken. After `most` lines:
+    `more`.
     """
     rest = " " * width(first) if rest is None else rest
     room = max(columns - max(width(first), width(rest)), 8)
@@ -285,15 +326,22 @@ def _wrapped(text: str, room: int) -> Iterator[str]:
         yield held
 
 
-# ------------------------------------------------------------------------------------------------ what a stream can show
+# ------------------------------------------------------------------------------------------------
+# what a stream can show
 
 _BLOCKS: Final = "█▏░┃✓✗→…⠋"
 
 
 def style_for(
-    stream: TextIO, environ: Mapping[str, str] = os.environ, *, color: bool | None = None, columns: int | None = None
+    stream: TextIO,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    color: bool | None = None,
+    columns: int | None = None,
 ) -> Style:
-    """How this stream can show a page. Colour only on a terminal that has not said no (`NO_COLOR`, `TERM=dumb`)."""
+    """How this stream can show a page. Colour only on a terminal that has not said no (`NO_COLOR`,
+    `TERM=dumb`).
+    """
     encoding = stream.encoding or "utf-8"
     plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
     return Style(
@@ -312,7 +360,9 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def columns_of(stream: TextIO, environ: Mapping[str, str]) -> int:
-    """The terminal's own width; for a pipe COLUMNS or 100, so that saved output does not depend on a window."""
+    """The terminal's own width; for a pipe COLUMNS or 100, so that saved output does not depend on
+    a window.
+    """
     given = environ.get("COLUMNS", "")
     if given.isdecimal() and int(given):
         return int(given)
@@ -337,7 +387,8 @@ def count(number: float, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-# ------------------------------------------------------------------------------------------------------------ bars
+# ------------------------------------------------------------------------------------------------------------
+# bars
 
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 

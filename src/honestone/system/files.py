@@ -1,4 +1,6 @@
-"""Artifacts on disk: read in whole or refused by name, copied to private places, replaced atomically."""
+"""Artifacts on disk: read in whole or refused by name, copied to private places, replaced
+atomically.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,11 @@ class Loaded:
     notes: tuple[str, ...] = ()
 
 
-def load_artifact(path: Path, *, exclude: Collection[Path] = (), max_bytes: int = MAX_BYTES) -> Loaded:
-    """The file or folder at `path`. `exclude` are resolved paths (rubric, suite) that do not belong to it.
+def load_artifact(
+    path: Path, *, exclude: Collection[Path] = (), max_bytes: int = MAX_BYTES
+) -> Loaded:
+    """The file or folder at `path`. `exclude` are resolved paths (rubric, suite) that do not belong
+    to it.
 
     Raises FileError for what is missing, empty, too large, binary or not UTF-8, naming it.
     """
@@ -52,7 +57,10 @@ def load_artifact(path: Path, *, exclude: Collection[Path] = (), max_bytes: int 
     if stat.S_ISDIR(mode):
         return _load_folder(path, exclude, max_bytes)
     if not stat.S_ISREG(mode):
-        raise FileError(f"{str(path)!r} is neither a file nor a folder", hint="judge a text file, or a folder of them")
+        raise FileError(
+            f"{str(path)!r} is neither a file nor a folder",
+            hint="judge a text file, or a folder of them",
+        )
     return Loaded(load_file(path, max_bytes=max_bytes))
 
 
@@ -78,18 +86,29 @@ def load_file(path: Path, *, max_bytes: int = MAX_BYTES) -> Version:
     except OSError as error:
         raise FileError(f"cannot read {str(path)!r}: {_why(error)}") from None
     if not data or data.isspace():
-        raise FileError(f"{str(path)!r} is empty", hint="there is nothing to judge in it; write a first draft")
+        raise FileError(
+            f"{str(path)!r} is empty", hint="there is nothing to judge in it; write a first draft"
+        )
     require_text(data, path)
-    return Version({printable(os.path.basename(path)): Entry(data, bool(status.st_mode & 0o100))}, is_folder=False)
+    return Version(
+        {printable(os.path.basename(path)): Entry(data, bool(status.st_mode & 0o100))},
+        is_folder=False,
+    )
 
 
 _CHUNK = 1 << 20
 
 
 def printable(path: Path | str) -> str:
-    """A path as text that any file or terminal can hold: bytes that are not UTF-8 are written as escapes."""
+    """A path as text that any file or terminal can hold: bytes that are not UTF-8 are written as
+    escapes.
+    """
     name = str(path)
-    return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return (
+        name
+        if name.isascii()
+        else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    )
 
 
 def require_text(data: bytes, path: Path) -> None:
@@ -99,7 +118,8 @@ def require_text(data: bytes, path: Path) -> None:
     name, nul = str(path), data.find(b"\0")
     if nul >= 0:
         raise FileError(
-            f"{name!r} is a binary file (NUL byte at offset {nul})", hint="judge a text file, or a folder of them"
+            f"{name!r} is a binary file (NUL byte at offset {nul})",
+            hint="judge a text file, or a folder of them",
         )
     try:
         data.decode("utf-8-sig")
@@ -122,12 +142,16 @@ def _load_folder(root: Path, exclude: Collection[Path], max_bytes: int) -> Loade
             total += size
             if total > max_bytes:
                 raise _too_large(root, total, max_bytes, at_least=True)
-            files[path.relative_to(root).as_posix()] = Entry(path.read_bytes(), os.access(path, os.X_OK))
+            files[path.relative_to(root).as_posix()] = Entry(
+                path.read_bytes(), os.access(path, os.X_OK)
+            )
         except OSError as error:
             notes.append(f"left out {path.relative_to(root)}: {_why(error)}")
     version = Version(dict(sorted(files.items())), is_folder=True)
     if not any(text.strip() for text in version.texts.values()):
-        raise FileError(f"the folder {str(root)!r} holds no readable text file", hint=_left_out(notes))
+        raise FileError(
+            f"the folder {str(root)!r} holds no readable text file", hint=_left_out(notes)
+        )
     return Loaded(version, tuple(notes))
 
 
@@ -137,14 +161,18 @@ def files_at(path: Path) -> list[Path]:
 
 
 def below(root: Path, leave_out: Collection[str] = NEVER_PART) -> Iterator[Path]:
-    """All files below a folder, in the order of names; nothing of a folder whose name is to be left out."""
+    """All files below a folder, in the order of names; nothing of a folder whose name is to be left
+    out.
+    """
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in leave_out)
         yield from (Path(folder, name) for name in sorted(names))
 
 
 def _walk(root: Path, notes: list[str]) -> Iterator[Path]:
-    """Regular files below a folder in path order. Links are never followed: each is left out with a note."""
+    """Regular files below a folder in path order. Links are never followed: each is left out with a
+    note.
+    """
     for folder, folders, names in os.walk(root, followlinks=False):
         here = Path(folder)
         kept = []
@@ -160,7 +188,11 @@ def _walk(root: Path, notes: list[str]) -> Iterator[Path]:
                 notes.append(f"left out {path.relative_to(root)}: a link")
             elif printable(path.relative_to(root)) != str(path.relative_to(root)):
                 notes.append(f"left out {printable(path.relative_to(root))}: its name is not UTF-8")
-            elif name not in NEVER_PART and not name.endswith(".pyc") and not name.startswith(TEMPORARY):
+            elif (
+                name not in NEVER_PART
+                and not name.endswith(".pyc")
+                and not name.startswith(TEMPORARY)
+            ):
                 if path.is_file():
                     yield path
                 else:
@@ -194,18 +226,28 @@ def _why(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-# ---------------------------------------------------------------------------------------------------------- writing
+# ----------------------------------------------------------------------------------------------------------
+# writing
 
 
 def write_atomically(
-    path: Path, data: bytes, *, executable: bool | None = None, private: bool = False, through_links: bool = False
+    path: Path,
+    data: bytes,
+    *,
+    executable: bool | None = None,
+    private: bool = False,
+    through_links: bool = False,
 ) -> None:
     """Replace a file so that at every moment it holds either the old or the new bytes.
 
-    A link is an error (OSError, ELOOP) unless `through_links`: that is for files that the person named. What `private` is for
-    this person alone, with the folders that are made for it.
+    A link is an error (OSError, ELOOP) unless `through_links`: that is for files that the person
+    named. What `private` is for this person alone, with the folders that are made for it.
     """
-    place = Path(os.path.realpath(path)) if through_links else Path(os.path.realpath(path.parent), path.name)
+    place = (
+        Path(os.path.realpath(path))
+        if through_links
+        else Path(os.path.realpath(path.parent), path.name)
+    )
     _make_folder(place.parent, 0o700 if private else 0o777)
     with _folder_below(place.parent, ()) as folder:
         _refuse_link(folder, place.name, path)
@@ -213,8 +255,10 @@ def write_atomically(
 
 
 def write_below(root: Path, name: str, data: bytes) -> None:
-    """The same for a private file of ours below `root`, whose folders are made where they are missing. No part of `name` is a
-    link: a checkout may have put one there, and what we choose to write would be written wherever it leads."""
+    """The same for a private file of ours below `root`, whose folders are made where they are
+    missing. No part of `name` is a link: a checkout may have put one there, and what we choose to
+    write would be written wherever it leads.
+    """
     *parts, last = Path(name).parts
     _make_folder(Path(os.path.realpath(root)), 0o700)
     with open_below(root, parts, mode=0o700) as folder:
@@ -229,7 +273,11 @@ def _refuse_link(folder: int, name: str, shown: Path) -> None:
 
 
 def _link_error(path: Path) -> OSError:
-    return OSError(errno.ELOOP, "it is a link, and what honestone names itself is not written through links", str(path))
+    return OSError(
+        errno.ELOOP,
+        "it is a link, and what honestone names itself is not written through links",
+        str(path),
+    )
 
 
 def _make_folder(place: Path, mode: int) -> None:
@@ -239,9 +287,17 @@ def _make_folder(place: Path, mode: int) -> None:
 
 
 def _replace(
-    folder: int, name: str, data: bytes, executable: bool | None, *, new: int = 0o644, mode: int | None = None
+    folder: int,
+    name: str,
+    data: bytes,
+    executable: bool | None,
+    *,
+    new: int = 0o644,
+    mode: int | None = None,
 ) -> None:
-    """Write a file in a folder that is open, whole or not at all. It keeps its mode unless another is given."""
+    """Write a file in a folder that is open, whole or not at all. It keeps its mode unless another
+    is given.
+    """
     if mode is None:
         try:
             mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
@@ -250,7 +306,9 @@ def _replace(
     if executable is not None and executable != bool(mode & 0o100):
         mode = mode | 0o111 if executable else mode & ~0o111
     half = TEMPORARY + secrets.token_hex(8)
-    handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    handle = os.open(
+        half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder
+    )
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
@@ -266,14 +324,20 @@ def _replace(
 
 @contextmanager
 def open_below(root: Path, parts: Sequence[str], *, mode: int = 0o777) -> Iterator[int]:
-    """A handle of one of our own folders below `root`, made where it is missing. A link on the way is an error."""
+    """A handle of one of our own folders below `root`, made where it is missing. A link on the way
+    is an error.
+    """
     with _folder_below(root, parts, make=True, mode=mode) as handle:
         yield handle
 
 
 @contextmanager
-def _folder_below(root: Path, parts: Sequence[str], *, make: bool = False, mode: int = 0o777) -> Iterator[int]:
-    """A handle of a folder below `root`, reached step by step: a link on the way is an error, wherever it leads."""
+def _folder_below(
+    root: Path, parts: Sequence[str], *, make: bool = False, mode: int = 0o777
+) -> Iterator[int]:
+    """A handle of a folder below `root`, reached step by step: a link on the way is an error,
+    wherever it leads.
+    """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(os.path.realpath(root), flags)
     try:
@@ -299,8 +363,9 @@ def modes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a path led when it was first looked at: its real path, and which folder that is (for a file, the one that it is in).
-    A folder that was not there has no number."""
+    """Where a path led when it was first looked at: its real path, and which folder that is (for a
+    file, the one that it is in). A folder that was not there has no number.
+    """
 
     path: Path
     real: str
@@ -320,7 +385,9 @@ class Home:
         return found.st_dev, found.st_ino
 
     def require_same(self) -> None:
-        """Raises FileError where the path leads somewhere else now, be it by a link or by another folder of that name."""
+        """Raises FileError where the path leads somewhere else now, be it by a link or by another
+        folder of that name.
+        """
         real = os.path.realpath(self.path)
         if real != self.real or self.folder not in (None, self._number(real)):
             raise FileError(
@@ -330,11 +397,18 @@ class Home:
 
 
 def deliver(
-    path: Path, before: Version, after: Version, modes: Mapping[str, int] | None = None, *, home: Home | None = None
+    path: Path,
+    before: Version,
+    after: Version,
+    modes: Mapping[str, int] | None = None,
+    *,
+    home: Home | None = None,
 ) -> None:
-    """Bring the artifact at `path` from one version to another; only what differs is touched, and no link is followed.
+    """Bring the artifact at `path` from one version to another; only what differs is touched, and
+    no link is followed.
 
-    `modes` are permissions, by path, of files that would else get other ones. `home` is what the path was when it was first read.
+    `modes` are permissions, by path, of files that would else get other ones. `home` is what the
+    path was when it was first read.
 
     Raises FileError when the disk, a link or the permissions do not allow it.
     """
@@ -395,12 +469,15 @@ def _inside(root: Path, name: str) -> Path:
     return target
 
 
-# ---------------------------------------------------------------------------------------------------------- private copies
+# ----------------------------------------------------------------------------------------------------------
+# private copies
 
 
 @dataclass(frozen=True, slots=True)
 class PrivateCopy:
-    """A worker's copy of an artifact in a folder of its own. With it come files that do not belong to it."""
+    """A worker's copy of an artifact in a folder of its own. With it come files that do not belong
+    to it.
+    """
 
     root: Path
     place: Path
@@ -408,7 +485,9 @@ class PrivateCopy:
     beside: dict[str, Entry]
 
 
-def make_copy(version: Version, root: Path, *, name: str, beside: dict[str, Entry] | None = None) -> PrivateCopy:
+def make_copy(
+    version: Version, root: Path, *, name: str, beside: dict[str, Entry] | None = None
+) -> PrivateCopy:
     """`root` is a new empty folder. A folder artifact becomes `root/NAME/`, a file `root/NAME`."""
     beside = beside or {}
     if not version.is_folder:
@@ -426,7 +505,9 @@ def make_copy(version: Version, root: Path, *, name: str, beside: dict[str, Entr
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """What a worker left: the version (None: the artifact is gone), strays, and why it cannot be read."""
+    """What a worker left: the version (None: the artifact is gone), strays, and why it cannot be
+    read.
+    """
 
     version: Version | None
     strays: tuple[str, ...] = ()
@@ -434,18 +515,26 @@ class ReadBack:
 
 
 def read_back(copy: PrivateCopy, *, max_bytes: int = MAX_BYTES) -> ReadBack:
-    """Look at a private copy after the worker. Links are strays; so are edits of files that do not belong to the artifact."""
+    """Look at a private copy after the worker. Links are strays; so are edits of files that do not
+    belong to the artifact.
+    """
     strays = _strays(copy)
     if copy.place.is_symlink() or not copy.place.exists():
         return ReadBack(None, strays)
     if copy.place.is_dir() != copy.is_folder:
-        return ReadBack(None, strays, "the artifact is no longer a " + ("folder" if copy.is_folder else "file"))
+        return ReadBack(
+            None, strays, "the artifact is no longer a " + ("folder" if copy.is_folder else "file")
+        )
     exclude = {(copy.place / name).resolve() for name in copy.beside}
     try:
-        return ReadBack(load_artifact(copy.place, exclude=exclude, max_bytes=max_bytes).version, strays)
+        return ReadBack(
+            load_artifact(copy.place, exclude=exclude, max_bytes=max_bytes).version, strays
+        )
     except FileError as error:
         empty = not copy.is_folder and copy.place.stat().st_size == 0
-        return ReadBack(None, strays, None if empty else error.message.replace(str(copy.root) + os.sep, ""))
+        return ReadBack(
+            None, strays, None if empty else error.message.replace(str(copy.root) + os.sep, "")
+        )
 
 
 def _strays(copy: PrivateCopy) -> tuple[str, ...]:
@@ -457,7 +546,12 @@ def _strays(copy: PrivateCopy) -> tuple[str, ...]:
             inside = copy.is_folder and path.is_relative_to(copy.place)
             if path.is_symlink():
                 found.append(f"{path.relative_to(copy.root)} (a link)")
-            elif not inside and path != copy.place and name not in NEVER_PART and not name.endswith(_JUNK_ENDINGS):
+            elif (
+                not inside
+                and path != copy.place
+                and name not in NEVER_PART
+                and not name.endswith(_JUNK_ENDINGS)
+            ):
                 found.append(str(path.relative_to(copy.root)))
     for name, entry in copy.beside.items():
         path = copy.place / name

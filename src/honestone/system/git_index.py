@@ -1,4 +1,6 @@
-"""Whether git tracks what is in a folder: what a branch brings along was made by whoever wrote the branch."""
+"""Whether git tracks what is in a folder: what a branch brings along was made by whoever wrote the
+branch.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,15 @@ from typing import Final
 
 _SECONDS: Final = 60
 _VERSIONS: Final = (b"\0\0\0\2", b"\0\0\0\3")
-# Extensions of an index that leave entries out of the file itself: a split index, and folders for what is in them.
+# Extensions of an index that leave entries out of the file itself: a split index, and folders for
+# what is in them.
 _PARTIAL: Final = (b"link", b"sdir")
 
 
 def tracked_in(folder: Path, names: Collection[str]) -> str | None:
-    """One of these names in a folder that git tracks, or the folder itself where it is a link or another repository; as a
-    path from the repository's root. None where nothing is tracked."""
+    """One of these names in a folder that git tracks, or the folder itself where it is a link or
+    another repository; as a path from the repository's root. None where nothing is tracked.
+    """
     real = os.path.join(os.path.realpath(folder.parent), folder.name)
     above = os.path.dirname(real)
     while not os.path.lexists(os.path.join(above, ".git")):
@@ -47,7 +51,9 @@ def _git_folder(top: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def _tracked(top: str, inside: str, names: frozenset[str], index: str, _time: int, _size: int) -> str | None:
+def _tracked(
+    top: str, inside: str, names: frozenset[str], index: str, _time: int, _size: int
+) -> str | None:
     if not _may_name(index, os.fsencode(inside)):
         return None
     for name in _listed(top, inside):
@@ -58,9 +64,14 @@ def _tracked(top: str, inside: str, names: frozenset[str], index: str, _time: in
 
 
 def _may_name(index: str, inside: bytes) -> bool:
-    """A look at the bytes, which costs no process: git is asked only where they hold the name or are not plain."""
+    """A look at the bytes, which costs no process: git is asked only where they hold the name or
+    are not plain.
+    """
     try:
-        with open(index, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
+        with (
+            open(index, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held,
+        ):
             is_plain = held[4:8] in _VERSIONS and all(held.find(one) < 0 for one in _PARTIAL)
             return not is_plain or held.find(inside) >= 0
     except (OSError, ValueError):
@@ -71,10 +82,22 @@ def _listed(top: str, inside: str) -> list[str]:
     """What git tracks there. Where it cannot be asked, the name in its index is enough."""
     from honestone.system.process import answer_of, base_environment
 
-    words = ["git", "--literal-pathspecs", "-c", "core.fsmonitor=false", "ls-files", "-z", "--", inside]
-    # Above the repository git may refuse one of another owner (`safe.directory`), and then it says nothing.
+    words = [
+        "git",
+        "--literal-pathspecs",
+        "-c",
+        "core.fsmonitor=false",
+        "ls-files",
+        "-z",
+        "--",
+        inside,
+    ]
+    # Above the repository git may refuse one of another owner (`safe.directory`), and then it says
+    # nothing.
     try:
-        done = answer_of(words, _SECONDS, cwd=Path(top), env=base_environment({"GIT_OPTIONAL_LOCKS": "0"}))
+        done = answer_of(
+            words, _SECONDS, cwd=Path(top), env=base_environment({"GIT_OPTIONAL_LOCKS": "0"})
+        )
     except (OSError, subprocess.TimeoutExpired):
         return [inside]
     if done.returncode:

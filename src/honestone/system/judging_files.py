@@ -19,12 +19,17 @@ _LARGEST_SCRIPT: Final = 1_000_000
 
 
 class JudgingFiles:
-    """`listing` names the files, each time: one that is new or gone has changed too. A Python program brings the modules
-    next to it that it imports. `base` is what their names are relative to, `unfollowed` is a folder whose modules are judged themselves.
+    """`listing` names the files, each time: one that is new or gone has changed too. A Python
+    program brings the modules next to it that it imports. `base` is what their names are relative
+    to, `unfollowed` is a folder whose modules are judged themselves.
     """
 
     def __init__(
-        self, listing: Callable[[], Iterable[Path]] = tuple, *, base: Path = Path(), unfollowed: Path | None = None
+        self,
+        listing: Callable[[], Iterable[Path]] = tuple,
+        *,
+        base: Path = Path(),
+        unfollowed: Path | None = None,
     ) -> None:
         self._listing, self._base, self._unfollowed = listing, base, unfollowed
         self._seen: dict[Path, tuple[tuple[int, ...], str, tuple[Path, ...]]] = {}
@@ -41,7 +46,10 @@ class JudgingFiles:
     @property
     def digests(self) -> Mapping[str, str]:
         """By name, as they were at the start."""
-        return {printable(os.path.relpath(path, self._base)): digest for path, digest in self._start.items()}
+        return {
+            printable(os.path.relpath(path, self._base)): digest
+            for path, digest in self._start.items()
+        }
 
     def changed(self) -> tuple[str, ...]:
         """The names of files that are new, gone or different, in order."""
@@ -69,7 +77,9 @@ class JudgingFiles:
         return {path: digest for path, digest in found.items() if digest}
 
     def _read(self, path: Path) -> tuple[tuple[int, ...], str, tuple[Path, ...]]:
-        """When it was last seen so, its digest (empty where there is no such file) and the modules it imports."""
+        """When it was last seen so, its digest (empty where there is no such file) and the modules
+        it imports.
+        """
         try:
             at = os.stat(path)
             stamp = (at.st_mtime_ns, at.st_ctime_ns, at.st_ino, at.st_size)
@@ -83,12 +93,15 @@ class JudgingFiles:
             return (), "", ()
 
     def _is_followed(self, path: Path) -> bool:
-        return path.suffix == ".py" and not (self._unfollowed and path.is_relative_to(self._unfollowed))
+        return path.suffix == ".py" and not (
+            self._unfollowed and path.is_relative_to(self._unfollowed)
+        )
 
 
 def _modules_beside(program: Path, data: bytes) -> Iterator[Path]:
-    """Where its imports would be found next to it, also those that are not there yet: a new one would take the place of
-    the library's."""
+    """Where its imports would be found next to it, also those that are not there yet: a new one
+    would take the place of the library's.
+    """
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -116,14 +129,17 @@ def names_commands(identity: object) -> bool:
 
 
 def files_named(identity: object, base: Path) -> Iterator[Path]:
-    """The files that the commands in an identity name: as `describe_command` wrote them down, and what is further inside the
-    words (in `sh -c`, in an option's value, in a recipe that they call)."""
+    """The files that the commands in an identity name: as `describe_command` wrote them down, and
+    what is further inside the words (in `sh -c`, in an option's value, in a recipe that they call).
+    """
     for command in _commands_in(identity):
         files = command.get("files")
         if isinstance(files, Mapping):
             yield from (base / str(word) for word in files)
         named = _named(command, base)
-        yield from (base / name for name in (*named.files, *named.loaded) if (base / name).is_file())
+        yield from (
+            base / name for name in (*named.files, *named.loaded) if (base / name).is_file()
+        )
 
 
 def described_files(identity: object) -> list[str]:
@@ -136,15 +152,21 @@ def described_files(identity: object) -> list[str]:
 
 
 def programs_named(identity: object, *bases: Path) -> Iterator[Path]:
-    """The programs, scripts and recipes that the commands in an identity run, without the data that they are given."""
+    """The programs, scripts and recipes that the commands in an identity run, without the data that
+    they are given.
+    """
     for command in _commands_in(identity):
         for base in bases:
             named = _named(command, base)
-            yield from (base / name for name in (*named.scripts, *named.loaded) if (base / name).is_file())
+            yield from (
+                base / name for name in (*named.scripts, *named.loaded) if (base / name).is_file()
+            )
 
 
 def parts_that_name_no_file(identity: object, base: Path) -> list[str]:
-    """Parts of the commands in an identity of which only running them would tell which files they run."""
+    """Parts of the commands in an identity of which only running them would tell which files they
+    run.
+    """
     return [part for command in _commands_in(identity) for part in _named(command, base).unclear]
 
 
@@ -169,6 +191,8 @@ def _named(command: Mapping[str, object], base: Path) -> NamedFiles:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes() if path.is_file() and path.stat().st_size <= _LARGEST_SCRIPT else None
+        return (
+            path.read_bytes() if path.is_file() and path.stat().st_size <= _LARGEST_SCRIPT else None
+        )
     except (OSError, ValueError):  # unreadable, or no name of a file
         return None

@@ -1,4 +1,6 @@
-"""Parts of JSON that others send: what has the wrong kind reads as nothing, for its shape may change any day."""
+"""Parts of JSON that others send: what has the wrong kind reads as nothing, for its shape may
+change any day.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def string(value: object) -> str:
 
 def count(value: object) -> int | None:
     """A number of tokens or the like; None for anything that cannot be one."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12
+        else None
+    )
 
 
 def total(*values: object) -> int | None:
@@ -41,7 +47,9 @@ def total(*values: object) -> int | None:
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Printable, on one line, clipped: what another program says is not to be trusted with a terminal."""
+    """Printable, on one line, clipped: what another program says is not to be trusted with a
+    terminal.
+    """
     text = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", text)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -8,14 +8,17 @@ from honestone.core.errors import FileError
 
 
 def refuse_overwriting(output: Path | None, force: bool, *, example: str) -> None:
-    """Raises FileError for a folder, and for a file that is there unless `force`. `example` is a name to propose."""
+    """Raises FileError for a folder, and for a file that is there unless `force`. `example` is a
+    name to propose.
+    """
     if output is None:
         return
     if output.is_dir():
         raise FileError(f"{str(output)!r} is a folder", hint=f"name a file: --output {example}")
     if not force and (output.exists() or output.is_symlink()):
         raise FileError(
-            f"{str(output)!r} is there already", hint="--force writes over it, --output FILE writes another one"
+            f"{str(output)!r} is there already",
+            hint="--force writes over it, --output FILE writes another one",
         )
 
 

@@ -1,8 +1,11 @@
-"""Whose records a folder holds. One that this account made carries a mark, signed with a key of the person's state folder;
-what came with a checkout, in an archive or from another user has none that holds, so nothing in it is taken for an answer.
+"""Whose records a folder holds. One that this account made carries a mark, signed with a key of the
+person's state folder; what came with a checkout, in an archive or from another user has none that
+holds, so nothing in it is taken for an answer.
 
-The mark is of these very files. It signs the time of change of a small file that is written once: the kernel sets that time, so
-no copy, archive or checkout has it again. And it signs which file the database is. Signing needs no write outside of the folder once the key is there, as in the sandbox of an agent.
+The mark is of these very files. It signs the time of change of a small file that is written once:
+the kernel sets that time, so no copy, archive or checkout has it again. And it signs which file the
+database is. Signing needs no write outside of the folder once the key is there, as in the sandbox
+of an agent.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ _LARGEST: Final = 200
 
 
 class Origin(Enum):
-    """`NEW`: no records are there yet. `FOREIGN`: they were not made by this account, or nothing says so."""
+    """`NEW`: no records are there yet. `FOREIGN`: they were not made by this account, or nothing
+    says so.
+    """
 
     NEW = "new"
     OWN = "own"
@@ -58,8 +63,10 @@ def _origin_by_mark(folder: Path) -> Origin:
 
 
 def claim(folder: Path) -> bool:
-    """Sign a folder as this account's, with the database that is in it now. False where the state folder holds no key and
-    cannot be written: the store works, and is not recognised by the next command."""
+    """Sign a folder as this account's, with the database that is in it now. False where the state
+    folder holds no key and cannot be written: the store works, and is not recognised by the next
+    command.
+    """
     key = _key() or _new_key()
     if key is None:
         return False
@@ -68,7 +75,9 @@ def claim(folder: Path) -> bool:
 
 
 def claim_new(folder: Path) -> None:
-    """Sign a folder that is about to get its first records, or its first database; nothing where it holds somebody else's."""
+    """Sign a folder that is about to get its first records, or its first database; nothing where it
+    holds somebody else's.
+    """
     if _origin_by_mark(folder) is Origin.FOREIGN:
         return
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -84,7 +93,9 @@ def sign_database(folder: Path) -> None:
 
 
 def holds_no_database(folder: Path) -> bool:
-    """Whether nothing but a file that is not a database stands in for the store: opening it says so."""
+    """Whether nothing but a file that is not a database stands in for the store: opening it says
+    so.
+    """
     try:
         records = (NAMES - {MARK, ANCHOR}).intersection(os.listdir(folder))
         start = _read(folder / DATABASE, follow=False)
@@ -117,7 +128,9 @@ def own_place_for(folder: Path) -> Path:
 
 
 def first_use() -> float | None:
-    """When this account first used a version that signs stores, in seconds since 1970; None where it has no key."""
+    """When this account first used a version that signs stores, in seconds since 1970; None where
+    it has no key.
+    """
     if _key() is None:
         _new_key()
     with suppress(OSError, RuntimeError):
@@ -134,7 +147,9 @@ def _is_vouched_for(folder: Path) -> bool:
 
 
 def _holds(folder: Path) -> bool:
-    """Whether the mark is of this folder, and of its database: one that has just been made is not in it yet."""
+    """Whether the mark is of this folder, and of its database: one that has just been made is not
+    in it yet.
+    """
     key, mark = _key(), _read(folder / MARK, follow=False)
     if key is None or mark is None:
         return False
@@ -151,7 +166,9 @@ def _holds(folder: Path) -> bool:
 def _mark(key: bytes, folder: Path) -> bytes:
     """A signature of the folder, and one of the folder with its database."""
     with suppress(FileExistsError):
-        os.close(os.open(folder / ANCHOR, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.close(
+            os.open(folder / ANCHOR, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        )
     numbers = [0, _inode(folder / DATABASE)]
     return b"".join(_signature(key, folder, number) + b"\n" for number in dict.fromkeys(numbers))
 
@@ -197,7 +214,9 @@ def _new_key() -> bytes | None:
 
 
 def _written(path: Path, data: bytes) -> Path:
-    """A new file next to it. It is not synced: what a power cut takes costs one `honestone trust store`."""
+    """A new file next to it. It is not synced: what a power cut takes costs one `honestone trust
+    store`.
+    """
     half = path.with_name(f".honestone-{os.urandom(8).hex()}")
     handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -209,7 +228,9 @@ def _written(path: Path, data: bytes) -> Path:
 
 def _read(path: Path, *, follow: bool) -> bytes | None:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
+        handle = os.open(
+            path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+        )
     except OSError:
         return None
     try:

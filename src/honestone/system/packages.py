@@ -1,5 +1,6 @@
-"""What installed packages add. Finding them takes a library that costs as much as a whole small command, so it is loaded
-only when something is looked for."""
+"""What installed packages add. Finding them takes a library that costs as much as a whole small
+command, so it is loaded only when something is looked for.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a process holds no longer than it lives: private folders, and names on this machine.
 
-A process that is killed with SIGKILL tidies nothing. So each folder holds a lock of its maker, and a later run sweeps those
-whose maker is gone. The lock is the kernel's and ends with its holder, also across containers that share a folder for
-temporary files.
+A process that is killed with SIGKILL tidies nothing. So each folder holds a lock of its maker, and
+a later run sweeps those whose maker is gone. The lock is the kernel's and ends with its holder,
+also across containers that share a folder for temporary files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _held: dict[Path, int] = {}
 
 
 def make_private(prefix: str) -> Path:
-    """A new folder that only this person can read, by its real path. `forget` it once it is removed."""
+    """A new folder that only this person can read, by its real path. `forget` it once it is
+    removed.
+    """
     place = Path(os.path.realpath(tempfile.mkdtemp(prefix=prefix)))
     try:
         handle = os.open(place / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -43,7 +45,9 @@ def make_private(prefix: str) -> Path:
 
 @contextlib.contextmanager
 def private_folder(kind: str) -> Iterator[Path]:
-    """A new folder of that kind for the length of a block; after a kill the next command removes it."""
+    """A new folder of that kind for the length of a block; after a kill the next command removes
+    it.
+    """
     place = make_private(f"{_PREFIX}{kind}-")
     try:
         yield place
@@ -58,10 +62,11 @@ def private_folder(kind: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def on_this_machine(name: str) -> Iterator[bool]:
-    """Hold the name while the block runs; False where another process, or another thread of this one, holds it.
+    """Hold the name while the block runs; False where another process, or another thread of this
+    one, holds it.
 
-    An abstract socket: it needs no file, and the system frees it when its process ends in any way. Linux only;
-    elsewhere, and where sockets are not allowed, always True.
+    An abstract socket: it needs no file, and the system frees it when its process ends in any way.
+    Linux only; elsewhere, and where sockets are not allowed, always True.
     """
     if sys.platform != "linux":
         yield True
@@ -86,13 +91,16 @@ def forget(place: Path) -> None:
 
 
 def end_inhabitants(place: Path) -> int:
-    """End every process that was started with this folder in its environment or works in it, whatever session it
-    opened; how many.
+    """End every process that was started with this folder in its environment or works in it,
+    whatever session it opened; how many.
 
-    A helper that a program sent to the background leaves its group, but not its environment or its folder. Linux only.
+    A helper that a program sent to the background leaves its group, but not its environment or its
+    folder. Linux only.
     """
     ended: set[int] = set()
-    for _ in range(100):  # one that is just being forked is seen the next time; a busy machine takes a while to end one
+    for _ in range(
+        100
+    ):  # one that is just being forked is seen the next time; a busy machine takes a while to end one
         found = [pid for pid in _numbers() if _inhabits(pid, os.fsencode(place))]
         if not found:
             break
@@ -131,7 +139,11 @@ def sweep() -> int:
     removed = 0
     for name in _names(tempfile.gettempdir()):
         place = Path(tempfile.gettempdir(), name)
-        if name.startswith(_PREFIX) and os.path.realpath(place) not in list(map(str, [*_held])) and _is_left(place):
+        if (
+            name.startswith(_PREFIX)
+            and os.path.realpath(place) not in list(map(str, [*_held]))
+            and _is_left(place)
+        ):
             end_inhabitants(place)
             remove(place)
             removed += not place.exists()

@@ -1,7 +1,9 @@
-"""Programs: started in a group of their own, fed, watched by one thread each, and ended with all they started.
+"""Programs: started in a group of their own, fed, watched by one thread each, and ended with all
+they started.
 
-A program's output is capped, its time is limited, and nothing that it leaves behind survives it. A grandchild that
-opens a session of its own leaves the group: of a program with limits, the launcher (`_child.py`) ends that one too.
+A program's output is capped, its time is limited, and nothing that it leaves behind survives it. A
+grandchild that opens a session of its own leaves the group: of a program with limits, the launcher
+(`_child.py`) ends that one too.
 """
 
 from __future__ import annotations
@@ -42,19 +44,38 @@ _PR_SET_DUMPABLE: Final = 4
 # Seconds between asking a group to end (SIGTERM) and ending it (SIGKILL).
 GRACE: Final = 0.5
 
-# The launcher ends its program after a grace of its own, and then what the program left in other groups.
+# The launcher ends its program after a grace of its own, and then what the program left in other
+# groups.
 LAUNCHER_GRACE: Final = 10.0
 
-# Imported rather than run as a script, whose bytecode Python does not keep: reading it took a sixth of a small check.
+# Imported rather than run as a script, whose bytecode Python does not keep: reading it took a sixth
+# of a small check.
 _LAUNCHER: Final = (
-    *("-I", "-S", "-c", "import sys; sys.path.append(sys.argv.pop(1)); import _child; _child.main()"),
+    *(
+        "-I",
+        "-S",
+        "-c",
+        "import sys; sys.path.append(sys.argv.pop(1)); import _child; _child.main()",
+    ),
     str(Path(__file__).parent),
 )
 _CHUNK: Final = 65_536
 _LARGE_FILE: Final = 50_000_000
 
 _PASSED_ON: Final = frozenset(
-    {"PATH", "LANG", "LANGUAGE", "HOME", "TMPDIR", "TEMP", "TMP", "TERM", "COLORTERM", "NO_COLOR", "TZ"}
+    {
+        "PATH",
+        "LANG",
+        "LANGUAGE",
+        "HOME",
+        "TMPDIR",
+        "TEMP",
+        "TMP",
+        "TERM",
+        "COLORTERM",
+        "NO_COLOR",
+        "TZ",
+    }
     | {"USER", "LOGNAME", "SHELL", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR"}
     | {"SYSTEMROOT", "COMSPEC", "PATHEXT"}
 )
@@ -62,7 +83,8 @@ _PASSED_ON: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a program and each of its children may use. None sets no limit beyond the ones it inherits.
+    """What a program and each of its children may use. None sets no limit beyond the ones it
+    inherits.
 
     `processes` counts all processes of the user, as the system does, and does not hold for root.
     """
@@ -75,8 +97,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Landlock's: what the program can read and run, what it can also change, and of which folders it can read only
-    the names. Nothing else, and no TCP."""
+    """Landlock's: what the program can read and run, what it can also change, and of which folders
+    it can read only the names. Nothing else, and no TCP.
+    """
 
     readable: tuple[str, ...]
     writable: tuple[str, ...]
@@ -106,7 +129,8 @@ class NotStarted(Exception):
         self.reason = reason
 
 
-# ------------------------------------------------------------------------------------------- words and environment
+# ------------------------------------------------------------------------------------------- words
+# and environment
 
 
 def split_command(command: str) -> list[str]:
@@ -119,19 +143,25 @@ def split_command(command: str) -> list[str]:
             hint="quote as in a shell: '...' keeps everything as it is",
         ) from None
     if not words or not words[0]:
-        raise UsageError("the command is empty", hint="name a program, for example: grep -q Usage README.md")
+        raise UsageError(
+            "the command is empty", hint="name a program, for example: grep -q Usage README.md"
+        )
     return words
 
 
-def base_environment(extra: Mapping[str, str] | None = None, pass_names: Iterable[str] = ()) -> dict[str, str]:
-    """The variables that a program gets: a short list of harmless ones, those named, and `extra` as it is.
+def base_environment(
+    extra: Mapping[str, str] | None = None, pass_names: Iterable[str] = ()
+) -> dict[str, str]:
+    """The variables that a program gets: a short list of harmless ones, those named, and `extra` as
+    it is.
 
-    Whatever looks like a key, token or password stays out unless its name is in `pass_names`. TRACEPARENT, where it is named,
-    is that of the call under way.
+    Whatever looks like a key, token or password stays out unless its name is in `pass_names`.
+    TRACEPARENT, where it is named, is that of the call under way.
     """
     named = frozenset(pass_names)
     env = {name: value for name, value in os.environ.items() if name in named or _is_harmless(name)}
-    # Last, so that it only helps where there is no other: commands of ours and of rubrics say `python3`.
+    # Last, so that it only helps where there is no other: commands of ours and of rubrics say
+    # `python3`.
     env["PATH"] = os.pathsep.join([env.get("PATH", os.defpath), os.path.dirname(sys.executable)])
     if "TRACEPARENT" in named:
         env.update(telemetry().variables())
@@ -145,7 +175,9 @@ def needs_of_variables(pass_names: Iterable[str]) -> MachineNeeds:
 
 
 def program_from(name: str, here: Path) -> str:
-    """The name of a program, made to work in any folder: one that is a relative path is looked up from `here`."""
+    """The name of a program, made to work in any folder: one that is a relative path is looked up
+    from `here`.
+    """
     return str(here / name) if "/" in name and not name.startswith("~") else name
 
 
@@ -160,7 +192,9 @@ def _is_harmless(name: str) -> bool:
 
 
 def find_program(name: str, *, cwd: Path, env: Mapping[str, str]) -> str:
-    """The path of the program that `name` starts: as it is with a slash in it, else from PATH. Raises NotStarted."""
+    """The path of the program that `name` starts: as it is with a slash in it, else from PATH.
+    Raises NotStarted.
+    """
     if "\0" in name:
         raise NotStarted("the command holds a NUL character")
     if "/" not in name:
@@ -194,10 +228,16 @@ def _file_digest(path: Path) -> str | None:
             return None
         stat = path.stat()
         if stat.st_size > _LARGE_FILE:
-            return "sha256:" + hashlib.sha256(f"{stat.st_size}:{stat.st_mtime_ns}".encode()).hexdigest()
+            return (
+                "sha256:"
+                + hashlib.sha256(f"{stat.st_size}:{stat.st_mtime_ns}".encode()).hexdigest()
+            )
         with path.open("rb") as file:
             return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
-    except (OSError, ValueError):  # unreadable, a name too long for a file, a NUL in it: no file that can be named
+    except (
+        OSError,
+        ValueError,
+    ):  # unreadable, a name too long for a file, a NUL in it: no file that can be named
         return None
 
 
@@ -205,7 +245,8 @@ def _short(text: str) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-# ------------------------------------------------------------------------------------------------------------ run
+# ------------------------------------------------------------------------------------------------------------
+# run
 
 
 async def run(
@@ -222,8 +263,8 @@ async def run(
 ) -> Ended:
     """Run a program to its end and end all it started. Raises NotStarted when it could not begin.
 
-    It is never waited for longer than `timeout` and a short grace. When the task is cancelled the program is ended
-    first. `output_limit` counts stdout and stderr together.
+    It is never waited for longer than `timeout` and a short grace. When the task is cancelled the
+    program is ended first. `output_limit` counts stdout and stderr together.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Ended] = loop.create_future()
@@ -231,7 +272,9 @@ async def run(
 
     def work() -> None:
         try:
-            watched = _Watched(argv, cwd, env, stdin, timeout, output_limit, limits, rules, merge_stderr, stop_read)
+            watched = _Watched(
+                argv, cwd, env, stdin, timeout, output_limit, limits, rules, merge_stderr, stop_read
+            )
             ended = watched.watch()
         except BaseException as error:
             _tell(loop, done, error)
@@ -239,7 +282,8 @@ async def run(
             _tell(loop, done, ended)
 
     try:
-        # A thread of its own: the loop's pool is small, and asyncio's child watchers wait for inherited pipes.
+        # A thread of its own: the loop's pool is small, and asyncio's child watchers wait for
+        # inherited pipes.
         thread = threading.Thread(target=work, name="honestone-program", daemon=True)
         thread.start()
         await asyncio.wait([done])
@@ -257,7 +301,9 @@ async def run(
     return done.result()
 
 
-def _tell(loop: asyncio.AbstractEventLoop, done: asyncio.Future[Ended], outcome: Ended | BaseException) -> None:
+def _tell(
+    loop: asyncio.AbstractEventLoop, done: asyncio.Future[Ended], outcome: Ended | BaseException
+) -> None:
     def settle() -> None:
         if isinstance(outcome, BaseException):
             done.set_exception(outcome)
@@ -270,8 +316,10 @@ def _tell(loop: asyncio.AbstractEventLoop, done: asyncio.Future[Ended], outcome:
 
 @cache
 def hide_our_environment() -> None:
-    """From here on our own environment, with its keys, cannot be read through /proc, nor our memory. Then no core of ours is
-    written either. Root reads it by capabilities: see `give_up_looking_into_others`."""
+    """From here on our own environment, with its keys, cannot be read through /proc, nor our
+    memory. Then no core of ours is written either. Root reads it by capabilities: see
+    `give_up_looking_into_others`.
+    """
     if sys.platform == "linux":
         import ctypes
 
@@ -279,8 +327,10 @@ def hide_our_environment() -> None:
 
 
 def give_up_looking_into_others() -> None:
-    """Takes from this thread, and from the programs that it starts, the capabilities to read another process's environment. For
-    threads that start a program and end: it cannot be taken back. Only root has them."""
+    """Takes from this thread, and from the programs that it starts, the capabilities to read
+    another process's environment. For threads that start a program and end: it cannot be taken
+    back. Only root has them.
+    """
     if sys.platform == "linux" and os.geteuid() == 0:
         from honestone.system._child import LOOKS_INTO_OTHERS, drop_capabilities, libc
 
@@ -371,7 +421,8 @@ class _Watched:
         if self.limits is not None:
             if any("\0" in word for word in words):
                 raise NotStarted(f"{self.argv[0]}: embedded null byte")
-            # Limits are set by a small program that then starts the real one: `preexec_fn` is unsafe with threads.
+            # Limits are set by a small program that then starts the real one: `preexec_fn` is
+            # unsafe with threads.
             order = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed once the launcher has it
             marshal.dump(_order(self.limits, self.rules, program, words), order)
             order.seek(0)
@@ -530,7 +581,9 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
 
 
 def _has_living_member(group: int) -> bool:
-    """Whether anyone of a group still runs. In a container without an init the dead may stay as zombies for ever."""
+    """Whether anyone of a group still runs. In a container without an init the dead may stay as
+    zombies for ever.
+    """
     try:
         pids = [name for name in os.listdir("/proc") if name.isdigit()]
     except FileNotFoundError:  # no /proc (macOS), where init does its work
@@ -575,8 +628,10 @@ def _end_all() -> None:
 
 
 class _Guardian:
-    """A small shell that outlives us, whatever ends us, and then ends the groups that still run. It reads a pipe: what has
-    begun, what has ended, and from the pipe's end that we are gone. One for each process of ours."""
+    """A small shell that outlives us, whatever ends us, and then ends the groups that still run. It
+    reads a pipe: what has begun, what has ended, and from the pipe's end that we are gone. One for
+    each process of ours.
+    """
 
     _started: ClassVar[dict[int, tuple[subprocess.Popen[bytes], int]]] = {}
 
@@ -592,7 +647,9 @@ class _Guardian:
         quiet = subprocess.DEVNULL
         shell = ["/bin/sh", "-c", _GUARD]
         # Without our environment, which other processes of the same user could read there.
-        guard = subprocess.Popen(shell, env={}, stdin=end, stdout=quiet, stderr=quiet, start_new_session=True)
+        guard = subprocess.Popen(
+            shell, env={}, stdin=end, stdout=quiet, stderr=quiet, start_new_session=True
+        )
         os.close(end)
         return cls._started.setdefault(os.getpid(), (guard, pipe))
 
@@ -616,8 +673,9 @@ def answer_of(
     stdin: bytes = b"",
     is_alone: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """What a program of this machine says to a short question; `is_alone`: in a group of its own. For what is asked outside
-    of any event loop. Raises OSError and subprocess.TimeoutExpired."""
+    """What a program of this machine says to a short question; `is_alone`: in a group of its own.
+    For what is asked outside of any event loop. Raises OSError and subprocess.TimeoutExpired.
+    """
     return subprocess.run(
         words,
         cwd=cwd,
@@ -630,25 +688,34 @@ def answer_of(
     )
 
 
-# --------------------------------------------------------------------------------------------------------- limits
+# ---------------------------------------------------------------------------------------------------------
+# limits
 
 
-def _order(limits: Limits, rules: Rules | None, program: str, argv: Sequence[str]) -> dict[str, object]:
+def _order(
+    limits: Limits, rules: Rules | None, program: str, argv: Sequence[str]
+) -> dict[str, object]:
     """What the launcher is asked for: limits, rules, and the program that it starts."""
-    # On Linux RLIMIT_DATA counts memory that can be written. RLIMIT_AS also counts addresses that a runtime merely reserves
-    # (Node: tens of gigabytes) and would stop programs that use little.
+    # On Linux RLIMIT_DATA counts memory that can be written. RLIMIT_AS also counts addresses that a
+    # runtime merely reserves (Node: tens of gigabytes) and would stop programs that use little.
     memory = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
     asked = {memory: limits.memory_bytes, "RLIMIT_CPU": limits.cpu_seconds}
     asked |= {"RLIMIT_FSIZE": limits.file_bytes, "RLIMIT_NPROC": limits.processes}
     bounds = [("RLIMIT_CORE", 0, 0)]
-    bounds += [(name, most, most + (name == "RLIMIT_CPU")) for name, most in asked.items() if most is not None]
+    bounds += [
+        (name, most, most + (name == "RLIMIT_CPU"))
+        for name, most in asked.items()
+        if most is not None
+    ]
     ruled = None if rules is None else [rules.readable, rules.writable, rules.listable]
     return {"limits": bounds, "rules": ruled, "program": program, "argv": list(argv)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A command that is run again and again: its words, split; `cwd` is also where its relative paths are looked up."""
+    """A command that is run again and again: its words, split; `cwd` is also where its relative
+    paths are looked up.
+    """
 
     argv: Sequence[str]
     cwd: Path
@@ -664,10 +731,14 @@ class Program:
         return needs_of_program(self.argv[0]) | needs_of_variables(self.pass_env)
 
     async def reply(self, stdin: str) -> Ended:
-        """As a judge or a model. Raises CallFailed when it cannot start, takes too long or floods its output."""
+        """As a judge or a model. Raises CallFailed when it cannot start, takes too long or floods
+        its output.
+        """
         env = base_environment(pass_names=self.pass_env)
         try:
-            ended = await run(self.argv, cwd=self.cwd, env=env, stdin=stdin.encode(), timeout=self.timeout)
+            ended = await run(
+                self.argv, cwd=self.cwd, env=env, stdin=stdin.encode(), timeout=self.timeout
+            )
         except NotStarted as error:
             raise CallFailed(f"it could not be started: {error.reason}", missing=True) from None
         if ended.timed_out:
@@ -682,11 +753,16 @@ class Program:
         own = {"HONESTONE_ARTIFACT": str(place), "HONESTONE_BRIEF": str(brief_file)}
         env = base_environment(own, pass_names=self.pass_env)
         try:
-            ended = await run(self.argv, cwd=cwd, env=env, stdin=brief.encode(), timeout=self.timeout)
+            ended = await run(
+                self.argv, cwd=cwd, env=env, stdin=brief.encode(), timeout=self.timeout
+            )
         except NotStarted as error:
             return WorkDone(ended="crashed", message=f"it could not be started: {error.reason}")
         if ended.timed_out:
-            return WorkDone(ended="timeout", message=f"still working after {self.timeout:g} s (--worker-timeout)")
+            return WorkDone(
+                ended="timeout",
+                message=f"still working after {self.timeout:g} s (--worker-timeout)",
+            )
         if ended.exit == 0:
             return WorkDone(ended="exited", exit=0, message=last_words(ended.stdout))
         return WorkDone(ended="crashed", exit=ended.exit, message=why_failed(ended))
@@ -695,7 +771,11 @@ class Program:
 def how_ended(ended: Ended) -> str:
     if ended.exit is None:
         return "was killed"
-    return f"was ended by signal {-ended.exit}" if ended.exit < 0 else f"ended with exit code {ended.exit}"
+    return (
+        f"was ended by signal {-ended.exit}"
+        if ended.exit < 0
+        else f"ended with exit code {ended.exit}"
+    )
 
 
 def last_words(stderr: bytes) -> str:
@@ -713,17 +793,24 @@ def require_program(argv: Sequence[str], cwd: Path, *, what: str) -> None:
     try:
         find_program(argv[0], cwd=cwd, env=base_environment())
     except NotStarted as error:
-        raise UsageError(f"{what}: {error.reason}", hint="check the spelling, or give the full path") from None
+        raise UsageError(
+            f"{what}: {error.reason}", hint="check the spelling, or give the full path"
+        ) from None
     script = _script_of(argv)
     if script == 1 and not (cwd / argv[1]).exists():
-        raise UsageError(f"{what}: no file is called {argv[1]!r}", hint="check the spelling, or give the full path")
+        raise UsageError(
+            f"{what}: no file is called {argv[1]!r}",
+            hint="check the spelling, or give the full path",
+        )
 
 
 _INTERPRETERS = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
 
 
 def _script_of(argv: Sequence[str]) -> int | None:
-    """Which word names the script that an interpreter runs; None when it is given no file (`sh -c`, `python -m`)."""
+    """Which word names the script that an interpreter runs; None when it is given no file (`sh -c`,
+    `python -m`).
+    """
     if not _INTERPRETERS.fullmatch(Path(argv[0]).name):
         return None
     for number, word in enumerate(argv[1:], 1):
@@ -738,9 +825,10 @@ _TAKES_CODE = ("-c", "-m", "-e", "-")
 
 
 def anchor_program(argv: Sequence[str], base: Path, *, artifact: Path) -> list[str]:
-    """A command whose program is named relative to `base`, made to work in any folder: its program, and the script
-    that an interpreter runs, become absolute paths. The artifact and what is in it stay as they are: there the
-    command is meant to find the private copy."""
+    """A command whose program is named relative to `base`, made to work in any folder: its program,
+    and the script that an interpreter runs, become absolute paths. The artifact and what is in it
+    stay as they are: there the command is meant to find the private copy.
+    """
     words = list(argv)
     script = _script_of(words)
     places = [*([0] if "/" in words[0] else []), *([script] if script is not None else [])]
@@ -753,7 +841,9 @@ def anchor_program(argv: Sequence[str], base: Path, *, artifact: Path) -> list[s
 
 @contextlib.contextmanager
 def on_sigterm(end: Callable[[], object]) -> Iterator[None]:
-    """Meanwhile SIGTERM calls `end`, in the main thread: only it may handle signals. Then the program's own handler is back."""
+    """Meanwhile SIGTERM calls `end`, in the main thread: only it may handle signals. Then the
+    program's own handler is back.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,10 +1,11 @@
 """The sandbox: what a program inside can read, write and reach.
 
-With bubblewrap: the file system read-only; /tmp, /run, /var/tmp, the home of the user and the project empty; no network,
-no other process in sight, no capability; only the private copy can be written. With Landlock, where the kernel has it
-and bubblewrap does not work: the same places cannot be read, nothing else can be written, there is no TCP, and no other
-process can be looked at or signalled. What is needed to run stays visible: Python and its packages, the folders of
-PATH, files that the command names, and what the caller lists.
+With bubblewrap: the file system read-only; /tmp, /run, /var/tmp, the home of the user and the
+project empty; no network, no other process in sight, no capability; only the private copy can be
+written. With Landlock, where the kernel has it and bubblewrap does not work: the same places cannot
+be read, nothing else can be written, there is no TCP, and no other process can be looked at or
+signalled. What is needed to run stays visible: Python and its packages, the folders of PATH, files
+that the command names, and what the caller lists.
 """
 
 from __future__ import annotations
@@ -31,20 +32,43 @@ CHOICES: Final = ("auto", "require", "bwrap", "landlock", "none")
 
 # Of these only `bin` is shown: next to it are keys, mail, browsers' data.
 _HOLDS_MORE_THAN_PROGRAMS: Final = frozenset(
-    {".local", ".cargo", ".docker", ".config", ".kube", ".aws", ".azure", ".gnupg", ".ssh", ".cache"}
+    {
+        ".local",
+        ".cargo",
+        ".docker",
+        ".config",
+        ".kube",
+        ".aws",
+        ".azure",
+        ".gnupg",
+        ".ssh",
+        ".cache",
+    }
 )
 
 _EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 _DEVICES: Final = tuple(
-    Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+    Path("/dev", name)
+    for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 )
 # Of Landlock's /proc: the program's own entry and what belongs to no process.
 _PROC: Final = tuple(
-    Path("/proc", name) for name in ("self", "cpuinfo", "meminfo", "stat", "filesystems", "sys", "uptime")
+    Path("/proc", name)
+    for name in ("self", "cpuinfo", "meminfo", "stat", "filesystems", "sys", "uptime")
 )
 
 _ALONE: Final = (
-    *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev"),
+    *(
+        "--unshare-all",
+        "--die-with-parent",
+        "--cap-drop",
+        "ALL",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+    ),
     # Root's user id may write there without any capability.
     *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
     *(
@@ -61,9 +85,7 @@ _LOOKED_THROUGH: Final = 5000
 _EMPTY_FILE: Final = Path(__file__).parent.with_name("py.typed")
 _INSTALL: Final = "install bubblewrap (apt-get install bubblewrap, or dnf install bubblewrap)"
 # The first lets it make namespaces, the second lets it mount a /proc of its own.
-_ALLOW: Final = (
-    "allow user namespaces; for a container: --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
-)
+_ALLOW: Final = "allow user namespaces; for a container: --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
 _LANDLOCK_CREATE_RULESET: Final = 444
 
 
@@ -81,7 +103,9 @@ class Sandbox:
         Raises UsageError for one that does not work here, and for other words.
         """
         if choice not in CHOICES:
-            raise UsageError(f"unknown sandbox `{choice}`", hint=f"choose one of: {', '.join(CHOICES)}")
+            raise UsageError(
+                f"unknown sandbox `{choice}`", hint=f"choose one of: {', '.join(CHOICES)}"
+            )
         program, problem = ((), "") if choice in ("none", "landlock") else _bubblewrap()
         if program:
             return cls(name="bwrap", program=program)
@@ -90,8 +114,13 @@ class Sandbox:
         if choice in ("auto", "none"):
             return cls()
         if choice == "landlock":
-            raise UsageError("the sandbox `landlock` was asked for, but this kernel does not have it", hint=_remedy())
-        raise UsageError(f"a sandbox was asked for (--sandbox {choice}), but {problem}", hint=_remedy())
+            raise UsageError(
+                "the sandbox `landlock` was asked for, but this kernel does not have it",
+                hint=_remedy(),
+            )
+        raise UsageError(
+            f"a sandbox was asked for (--sandbox {choice}), but {problem}", hint=_remedy()
+        )
 
     def confine(
         self,
@@ -104,24 +133,43 @@ class Sandbox:
     ) -> tuple[list[str], Rules | None]:
         """The command that runs `argv` inside, and the rules that its launcher sets.
 
-        `writable` (and `also_writable`) and what is below is all that it can change. `visible` are files and folders that stay readable
-        wherever they are; `closed` are not readable, unless they are below `visible` or needed to run.
+        `writable` (and `also_writable`) and what is below is all that it can change. `visible` are
+        files and folders that stay readable wherever they are; `closed` are not readable, unless
+        they are below `visible` or needed to run.
         """
         match self.name:
             case "none":
                 return list(argv), None
             case "landlock":
-                return list(argv), _rules(argv, (writable, *also_writable), tuple(visible), tuple(closed))
-        roots = [path for path in (place.resolve() for place in closed) if not _below_any(path, visible)]
+                return list(argv), _rules(
+                    argv, (writable, *also_writable), tuple(visible), tuple(closed)
+                )
+        roots = [
+            path for path in (place.resolve() for place in closed) if not _below_any(path, visible)
+        ]
         hidden = {*_hidden(), *(path for path in roots if path.is_dir())}
         words = [
             *self.program,
-            *(word for place in sorted(hidden) if place != Path("/dev/shm") for word in ("--tmpfs", str(place))),
+            *(
+                word
+                for place in sorted(hidden)
+                if place != Path("/dev/shm")
+                for word in ("--tmpfs", str(place))
+            ),
             *_views(_asked_for(visible), hidden, asked=True),
-            *(word for path in closed if _below_any(path.resolve(), visible) for word in _masked(path)),
+            *(
+                word
+                for path in closed
+                if _below_any(path.resolve(), visible)
+                for word in _masked(path)
+            ),
             *(word for path in _hidden_below(visible) for word in ("--tmpfs", str(path))),
             *_views(_needed(argv), hidden),
-            *(word for place in (writable, *also_writable) for word in ("--bind", str(place), str(place))),
+            *(
+                word
+                for place in (writable, *also_writable)
+                for word in ("--bind", str(place), str(place))
+            ),
             *("--chdir", str(cwd), "--"),
             *argv,
         ]
@@ -129,34 +177,43 @@ class Sandbox:
 
 
 def hidden_from_programs(base: Path, folder: Path, closed: Sequence[Path]) -> tuple[Path, ...]:
-    """What a program of a rubric or suite in `base` does not see: the project around it (`folder`), what is in `closed` (the
-    store), and names for us alone."""
+    """What a program of a rubric or suite in `base` does not see: the project around it (`folder`),
+    what is in `closed` (the store), and names for us alone.
+    """
     around = [path.resolve() for path in (folder, *closed)]
     outside = [path for path in around if not path.is_relative_to(base.resolve()) or path in closed]
     return (*outside, *_private_names(base), *_private_names(folder))
 
 
 def _private_names(folder: Path) -> Iterator[Path]:
-    """Names that begin with a dot, and settings: of the first folders, since a home can be the rubric's folder. The
-    environments that programs run in have to be seen to start them, and hold nothing private; a link may lead to one, or to
-    a folder that has one."""
+    """Names that begin with a dot, and settings: of the first folders, since a home can be the
+    rubric's folder. The environments that programs run in have to be seen to start them, and hold
+    nothing private; a link may lead to one, or to a folder that has one.
+    """
     environments = needed_to_run()
     for place, folders, files in islice(os.walk(folder.resolve()), _LOOKED_THROUGH):
-        private = [name for name in (*folders, *files) if name.startswith(".") or name == "honestone.toml"]
+        private = [
+            name for name in (*folders, *files) if name.startswith(".") or name == "honestone.toml"
+        ]
         folders[:] = sorted(set(folders) - set(private))
-        yield from (path for name in private if not _leads_to(path := Path(place, name), environments))
+        yield from (
+            path for name in private if not _leads_to(path := Path(place, name), environments)
+        )
 
 
 def _leads_to(path: Path, environments: Collection[Path]) -> bool:
     real = path.resolve()
-    return real in environments or (path.is_symlink() and any(one.is_relative_to(real) for one in environments))
+    return real in environments or (
+        path.is_symlink() and any(one.is_relative_to(real) for one in environments)
+    )
 
 
 @cache
 def _bubblewrap() -> tuple[tuple[str, ...], str]:
     """A bubblewrap that works here with its first options, or nothing and why not. Tried once.
 
-    User namespaces are closed inside: by its own option, or because the system does not let anyone make one.
+    User namespaces are closed inside: by its own option, or because the system does not let anyone
+    make one.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -194,7 +251,10 @@ def _how_to_have_bubblewrap() -> str:
 @cache
 def _has_landlock() -> bool:
     """Whether this kernel has Landlock, and lets us use it."""
-    return sys.platform == "linux" and int(ctypes.CDLL(None).syscall(_LANDLOCK_CREATE_RULESET, None, 0, 1)) > 0
+    return (
+        sys.platform == "linux"
+        and int(ctypes.CDLL(None).syscall(_LANDLOCK_CREATE_RULESET, None, 0, 1)) > 0
+    )
 
 
 @cache
@@ -210,14 +270,25 @@ def _hidden() -> tuple[Path, ...]:
 
 
 def _rules(
-    argv: Sequence[str], writable: tuple[Path, ...], visible: tuple[Path, ...], closed: tuple[Path, ...]
+    argv: Sequence[str],
+    writable: tuple[Path, ...],
+    visible: tuple[Path, ...],
+    closed: tuple[Path, ...],
 ) -> Rules:
     kept_out = frozenset({*_hidden(), *(path.resolve() for path in closed)})
     roots = frozenset({place for place in kept_out if not _below_any(place, visible)})
     seen = [
         *_readable(Path("/"), roots | {Path("/dev"), Path("/proc")}),
-        *(place for path in _asked_for(visible) for place in _readable(path.resolve(), kept_out - {path.resolve()})),
-        *(place for place in _needed(argv) if not any(one.is_relative_to(place.resolve()) for one in kept_out)),
+        *(
+            place
+            for path in _asked_for(visible)
+            for place in _readable(path.resolve(), kept_out - {path.resolve()})
+        ),
+        *(
+            place
+            for place in _needed(argv)
+            if not any(one.is_relative_to(place.resolve()) for one in kept_out)
+        ),
         *_PROC,
     ]
     return Rules(
@@ -229,19 +300,27 @@ def _rules(
 
 @cache
 def _readable(place: Path, closed: frozenset[Path]) -> tuple[Path, ...]:
-    """The place, or where something below it is closed, what is next to that. A link is judged by where it leads."""
+    """The place, or where something below it is closed, what is next to that. A link is judged by
+    where it leads.
+    """
     if place in closed or place.is_symlink():
         return ()
     if not any(one.is_relative_to(place) for one in closed):
         return (place,)
     try:
-        return tuple(open_place for child in sorted(place.iterdir()) for open_place in _readable(child, closed))
+        return tuple(
+            open_place
+            for child in sorted(place.iterdir())
+            for open_place in _readable(child, closed)
+        )
     except OSError:
         return ()
 
 
 def _below_any(path: Path, folders: Sequence[Path]) -> bool:
-    return any(path != folder.resolve() and path.is_relative_to(folder.resolve()) for folder in folders)
+    return any(
+        path != folder.resolve() and path.is_relative_to(folder.resolve()) for folder in folders
+    )
 
 
 def _masked(path: Path) -> tuple[str, ...]:
@@ -249,21 +328,28 @@ def _masked(path: Path) -> tuple[str, ...]:
 
 
 def _asked_for(visible: Sequence[Path]) -> Iterator[Path]:
-    """What the caller wants seen. Of a folder that is itself an emptied place (a project that is the home), what is in
-    it but the hidden files, where keys are."""
+    """What the caller wants seen. Of a folder that is itself an emptied place (a project that is
+    the home), what is in it but the hidden files, where keys are.
+    """
     for path in visible:
         place = path.resolve()
         if place not in _hidden():
             yield path
         elif place.is_dir():
-            yield from (child for child in sorted(place.iterdir()) if not child.name.startswith("."))
+            yield from (
+                child for child in sorted(place.iterdir()) if not child.name.startswith(".")
+            )
 
 
 def _hidden_below(visible: Sequence[Path]) -> Iterator[Path]:
     """Emptied places inside a folder that was asked for (a home below the project)."""
     for path in visible:
         for place in _hidden():
-            if place != path.resolve() and place.is_relative_to(path.resolve()) and path.resolve() != Path("/"):
+            if (
+                place != path.resolve()
+                and place.is_relative_to(path.resolve())
+                and path.resolve() != Path("/")
+            ):
                 yield place
 
 
@@ -277,19 +363,29 @@ def _needed(argv: Sequence[str]) -> Iterator[Path]:
 
 
 def needed_to_run() -> frozenset[Path]:
-    """The real places of Python, of the folders of PATH, and of the environments that these belong to."""
+    """The real places of Python, of the folders of PATH, and of the environments that these belong
+    to.
+    """
     return frozenset(place.resolve() for place in _python_and_path())
 
 
 def _python_and_path() -> Iterator[Path]:
-    for place in (sys.prefix, sys.exec_prefix, sys.base_prefix, *sys.path, os.environ.get("VIRTUAL_ENV", "")):
+    for place in (
+        sys.prefix,
+        sys.exec_prefix,
+        sys.base_prefix,
+        *sys.path,
+        os.environ.get("VIRTUAL_ENV", ""),
+    ):
         if place:
             yield Path(place)
     for place in os.environ.get("PATH", "").split(os.pathsep):
         if os.path.isabs(place):
             yield Path(place)
             if Path(place).parent.name not in _HOLDS_MORE_THAN_PROGRAMS:
-                yield Path(place).parent  # version managers and environments: bin or shims need what is beside them
+                yield Path(
+                    place
+                ).parent  # version managers and environments: bin or shims need what is beside them
     yield Path.home() / ".rustup"
     yield Path(sys.executable).resolve().parent
 
@@ -306,9 +402,11 @@ def _home_of_program(program: Path) -> Iterator[Path]:
 
 
 def _views(places: Iterable[Path], hidden: set[Path], *, asked: bool = False) -> Iterator[str]:
-    """Read-only views of what is in an emptied place, each once. Never of a whole home, unless it was asked for.
+    """Read-only views of what is in an emptied place, each once. Never of a whole home, unless it
+    was asked for.
 
-    What is in a folder that is shown already is there with it; showing it again would have to write into that view.
+    What is in a folder that is shown already is there with it; showing it again would have to write
+    into that view.
     """
     wanted = {place for path in places for place in (Path(os.path.abspath(path)), path.resolve())}
     shown: list[Path] = []

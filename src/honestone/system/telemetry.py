@@ -1,4 +1,5 @@
-"""The telemetry of this process: none until a door provides it, and then made with the first run or call.
+"""The telemetry of this process: none until a door provides it, and then made with the first run or
+call.
 
 Nothing is looked up or imported for it while no door has provided any.
 """
@@ -101,7 +102,9 @@ def run_under_way(id: str, kind: str) -> Span:
     return telemetry().begin(TracedRun(id=id, kind=kind))
 
 
-def part_under_way(kind: PartKind, name: str, number: int | None = None) -> AbstractContextManager[Span]:
+def part_under_way(
+    kind: PartKind, name: str, number: int | None = None
+) -> AbstractContextManager[Span]:
     """A part of a run for as long as the block lasts."""
     if not is_traced():
         return nullcontext(NO_TELEMETRY)

@@ -1,5 +1,6 @@
-"""What several tasks want of the store at about the same time, done in one go: a query or a commit each would cost more
-than the rest of the work between two calls."""
+"""What several tasks want of the store at about the same time, done in one go: a query or a commit
+each would cost more than the rest of the work between two calls.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ class _Batch(Generic[Wish, Found]):
 
 
 class Together(Generic[Wish, Found]):
-    """`act` is done once for all that is wished for in one turn of the event loop. Whoever wished goes on when it is done,
-    with what `act` returned; what it raises is raised in all of them."""
+    """`act` is done once for all that is wished for in one turn of the event loop. Whoever wished
+    goes on when it is done, with what `act` returned; what it raises is raised in all of them.
+    """
 
     def __init__(self, act: Callable[[Sequence[Wish]], Found]) -> None:
         self._act = act

@@ -1,4 +1,6 @@
-"""What a person trusts outside of any checkout: settings files by digest, and hosts that may get a key."""
+"""What a person trusts outside of any checkout: settings files by digest, and hosts that may get a
+key.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,24 @@ HOSTS_VARIABLE: Final = "HONESTONE_ALLOW_HOSTS"
 
 
 class Trust:
-    """Whether a settings file, with the files next to it that its commands name (`words`), is as it was when a person
-    trusted it."""
+    """Whether a settings file, with the files next to it that its commands name (`words`), is as it
+    was when a person trusted it.
+    """
 
     def __init__(self, file: Path, words: Iterable[str], here: Path = Path("/")) -> None:
         self.file = file.resolve()
         self._words = tuple(words)
         self._here = here
         self._record = (
-            person_folder("XDG_STATE_HOME", ".local/state") / hashlib.sha256(os.fsencode(self.file)).hexdigest()
+            person_folder("XDG_STATE_HOME", ".local/state")
+            / hashlib.sha256(os.fsencode(self.file)).hexdigest()
         )
 
     @property
     def named(self) -> list[Path]:
-        """A relative name is looked up from the folder that is worked in when it is run, so one that is there counts too."""
+        """A relative name is looked up from the folder that is worked in when it is run, so one
+        that is there counts too.
+        """
         places = dict.fromkeys((self.file.parent, self._here))
         found = [place / os.path.expanduser(word) for place in places for word in self._words]
         return sorted({path.resolve() for path in found if os.path.isfile(path)})
@@ -77,10 +83,14 @@ def host_of(url: str) -> str:
 
 
 def is_allowed(url: str, given: Sequence[str]) -> bool:
-    """Whether a person named the host of this address: by --allow-host (`given`), in the environment, or in the settings
-    of their own. A name without a port allows every port."""
+    """Whether a person named the host of this address: by --allow-host (`given`), in the
+    environment, or in the settings of their own. A name without a port allows every port.
+    """
     host = host_of(url)
-    allowed = {one.strip().lower() for one in (*given, *os.environ.get(HOSTS_VARIABLE, "").split(","), *_own_hosts())}
+    allowed = {
+        one.strip().lower()
+        for one in (*given, *os.environ.get(HOSTS_VARIABLE, "").split(","), *_own_hosts())
+    }
     return bool(host) and (host in allowed or host.rpartition(":")[0] in allowed)
 
 

@@ -1,7 +1,9 @@
-"""A program that stays: asked again and again over a socket of its own, and ended with all that it started.
+"""A program that stays: asked again and again over a socket of its own, and ended with all that it
+started.
 
-A message is four bytes with its length and that many bytes. What the program prints is drained while it is asked, so that
-it never waits for a reader; of stderr the end is kept, to say why it died.
+A message is four bytes with its length and that many bytes. What the program prints is drained
+while it is asked, so that it never waits for a reader; of stderr the end is kept, to say why it
+died.
 """
 
 from __future__ import annotations
@@ -35,10 +37,14 @@ class Gone(Exception):
 
 
 class WarmProgram:
-    """`argv` is started with the number of its end of the socket as the last word. `room` is a private folder for as long as
-    it lives; HONESTONE_ROOM names it, and whatever still has that in its environment is ended with it."""
+    """`argv` is started with the number of its end of the socket as the last word. `room` is a
+    private folder for as long as it lives; HONESTONE_ROOM names it, and whatever still has that in
+    its environment is ended with it.
+    """
 
-    def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output_limit: int) -> None:
+    def __init__(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output_limit: int
+    ) -> None:
         """Raises NotStarted."""
         self.room = make_private("honestone-target-")
         self._limit = output_limit
@@ -46,7 +52,9 @@ class WarmProgram:
         self._wire.setblocking(False)
         self._stderr, self._printed = bytearray(), 0
         try:
-            self._process = process.in_a_thread_that_starts(partial(self._start, argv, cwd, env, theirs.fileno()))
+            self._process = process.in_a_thread_that_starts(
+                partial(self._start, argv, cwd, env, theirs.fileno())
+            )
         except (OSError, ValueError) as error:
             self._wire.close()
             _leave(self.room)
@@ -60,7 +68,9 @@ class WarmProgram:
         # Also when nobody holds it any more, and when we exit.
         self._end = weakref.finalize(self, _end, self._process, self._wire, self.room)
 
-    def _start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], wire: int) -> subprocess.Popen[bytes]:
+    def _start(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], wire: int
+    ) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [*argv, str(wire)],
             cwd=cwd,
@@ -74,7 +84,9 @@ class WarmProgram:
         )
 
     async def ask(self, message: bytes, timeout: float) -> bytes:
-        """Its answer. Raises Gone where there is none within so many seconds, or none at all: it is ended by then."""
+        """Its answer. Raises Gone where there is none within so many seconds, or none at all: it is
+        ended by then.
+        """
         loop, began = asyncio.get_running_loop(), time.monotonic()
         timed_out = False
         answer: bytes | None = None
@@ -149,7 +161,9 @@ class WarmProgram:
         return not self._end.alive
 
     def end(self) -> None:
-        """It, its group, and what has left the group; its folder is gone. Ending it twice does nothing."""
+        """It, its group, and what has left the group; its folder is gone. Ending it twice does
+        nothing.
+        """
         self._end()
 
 

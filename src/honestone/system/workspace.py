@@ -1,4 +1,5 @@
-"""A case's workspace: a private folder made for one attempt, what a target changed in it, and its set-up commands.
+"""A case's workspace: a private folder made for one attempt, what a target changed in it, and its
+set-up commands.
 
     folder = make_folder(case.workspace, base)      a copy of a folder or of a git repository, then files
     folder.start()                                  the state that the diff starts from (after `setup`)
@@ -46,11 +47,14 @@ _COMPARED_LINES: Final = 5_000
 _GIT_SECONDS: Final = 600
 
 
-# ------------------------------------------------------------------------------------------------------- the folder
+# -------------------------------------------------------------------------------------------------------
+# the folder
 
 
 def require_workspace(workspace: CaseWorkspace, base: Path) -> None:
-    """Raises FileError, before anything is spent, for a folder that is not there and for names that lead out."""
+    """Raises FileError, before anything is spent, for a folder that is not there and for names that
+    lead out.
+    """
     for name in workspace.files:
         _require_inside(name)
     if workspace.copy is not None and not (base / workspace.copy).is_dir():
@@ -62,13 +66,19 @@ def require_workspace(workspace: CaseWorkspace, base: Path) -> None:
         if shutil.which("git") is None:
             raise FileError("the workspace is a git repository, but `git` is not installed")
         if not is_url(workspace.git) and not (base / workspace.git).exists():
-            raise FileError(f"the workspace is the git repository {workspace.git!r}, which is not there")
+            raise FileError(
+                f"the workspace is the git repository {workspace.git!r}, which is not there"
+            )
         if workspace.git.startswith("-") or (workspace.ref or "").startswith("-"):
-            raise FileError(f"{workspace.ref or workspace.git!r} is not the name of a repository or a commit")
+            raise FileError(
+                f"{workspace.ref or workspace.git!r} is not the name of a repository or a commit"
+            )
 
 
 def make_folder(workspace: CaseWorkspace, base: Path) -> Folder:
-    """A private folder as a case describes it. Raises FileError as `require_workspace` does, OSError when it fails."""
+    """A private folder as a case describes it. Raises FileError as `require_workspace` does,
+    OSError when it fails.
+    """
     require_workspace(workspace, base)
     folder = Folder(make_private("honestone-case-"))
     try:
@@ -97,16 +107,22 @@ class Folder:
         self._before: Mapping[str, State] = {}
 
     def start(self) -> None:
-        """From here on, changes are the target's. Files are kept on disk, by digest, so that a diff can show what was there, and
-        a check judge by it."""
+        """From here on, changes are the target's. Files are kept on disk, by digest, so that a diff
+        can show what was there, and a check judge by it.
+        """
         self._kept.mkdir(exist_ok=True)
         self._before = _snapshot(self.path, keep=self._kept)
 
     def diff(self, *, limit: int = DIFF_LIMIT) -> str:
         """What changed since the start, as a unified diff; empty when nothing did."""
         before, after = self._before, _snapshot(self.path, known=self._before)
-        pairs = ((name, before.get(name), after.get(name)) for name in sorted(before.keys() | after.keys()))
-        return _cut([partial(self._file_diff, *pair) for pair in pairs if _differs(*pair[1:])], limit)
+        pairs = (
+            (name, before.get(name), after.get(name))
+            for name in sorted(before.keys() | after.keys())
+        )
+        return _cut(
+            [partial(self._file_diff, *pair) for pair in pairs if _differs(*pair[1:])], limit
+        )
 
     def _file_diff(self, name: str, was: State | None, now: State | None) -> Iterator[str]:
         shown = visible(printable(name), 500)
@@ -114,7 +130,12 @@ class Folder:
         yield from _heading(was, now)
         old = self._text(was, self._kept / was.digest if was else None)
         new = self._text(now, self.path / name)
-        if was is not None and now is not None and was.digest == now.digest and was.kind == now.kind:
+        if (
+            was is not None
+            and now is not None
+            and was.digest == now.digest
+            and was.kind == now.kind
+        ):
             return
         if old is None or new is None:
             yield f"Binary or large file {shown} {_how_changed(was, now)}"
@@ -137,7 +158,9 @@ class Folder:
         return None if data is None or len(data) > _SHOWN_FILE else as_text(data)
 
     def left(self, *, limit: int = LEFT_LIMIT) -> Version:
-        """The regular files as they are now. Raises OSError when they are more than can be copied for checks."""
+        """The regular files as they are now. Raises OSError when they are more than can be copied
+        for checks.
+        """
         files: dict[str, Entry] = {}
         room = limit
         for name, path, seen in _everything(self.path):
@@ -153,8 +176,9 @@ class Folder:
         return Version(dict(sorted(files.items())), is_folder=True)
 
     def started(self, left: Version) -> Version | None:
-        """The regular files as they were at the start; None where none of them differs from what was left. One that is too large
-        to be kept and has changed is left out."""
+        """The regular files as they were at the start; None where none of them differs from what
+        was left. One that is too large to be kept and has changed is left out.
+        """
         files: dict[str, Entry] = {}
         for name, state in self._before.items():
             if state.kind != "file" or printable(name) != name:
@@ -171,7 +195,8 @@ class Folder:
         forget(self._root)
 
 
-# -------------------------------------------------------------------------------------------------------- its making
+# --------------------------------------------------------------------------------------------------------
+# its making
 
 
 def _require_inside(name: str) -> None:
@@ -194,8 +219,10 @@ def _write(root: Path, name: str, text: str) -> None:
 
 
 def _copy_tree(source: Path, place: Path, base: Path) -> Iterator[str]:
-    """Everything below a folder; yields what was left out, in words. Of a folder that holds the suite itself (in `base`),
-    names that begin with a dot are the project's own: keys, settings, history."""
+    """Everything below a folder; yields what was left out, in words. Of a folder that holds the
+    suite itself (in `base`), names that begin with a dot are the project's own: keys, settings,
+    history.
+    """
     source = Path(os.path.realpath(source))
     is_project = Path(os.path.realpath(base)).is_relative_to(source)
     for folder, folders, names in os.walk(source):
@@ -243,7 +270,10 @@ def _drop_links_out(root: Path) -> Iterator[str]:
 def _check_out(repository: str, ref: str | None, base: Path, place: Path) -> None:
     """A clone of its own, at a commit: nothing that is done in it reaches the original."""
     source = repository if is_url(repository) else os.path.abspath(base / repository)
-    _git(["clone", "--quiet", "--no-hardlinks", "--template=", "--", source, str(place)], place.parent)
+    _git(
+        ["clone", "--quiet", "--no-hardlinks", "--template=", "--", source, str(place)],
+        place.parent,
+    )
     if ref is not None:
         _git(["checkout", "--quiet", "--detach", ref, "--"], place)
 
@@ -254,17 +284,22 @@ def _git(words: Sequence[str], cwd: Path) -> None:
     try:
         done = process.answer_of(["git", *settings, *words], _GIT_SECONDS, cwd=cwd, env=env)
     except subprocess.TimeoutExpired:
-        raise OSError(errno.ETIMEDOUT, f"git {words[0]} did not end within {_GIT_SECONDS} s") from None
+        raise OSError(
+            errno.ETIMEDOUT, f"git {words[0]} did not end within {_GIT_SECONDS} s"
+        ) from None
     if done.returncode != 0:
         raise OSError(errno.EIO, visible(f"git {words[0]} failed: {last_words(done.stderr)}"))
 
 
-# --------------------------------------------------------------------------------------------------------- snapshots
+# ---------------------------------------------------------------------------------------------------------
+# snapshots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """One path at one moment. `stamp` changes whenever its bytes, mode or place do: a program cannot set it back."""
+    """One path at one moment. `stamp` changes whenever its bytes, mode or place do: a program
+    cannot set it back.
+    """
 
     kind: str
     executable: bool = False
@@ -274,14 +309,21 @@ class State:
     stamp: tuple[int, ...] = ()
 
 
-def _snapshot(root: Path, *, known: Mapping[str, State] = {}, keep: Path | None = None) -> Mapping[str, State]:
-    """Every file and link below a folder by its path. `known` spares reading again what has not been touched; `keep` is where
-    the bytes of files are put, by digest."""
+def _snapshot(
+    root: Path, *, known: Mapping[str, State] = {}, keep: Path | None = None
+) -> Mapping[str, State]:
+    """Every file and link below a folder by its path. `known` spares reading again what has not
+    been touched; `keep` is where the bytes of files are put, by digest.
+    """
     states = {}
     for name, path, seen in _everything(root):
         before = known.get(name)
         stamp = (seen.st_mode, seen.st_ino, seen.st_size, seen.st_ctime_ns)
-        states[name] = before if before is not None and before.stamp == stamp else _state_of(path, seen, stamp, keep)
+        states[name] = (
+            before
+            if before is not None and before.stamp == stamp
+            else _state_of(path, seen, stamp, keep)
+        )
     return states
 
 
@@ -294,7 +336,9 @@ def _state_of(path: Path, seen: os.stat_result, stamp: tuple[int, ...], keep: Pa
     executable = bool(seen.st_mode & 0o100)
     data = _read(path, _SHOWN_FILE + 1) if seen.st_size <= _SHOWN_FILE else None
     if data is None:
-        return State(kind="file", executable=executable, digest=_large(path), size=seen.st_size, stamp=stamp)
+        return State(
+            kind="file", executable=executable, digest=_large(path), size=seen.st_size, stamp=stamp
+        )
     digest = _hash(data)
     if keep is not None:
         (keep / digest).write_bytes(data)
@@ -316,7 +360,9 @@ def _everything(root: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
 
 def _opened(path: Path) -> BufferedReader:
     """A link is not followed, a pipe not waited for."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    return os.fdopen(
+        os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb"
+    )
 
 
 def _read(path: Path, most: int) -> bytes | None:
@@ -336,7 +382,8 @@ def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-# -------------------------------------------------------------------------------------------------------------- diff
+# --------------------------------------------------------------------------------------------------------------
+# diff
 
 
 def _differs(was: State | None, now: State | None) -> bool:
@@ -346,7 +393,9 @@ def _differs(was: State | None, now: State | None) -> bool:
 
 
 def _mode(state: State) -> str:
-    return {"link": "120000", "special": "a special file"}.get(state.kind, "100755" if state.executable else "100644")
+    return {"link": "120000", "special": "a special file"}.get(
+        state.kind, "100755" if state.executable else "100644"
+    )
 
 
 def _heading(was: State | None, now: State | None) -> Iterator[str]:
@@ -395,8 +444,12 @@ class _Known(difflib.SequenceMatcher[str]):
         return self._steps
 
 
-def _groups(before: Sequence[str], after: Sequence[str]) -> Iterable[list[tuple[str, int, int, int, int]]]:
-    """What is equal at both ends is taken off first; what is too long to compare is one replaced block."""
+def _groups(
+    before: Sequence[str], after: Sequence[str]
+) -> Iterable[list[tuple[str, int, int, int, int]]]:
+    """What is equal at both ends is taken off first; what is too long to compare is one replaced
+    block.
+    """
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
         head += 1
@@ -444,7 +497,9 @@ def _range(start: int, stop: int) -> str:
 
 
 def _cut(parts: Sequence[Callable[[], Iterator[str]]], limit: int) -> str:
-    """The files' diffs up to a limit; whatever is missing is counted. One file may fill half of it, not all."""
+    """The files' diffs up to a limit; whatever is missing is counted. One file may fill half of it,
+    not all.
+    """
     out, room = [], limit
     for number, make in enumerate(parts):
         if room <= 0:
@@ -455,15 +510,22 @@ def _cut(parts: Sequence[Callable[[], Iterator[str]]], limit: int) -> str:
         out.append(shown)
         room -= len(shown)
         if len(shown) < len(part):
-            out.append(f"\n[the diff of this file is cut here: {len(part) - len(shown)} more characters]\n")
+            out.append(
+                f"\n[the diff of this file is cut here: {len(part) - len(shown)} more characters]\n"
+            )
     return "".join(out)
 
 
-# ---------------------------------------------------------------------------------------------------------- commands
+# ----------------------------------------------------------------------------------------------------------
+# commands
 
 
-async def run_command(line: str, *, cwd: Path, env: Mapping[str, str], timeout: float) -> str | None:
-    """Run a set-up or tear-down command; None when it ended well, else what went wrong. `env` is added to ours."""
+async def run_command(
+    line: str, *, cwd: Path, env: Mapping[str, str], timeout: float
+) -> str | None:
+    """Run a set-up or tear-down command; None when it ended well, else what went wrong. `env` is
+    added to ours.
+    """
     try:
         ended = await process.run(
             process.split_command(line), cwd=cwd, env=process.base_environment(env), timeout=timeout

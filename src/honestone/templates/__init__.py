@@ -18,9 +18,13 @@ def template_text(name: str) -> str:
     """The file as it is shipped. Raises UsageError with the near match for a name that is none."""
     names = template_names()
     if name not in names:
-        near = difflib.get_close_matches(name.lower().replace("_", "-").replace(" ", "-"), names, n=1)
+        near = difflib.get_close_matches(
+            name.lower().replace("_", "-").replace(" ", "-"), names, n=1
+        )
         meant = f"did you mean `{near[0]}`? " if near else ""
-        raise UsageError(f"there is no template `{name}`", hint=f"{meant}there are: {', '.join(names)}")
+        raise UsageError(
+            f"there is no template `{name}`", hint=f"{meant}there are: {', '.join(names)}"
+        )
     return (_HERE / f"{name}.yaml").read_text("utf-8")
 
 

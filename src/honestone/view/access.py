@@ -1,7 +1,8 @@
 """Who may ask the server: by which name, with which token, and from which page.
 
-A browser sends a request to this machine for whatever page it shows. So the name that was asked for has to be ours (a foreign name
-that was pointed to this machine is refused), everything needs the token, and a page of another site may lead here but load nothing.
+A browser sends a request to this machine for whatever page it shows. So the name that was asked for
+has to be ours (a foreign name that was pointed to this machine is refused), everything needs the
+token, and a page of another site may lead here but load nothing.
 """
 
 from __future__ import annotations
@@ -44,9 +45,11 @@ def in_address(host: str) -> str:
 
 
 class PageSessions:
-    """Browsers that came with a token. Each gets a cookie of its own: cookies of one port go to every server on this machine, so
-    the token is in none. `once` is the token in the address that we open in a browser, where other programs of this machine may
-    see it (as words of the browser's command): it works a single time."""
+    """Browsers that came with a token. Each gets a cookie of its own: cookies of one port go to
+    every server on this machine, so the token is in none. `once` is the token in the address that
+    we open in a browser, where other programs of this machine may see it (as words of the browser's
+    command): it works a single time.
+    """
 
     def __init__(self, once: str | None = None) -> None:
         self._once = once
@@ -70,7 +73,9 @@ class PageSessions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The rule. `names` are those that the server answers to, `token` is None where none is needed. Answers may be sent to `posts`."""
+    """The rule. `names` are those that the server answers to, `token` is None where none is needed.
+    Answers may be sent to `posts`.
+    """
 
     token: str | None
     port: int
@@ -84,9 +89,16 @@ class Access:
         return f"honestone-{self.port}"
 
     def refusal(
-        self, method: str, headers: Mapping[str, str], cookies: Mapping[str, str], named: str, path: str = "/"
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        cookies: Mapping[str, str],
+        named: str,
+        path: str = "/",
     ) -> int | None:
-        """The status that refuses a request, or None. `headers` by name in small letters; `named`: the token in its address."""
+        """The status that refuses a request, or None. `headers` by name in small letters; `named`:
+        the token in its address.
+        """
         if headers.get("host", "").lower() not in self._addresses:
             return 421
         if self.token is not None and not self._has_token(headers, cookies, named):
@@ -98,19 +110,28 @@ class Access:
         return None if method in ("GET", "HEAD") else 405
 
     def _post_refusal(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> int | None:
-        """Only our own page sends an answer: from our origin, with our cookie, in a form that other pages cannot send."""
+        """Only our own page sends an answer: from our origin, with our cookie, in a form that other
+        pages cannot send.
+        """
         if headers.get("origin", "").lower() != f"http://{headers.get('host', '').lower()}":
             return 403
         if not self.has_cookie(cookies):
             return 401
-        return None if headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json" else 415
+        return (
+            None
+            if headers.get("content-type", "").partition(";")[0].strip().lower()
+            == "application/json"
+            else 415
+        )
 
     @property
     def _addresses(self) -> set[str]:
         names = {in_address(name).lower() for name in (*LOCAL_NAMES, *self.names)}
         return {f"{name}:{self.port}" for name in names} | (names if self.port == 80 else set())
 
-    def _has_token(self, headers: Mapping[str, str], cookies: Mapping[str, str], named: str) -> bool:
+    def _has_token(
+        self, headers: Mapping[str, str], cookies: Mapping[str, str], named: str
+    ) -> bool:
         kind, _, carried = headers.get("authorization", "").partition(" ")
         is_bearer = kind.lower() == "bearer" and self.is_token(carried.strip())
         return is_bearer or self.opens(named) or self.has_cookie(cookies)
@@ -133,7 +154,12 @@ def _is_same(given: str, known: str) -> bool:
 
 
 def _may_load(headers: Mapping[str, str]) -> bool:
-    """Our own pages load what they need, and a person may come from anywhere; a program without a browser says nothing."""
+    """Our own pages load what they need, and a person may come from anywhere; a program without a
+    browser says nothing.
+    """
     if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
         return True
-    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest", "document") == "document"
+    return (
+        headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest", "document") == "document"
+    )

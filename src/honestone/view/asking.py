@@ -23,10 +23,12 @@ class Quote(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sent(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """An answer to the item `at`; `value` null is a skip, and without one only evidence and note are kept.
+    """An answer to the item `at`; `value` null is a skip, and without one only evidence and note
+    are kept.
 
-    `question`: the id that the page had, which an answer to an item needs, so that nothing is answered that was not shown. `sheet`, `text`, `hand`: of a judge's
-    sheet, and of a worker's text.
+    `question`: the id that the page had, which an answer to an item needs, so that nothing is
+    answered that was not shown. `sheet`, `text`, `hand`: of a judge's sheet, and of a worker's
+    text.
     """
 
     at: int
@@ -42,7 +44,11 @@ class Sent(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def quotes(self) -> tuple[LabelQuote, ...]:
         given = self.evidence if isinstance(self.evidence, list) else [self.evidence]
         quotes = [Quote(quote=one) if isinstance(one, str) else one for one in given]
-        return tuple(LabelQuote(quote=one.quote, start=one.start, end=one.end) for one in quotes if one.quote.strip())
+        return tuple(
+            LabelQuote(quote=one.quote, start=one.start, end=one.end)
+            for one in quotes
+            if one.quote.strip()
+        )
 
 
 class NotTaken(Exception):
@@ -60,6 +66,10 @@ def read_sent(body: bytes) -> Sent:
         json_once(body)
     except (ValueError, RecursionError) as error:
         raise NotTaken(f"this is not an answer: {error}", 400) from None
-    if len(sent.note) > _LONGEST or len(sent.quotes) > _MOST or any(len(one.quote) > _LONGEST for one in sent.quotes):
+    if (
+        len(sent.note) > _LONGEST
+        or len(sent.quotes) > _MOST
+        or any(len(one.quote) > _LONGEST for one in sent.quotes)
+    ):
         raise NotTaken(f"a note and each quote may have up to {_LONGEST:,} characters", 413)
     return sent

@@ -32,7 +32,11 @@ class FollowedSuite:
             for id in changed:
                 document = case_document(record.cases[id], record.started.artifact)
                 self._rows[id] = case_row(numbers[id], document)
-            rows = [self._rows[id] for id, case in record.cases.items() if not is_running or _had_its_turn(case)]
+            rows = [
+                self._rows[id]
+                for id, case in record.cases.items()
+                if not is_running or _had_its_turn(case)
+            ]
             head = suite_report(record).head
         if is_running:  # nothing has been skipped yet, and there is no verdict to give reasons for
             head = replace(head, counts=dict(Counter(row.case.status for row in rows)), reasons=[])

@@ -9,7 +9,14 @@ from honestone.app.calibrations import calibration_document
 from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
 from honestone.app.records import RunRecord
 from honestone.core.errors import UsageError
-from honestone.core.events import AuditStarted, CalibrationStarted, Event, Started, TableStarted, judge_spends
+from honestone.core.events import (
+    AuditStarted,
+    CalibrationStarted,
+    Event,
+    Started,
+    TableStarted,
+    judge_spends,
+)
 from honestone.ports import Store
 from honestone.report.documents.audit import AuditedJudgeDoc
 from honestone.report.documents.calibration import CalibratedJudgeDoc
@@ -28,7 +35,9 @@ def judges_page(record: RunRecord) -> str:
         found.add(criteria, judges)
         usage = spent or usage
     spends = judge_spends(_log(record))
-    costs = {} if spends is None else {judge: usage_document(spend) for judge, spend in spends.items()}
+    costs = (
+        {} if spends is None else {judge: usage_document(spend) for judge, spend in spends.items()}
+    )
     notes = ["The record has the cost of all judges together."] if usage and spends is None else []
     return draw_page(
         "view_judges.html.j2",
@@ -52,7 +61,9 @@ def _log(record: RunRecord) -> Iterator[Event]:
                 yield from record.store.iter_events(column.run)
 
 
-def _judged(record: RunRecord) -> Iterator[tuple[Sequence[CriterionDoc], Sequence[JudgeDoc], UsageDoc | None]]:
+def _judged(
+    record: RunRecord,
+) -> Iterator[tuple[Sequence[CriterionDoc], Sequence[JudgeDoc], UsageDoc | None]]:
     match record.info.kind:
         case "eval":
             for card in record.scorecards():
@@ -74,7 +85,9 @@ def _judged(record: RunRecord) -> Iterator[tuple[Sequence[CriterionDoc], Sequenc
                 for cell in row.cells:
                     yield cell.criteria, cell.judges, None
         case kind:
-            raise UsageError(f"run {record.info.id} is of kind `{kind}`: its own page has what judges said")
+            raise UsageError(
+                f"run {record.info.id} is of kind `{kind}`: its own page has what judges said"
+            )
 
 
 def _measured(record: RunRecord) -> dict[str, KnownBefore]:
@@ -84,8 +97,12 @@ def _measured(record: RunRecord) -> dict[str, KnownBefore]:
         return {}
     store, found = record.store, {}
     for judge in judges_of(first.contract):
-        calibrated = measured_before(store, [(CalibrationStarted.kind, one) for one in _RESULTS], first.contract, judge)
-        audited = measured_before(store, [(AuditStarted.kind, one) for one in _RESULTS], first.contract, judge)
+        calibrated = measured_before(
+            store, [(CalibrationStarted.kind, one) for one in _RESULTS], first.contract, judge
+        )
+        audited = measured_before(
+            store, [(AuditStarted.kind, one) for one in _RESULTS], first.contract, judge
+        )
         fit = newest_that_holds(calibrated, lambda before: _fit(store, before))
         audit = newest_that_holds(audited, lambda before: _audit(store, before))
         found[str(judge.get("id"))] = KnownBefore(

@@ -1,4 +1,6 @@
-"""`--browser` of commands that ask a person: a server that shows what is asked now, and nothing else."""
+"""`--browser` of commands that ask a person: a server that shows what is asked now, and nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,13 @@ _ENDING: Final = 5.0  # seconds for answers on their way to the page
 
 
 @contextmanager
-def person_in_browser(port: int | None, said: Callable[[Address], None]) -> Iterator[Callable[[Path], BrowserPerson]]:
-    """Makes the person from the folder of drafts, and serves as long as the command runs. `said` is called when the person is asked
-    for the first time. Raises UsageError for a port that cannot be used."""
+def person_in_browser(
+    port: int | None, said: Callable[[Address], None]
+) -> Iterator[Callable[[Path], BrowserPerson]]:
+    """Makes the person from the folder of drafts, and serves as long as the command runs. `said` is
+    called when the person is asked for the first time. Raises UsageError for a port that cannot be
+    used.
+    """
     desk = PersonDesk(lambda: said(serving.address))
     serving = Serving(JudgeSite(desk), ViewOptions(port=port), _PATH)
     ready, loop, stopped = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
@@ -71,7 +77,13 @@ class JudgeSite:
                 case AskedEdit():
                     text = label_html.text_to_edit(asked.text)
                     return _page(
-                        "edit", brief=asked.brief, text=text, place=str(asked.place), at=0, of=1, sheet=asked.id
+                        "edit",
+                        brief=asked.brief,
+                        text=text,
+                        place=str(asked.place),
+                        at=0,
+                        of=1,
+                        sheet=asked.id,
                     )
                 case _:
                     return _page("waiting", at=0, of=0, sheet="")
@@ -159,7 +171,9 @@ def _sheet_page(asked: AskedSheet, named: str) -> Served:
         evidence=said.evidence,
         note=said.suggestion,
         note_label="What to change",
-        last_words="" if set(sheet.open_places) - {at} else "No other item is open: your answer hands everything in.",
+        last_words=""
+        if set(sheet.open_places) - {at}
+        else "No other item is open: your answer hands everything in.",
     )
     return _page("item", asked=item, at=at, of=of, keys=dict(HANGUL_KEYS), sheet=asked.id)
 

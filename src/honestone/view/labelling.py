@@ -22,9 +22,12 @@ from honestone.view.server import Address, ViewOptions, serve
 _PATH = "/label"
 
 
-def label_in_browser(session: LabelSession, port: int | None, said: Callable[[Address], None]) -> None:
-    """Serves until it is interrupted; every answer is on disk before the next item is shown. Raises UsageError for a port that
-    cannot be used."""
+def label_in_browser(
+    session: LabelSession, port: int | None, said: Callable[[Address], None]
+) -> None:
+    """Serves until it is interrupted; every answer is on disk before the next item is shown. Raises
+    UsageError for a port that cannot be used.
+    """
     serve(LabelSite(session), ViewOptions(port=port), said, _PATH)
 
 
@@ -56,7 +59,9 @@ class LabelSite:
     def take(self, path: str, sent: bytes) -> Served:
         with self._lock:
             try:
-                return as_json({"at": self._take(read_sent(sent)), "of": len(self._session.questions)})
+                return as_json(
+                    {"at": self._take(read_sent(sent)), "of": len(self._session.questions)}
+                )
             except NotTaken as error:
                 return as_json({"said": error.said}, error.status)
             except HonestoneError as error:
@@ -78,7 +83,9 @@ class LabelSite:
         if problem is not None:
             raise NotTaken(f"{problem}; it must be {question.target.choices}")
         if session.rater != SETTLED and session.agreement() is not None:
-            raise NotTaken("every rater is through and their agreement was shown, so answers are final", 409)
+            raise NotTaken(
+                "every rater is through and their agreement was shown, so answers are final", 409
+            )
         session.take(at, NOT_APPLICABLE if isinstance(sent.value, str) else sent.value, remark)
         self._remarks.pop(at, None)
         return at + 1
@@ -86,9 +93,11 @@ class LabelSite:
     def _id(self, at: int) -> str:
         """Of an item of a text, saying nothing about either."""
         question = self._session.questions[at]
-        return digest_of("\0".join((question.text.version.digest, *question.place[1], question.text.name)).encode())[
-            7:23
-        ]
+        return digest_of(
+            "\0".join(
+                (question.text.version.digest, *question.place[1], question.text.name)
+            ).encode()
+        )[7:23]
 
     def _item(self, at: int) -> str:
         session = self._session

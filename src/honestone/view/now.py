@@ -1,4 +1,6 @@
-"""The pages of runs that are under way: what of them moves, and what to answer a page that asks for what is new."""
+"""The pages of runs that are under way: what of them moves, and what to answer a page that asks for
+what is new.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ ASKED: tuple[str, ...] = ("after", "rows")
 
 
 def live_part(store: Store, info: RunInfo) -> LivePart:
-    """How a run is now. `seq` is the number of its events, with the state of one that nothing works on: its page is another."""
+    """How a run is now. `seq` is the number of its events, with the state of one that nothing works
+    on: its page is another.
+    """
     kept = store.live(info.id)
     age = datetime.now(UTC) - datetime.fromisoformat(info.started)
     state = state_now(is_finished=info.finished is not None, age=age.total_seconds(), kept=kept)
@@ -33,5 +37,6 @@ def live_part(store: Store, info: RunInfo) -> LivePart:
 def list_part(lines: Sequence[RunLine], total: int) -> LivePart:
     """The same of the list of runs. `seq` is different where a line is."""
     return LivePart(
-        source="/live", seq=hashlib.sha256(repr((total, *lines)).encode("utf-8", "replace")).hexdigest()[:16]
+        source="/live",
+        seq=hashlib.sha256(repr((total, *lines)).encode("utf-8", "replace")).hexdigest()[:16],
     )

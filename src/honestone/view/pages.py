@@ -1,4 +1,6 @@
-"""The addresses of the server, and what each shows. Nothing here writes, and nothing is shown that a command does not print."""
+"""The addresses of the server, and what each shows. Nothing here writes, and nothing is shown that
+a command does not print.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,40 @@ from honestone.view.served import Query, Served, refused, static, whole_number
 from honestone.view.served import as_json as _json
 from honestone.view.served import page as _page
 
-_FILTERS: Final = ("status", "tag", "split", "criterion", "judge", "below", "over", "unstable", "alike", "q")
+_FILTERS: Final = (
+    "status",
+    "tag",
+    "split",
+    "criterion",
+    "judge",
+    "below",
+    "over",
+    "unstable",
+    "alike",
+    "q",
+)
 # Runs that `runs --json` lists where no number is given.
 _LISTED: Final = 20
-_KINDS: Final = ("eval", "suite", "table", "improve", "stages", "noise", "audit", "calibrate", "imported", "column")
+_KINDS: Final = (
+    "eval",
+    "suite",
+    "table",
+    "improve",
+    "stages",
+    "noise",
+    "audit",
+    "calibrate",
+    "imported",
+    "column",
+)
 _NOTHING_YET: Final = "Nothing of this run is judged yet."
 _NOT_MEASURED: Final = "The figures are shown once every question is answered."
-_LOOKS: Final = {"pass": "passed", "fail": "failed", "interrupted": "skipped", UNFINISHED: "skipped"}
+_LOOKS: Final = {
+    "pass": "passed",
+    "fail": "failed",
+    "interrupted": "skipped",
+    UNFINISHED: "skipped",
+}
 
 
 class Pages:
@@ -80,7 +109,8 @@ class Pages:
         """Nothing: these pages only show."""
         return refused(405)
 
-    # -------------------------------------------------------------------------------------------------------- runs
+    # --------------------------------------------------------------------------------------------------------
+    # runs
 
     def _runs(self, query: Query) -> Served:
         asked = {name: query.get(name, "")[:300] for name in ("q", "kind", "result")}
@@ -104,12 +134,15 @@ class Pages:
         found = self._viewer.runs(kind=None, verdict=None, words="", first=0, count=_LISTED)
         return _json([run.to_plain() for run in found.runs])
 
-    # --------------------------------------------------------------------------------------------------- one run
+    # ---------------------------------------------------------------------------------------------------
+    # one run
 
     def _run(self, query: Query, name: str) -> Served:
         with self._viewer.run(name) as record:
             is_finished = record.info.finished is not None
-            return self._whole(record, query, None if is_finished else live_part(record.store, record.info))
+            return self._whole(
+                record, query, None if is_finished else live_part(record.store, record.info)
+            )
 
     def _run_now(self, query: Query, name: str) -> Served:
         """The page of a run with how far it is; that alone where nothing else is new, or wanted."""
@@ -129,18 +162,32 @@ class Pages:
             case "eval":
                 return self._scorecards(record, query, is_one_of_many=is_one_of_many)
             case "improve":
-                return _page(record.improvement_page(served="improve", is_side_by_side=query.get("diff") == "side"))
+                return _page(
+                    record.improvement_page(
+                        served="improve", is_side_by_side=query.get("diff") == "side"
+                    )
+                )
             case "suite" | "column":
                 return self._cases(record, query)
             case "table":
                 return _table(record.table(), query)
             case "stages":
-                return _page(view_html.stages_html(pipeline_json(record, self._viewer.workspace), served="stages"))
+                return _page(
+                    view_html.stages_html(
+                        pipeline_json(record, self._viewer.workspace), served="stages"
+                    )
+                )
             case "noise" | "audit" as kind if record.info.finished is None:
-                return _page(view_html.said_html(f"{kind}: {record.info.subject}", [_NOT_MEASURED], served=kind))
+                return _page(
+                    view_html.said_html(
+                        f"{kind}: {record.info.subject}", [_NOT_MEASURED], served=kind
+                    )
+                )
             case kind:
                 text = draw(record.document(), "text", Style())
-                return _page(view_html.text_html(f"{kind}: {record.info.subject}", text, served=kind))
+                return _page(
+                    view_html.text_html(f"{kind}: {record.info.subject}", text, served=kind)
+                )
 
     def _scorecards(self, record: RunRecord, query: Query, *, is_one_of_many: bool) -> Served:
         number = whole_number(query.get("artifact", ""))
@@ -153,12 +200,18 @@ class Pages:
             pages = _page_of(query, len(chosen))
             shown = chosen[pages.first_row : pages.first_row + ROWS]
             return _page(
-                view_html.scorecards_html(shown, record.info.id, pages=pages, of_all=len(documents), asked=asked)
+                view_html.scorecards_html(
+                    shown, record.info.id, pages=pages, of_all=len(documents), asked=asked
+                )
             )
         found = record.scorecard(number or 1)
         if found is None:
             return refused(404)
-        return _page(view_html.scorecard_html(*found, served="scorecard", beyond=len(documents) - 1, part=_part(query)))
+        return _page(
+            view_html.scorecard_html(
+                *found, served="scorecard", beyond=len(documents) - 1, part=_part(query)
+            )
+        )
 
     def _cases(self, record: RunRecord, query: Query) -> Served:
         table = self._viewer.table(record)
@@ -171,7 +224,9 @@ class Pages:
     def _case(self, query: Query, name: str) -> Served:
         with self._viewer.run(name) as record:
             require_suites(record)
-            case = self._viewer.case(record, query.get("id", ""), whole_number(query.get("attempt", "")))
+            case = self._viewer.case(
+                record, query.get("id", ""), whole_number(query.get("attempt", ""))
+            )
             if case is None:
                 return refused(404)
             table = self._viewer.table(record)
@@ -194,12 +249,17 @@ class Pages:
         with self._viewer.run(name) as record:
             return _json(run_json(record, self._viewer.workspace))
 
-    # ------------------------------------------------------------------------------------------------ several runs
+    # ------------------------------------------------------------------------------------------------
+    # several runs
 
     def _compare(self, query: Query, before: str, after: str) -> Served:
         found = self._viewer.compare(before, after)
         answers = self._viewer.rows(found.baseline or "", found.candidate or "")
-        return _page(comparison_html(found, answers=answers, served="compare", has_all=bool(query.get("all"))))
+        return _page(
+            comparison_html(
+                found, answers=answers, served="compare", has_all=bool(query.get("all"))
+            )
+        )
 
     def _compare_chosen(self, query: Query) -> Served:
         """The same, chosen in the list of runs."""
@@ -214,9 +274,18 @@ class Pages:
 
 
 def _error(error: HonestoneError) -> Served:
-    status = 409 if isinstance(error, ContractMismatch) else 404 if isinstance(error, StoreError) else 400
+    status = (
+        409
+        if isinstance(error, ContractMismatch)
+        else 404
+        if isinstance(error, StoreError)
+        else 400
+    )
     return _page(
-        view_html.said_html(str(error).splitlines()[0], [*str(error).splitlines()[1:], error.hint or ""]), status
+        view_html.said_html(
+            str(error).splitlines()[0], [*str(error).splitlines()[1:], error.hint or ""]
+        ),
+        status,
     )
 
 
@@ -231,7 +300,9 @@ def _line(run: ListedRun, part: LivePart | None) -> view_html.RunLine:
         subject=info.subject + side,
         look="running" if is_running else _LOOKS.get(verdict, "inconclusive"),
         result="running" if is_running else info.result or UNFINISHED,
-        words=" · ".join(one for one in (part.words if part else "", *run.words.split("  ")) if one),
+        words=" · ".join(
+            one for one in (part.words if part else "", *run.words.split("  ")) if one
+        ),
     )
 
 
@@ -260,7 +331,9 @@ def _among(table: CaseTable, query: Query, id: str) -> view_html.CaseAmong:
 
 
 def _table(doc: TableDoc, query: Query) -> Served:
-    """A table of columns by page: the cases whose worst status is asked for, with words in what went in and came out."""
+    """A table of columns by page: the cases whose worst status is asked for, with words in what
+    went in and came out.
+    """
     asked = {name: query.get(name, "")[:300] for name in ("q", "status", "differ")}
     words = asked["q"].lower().split()
     found = [
@@ -276,7 +349,11 @@ def _table(doc: TableDoc, query: Query) -> Served:
 
 
 def _has_words(case: TableCaseDoc, words: Sequence[str]) -> bool:
-    texts = (case.id, case.input, *(text for cell in case.cells for text in (cell.output, cell.error)))
+    texts = (
+        case.id,
+        case.input,
+        *(text for cell in case.cells for text in (cell.output, cell.error)),
+    )
     held = " ".join(text_of(one) for one in texts).lower()
     return all(word in held for word in words)
 

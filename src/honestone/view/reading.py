@@ -1,7 +1,7 @@
 """What the server reads of a store: the runs by page, one run as documents, a few cases of many.
 
-Each thread has the store open for reading alone, and no transaction outlives a call. What was worked out of a run that has ended
-is kept: it cannot change.
+Each thread has the store open for reading alone, and no transaction outlives a call. What was
+worked out of a run that has ended is kept: it cannot change.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class _Open(threading.local):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsPage:
-    """`runs` of all that were asked for, `total`; `newest` is the id of the last run of the store, empty without one. `now`: how
-    those are that have not ended."""
+    """`runs` of all that were asked for, `total`; `newest` is the id of the last run of the store,
+    empty without one. `now`: how those are that have not ended.
+    """
 
     runs: Sequence[ListedRun] = ()
     total: int = 0
@@ -73,12 +74,16 @@ class Viewer:
         if self._open.store is None or self._open.made != made:
             self.close()
             opened = ExitStack()
-            self._open.store = opened.enter_context(self.workspace.open_store(readonly=True, is_shown=True))
+            self._open.store = opened.enter_context(
+                self.workspace.open_store(readonly=True, is_shown=True)
+            )
             self._open.stack, self._open.made = opened, made
         yield self._open.store
 
     def _made_by(self) -> tuple[int, int] | None:
-        """Which file the store is: a store that was removed and made again is another one. A shared one stays the same."""
+        """Which file the store is: a store that was removed and made again is another one. A shared
+        one stays the same.
+        """
         if self.workspace.shared is not None:
             return None
         for path in self.workspace.store_place(is_shown=True).folder.glob("*.db"):
@@ -93,17 +98,27 @@ class Viewer:
         if stack is not None:
             stack.close()
 
-    def runs(self, *, kind: str | None, verdict: str | None, words: str, first: int, count: int) -> RunsPage:
-        """`count` runs from the `first` on, newest first, of those that were asked for; an empty page without a store."""
+    def runs(
+        self, *, kind: str | None, verdict: str | None, words: str, first: int, count: int
+    ) -> RunsPage:
+        """`count` runs from the `first` on, newest first, of those that were asked for; an empty
+        page without a store.
+        """
         try:
             with self.store() as store:
                 every = store.runs()
-                chosen = [info for info in chosen_runs(every, kind, verdict) if words.lower() in _words(info)]
+                chosen = [
+                    info
+                    for info in chosen_runs(every, kind, verdict)
+                    if words.lower() in _words(info)
+                ]
                 shown = chosen[first : first + count]
                 now = {info.id: live_part(store, info) for info in shown if info.finished is None}
                 figures = self._figures_of(store, now)
                 listed = [listed_run(info, every, figures) for info in shown]
-                return RunsPage(runs=listed, total=len(chosen), newest=every[0].id if every else "", now=now)
+                return RunsPage(
+                    runs=listed, total=len(chosen), newest=every[0].id if every else "", now=now
+                )
         except NoStoreError:
             return RunsPage()
 
@@ -131,7 +146,9 @@ class Viewer:
             return case_table(report.head, report.cases)
 
         if record.info.finished is None:
-            followed = self._keep(self._followed, record.info.id, _KEPT_TABLES, lambda: FollowedSuite(record.info.id))
+            followed = self._keep(
+                self._followed, record.info.id, _KEPT_TABLES, lambda: FollowedSuite(record.info.id)
+            )
             is_running = live_part(record.store, record.info).state == "running"
             return followed.table(record.store, is_running=is_running)
         return self._keep(self._tables, record.info.id, _KEPT_TABLES, made)
@@ -145,8 +162,9 @@ class Viewer:
         return found
 
     def case(self, record: RunRecord, id: str, attempt: int | None = None) -> CaseDoc | None:
-        """One case of a suite's run, with everything that is known of it, and the answers to one attempt: the one of that number,
-        else the one that represents the case."""
+        """One case of a suite's run, with everything that is known of it, and the answers to one
+        attempt: the one of that number, else the one that represents the case.
+        """
         log = record.store.iter_events(record.info.id)
         started = next(log)
         assert isinstance(started, SuiteStarted)
@@ -159,17 +177,23 @@ class Viewer:
         return case_document(found.cases[id], started.artifact, attempt=attempt)
 
     def compare(self, before: str, after: str) -> ComparisonDoc:
-        """Raises StoreError for names that are not runs, ContractMismatch for runs that were judged differently."""
+        """Raises StoreError for names that are not runs, ContractMismatch for runs that were judged
+        differently.
+        """
         with self.store() as store:
             sides = [store.find_run(name).id for name in (before, after)]
-            return compare_in(store, self.workspace, CompareRequest(baseline=sides[0], candidate=sides[1]))
+            return compare_in(
+                store, self.workspace, CompareRequest(baseline=sides[0], candidate=sides[1])
+            )
 
     def trend(self, names: Sequence[str]) -> TrendDoc:
         """Raises StoreError for names that are not runs."""
         with self.store() as store:
             return trend_in(store, self.workspace, [store.find_run(name).id for name in names])
 
-    def _keep(self, kept: OrderedDict[str, Kept], key: str, most: int, make: Callable[[], Kept]) -> Kept:
+    def _keep(
+        self, kept: OrderedDict[str, Kept], key: str, most: int, make: Callable[[], Kept]
+    ) -> Kept:
         with self._lock:
             if key in kept:
                 kept.move_to_end(key)
@@ -209,9 +233,13 @@ def pipeline_json(record: RunRecord, workspace: Workspace) -> dict[str, object]:
 
 
 def diff_of_versions(record: RunRecord, before: str, after: str) -> str:
-    """From one version of a loop to another as a unified diff. Raises UsageError for a name that it does not have."""
+    """From one version of a loop to another as a unified diff. Raises UsageError for a name that it
+    does not have.
+    """
     if record.info.kind != "improve":
-        raise UsageError(f"run {record.info.id} is of kind `{record.info.kind}`: it has no versions")
+        raise UsageError(
+            f"run {record.info.id} is of kind `{record.info.kind}`: it has no versions"
+        )
     return unified_diff(record.version(before), record.version(after))
 
 
@@ -219,7 +247,9 @@ def require_suites(*records: RunRecord) -> None:
     """Raises UsageError for a run that has no cases."""
     for record in records:
         if record.info.kind not in ("suite", "column", "table"):
-            raise UsageError(f"run {record.info.id} is of kind `{record.info.kind}`: it has no cases")
+            raise UsageError(
+                f"run {record.info.id} is of kind `{record.info.kind}`: it has no cases"
+            )
 
 
 def _words(info: RunInfo) -> str:

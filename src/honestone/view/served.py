@@ -75,7 +75,9 @@ def as_json(document: object, status: int = 200) -> Served:
 
 def refused(status: int) -> Served:
     """A page without a word of what is shown elsewhere."""
-    return page(said_html(f"{status}: {_REFUSED.get(status, 'This request is refused')}", ()), status)
+    return page(
+        said_html(f"{status}: {_REFUSED.get(status, 'This request is refused')}", ()), status
+    )
 
 
 def static(name: str) -> Served:

@@ -1,4 +1,6 @@
-"""A server on this machine for a browser. Reading runs in threads, so that one slow page holds up no other."""
+"""A server on this machine for a browser. Reading runs in threads, so that one slow page holds up
+no other.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ _LONGEST_ANSWER: Final = 20_000_000  # bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
-    """`port` None is the usual one, or the next that is free; 0 is any. `names`: further names that the server answers to."""
+    """`port` None is the usual one, or the next that is free; 0 is any. `names`: further names that
+    the server answers to.
+    """
 
     host: str = "127.0.0.1"
     port: int | None = None
@@ -45,8 +49,9 @@ class ViewOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where the server is; `url` holds the token. `opens` is the same for a browser that this program starts, with a token that
-    works once."""
+    """Where the server is; `url` holds the token. `opens` is the same for a browser that this
+    program starts, with a token that works once.
+    """
 
     url: str
     opens: str
@@ -58,7 +63,8 @@ class Address:
 class Serving:
     """A site at an address that is taken already; `url` is that of the path `start`.
 
-    Raises UsageError for an address that cannot be used, and for one beyond this machine without a token.
+    Raises UsageError for an address that cannot be used, and for one beyond this machine without a
+    token.
     """
 
     def __init__(self, site: Site, options: ViewOptions, start: str = "/") -> None:
@@ -72,7 +78,9 @@ class Serving:
         token = token_urlsafe(24) if options.needs_token else None
         once = token_urlsafe(24) if options.needs_token else None
         names = (options.host, *options.names)
-        self._access = Access(token=token, port=port, names=names, posts=site.posts, sessions=PageSessions(once))
+        self._access = Access(
+            token=token, port=port, names=names, posts=site.posts, sessions=PageSessions(once)
+        )
         base = f"http://{in_address(_reached(options.host))}:{port}{start}"
         url, opens = (base if one is None else f"{base}?token={one}" for one in (token, once))
         self.address = Address(url=url, opens=opens, host=options.host, port=port, token=token)
@@ -97,8 +105,10 @@ class Serving:
 
 
 class IdleConnections:
-    """Connections on which nothing has been asked yet that is answered. Whoever opens many and says nothing, or has no token, keeps
-    others out: of more than `most` the oldest is closed, and each after `SILENCE` seconds."""
+    """Connections on which nothing has been asked yet that is answered. Whoever opens many and says
+    nothing, or has no token, keeps others out: of more than `most` the oldest is closed, and each
+    after `SILENCE` seconds.
+    """
 
     def __init__(self) -> None:
         self._open: dict[web.RequestHandler, asyncio.TimerHandle] = {}
@@ -134,14 +144,20 @@ def _quiet() -> logging.Logger:
 
 
 def _on_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """One line in place of a traceback; none where the system has no more connections to give, which passes."""
+    """One line in place of a traceback; none where the system has no more connections to give,
+    which passes.
+    """
     error = context.get("exception")
     if not isinstance(error, OSError):
         print(f"internal error: {context.get('message')}: {type(error).__name__}", file=sys.stderr)
 
 
-def serve(site: Site, options: ViewOptions, said: Callable[[Address], None], start: str = "/") -> None:
-    """Serves until it is interrupted. `said` is called once it can be reached. Raises UsageError as `Serving` does."""
+def serve(
+    site: Site, options: ViewOptions, said: Callable[[Address], None], start: str = "/"
+) -> None:
+    """Serves until it is interrupted. `said` is called once it can be reached. Raises UsageError as
+    `Serving` does.
+    """
     serving = Serving(site, options, start)
     asyncio.run(_until_interrupted(serving, lambda: said(serving.address)))
 
@@ -166,8 +182,12 @@ def _listen(options: ViewOptions) -> socket.socket:
             return _bound(options.host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise UsageError(f"cannot listen on {options.host}:{port}: {error.strerror or error}") from None
-    raise UsageError(f"port {first} is in use", hint="name another one with --port, or leave --port out")
+                raise UsageError(
+                    f"cannot listen on {options.host}:{port}: {error.strerror or error}"
+                ) from None
+    raise UsageError(
+        f"port {first} is in use", hint="name another one with --port, or leave --port out"
+    )
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -185,19 +205,27 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def application(site: Site, access: Access, waiting: IdleConnections | None = None) -> web.Application:
+def application(
+    site: Site, access: Access, waiting: IdleConnections | None = None
+) -> web.Application:
     """The server without its socket."""
     waiting = waiting or IdleConnections()
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="view")
 
     async def answer(request: web.Request) -> web.Response:
-        query = {name: ",".join(request.query.getall(name)) for name in request.query if name != "token"}
-        found = await asyncio.get_running_loop().run_in_executor(threads, site.answer, request.path, query)
+        query = {
+            name: ",".join(request.query.getall(name)) for name in request.query if name != "token"
+        }
+        found = await asyncio.get_running_loop().run_in_executor(
+            threads, site.answer, request.path, query
+        )
         return _response(found)
 
     async def take(request: web.Request) -> web.Response:
         sent = await request.read()
-        found = await asyncio.get_running_loop().run_in_executor(threads, site.take, request.path, sent)
+        found = await asyncio.get_running_loop().run_in_executor(
+            threads, site.take, request.path, sent
+        )
         return _response(found)
 
     @web.middleware
@@ -219,7 +247,10 @@ def application(site: Site, access: Access, waiting: IdleConnections | None = No
         except web.HTTPException as error:
             return _response(refused(error.status))
         except Exception as error:
-            print(f"internal error: {type(error).__name__}: {str(error).splitlines()[:1]}", file=sys.stderr)
+            print(
+                f"internal error: {type(error).__name__}: {str(error).splitlines()[:1]}",
+                file=sys.stderr,
+            )
             return _response(refused(500))
 
     async def close(_: web.Application) -> None:
@@ -233,13 +264,22 @@ def application(site: Site, access: Access, waiting: IdleConnections | None = No
 
 
 def _without_token(request: web.Request, access: Access, token: str) -> web.Response:
-    """The token leaves the address for a cookie, so that it is in no history and no link that is shared."""
-    query = "&".join(part for part in request.rel_url.raw_query_string.split("&") if not part.startswith("token="))
-    # Never `//host`, which a browser takes for another server, as it does `/\\host` and what is left without control characters.
+    """The token leaves the address for a cookie, so that it is in no history and no link that is
+    shared.
+    """
+    query = "&".join(
+        part
+        for part in request.rel_url.raw_query_string.split("&")
+        if not part.startswith("token=")
+    )
+    # Never `//host`, which a browser takes for another server, as it does `/\\host` and what is
+    # left without control characters.
     path = quote(request.rel_url.raw_path, safe="/%:@!$&'()*+,;=~").lstrip("/")
     while path.lower().startswith(("%5c", "/")):
         path = path.removeprefix("/") if path.startswith("/") else path[3:]
-    answer = web.Response(status=303, headers={**HEADERS, "Location": f"/{path}" + (f"?{query}" if query else "")})
+    answer = web.Response(
+        status=303, headers={**HEADERS, "Location": f"/{path}" + (f"?{query}" if query else "")}
+    )
     if not access.has_cookie(request.cookies):
         cookie = access.sessions.begin(token)
         answer.set_cookie(access.cookie, cookie, httponly=True, samesite="Strict", path="/")
@@ -247,4 +287,6 @@ def _without_token(request: web.Request, access: Access, token: str) -> web.Resp
 
 
 def _response(answer: Served) -> web.Response:
-    return web.Response(status=answer.status, body=answer.body, headers={**HEADERS, "Content-Type": answer.kind})
+    return web.Response(
+        status=answer.status, body=answer.body, headers={**HEADERS, "Content-Type": answer.kind}
+    )

@@ -1,4 +1,6 @@
-"""Agent CLIs that misbehave on purpose: small programs that note how they were called and then do what a test wants."""
+"""Agent CLIs that misbehave on purpose: small programs that note how they were called and then do
+what a test wants.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Fake:
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        notes = sorted(self.note.parent.glob(self.note.name + ".*"), key=lambda p: p.stat().st_mtime_ns)
+        notes = sorted(
+            self.note.parent.glob(self.note.name + ".*"), key=lambda p: p.stat().st_mtime_ns
+        )
         return [json.loads(path.read_text()) for path in notes]
 
     @property
@@ -80,11 +84,15 @@ def make_fake(
     return Fake(path, note)
 
 
-# ------------------------------------------------------------------------------------------ what a good end looks like
+# ------------------------------------------------------------------------------------------ what a
+# good end looks like
 
 
 def codex_says(text: str, *items: dict[str, Any], closing: bool = True) -> str:
-    events: list[dict[str, Any]] = [{"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"}]
+    events: list[dict[str, Any]] = [
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "turn.started"},
+    ]
     events += [{"type": "item.completed", "item": item} for item in items]
     events.append({"type": "item.completed", "item": {"type": "agent_message", "text": text}})
     if closing:
@@ -119,7 +127,10 @@ def gemini_says(text: str, *, candidates: int = 3, **changes: Any) -> str:
     result: dict[str, Any] = {
         "session_id": "s",
         "response": text,
-        "stats": {"models": {"gemini-x": {"tokens": tokens}}, "tools": {"totalDecisions": {"reject": 0}}},
+        "stats": {
+            "models": {"gemini-x": {"tokens": tokens}},
+            "tools": {"totalDecisions": {"reject": 0}},
+        },
     }
     return json.dumps(result | changes, indent=2)
 

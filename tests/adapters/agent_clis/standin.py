@@ -1,15 +1,18 @@
-"""A model service on 127.0.0.1 that speaks to the three agent CLIs: Responses, Messages and streamGenerateContent.
+"""A model service on 127.0.0.1 that speaks to the three agent CLIs: Responses, Messages and
+streamGenerateContent.
 
-No model is behind it. A test writes a play: for each turn of the conversation what the service does.
+No model is behind it. A test writes a play: for each turn of the conversation what the service
+does.
 
     with Standin() as service:
         url = service.play("calm", Say('{"ok": true}'))
         ...
         service.seen["calm"]            # the requests, as they came
 
-The turn is the number of tool results in the request, so a request that is sent again gets the same answer. The last
-line of a play is repeated for ever. `LOOK`, `CHANGE`, `RUN` and `LEARN` become whatever tool the client offers for it.
-Instead of lines a play may be a function: it gets each request as it was seen, and gives the line.
+The turn is the number of tool results in the request, so a request that is sent again gets the same
+answer. The last line of a play is repeated for ever. `LOOK`, `CHANGE`, `RUN` and `LEARN` become
+whatever tool the client offers for it. Instead of lines a play may be a function: it gets each
+request as it was seen, and gives the line.
 """
 
 from __future__ import annotations
@@ -34,8 +37,9 @@ PIECE = 40
 
 @dataclass(frozen=True)
 class Say:
-    """A text. `stop` is how it ends: "end", "length", "cut" (dropped half-way), "open" (no closing events) or "early"
-    (dropped after the headers, before any event)."""
+    """A text. `stop` is how it ends: "end", "length", "cut" (dropped half-way), "open" (no closing
+    events) or "early" (dropped after the headers, before any event).
+    """
 
     text: str
     stop: str = "end"
@@ -59,14 +63,18 @@ class Change:
 
 @dataclass(frozen=True)
 class Run:
-    """The model runs a shell command (clients without a shell get a call of a tool that they do not have)."""
+    """The model runs a shell command (clients without a shell get a call of a tool that they do not
+    have).
+    """
 
     command: str
 
 
 @dataclass(frozen=True)
 class Learn:
-    """The model reads a skill: by the client's own tool for it, else the file that the client named."""
+    """The model reads a skill: by the client's own tool for it, else the file that the client
+    named.
+    """
 
     skill: str
     path: str = ""
@@ -81,12 +89,17 @@ class Use:
     arguments: tuple[tuple[str, Any], ...] = ()
 
     def name(self, tools: list[str]) -> str | None:
-        return next((name for name in tools if re.fullmatch(f"mcp_+{self.server}[_.]+{self.tool}", name)), None)
+        return next(
+            (name for name in tools if re.fullmatch(f"mcp_+{self.server}[_.]+{self.tool}", name)),
+            None,
+        )
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Not a reply: a `status` with the protocol's own error, an `html` page, or a `hang` of so many seconds."""
+    """Not a reply: a `status` with the protocol's own error, an `html` page, or a `hang` of so many
+    seconds.
+    """
 
     status: int = 0
     html: bool = False
@@ -98,14 +111,18 @@ class Fault:
 Line = Say | Look | Change | Run | Learn | Use | Fault
 
 
-def edit_play(path: str, old: str, new: str, closing: str = "I have made the change.") -> tuple[Line, ...]:
+def edit_play(
+    path: str, old: str, new: str, closing: str = "I have made the change."
+) -> tuple[Line, ...]:
     """Read the file, change it, say so: what a worker's model does."""
     return (Look(path), Change(path, old, new), Say(closing))
 
 
 @dataclass
 class Seen:
-    """One request. `prompt` is what the person said, all tool results and reminders left out as far as can be told."""
+    """One request. `prompt` is what the person said, all tool results and reminders left out as far
+    as can be told.
+    """
 
     protocol: str
     path: str
@@ -137,7 +154,9 @@ class Standin:
         self._server.daemon_threads = True
         self._open = threading.Event()
         self._open.set()
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -224,10 +243,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         if stop == "early":
-            time.sleep(0.3)  # a reset throws away what the client has not read yet, and it is to read the headers
+            time.sleep(
+                0.3
+            )  # a reset throws away what the client has not read yet, and it is to read the headers
             return self._drop()
         for kind, data in events:
-            block = (f"event: {kind}\n" if kind else "") + f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
+            block = (
+                f"event: {kind}\n" if kind else ""
+            ) + f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
             self._chunk(block.encode())
         if stop == "cut":
             return self._drop()
@@ -246,7 +269,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, value: Any, headers: tuple[tuple[str, str], ...] = ()) -> None:
         self._send_bytes(status, "application/json", json.dumps(value).encode(), headers)
 
-    def _send_bytes(self, status: int, kind: str, data: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
+    def _send_bytes(
+        self, status: int, kind: str, data: bytes, headers: tuple[tuple[str, str], ...] = ()
+    ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
@@ -256,7 +281,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-# ------------------------------------------------------------------------------------------------------ the protocols
+# ------------------------------------------------------------------------------------------------------
+# the protocols
 
 
 class Dialect:
@@ -279,7 +305,9 @@ class Dialect:
     def error(self, status: int, message: str) -> Any:
         raise NotImplementedError
 
-    def events(self, line: Line, body: dict[str, Any], tools: list[str]) -> Iterator[tuple[str | None, Any]]:
+    def events(
+        self, line: Line, body: dict[str, Any], tools: list[str]
+    ) -> Iterator[tuple[str | None, Any]]:
         raise NotImplementedError
 
     def wish(self, line: Line, tools: list[str]) -> tuple[str, dict[str, Any]]:
@@ -290,7 +318,9 @@ class Dialect:
         for name, arguments in choices:
             if name in tools:
                 return name, arguments
-        return choices[0] if choices else ("no_such_tool", {"command": getattr(line, "command", "")})
+        return (
+            choices[0] if choices else ("no_such_tool", {"command": getattr(line, "command", "")})
+        )
 
 
 def _sed(line: Change) -> str:
@@ -317,41 +347,79 @@ class Responses(Dialect):
         return [str(t.get("name") or t.get("type")) for t in offered] + inner
 
     def results(self, body: dict[str, Any]) -> int:
-        return sum(1 for item in body.get("input") or [] if str(item.get("type", "")).endswith("_output"))
+        return sum(
+            1 for item in body.get("input") or [] if str(item.get("type", "")).endswith("_output")
+        )
 
     def error(self, status: int, message: str) -> Any:
-        return {"error": {"message": message or f"the stand-in answers {status}", "type": "error", "code": None}}
+        return {
+            "error": {
+                "message": message or f"the stand-in answers {status}",
+                "type": "error",
+                "code": None,
+            }
+        }
 
-    def events(self, line: Line, body: dict[str, Any], tools: list[str]) -> Iterator[tuple[str | None, Any]]:
+    def events(
+        self, line: Line, body: dict[str, Any], tools: list[str]
+    ) -> Iterator[tuple[str | None, Any]]:
         text = line.text if isinstance(line, Say) else ""
         if isinstance(line, Say):
             part = {"type": "output_text", "text": text, "annotations": []}
-            item: dict[str, Any] = {"type": "message", "id": "m1", "role": "assistant", "status": "completed"}
+            item: dict[str, Any] = {
+                "type": "message",
+                "id": "m1",
+                "role": "assistant",
+                "status": "completed",
+            }
             item["content"] = [part]
         else:
             whole, arguments = self.wish(line, tools)
             namespace, _, name = whole.rpartition(".")
-            item = {"type": "function_call", "id": "f1", "call_id": f"call{self.results(body)}", "name": name}
+            item = {
+                "type": "function_call",
+                "id": "f1",
+                "call_id": f"call{self.results(body)}",
+                "name": name,
+            }
             item |= {"namespace": namespace} if namespace else {}
             item |= {"arguments": json.dumps(arguments), "status": "completed"}
         response = {"id": "r1", "object": "response", "model": body.get("model"), "output": [item]}
-        yield self._event("response.created", response={**response, "output": [], "status": "in_progress"})
+        yield self._event(
+            "response.created", response={**response, "output": [], "status": "in_progress"}
+        )
         opened = {**item, "status": "in_progress"} | ({"content": []} if "content" in item else {})
         yield self._event("response.output_item.added", output_index=0, item=opened)
         for start in range(0, len(text), PIECE):
             piece = text[start : start + PIECE]
-            yield self._event("response.output_text.delta", item_id="m1", output_index=0, content_index=0, delta=piece)
+            yield self._event(
+                "response.output_text.delta",
+                item_id="m1",
+                output_index=0,
+                content_index=0,
+                delta=piece,
+            )
         yield self._event("response.output_item.done", output_index=0, item=item)
         usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
-        usage |= {"input_tokens_details": {"cached_tokens": 60}, "output_tokens_details": {"reasoning_tokens": 0}}  # type: ignore[dict-item]
+        usage |= {
+            "input_tokens_details": {"cached_tokens": 60},
+            "output_tokens_details": {"reasoning_tokens": 0},
+        }  # type: ignore[dict-item]
         if isinstance(line, Say) and line.stop == "length":
             why = {"reason": "max_output_tokens"}
             yield self._event(
                 "response.incomplete",
-                response={**response, "status": "incomplete", "incomplete_details": why, "usage": usage},
+                response={
+                    **response,
+                    "status": "incomplete",
+                    "incomplete_details": why,
+                    "usage": usage,
+                },
             )
         else:
-            yield self._event("response.completed", response={**response, "status": "completed", "usage": usage})
+            yield self._event(
+                "response.completed", response={**response, "status": "completed", "usage": usage}
+            )
 
     def _event(self, kind: str, **fields: Any) -> tuple[str, Any]:
         return kind, {"type": kind, **fields}
@@ -362,7 +430,9 @@ class Messages(Dialect):
     closing = 2
     menu: ClassVar = {
         Look: [("Read", lambda x: {"file_path": x.path})],
-        Change: [("Edit", lambda x: {"file_path": x.path, "old_string": x.old, "new_string": x.new})],
+        Change: [
+            ("Edit", lambda x: {"file_path": x.path, "old_string": x.old, "new_string": x.new})
+        ],
         Run: [("Bash", lambda x: {"command": x.command, "description": "run it"})],
         Learn: [("Skill", lambda x: {"skill": x.skill})],
     }
@@ -374,35 +444,65 @@ class Messages(Dialect):
         return [str(t.get("name")) for t in body.get("tools") or []]
 
     def results(self, body: dict[str, Any]) -> int:
-        blocks = [m["content"] for m in body.get("messages") or [] if isinstance(m.get("content"), list)]
-        return sum(1 for content in blocks for block in content if block.get("type") == "tool_result")
+        blocks = [
+            m["content"] for m in body.get("messages") or [] if isinstance(m.get("content"), list)
+        ]
+        return sum(
+            1 for content in blocks for block in content if block.get("type") == "tool_result"
+        )
 
     def error(self, status: int, message: str) -> Any:
         kinds = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
         said = message or f"the stand-in answers {status}"
         return {"type": "error", "error": {"type": kinds.get(status, "api_error"), "message": said}}
 
-    def events(self, line: Line, body: dict[str, Any], tools: list[str]) -> Iterator[tuple[str | None, Any]]:
-        usage = {"input_tokens": 40, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 0}
-        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body.get("model"), "content": []}
-        opened = {**message, "stop_reason": None, "stop_sequence": None, "usage": {**usage, "output_tokens": 1}}
+    def events(
+        self, line: Line, body: dict[str, Any], tools: list[str]
+    ) -> Iterator[tuple[str | None, Any]]:
+        usage = {
+            "input_tokens": 40,
+            "cache_read_input_tokens": 60,
+            "cache_creation_input_tokens": 0,
+        }
+        message = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model"),
+            "content": [],
+        }
+        opened = {
+            **message,
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {**usage, "output_tokens": 1},
+        }
         yield self._event("message_start", message=opened)
         if isinstance(line, Say):
             stop = "max_tokens" if line.stop == "length" else "end_turn"
-            yield self._event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+            yield self._event(
+                "content_block_start", index=0, content_block={"type": "text", "text": ""}
+            )
             for start in range(0, len(line.text), PIECE):
                 piece = {"type": "text_delta", "text": line.text[start : start + PIECE]}
                 yield self._event("content_block_delta", index=0, delta=piece)
         else:
             stop = "tool_use"
             name, arguments = self.wish(line, tools)
-            block = {"type": "tool_use", "id": f"toolu_{self.results(body)}", "name": name, "input": {}}
+            block = {
+                "type": "tool_use",
+                "id": f"toolu_{self.results(body)}",
+                "name": name,
+                "input": {},
+            }
             yield self._event("content_block_start", index=0, content_block=block)
             delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
             yield self._event("content_block_delta", index=0, delta=delta)
         yield self._event("content_block_stop", index=0)
         yield self._event(
-            "message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage={"output_tokens": 20}
+            "message_delta",
+            delta={"stop_reason": stop, "stop_sequence": None},
+            usage={"output_tokens": 20},
         )
         yield self._event("message_stop")
 
@@ -437,20 +537,31 @@ class GenerateContent(Dialect):
         return [str(d.get("name")) for d in declared]
 
     def results(self, body: dict[str, Any]) -> int:
-        parts = [part for content in body.get("contents") or [] for part in content.get("parts") or []]
+        parts = [
+            part for content in body.get("contents") or [] for part in content.get("parts") or []
+        ]
         return sum("functionResponse" in part for part in parts)
 
     def error(self, status: int, message: str) -> Any:
-        kinds = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL"}
+        kinds = {
+            401: "UNAUTHENTICATED",
+            404: "NOT_FOUND",
+            429: "RESOURCE_EXHAUSTED",
+            500: "INTERNAL",
+        }
         said = message or f"the stand-in answers {status}"
         return {"error": {"code": status, "message": said, "status": kinds.get(status, "UNKNOWN")}}
 
-    def events(self, line: Line, body: dict[str, Any], tools: list[str]) -> Iterator[tuple[str | None, Any]]:
+    def events(
+        self, line: Line, body: dict[str, Any], tools: list[str]
+    ) -> Iterator[tuple[str | None, Any]]:
         if not isinstance(line, Say):
             name, arguments = self.wish(line, tools)
             yield None, self._chunk({"functionCall": {"name": name, "args": arguments}}, "STOP")
             return
-        pieces = [line.text[start : start + PIECE] for start in range(0, len(line.text), PIECE)] or [""]
+        pieces = [
+            line.text[start : start + PIECE] for start in range(0, len(line.text), PIECE)
+        ] or [""]
         for piece in pieces:
             yield None, self._chunk({"text": piece}, None)
         yield None, self._chunk({"text": ""}, "MAX_TOKENS" if line.stop == "length" else "STOP")

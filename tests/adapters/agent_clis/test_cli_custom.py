@@ -29,7 +29,9 @@ LINES = '{"type": "start"}\nbanner\n{"item": {"text": "first"}}\n{"item": {"text
         ("jsonl:item.text", LINES, "last"),
     ],
 )
-def test_the_answer_is_read_from_where_the_settings_say(output: str, stdout: str, text: str, tmp_path: Path) -> None:
+def test_the_answer_is_read_from_where_the_settings_say(
+    output: str, stdout: str, text: str, tmp_path: Path
+) -> None:
     """All of stdout, a path in one JSON value, or in the last line of many that has it."""
     fake = make_fake(tmp_path / "bin", "mine", stdout=stdout)
     model = AgentCliModel("mine", command=[str(fake.path), "go"], output=output)
@@ -47,7 +49,9 @@ def test_the_answer_is_read_from_where_the_settings_say(output: str, stdout: str
         ("jsonl:a", "banner", 0),
     ],
 )
-def test_anything_else_is_a_failed_call(output: str, stdout: str, exit: int, tmp_path: Path) -> None:
+def test_anything_else_is_a_failed_call(
+    output: str, stdout: str, exit: int, tmp_path: Path
+) -> None:
     """An exit code other than 0, silence, or nothing at the path."""
     fake = make_fake(tmp_path / "bin", "mine", stdout=stdout, exit=exit)
     model = AgentCliModel("mine", command=[str(fake.path)], output=output)
@@ -56,10 +60,14 @@ def test_anything_else_is_a_failed_call(output: str, stdout: str, exit: int, tmp
 
 
 def test_its_arguments_key_and_folder(tmp_path: Path, key: str) -> None:
-    """Placeholders are filled in, the prompt is on stdin, the key in its own variable, home and folder are new."""
+    """Placeholders are filled in, the prompt is on stdin, the key in its own variable, home and
+    folder are new.
+    """
     fake = make_fake(tmp_path / "bin", "mine", stdout="x")
     command = [str(fake.path), "--model={model}", "{base_url}", "{other}"]
-    model = AgentCliModel("mine", command=command, model="m", base_url="http://h", api_key_env="MY_KEY")
+    model = AgentCliModel(
+        "mine", command=command, model="m", base_url="http://h", api_key_env="MY_KEY"
+    )
     asyncio.run(model.complete(Prompt(text="Task: x", system="Be just.")))
     assert fake.call["argv"] == ["--model=m", "http://h", "{other}"]
     assert fake.call["stdin"] == "Be just.\n\nTask: x"
@@ -68,12 +76,16 @@ def test_its_arguments_key_and_folder(tmp_path: Path, key: str) -> None:
 
 
 def test_a_script_is_named_from_the_settings_folder(tmp_path: Path) -> None:
-    """`python3 judge.py` works although the command starts in an empty folder; a subcommand stays one."""
+    """`python3 judge.py` works although the command starts in an empty folder; a subcommand stays
+    one.
+    """
     fake = make_fake(tmp_path / "bin", "mine", stdout="x")
     for name in ("judge.py", "run"):
         (tmp_path / name).write_text("")
     command = [str(fake.path), "judge.py", "./judge.py", "run", "none.py"]
-    asyncio.run(AgentCliModel("mine", command=command, here=tmp_path).complete(Prompt(text="Task: x")))
+    asyncio.run(
+        AgentCliModel("mine", command=command, here=tmp_path).complete(Prompt(text="Task: x"))
+    )
     script = str(tmp_path / "judge.py")
     assert fake.call["argv"] == [script, script, "run", "none.py"] and fake.call["here"] == []
 
@@ -83,9 +95,13 @@ def test_as_a_worker_it_runs_in_the_copy(tmp_path: Path) -> None:
     place = tmp_path / "copy" / "a.md"
     place.parent.mkdir()
     place.write_text("old")
-    fake = make_fake(tmp_path / "bin", "mine", stdout="ok", body="pathlib.Path(sys.argv[1]).write_text('new')")
+    fake = make_fake(
+        tmp_path / "bin", "mine", stdout="ok", body="pathlib.Path(sys.argv[1]).write_text('new')"
+    )
     subject = AgentCliWorker("mine", command=[str(fake.path), "{place}"])
-    done = asyncio.run(subject.propose(Brief(text="Do it", focus=("x",)), place, tmp_path / "brief"))
+    done = asyncio.run(
+        subject.propose(Brief(text="Do it", focus=("x",)), place, tmp_path / "brief")
+    )
     assert (done.ended, place.read_text(), fake.call["cwd"]) == ("exited", "new", str(place.parent))
 
 

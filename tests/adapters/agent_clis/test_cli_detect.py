@@ -11,7 +11,11 @@ from honestone.adapters.agent_clis.detect import CliStatus, detect
 
 from .fakes import make_fake, on_path
 
-PACKAGES = {"codex": "@openai/codex", "claude": "@anthropic-ai/claude-code", "gemini": "@google/gemini-cli"}
+PACKAGES = {
+    "codex": "@openai/codex",
+    "claude": "@anthropic-ai/claude-code",
+    "gemini": "@google/gemini-cli",
+}
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -22,7 +26,9 @@ def test_what_is_not_there_says_how_to_get_it(name: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_the_version_is_read_without_starting_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_version_is_read_without_starting_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From the package that the program on PATH is a link into: starting one takes seconds."""
     package = tmp_path / "lib" / name
     fake = make_fake(package / "bin", name)
@@ -43,7 +49,9 @@ def test_the_version_is_read_without_starting_it(name: str, tmp_path: Path, monk
 def test_otherwise_it_is_asked_for_its_version(
     printed: str, version: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program that comes from no npm package prints its version. The fake is a Python program, slow on a busy machine."""
+    """A program that comes from no npm package prints its version. The fake is a Python program,
+    slow on a busy machine.
+    """
     monkeypatch.setattr("honestone.adapters.agent_clis.detect.SECONDS", 30.0)
     fake = make_fake(tmp_path / "bin", "codex", stdout=printed)
     assert detect("codex", command=str(fake.path)).version == version
@@ -79,7 +87,9 @@ def test_a_login_is_found(name: str, path: str, content: str, tmp_path: Path, pe
     assert (person / path).read_text() == content
 
 
-@pytest.mark.parametrize(("name", "path", "content"), [row for row in LOGINS if row[1].endswith("json")])
+@pytest.mark.parametrize(
+    ("name", "path", "content"), [row for row in LOGINS if row[1].endswith("json")]
+)
 @pytest.mark.parametrize("damage", ["", "{}", "[]", "not json", '{"tokens": null}'])
 def test_a_file_without_a_login_is_none(
     name: str, path: str, content: str, damage: str, tmp_path: Path, person: Path
@@ -100,8 +110,12 @@ def test_a_file_without_a_login_is_none(
         ("gemini", "GEMINI_API_KEY"),
     ],
 )
-def test_a_key_is_found(name: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the usual variable, or in the one that the settings name; the key itself is not in the answer."""
+def test_a_key_is_found(
+    name: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the usual variable, or in the one that the settings name; the key itself is not in the
+    answer.
+    """
     fake = make_fake(tmp_path / "bin", name, stdout="1.0.0")
     monkeypatch.setenv(variable, "sk-1")
     status = detect(name, command=str(fake.path))

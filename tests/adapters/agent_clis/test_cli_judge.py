@@ -1,4 +1,6 @@
-"""Agent CLIs as judges: how they are called, what they cannot see, and what becomes of every bad end."""
+"""Agent CLIs as judges: how they are called, what they cannot see, and what becomes of every bad
+end.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ from honestone.ports import CallFailed, Completion, Model, Prompt
 from .fakes import SAYS, Fake, claude_says, codex_fails, codex_says, gemini_says, make_fake
 
 NAMES = ("codex", "claude", "gemini")
-KEY_VARIABLE = {"codex": "HONESTONE_CHILD_KEY", "claude": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
+KEY_VARIABLE = {
+    "codex": "HONESTONE_CHILD_KEY",
+    "claude": "ANTHROPIC_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+}
 
 
 def ask(model: Model, text: str = "Task: judge this.", **prompt: Any) -> Completion:
@@ -50,7 +56,9 @@ def test_a_judge_answers(name: str, tmp_path: Path, key: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_prompt_goes_to_stdin_and_never_to_the_command_line(name: str, tmp_path: Path, key: str) -> None:
+def test_the_prompt_goes_to_stdin_and_never_to_the_command_line(
+    name: str, tmp_path: Path, key: str
+) -> None:
     """A prompt on a command line can be read by every user and has a length limit."""
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name]("x"))
     ask(judge(fake, name), "Task: the-artifact-text\nsecond line")
@@ -59,7 +67,9 @@ def test_the_prompt_goes_to_stdin_and_never_to_the_command_line(name: str, tmp_p
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_key_is_only_in_its_own_variable_of_the_child(name: str, tmp_path: Path, key: str) -> None:
+def test_the_key_is_only_in_its_own_variable_of_the_child(
+    name: str, tmp_path: Path, key: str
+) -> None:
     """Not in the arguments, not in a file, not in another variable, not in the identity."""
     body = (
         "assert not any('sk-secret-4711' in p.read_text(errors='replace') for p in home.rglob('*') if p.is_file())\n"
@@ -76,8 +86,17 @@ def test_the_key_is_only_in_its_own_variable_of_the_child(name: str, tmp_path: P
 def test_nothing_of_the_person_is_passed_on(
     name: str, tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch, person: Path
 ) -> None:
-    """Other keys, other tools' settings and the agent that runs us stay out; the home is new and the folder empty."""
-    for variable in ("OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDECODE", "NODE_OPTIONS", "GIT_DIR", "SSH_AUTH_SOCK"):
+    """Other keys, other tools' settings and the agent that runs us stay out; the home is new and
+    the folder empty.
+    """
+    for variable in (
+        "OPENAI_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "CLAUDECODE",
+        "NODE_OPTIONS",
+        "GIT_DIR",
+        "SSH_AUTH_SOCK",
+    ):
         monkeypatch.setenv(variable, "theirs")
     monkeypatch.setenv("CODEX_HOME", str(person))
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name]("x"))
@@ -92,10 +111,16 @@ def test_nothing_of_the_person_is_passed_on(
 
 
 def test_each_cli_is_told_to_leave_out_tools_and_context(tmp_path: Path, key: str) -> None:
-    """The flags that switch off tools, context files, skills, servers, sessions and their own retries."""
+    """The flags that switch off tools, context files, skills, servers, sessions and their own
+    retries.
+    """
     calls = {}
     for name in NAMES:
-        body = "print((home / '.gemini/settings.json').read_text(), file=sys.stderr)" if name == "gemini" else ""
+        body = (
+            "print((home / '.gemini/settings.json').read_text(), file=sys.stderr)"
+            if name == "gemini"
+            else ""
+        )
         fake = make_fake(tmp_path / name, name, stdout=SAYS[name]("x"), body=body)
         ask(judge(fake, name, model="m1", base_url="http://127.0.0.1:1/root/"))
         calls[name] = fake.call
@@ -112,11 +137,22 @@ def test_each_cli_is_told_to_leave_out_tools_and_context(tmp_path: Path, key: st
         assert word in codex
     assert codex[-1] == "-" and 'web_search="disabled"' in codex
     assert any(
-        '"base_url" = "http://127.0.0.1:1/root/v1"' in word and '"request_max_retries" = 0' in word for word in codex
+        '"base_url" = "http://127.0.0.1:1/root/v1"' in word and '"request_max_retries" = 0' in word
+        for word in codex
     )
-    for word in ("-p", "--bare", "--strict-mcp-config", "--disable-slash-commands", "--no-session-persistence", "m1"):
+    for word in (
+        "-p",
+        "--bare",
+        "--strict-mcp-config",
+        "--disable-slash-commands",
+        "--no-session-persistence",
+        "m1",
+    ):
         assert word in claude
-    assert claude[claude.index("--tools") + 1] == "" and claude[claude.index("--setting-sources") + 1] == ""
+    assert (
+        claude[claude.index("--tools") + 1] == ""
+        and claude[claude.index("--setting-sources") + 1] == ""
+    )
     env = calls["claude"]["env"]
     assert env["CLAUDE_CODE_MAX_RETRIES"] == "0" and env["CLAUDE_CODE_DISABLE_ATTACHMENTS"] == "1"
     assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1/root"
@@ -153,8 +189,12 @@ def test_codex_is_held_to_a_schema_only_when_the_service_takes_it(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("text", ["/help", "  /init now", "@file", "", " \n", "\ufeff/compact", "!ls", "#note"])
-def test_a_prompt_that_looks_like_a_command_is_not_sent(name: str, text: str, tmp_path: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["/help", "  /init now", "@file", "", " \n", "\ufeff/compact", "!ls", "#note"]
+)
+def test_a_prompt_that_looks_like_a_command_is_not_sent(
+    name: str, text: str, tmp_path: Path, key: str
+) -> None:
     """Some run it, some inline a file, some exit 0 having asked nobody: so it never gets there."""
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name]("x"))
     failed = refusal(judge(fake, name), text)
@@ -165,19 +205,24 @@ def test_a_prompt_that_looks_like_a_command_is_not_sent(name: str, text: str, tm
 def test_a_prompt_that_is_too_long_is_not_sent(name: str, tmp_path: Path, key: str) -> None:
     """One fails beyond a million characters, another cuts in silence."""
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name]("x"))
-    failed = refusal(judge(fake, name), "Task: " + "x" * (1_000_001 if name == "codex" else 4_000_001))
+    failed = refusal(
+        judge(fake, name), "Task: " + "x" * (1_000_001 if name == "codex" else 4_000_001)
+    )
     assert not fake.calls and "characters" in failed.reason
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_characters_arrive(name: str, tmp_path: Path, key: str) -> None:
-    """NUL, carriage returns and emoji unchanged; half a surrogate, which is no UTF-8, as a question mark."""
+    """NUL, carriage returns and emoji unchanged; half a surrogate, which is no UTF-8, as a question
+    mark.
+    """
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name]("x"))
     ask(judge(fake, name), "Task: a\0b\r\n\x1b[1m🙂\u2028\ud800")
     assert fake.call["stdin"] == "Task: a\0b\r\n\x1b[1m🙂\u2028?"
 
 
-# ------------------------------------------------------------------------------------------------------------- bad ends
+# -------------------------------------------------------------------------------------------------------------
+# bad ends
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -198,7 +243,9 @@ def test_removed_while_we_run_is_missing_too(tmp_path: Path, key: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_key_says_which_variable(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_says_which_variable(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing is started, and the person learns what to set or what to type."""
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name]("x"))
     failed = refusal(judge(fake, name, api_key_env="NOT_SET"))
@@ -217,8 +264,12 @@ def test_not_logged_in_says_what_to_type(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("stdout", ["", "Welcome!\n", "PASS 100/100\n", "<!doctype html><p>sign in"])
-def test_exit_0_with_nothing_useful_is_a_failed_call(name: str, stdout: str, tmp_path: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    "stdout", ["", "Welcome!\n", "PASS 100/100\n", "<!doctype html><p>sign in"]
+)
+def test_exit_0_with_nothing_useful_is_a_failed_call(
+    name: str, stdout: str, tmp_path: Path, key: str
+) -> None:
     """Silence, a banner or a web page never become a reply."""
     fake = make_fake(tmp_path / "bin", name, stdout=stdout, exit=0)
     assert "no answer" in refusal(judge(fake, name)).reason
@@ -240,7 +291,9 @@ def test_a_reply_at_its_length_limit_is_marked_as_cut(tmp_path: Path, key: str) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_stopped_at_its_time_it_is_a_failure_whatever_it_says(name: str, tmp_path: Path, key: str) -> None:
+def test_stopped_at_its_time_it_is_a_failure_whatever_it_says(
+    name: str, tmp_path: Path, key: str
+) -> None:
     """Told to stop, it prints a complete answer and exits 0: our clock decides."""
     body = "signal.signal(signal.SIGTERM, lambda *_: (sys.stdout.write({!r}), sys.stdout.flush(), os._exit(0)))\ntime.sleep(60)"
     fake = make_fake(tmp_path / "bin", name, body=body.format(SAYS[name]("all good")))
@@ -253,11 +306,15 @@ def test_stopped_at_its_time_it_is_a_failure_whatever_it_says(name: str, tmp_pat
 def test_what_it_started_is_ended_with_it(
     hangs: bool, tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A helper in a session of its own leaves the group and would outlive it, after a time-out and after a good end."""
+    """A helper in a session of its own leaves the group and would outlive it, after a time-out and
+    after a good end.
+    """
     child = tmp_path / "child.pid"
-    # The time is over once the helper is started: the clock of the program's limit looks for its file.
+    # The time is over once the helper is started: the clock of the program's limit looks for its
+    # file.
     clock = SimpleNamespace(
-        monotonic=lambda: time.monotonic() + (10_000 if hangs and child.exists() else 0), sleep=time.sleep
+        monotonic=lambda: time.monotonic() + (10_000 if hangs and child.exists() else 0),
+        sleep=time.sleep,
     )
     monkeypatch.setattr("honestone.system.process.time", clock)
     body = (
@@ -266,7 +323,10 @@ def test_what_it_started_is_ended_with_it(
         "sys.stderr.write('started')\nsys.stderr.flush()\n"
     )
     fake = make_fake(
-        tmp_path / "bin", "gemini", stdout=gemini_says("x"), body=body + ("time.sleep(60)" if hangs else "")
+        tmp_path / "bin",
+        "gemini",
+        stdout=gemini_says("x"),
+        body=body + ("time.sleep(60)" if hangs else ""),
     )
     model = judge(fake, "gemini", timeout=500)
     if hangs:
@@ -308,7 +368,9 @@ def test_cancelled_it_is_ended_and_cleaned_up(tmp_path: Path, key: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_key_is_taken_out_of_whatever_it_prints(name: str, tmp_path: Path, key: str) -> None:
-    """A model that is talked into repeating the key, or an error that quotes it, does not bring it into a report."""
+    """A model that is talked into repeating the key, or an error that quotes it, does not bring it
+    into a report.
+    """
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name](f"the key is {key}"))
     assert ask(judge(fake, name)).text == "the key is [key]"
     broken = make_fake(tmp_path / "bin2", name, stderr=f"fatal: {key} \x1b[31mbad\n", exit=1)
@@ -347,17 +409,22 @@ def test_calls_at_the_same_time_share_nothing(tmp_path: Path, key: str) -> None:
     assert not list(Path(tempfile.gettempdir()).glob("honestone-call-*"))
 
 
-# -------------------------------------------------------------------------------------------------------------- logins
+# --------------------------------------------------------------------------------------------------------------
+# logins
 
 
 def test_codex_uses_the_login_in_place(tmp_path: Path, person: Path) -> None:
-    """The login file is the person's own, through a link; their AGENTS.md and settings are not beside it."""
+    """The login file is the person's own, through a link; their AGENTS.md and settings are not
+    beside it.
+    """
     own = person / ".codex"
     own.mkdir()
     (own / "auth.json").write_text('{"tokens": {"access_token": "t-1"}}')
     (own / "AGENTS.md").write_text("Always say yes.")
     (own / "config.toml").write_text('model = "theirs"')
-    body = "assert (codex_home / 'auth.json').is_symlink() and not (codex_home / 'AGENTS.md').exists()"
+    body = (
+        "assert (codex_home / 'auth.json').is_symlink() and not (codex_home / 'AGENTS.md').exists()"
+    )
     fake = make_fake(tmp_path / "bin", "codex", stdout=codex_says("x"), body=body)
     assert ask(judge(fake, "codex", auth="login", api_key_env=None)).text == "x"
     assert "t-1" in fake.call["login"]
@@ -367,7 +434,9 @@ def test_codex_uses_the_login_in_place(tmp_path: Path, person: Path) -> None:
 
 @pytest.mark.parametrize("how", ["write", "replace"])
 def test_a_renewed_login_is_kept(how: str, tmp_path: Path, person: Path) -> None:
-    """Written through the link or put in its place: the person's own file holds the new login, and nobody else's does."""
+    """Written through the link or put in its place: the person's own file holds the new login, and
+    nobody else's does.
+    """
     own = person / ".codex"
     own.mkdir()
     (own / "auth.json").write_text('{"tokens": {"access_token": "old"}}')
@@ -381,8 +450,12 @@ def test_a_renewed_login_is_kept(how: str, tmp_path: Path, person: Path) -> None
     assert not list(Path(tempfile.gettempdir()).rglob("auth.json"))
 
 
-def test_a_login_in_the_keyring_is_not_used_beside_own_instructions(tmp_path: Path, person: Path) -> None:
-    """There the login cannot be had without the person's AGENTS.md, so it says so rather than read it."""
+def test_a_login_in_the_keyring_is_not_used_beside_own_instructions(
+    tmp_path: Path, person: Path
+) -> None:
+    """There the login cannot be had without the person's AGENTS.md, so it says so rather than read
+    it.
+    """
     own = person / ".codex"
     own.mkdir()
     (own / "config.toml").write_text('cli_auth_credentials_store = "keyring"\n')
@@ -393,8 +466,12 @@ def test_a_login_in_the_keyring_is_not_used_beside_own_instructions(tmp_path: Pa
     assert "AGENTS.md" in refusal(model).reason and len(fake.calls) == 1
 
 
-def test_claude_uses_the_login_with_everything_else_switched_off(tmp_path: Path, person: Path) -> None:
-    """`--bare` reads no login, so `--safe-mode` takes its place; the home is the person's own and no key goes along."""
+def test_claude_uses_the_login_with_everything_else_switched_off(
+    tmp_path: Path, person: Path
+) -> None:
+    """`--bare` reads no login, so `--safe-mode` takes its place; the home is the person's own and
+    no key goes along.
+    """
     (person / ".claude").mkdir()
     (person / ".claude/.credentials.json").write_text('{"claudeAiOauth": {"accessToken": "t"}}')
     fake = make_fake(tmp_path / "bin", "claude", stdout=claude_says("x"))
@@ -421,11 +498,16 @@ def test_gemini_uses_the_login_in_place(tmp_path: Path, person: Path) -> None:
     assert "GEMINI_API_KEY" not in fake.call["env"]
 
 
-# ------------------------------------------------------------------------------------------------------------- settings
+# -------------------------------------------------------------------------------------------------------------
+# settings
 
 
-def test_the_default_follows_what_is_found(tmp_path: Path, person: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A named variable means its key; else a login; else a key in the usual variable. It is the same judge in each case."""
+def test_the_default_follows_what_is_found(
+    tmp_path: Path, person: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A named variable means its key; else a login; else a key in the usual variable. It is the
+    same judge in each case.
+    """
     fake = make_fake(tmp_path / "bin", "claude")
 
     def auth(**settings: Any) -> str:

@@ -1,4 +1,6 @@
-"""How the end of each agent CLI is read: what is an answer, and everything that only looks like one."""
+"""How the end of each agent CLI is read: what is an answer, and everything that only looks like
+one.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,18 @@ from .fakes import SAYS, claude_says, codex_fails, codex_says, gemini_fails, gem
 NAMES = ("codex", "claude", "gemini")
 
 
-def read(name: str, stdout: str | bytes = "", stderr: str = "", exit: int = 0, **setup: Any) -> CliOutcome:
+def read(
+    name: str, stdout: str | bytes = "", stderr: str = "", exit: int = 0, **setup: Any
+) -> CliOutcome:
     data = stdout.encode() if isinstance(stdout, str) else stdout
-    ended = Ended(exit=exit, stdout=data, stderr=stderr.encode(), timed_out=False, truncated=False, duration=1.0)
+    ended = Ended(
+        exit=exit,
+        stdout=data,
+        stderr=stderr.encode(),
+        timed_out=False,
+        truncated=False,
+        duration=1.0,
+    )
     return known_cli(name).read(ended, Setup(label=name, program=name, **setup))
 
 
@@ -33,7 +44,11 @@ def test_a_complete_reply_is_an_answer(name: str) -> None:
     """The final message, with what it cost in tokens."""
     outcome = read(name, SAYS[name]('{"a": 1}'))
     assert (outcome.kind, outcome.text) == ("answer", '{"a": 1}')
-    assert (outcome.usage.input_tokens, outcome.usage.output_tokens, outcome.usage.cached_tokens) == (10, 3, 4)
+    assert (
+        outcome.usage.input_tokens,
+        outcome.usage.output_tokens,
+        outcome.usage.cached_tokens,
+    ) == (10, 3, 4)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -52,7 +67,15 @@ def test_nothing_in_a_complete_reply_is_empty(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    "banner", ["Welcome to the agent!\nUpdate available 1.2 -> 1.3\n", "PASS: score 100\n", "{}", "[]", "null", "{"]
+    "banner",
+    [
+        "Welcome to the agent!\nUpdate available 1.2 -> 1.3\n",
+        "PASS: score 100\n",
+        "{}",
+        "[]",
+        "null",
+        "{",
+    ],
 )
 def test_a_banner_is_no_answer(name: str, banner: str) -> None:
     """Text on stdout that is not the documented output is never taken for a message."""
@@ -84,7 +107,9 @@ def test_any_bytes_can_be_read(name: str, stdout: bytes, stderr: str, exit: int)
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
 )
 _FIELDS = (
     "type",
@@ -110,12 +135,16 @@ def test_any_shape_of_json_can_be_read(name: str, value: dict[str, Any]) -> None
         assert outcome.kind != "answer" or isinstance(outcome.text, str)
 
 
-# ------------------------------------------------------------------------------------------------------------- codex
+# -------------------------------------------------------------------------------------------------------------
+# codex
 
 
 def test_codex_text_before_a_failure_is_half_an_answer() -> None:
     """A message that was printed before the turn failed does not count."""
-    outcome = read("codex", codex_fails("stream disconnected before completion: closed", after='{"score": 100}'))
+    outcome = read(
+        "codex",
+        codex_fails("stream disconnected before completion: closed", after='{"score": 100}'),
+    )
     assert (outcome.kind, outcome.text) == ("broken", "")
 
 
@@ -130,7 +159,9 @@ def test_codex_needs_its_closing_event_after_the_last_message() -> None:
 
 def test_codex_marks_a_length_stop() -> None:
     """Half a reply at the length limit is kept, and marked as cut."""
-    outcome = read("codex", codex_fails("Incomplete response returned, reason: max_output_tokens", after='{"a'))
+    outcome = read(
+        "codex", codex_fails("Incomplete response returned, reason: max_output_tokens", after='{"a')
+    )
     assert (outcome.kind, outcome.text) == ("cut", '{"a')
 
 
@@ -149,10 +180,18 @@ def test_codex_warnings_are_no_errors() -> None:
         ("exceeded retry limit, last status: 429 Too Many Requests", "slow down", 429),
         ("You exceeded your current quota, please check your plan (429)", "used up", None),
         ("You've hit your usage limit. Try again in 3 days", "used up", None),
-        ("We’re currently experiencing high demand, which may cause temporary errors.", "server", None),
+        (
+            "We’re currently experiencing high demand, which may cause temporary errors.",
+            "server",
+            None,
+        ),
         ("unexpected status 503 Service Unavailable: busy", "server", 503),
         ("Connection failed: error sending request", "network", None),
-        ("stream disconnected before completion: stream closed before response.completed", "broken", None),
+        (
+            "stream disconnected before completion: stream closed before response.completed",
+            "broken",
+            None,
+        ),
         ("Missing environment variable: `X`.", "not signed in", None),
         ("Input exceeds the maximum length of 1048576 characters", "too large", None),
         ('{"error": {"message": "Unsupported parameter: x", "code": null}}', "rejected", None),
@@ -167,7 +206,10 @@ def test_codex_failures_are_told_apart(message: str, kind: str, status: int | No
 
 def test_codex_arguments_that_it_does_not_know() -> None:
     """Errors before it starts are on stderr only, without JSON."""
-    assert read("codex", "", "error: unexpected argument '--ignore-rules' found\n", 2).kind == "wrong setting"
+    assert (
+        read("codex", "", "error: unexpected argument '--ignore-rules' found\n", 2).kind
+        == "wrong setting"
+    )
 
 
 @pytest.mark.parametrize(
@@ -207,7 +249,8 @@ def test_codex_a_failing_test_is_no_refusal() -> None:
     assert read("codex", codex_says("done", item)).denials == ()
 
 
-# ------------------------------------------------------------------------------------------------------------ claude
+# ------------------------------------------------------------------------------------------------------------
+# claude
 
 
 @pytest.mark.parametrize(
@@ -219,9 +262,21 @@ def test_codex_a_failing_test_is_no_refusal() -> None:
         ({"is_error": True, "api_error_status": 529}, "server"),
         ({"is_error": True, "api_error_status": 400}, "rejected"),
         ({"is_error": True, "result": "Not logged in · Please run /login"}, "not signed in"),
-        ({"is_error": True, "result": "API Error: Unable to connect to API (ConnectionRefused)"}, "network"),
-        ({"is_error": True, "result": "API Error: Unable to connect to API (ECONNRESET)"}, "broken"),
-        ({"is_error": True, "result": "Claude's response exceeded the 32000 output token maximum"}, "cut"),
+        (
+            {"is_error": True, "result": "API Error: Unable to connect to API (ConnectionRefused)"},
+            "network",
+        ),
+        (
+            {"is_error": True, "result": "API Error: Unable to connect to API (ECONNRESET)"},
+            "broken",
+        ),
+        (
+            {
+                "is_error": True,
+                "result": "Claude's response exceeded the 32000 output token maximum",
+            },
+            "cut",
+        ),
         ({"is_error": True, "result": "Prompt is too long"}, "too large"),
         ({"is_error": True, "subtype": "error_max_turns"}, "turn limit"),
         ({"stop_reason": None, "usage": {"output_tokens": 0}}, "broken"),
@@ -234,7 +289,9 @@ def test_codex_a_failing_test_is_no_refusal() -> None:
 )
 def test_claude_subtype_success_is_not_success(changes: dict[str, Any], kind: str) -> None:
     """It says "success" on a 401 too and puts the error's words where the answer would be."""
-    assert read("claude", claude_says("API Error: 100/100, all criteria met", **changes)).kind == kind
+    assert (
+        read("claude", claude_says("API Error: 100/100, all criteria met", **changes)).kind == kind
+    )
 
 
 def test_claude_an_error_is_never_the_answer() -> None:
@@ -246,24 +303,39 @@ def test_claude_an_error_is_never_the_answer() -> None:
 def test_claude_denials_are_listed() -> None:
     """Refused tools are listed though all went "well"."""
     denied = [{"tool_name": "Edit", "tool_input": {"file_path": "/etc/x"}}, "nonsense"]
-    assert read("claude", claude_says("done", permission_denials=denied)).denials == ("Edit /etc/x",)
+    assert read("claude", claude_says("done", permission_denials=denied)).denials == (
+        "Edit /etc/x",
+    )
 
 
 def test_claude_a_price_is_only_a_price_where_it_is_paid() -> None:
-    """Its list price means nothing for another server or for a plan paid by the month: unknown, not a number."""
+    """Its list price means nothing for another server or for a plan paid by the month: unknown, not
+    a number.
+    """
     assert read("claude", claude_says("x")).usage.usd == 0.25
     assert read("claude", claude_says("x"), base_url="http://h").usage.usd is None
     assert read("claude", claude_says("x"), auth="login").usage.usd is None
 
 
-# ------------------------------------------------------------------------------------------------------------ gemini
+# ------------------------------------------------------------------------------------------------------------
+# gemini
 
 
 @pytest.mark.parametrize(
     ("message", "code", "type", "kind"),
     [
-        ('{"error":{"code":401,"message":"no","status":"UNAUTHENTICATED"}}', 401, "Error", "refused"),
-        ('{"error":{"code":400,"message":"API key not valid. Please pass one."}}', 400, "Error", "refused"),
+        (
+            '{"error":{"code":401,"message":"no","status":"UNAUTHENTICATED"}}',
+            401,
+            "Error",
+            "refused",
+        ),
+        (
+            '{"error":{"code":400,"message":"API key not valid. Please pass one."}}',
+            400,
+            "Error",
+            "refused",
+        ),
         ("rate limit", 429, "Error", "slow down"),
         ("You exceeded your current quota, please check", 429, "Error", "used up"),
         ('{"error":{"code":500,"message":"oops"}}', 500, "Error", "server"),
@@ -280,7 +352,9 @@ def test_claude_a_price_is_only_a_price_where_it_is_paid() -> None:
         ("settings.json is wrong", 52, "FatalConfigError", "wrong setting"),
     ],
 )
-def test_gemini_failures_are_read_from_stderr(message: str, code: int, type: str, kind: str) -> None:
+def test_gemini_failures_are_read_from_stderr(
+    message: str, code: int, type: str, kind: str
+) -> None:
     """Its error object stands on stderr behind a stack trace that has braces too."""
     assert read("gemini", "", gemini_fails(message, code, type), code % 256).kind == kind
 
@@ -300,11 +374,16 @@ def test_gemini_a_response_beside_an_error_is_no_answer() -> None:
 
 def test_gemini_an_empty_response_is_named_as_one() -> None:
     """Its empty reply comes as a broken stream; the words tell."""
-    error = {"type": "INVALID_STREAM", "message": "The model returned an empty response with no text or thoughts."}
+    error = {
+        "type": "INVALID_STREAM",
+        "message": "The model returned an empty response with no text or thoughts.",
+    }
     assert read("gemini", gemini_says("", error=error)).kind == "empty"
 
 
-@pytest.mark.parametrize("warning", ["Maximum session turns exceeded", "Loop detected, stopping execution"])
+@pytest.mark.parametrize(
+    "warning", ["Maximum session turns exceeded", "Loop detected, stopping execution"]
+)
 def test_gemini_stopped_half_way_is_no_answer(warning: str) -> None:
     """Stopped by its own limits it exits 0 with half a text; only a warning says so."""
     assert read("gemini", gemini_says("half", warnings=[warning])).kind == "turn limit"
@@ -312,7 +391,9 @@ def test_gemini_stopped_half_way_is_no_answer(warning: str) -> None:
 
 def test_gemini_without_a_model_call_there_is_no_answer() -> None:
     """A prompt that overflows, or is taken for a command, gives exit 0 and asks nobody."""
-    assert read("gemini", gemini_says("I am the help text", stats={"models": {}})).kind == "bad answer"
+    assert (
+        read("gemini", gemini_says("I am the help text", stats={"models": {}})).kind == "bad answer"
+    )
     assert read("gemini", gemini_says("", stats={"models": {}})).kind == "bad answer"
     assert read("gemini", gemini_says("text", candidates=0)).kind == "bad answer"
 
@@ -321,12 +402,16 @@ def test_gemini_denials_stand_on_stderr() -> None:
     """A refused path exits 0; stderr or the counts tell."""
     said = "Error executing tool replace: Path not in workspace: /etc/x\n"
     assert read("gemini", gemini_says("done"), said).denials
-    stats = {"models": {"m": {"tokens": {"candidates": 1}}}, "tools": {"totalDecisions": {"reject": 2}}}
+    stats = {
+        "models": {"m": {"tokens": {"candidates": 1}}},
+        "tools": {"totalDecisions": {"reject": 2}},
+    }
     assert read("gemini", gemini_says("done", stats=stats)).denials
     assert read("gemini", gemini_says("done")).denials == ()
 
 
-# ------------------------------------------------------------------------------------------------- `@` and small parts
+# -------------------------------------------------------------------------------------------------
+# `@` and small parts
 
 
 @pytest.mark.parametrize(
@@ -348,7 +433,9 @@ def test_at_signs_stay_as_they_are(text: str) -> None:
     assert keep_at_signs(text) == (text, 0)
 
 
-@pytest.mark.parametrize("text", ["@./", "@./.", "@x/..", '@"./"', "look at @./ now", "@.//,", "a@./", "@a/../b/.."])
+@pytest.mark.parametrize(
+    "text", ["@./", "@./.", "@x/..", '@"./"', "look at @./ now", "@.//,", "a@./", "@a/../b/.."]
+)
 def test_only_a_path_to_the_working_folder_is_escaped(text: str) -> None:
     """`@./` would be expanded, so it gets the documented backslash."""
     escaped, count = keep_at_signs(text)
@@ -357,7 +444,9 @@ def test_only_a_path_to_the_working_folder_is_escaped(text: str) -> None:
 
 @given(st.text(alphabet='@./\\" ab,\n', max_size=40))
 def test_escaping_adds_backslashes_and_nothing_else(text: str) -> None:
-    """Whatever the text, it differs only by the counted backslashes, and escaping again changes nothing."""
+    """Whatever the text, it differs only by the counted backslashes, and escaping again changes
+    nothing.
+    """
     escaped, count = keep_at_signs(text)
     assert len(escaped) == len(text) + count
     assert escaped.replace("\\@", "@") == text.replace("\\@", "@")
@@ -365,7 +454,9 @@ def test_escaping_adds_backslashes_and_nothing_else(text: str) -> None:
 
 
 _TOML = st.recursive(
-    st.booleans() | st.integers(-(2**60), 2**60) | st.text(st.characters(exclude_categories=["Cs"])),
+    st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.text(st.characters(exclude_categories=["Cs"])),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=3)
@@ -375,7 +466,9 @@ _TOML = st.recursive(
 
 @given(_TOML)
 def test_settings_are_written_as_toml(value: Any) -> None:
-    """Whatever is given to codex as a setting reads back as the same value: no text can break out of its place."""
+    """Whatever is given to codex as a setting reads back as the same value: no text can break out
+    of its place.
+    """
     assert tomllib.loads(f"x = {toml(value)}")["x"] == value
 
 
@@ -391,7 +484,15 @@ def test_settings_are_written_as_toml(value: Any) -> None:
             },
             True,
         ),
-        ({"type": "object", "properties": {"a": {}}, "required": [], "additionalProperties": False}, False),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {}},
+                "required": [],
+                "additionalProperties": False,
+            },
+            False,
+        ),
         ({"type": "object", "properties": {"a": {}}, "required": ["a"]}, False),
         ({"type": "object", "additionalProperties": {"type": "string"}}, False),
         ({"type": "array", "items": {"type": ["object", "null"]}}, False),
@@ -424,13 +525,18 @@ def test_a_status_is_worth_more_than_wording() -> None:
 
 
 def test_failures_name_the_variable_and_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A refused key names its variable, a refused login what to type, a wrong model its name; none of them retries."""
+    """A refused key names its variable, a refused login what to type, a wrong model its name; none
+    of them retries.
+    """
     monkeypatch.setenv("MY_KEY", "x")
     cli = known_cli("claude")
     by_key = Setup(label="c", program="c", key_names=("MY_KEY",), model="m9")
     by_login = Setup(label="c", program="c", auth="login")
     refused = CliOutcome(kind="refused", status=401, said="no")
-    assert "MY_KEY" in failure(cli, by_key, refused).reason and not failure(cli, by_key, refused).retryable
+    assert (
+        "MY_KEY" in failure(cli, by_key, refused).reason
+        and not failure(cli, by_key, refused).retryable
+    )
     assert cli.sign_in in failure(cli, by_login, refused).reason
     unknown = failure(cli, by_key, CliOutcome(kind="no such model", status=404))
     assert "`m9`" in unknown.reason and not unknown.retryable

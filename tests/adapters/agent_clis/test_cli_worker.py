@@ -32,8 +32,12 @@ def worker(fake: Fake, name: str, **settings: Any) -> AgentCliWorker:
     return AgentCliWorker(name, command=str(fake.path), **settings)
 
 
-def propose(subject: Worker, place: Path, text: str = "Improve the tone.\nLocation: a.md") -> WorkDone:
-    return asyncio.run(subject.propose(Brief(text=text, focus=("tone",)), place, place.parent / "brief.md"))
+def propose(
+    subject: Worker, place: Path, text: str = "Improve the tone.\nLocation: a.md"
+) -> WorkDone:
+    return asyncio.run(
+        subject.propose(Brief(text=text, focus=("tone",)), place, place.parent / "brief.md")
+    )
 
 
 def edits(place: Path) -> str:
@@ -48,15 +52,23 @@ def test_a_worker_edits_its_copy(name: str, tmp_path: Path, place: Path, key: st
     done = propose(subject, place)
     assert (done.ended, done.message, done.usage.output_tokens) == ("exited", "I did it.", 3)
     assert place.read_text() == "done"
-    assert "Improve the tone." in fake.call["stdin"] and "Improve" not in json.dumps(fake.call["argv"])
-    assert subject.id == name and subject.can_work_on(()) and key not in json.dumps(dict(subject.identity))
+    assert "Improve the tone." in fake.call["stdin"] and "Improve" not in json.dumps(
+        fake.call["argv"]
+    )
+    assert (
+        subject.id == name
+        and subject.can_work_on(())
+        and key not in json.dumps(dict(subject.identity))
+    )
 
 
 @pytest.mark.parametrize("is_folder", [True, False])
 def test_each_may_write_in_the_copy_and_has_no_network_tools(
     is_folder: bool, tmp_path: Path, place: Path, key: str
 ) -> None:
-    """Sandbox and permission flags of each; gemini works from a folder of ours, for it obeys settings where it starts."""
+    """Sandbox and permission flags of each; gemini works from a folder of ours, for it obeys
+    settings where it starts.
+    """
     artifact = place.parent if is_folder else place
     calls = {}
     for name in NAMES:
@@ -65,7 +77,9 @@ def test_each_may_write_in_the_copy_and_has_no_network_tools(
         calls[name] = fake.call
     codex, claude, gemini = (calls[n]["argv"] for n in NAMES)
     folder = str(place.parent)
-    assert codex[codex.index("-C") + 1] == folder and codex[codex.index("-s") + 1] == "workspace-write"
+    assert (
+        codex[codex.index("-C") + 1] == folder and codex[codex.index("-s") + 1] == "workspace-write"
+    )
     sandbox = next(word for word in codex if word.startswith("sandbox_workspace_write="))
     assert '"network_access" = false' in sandbox and '"exclude_slash_tmp" = true' in sandbox
     assert "project_doc_max_bytes=0" in codex and 'web_search="disabled"' in codex
@@ -75,7 +89,10 @@ def test_each_may_write_in_the_copy_and_has_no_network_tools(
     assert claude[claude.index("--tools") + 1] == "Read,Edit,Write,Glob,Grep"
     assert claude[claude.index("--permission-mode") + 1] == "acceptEdits"
     assert calls["claude"]["env"]["CLAUDE_CODE_DISABLE_ATTACHMENTS"] == "1"
-    assert calls["gemini"]["cwd"] != folder and gemini[gemini.index("--include-directories") + 1] == folder
+    assert (
+        calls["gemini"]["cwd"] != folder
+        and gemini[gemini.index("--include-directories") + 1] == folder
+    )
     assert gemini[gemini.index("--approval-mode") + 1] == "auto_edit"
     assert calls["gemini"]["stdin"].startswith(f"Work in the folder {folder};")
 
@@ -89,7 +106,9 @@ def test_gemini_is_given_a_short_list_of_tools(tmp_path: Path, place: Path, key:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", ["/help", "@a.md", "- item", "!ls"])
-def test_a_brief_is_never_a_command(name: str, text: str, tmp_path: Path, place: Path, key: str) -> None:
+def test_a_brief_is_never_a_command(
+    name: str, text: str, tmp_path: Path, place: Path, key: str
+) -> None:
     """It is given a plain first line."""
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name]("x"))
     propose(worker(fake, name), place, text)
@@ -98,7 +117,13 @@ def test_a_brief_is_never_a_command(name: str, text: str, tmp_path: Path, place:
 
 DENIALS = [
     ("codex", codex_says("Done!", {"type": "file_change", "status": "declined"}), ""),
-    ("claude", claude_says("Done!", permission_denials=[{"tool_name": "Edit", "tool_input": {"file_path": "/x"}}]), ""),
+    (
+        "claude",
+        claude_says(
+            "Done!", permission_denials=[{"tool_name": "Edit", "tool_input": {"file_path": "/x"}}]
+        ),
+        "",
+    ),
     ("gemini", gemini_says("Done!"), "Error executing tool replace: Path not in workspace: /x"),
 ]
 
@@ -151,7 +176,9 @@ def test_a_failed_call_is_a_crash_with_its_reason(
 
 def test_a_worker_at_its_turn_limit_ended_by_itself(tmp_path: Path, place: Path, key: str) -> None:
     """What it had done until then counts."""
-    fake = make_fake(tmp_path / "bin", "claude", stdout=claude_says("", is_error=True, subtype="error_max_turns"))
+    fake = make_fake(
+        tmp_path / "bin", "claude", stdout=claude_says("", is_error=True, subtype="error_max_turns")
+    )
     assert propose(worker(fake, "claude"), place).ended == "exited"
 
 
@@ -182,4 +209,6 @@ def test_last_words_are_clipped_at_their_beginning(tmp_path: Path, place: Path, 
     said = "x" * 5000 + "\x1b[31m\nIn short: finished."
     fake = make_fake(tmp_path / "bin", "codex", stdout=codex_says(said))
     message = propose(worker(fake, "codex"), place).message
-    assert message.endswith("\nIn short: finished.") and len(message) == 2000 and "\x1b" not in message
+    assert (
+        message.endswith("\nIn short: finished.") and len(message) == 2000 and "\x1b" not in message
+    )

@@ -1,4 +1,6 @@
-"""What the words of an agent CLI about a failure are taken for; a call that broke off is made again."""
+"""What the words of an agent CLI about a failure are taken for; a call that broke off is made
+again.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ from honestone.ports import Finding, Output, Usage
 ARTIFACT = Version.of_text("the artifact")
 
 
-def find(written: dict[str, Any], output: Output | None, base: Path = Path(), **more: str) -> Finding:
+def find(
+    written: dict[str, Any], output: Output | None, base: Path = Path(), **more: str
+) -> Finding:
     runner = CheckRunner(base, sandbox="none")
     check = read_check(written)
     runner.preflight([check])
@@ -53,7 +55,9 @@ def test_files_and_the_diff_are_two_things() -> None:
         read_check({"contains": "x", "in": "diff", "path": "*.md"})
 
 
-WORKSPACE = Version({"app/new.txt": Entry(b"zebra"), "run.sh": Entry(b"#!/bin/sh\nexit 3\n", True)}, is_folder=True)
+WORKSPACE = Version(
+    {"app/new.txt": Entry(b"zebra"), "run.sh": Entry(b"#!/bin/sh\nexit 3\n", True)}, is_folder=True
+)
 
 
 def test_code_runs_in_a_copy_of_the_workspace_with_the_output(tmp_path: Path) -> None:
@@ -63,7 +67,9 @@ def test_code_runs_in_a_copy_of_the_workspace_with_the_output(tmp_path: Path) ->
     assert find({"command": "grep -q said output.txt"}, output, tmp_path).met is True
     assert find({"command": "./run.sh", "expect_exit": 3}, output, tmp_path).met is True
     assert find({"command": "sh -c 'grep -q said $AI_OUTPUT_FILE'"}, output, tmp_path).met is True
-    assert find({"command": "sh -c 'test -d $HONESTONE_ARTIFACT/app'"}, output, tmp_path).met is True
+    assert (
+        find({"command": "sh -c 'test -d $HONESTONE_ARTIFACT/app'"}, output, tmp_path).met is True
+    )
     assert find({"file-exists": "app/new.txt"}, output).met is True
     assert find({"contains": "zebra", "path": "app/*"}, output).met is True
     assert find({"not-contains": "zebra"}, output).met is True
@@ -72,13 +78,19 @@ def test_code_runs_in_a_copy_of_the_workspace_with_the_output(tmp_path: Path) ->
 def test_an_output_alone_is_one_file(tmp_path: Path) -> None:
     """Without a workspace the artifact's own files are not there."""
     output = Output(text="said")
-    assert find({"command": "sh -c 'grep -q said $HONESTONE_ARTIFACT'"}, output, tmp_path).met is True
+    assert (
+        find({"command": "sh -c 'grep -q said $HONESTONE_ARTIFACT'"}, output, tmp_path).met is True
+    )
     assert find({"file-exists": "artifact.txt"}, output).met is False
 
 
-# --------------------------------------------------------------------------------------------------------------- runs
+# ---------------------------------------------------------------------------------------------------------------
+# runs
 
-CALLS = Trace(tool_calls=(ToolCall(name="search"), ToolCall(name="open", arguments={"id": 7})), skill_loaded=True)
+CALLS = Trace(
+    tool_calls=(ToolCall(name="search"), ToolCall(name="open", arguments={"id": 7})),
+    skill_loaded=True,
+)
 
 
 @pytest.mark.parametrize(
@@ -115,10 +127,18 @@ def test_what_was_measured_comes_before_what_is_told() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    [{"tool-calls": ["a"]}, {"not-tool-calls": ["a"]}, {"cost": 1}, {"skill-loaded": True}, {"model-calls": 9}],
+    [
+        {"tool-calls": ["a"]},
+        {"not-tool-calls": ["a"]},
+        {"cost": 1},
+        {"skill-loaded": True},
+        {"model-calls": 9},
+    ],
 )
 @pytest.mark.parametrize("output", [None, Output(text="x"), Output(text="x", trace=Trace())])
-def test_an_unknown_run_is_neither_met_nor_unmet(written: dict[str, Any], output: Output | None) -> None:
+def test_an_unknown_run_is_neither_met_nor_unmet(
+    written: dict[str, Any], output: Output | None
+) -> None:
     """No trace, no run at all: it cannot be judged, and the note says why."""
     finding = find(written, output)
     assert finding.met is None
@@ -131,16 +151,24 @@ def test_fields_of_the_output() -> None:
     assert find(fields, Output(text='{"a": 1}')).met is True
     assert find(fields, Output(text='{"a": 2}')).note == "0 of 1 fields fit; a is 2, not 1"
     assert find(fields, Output(text="a: 1")).met is False
-    assert find({"not-" + kind: value for kind, value in fields.items()}, Output(text='{"a": 2}')).met is True
+    assert (
+        find({"not-" + kind: value for kind, value in fields.items()}, Output(text='{"a": 2}')).met
+        is True
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------ graders
+# ------------------------------------------------------------------------------------------------------------
+# graders
 
 
 def graded(base: Path, body: str, output: Output | None = None, **options: Any) -> Finding:
-    (base / "g.py").write_text("import json, sys, os\nasked = json.load(sys.stdin)\n" + textwrap.dedent(body))
+    (base / "g.py").write_text(
+        "import json, sys, os\nasked = json.load(sys.stdin)\n" + textwrap.dedent(body)
+    )
     written = {"grader": [sys.executable, "g.py"], **options}
-    return find(written, output or Output(text="said"), base, input="the question", reference="the answer")
+    return find(
+        written, output or Output(text="said"), base, input="the question", reference="the answer"
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,7 +204,9 @@ def test_a_grader_scores_or_ends_or_cannot_judge(
 
 
 def test_a_grader_is_asked_with_everything_there_is(tmp_path: Path) -> None:
-    """Input, expected output, output, diff, workspace, and a summary of the run in which null is unknown."""
+    """Input, expected output, output, diff, workspace, and a summary of the run in which null is
+    unknown.
+    """
     body = """
     assert open(asked["workspace_path"] + "/app/new.txt").read() == "zebra"
     assert asked["input"] == "the question" and asked["expected_output"] == "the answer"
@@ -194,7 +224,9 @@ def test_the_summary_of_a_run_says_what_is_unknown(tmp_path: Path) -> None:
     assert t["tool_calls"] == {"search": 1, "open": 1} and t["event_count"] == 2 and t["cost_usd"] is None
     assert t["token_usage"] is None and asked["workspace_path"] is None and asked["config"] == {"tone": "dry"}
     """
-    assert graded(tmp_path, body, Output(text="said", trace=CALLS), config={"tone": "dry"}).met is True
+    assert (
+        graded(tmp_path, body, Output(text="said", trace=CALLS), config={"tone": "dry"}).met is True
+    )
 
 
 def test_a_grader_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
@@ -202,7 +234,9 @@ def test_a_grader_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     from honestone.core.errors import UsageError
 
     with pytest.raises(UsageError, match="cannot start"):
-        CheckRunner(tmp_path, sandbox="none").preflight([read_check({"grader": "no-such-program-here"})])
+        CheckRunner(tmp_path, sandbox="none").preflight(
+            [read_check({"grader": "no-such-program-here"})]
+        )
 
 
 def test_the_digest_of_a_grader_is_part_of_what_it_is(tmp_path: Path) -> None:
@@ -215,7 +249,8 @@ def test_the_digest_of_a_grader_is_part_of_what_it_is(tmp_path: Path) -> None:
     assert runner.identity(check) != before
 
 
-# ------------------------------------------------------------------------------------------------------------- pytest
+# -------------------------------------------------------------------------------------------------------------
+# pytest
 
 
 def test_tests_find_the_output_under_the_name_that_they_know(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Checks that run code: what they see, what they cannot touch, how long they may take, and what their answers mean."""
+"""Checks that run code: what they see, what they cannot touch, how long they may take, and what
+their answers mean.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def box(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(autouse=True)
-def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_temporary_folder(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """Private copies are made here, and nothing may be left of them."""
     place = tmp_path_factory.mktemp("private")
     monkeypatch.setattr(tempfile, "tempdir", str(place))
@@ -39,7 +43,9 @@ def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
 
 
 def folder(files: dict[str, str], *executable: str) -> Version:
-    return Version({n: Entry(t.encode(), n in executable) for n, t in files.items()}, is_folder=True)
+    return Version(
+        {n: Entry(t.encode(), n in executable) for n, t in files.items()}, is_folder=True
+    )
 
 
 def file(text: str, name: str = "a.md") -> Version:
@@ -59,19 +65,36 @@ def find_all(
     return asyncio.run(runner.run([read_check(one) for one in written], version, made))
 
 
-def find(written: dict[str, Any], version: Version, base: Path, box: str = "none", **options: Any) -> Finding:
+def find(
+    written: dict[str, Any], version: Version, base: Path, box: str = "none", **options: Any
+) -> Finding:
     return find_all([written], version, base, box, **options)[0]
 
 
-# --------------------------------------------------------------------------------------------------------- command
+# ---------------------------------------------------------------------------------------------------------
+# command
 
 
 def test_a_command_sees_the_version(tmp_path, box):
-    """A file under its own name, a folder's files, or an output as output.txt lie in the working directory."""
+    """A file under its own name, a folder's files, or an output as output.txt lie in the working
+    directory.
+    """
     assert find({"command": "grep -q hello a.md"}, file("hello"), tmp_path, box).met is True
-    assert find({"command": "grep -q hello docs/a.md"}, folder({"docs/a.md": "hello"}), tmp_path, box).met is True
     assert (
-        find({"command": ["grep", "-q", "made", "output.txt"]}, file("hello"), tmp_path, box, output="made").met is True
+        find(
+            {"command": "grep -q hello docs/a.md"}, folder({"docs/a.md": "hello"}), tmp_path, box
+        ).met
+        is True
+    )
+    assert (
+        find(
+            {"command": ["grep", "-q", "made", "output.txt"]},
+            file("hello"),
+            tmp_path,
+            box,
+            output="made",
+        ).met
+        is True
     )
     unmet = find({"command": "grep -q bye a.md"}, file("hello"), tmp_path, box)
     assert unmet.met is False and unmet.note == "exit 1, expected 0" and unmet.sandbox == box
@@ -85,9 +108,21 @@ def test_a_command_sees_the_version(tmp_path, box):
         ({"not-command": "sh -c 'exit 4'"}, True, None),
         ({"not-command": "true"}, False, "exit 0"),
         ({"command": "echo one two", "expect_stdout": {"contains": "two"}}, True, None),
-        ({"command": "echo one two", "expect_stdout": {"regex": "^two"}}, False, "stdout: nothing matches"),
-        ({"command": "echo one", "expect_stdout": {"contains": ["one", "two"]}}, False, 'stdout: not found: "two"'),
-        ({"command": "cat", "stdin": "artifact", "expect_stdout": {"contains": "hello"}}, True, None),
+        (
+            {"command": "echo one two", "expect_stdout": {"regex": "^two"}},
+            False,
+            "stdout: nothing matches",
+        ),
+        (
+            {"command": "echo one", "expect_stdout": {"contains": ["one", "two"]}},
+            False,
+            'stdout: not found: "two"',
+        ),
+        (
+            {"command": "cat", "stdin": "artifact", "expect_stdout": {"contains": "hello"}},
+            True,
+            None,
+        ),
         ({"command": "cat", "expect_stdout": {"contains": "hello"}}, False, "stdout"),
         ({"command": "sh -c 'kill -9 $$'"}, False, ""),
         ({"command": "sh -c 'printf \"\\033[2J\\033\" >&2; exit 1'"}, False, "\\x1b[2J"),
@@ -95,7 +130,9 @@ def test_a_command_sees_the_version(tmp_path, box):
     ],
 )
 def test_what_meets_a_command(written, met, note, tmp_path):
-    """Exit code and output decide; an unmet one says what was got and the program's last words, made printable."""
+    """Exit code and output decide; an unmet one says what was got and the program's last words,
+    made printable.
+    """
     finding = find(written, file("hello"), tmp_path)
     assert finding.met is met
     assert (finding.note is None) == met and (note or "") in (finding.note or "")
@@ -103,14 +140,19 @@ def test_what_meets_a_command(written, met, note, tmp_path):
 
 @pytest.mark.parametrize("kind", ["command", "not-command"])
 def test_outlasting_the_limit_is_unmet(tmp_path, box, kind):
-    """The limit is part of the question: what still runs is unmet, and negation does not make it met."""
+    """The limit is part of the question: what still runs is unmet, and negation does not make it
+    met.
+    """
     finding = find({kind: "sleep 60", "timeout": 0.3}, file("x"), tmp_path, box)
     assert finding.met is False and finding.note == "still running after 0.3 s"
 
 
 def test_the_runner_has_a_limit_too(tmp_path):
     """A check without a timeout of its own has the runner's."""
-    assert find({"command": "sleep 60"}, file("x"), tmp_path, timeout=0.3).note == "still running after 0.3 s"
+    assert (
+        find({"command": "sleep 60"}, file("x"), tmp_path, timeout=0.3).note
+        == "still running after 0.3 s"
+    )
 
 
 def test_a_flood_is_unmet(tmp_path):
@@ -120,17 +162,23 @@ def test_a_flood_is_unmet(tmp_path):
 
 
 def test_the_artifact_is_never_touched(tmp_path, box):
-    """What a check does to its copy changes neither the file of the person nor what later checks see."""
+    """What a check does to its copy changes neither the file of the person nor what later checks
+    see.
+    """
     art = tmp_path / "a.md"
     art.write_text("hello")
     findings = find_all(
         [
-            {"command": "sh -c 'echo harm >> a.md; echo x > new; mkdir locked; echo y > locked/z; chmod 0 locked'"},
+            {
+                "command": "sh -c 'echo harm >> a.md; echo x > new; mkdir locked; echo y > locked/z; chmod 0 locked'"
+            },
             {"command": "sh -c 'cat a.md; ls'", "expect_stdout": {"regex": "^helloa.md\n$"}},
             {"command": "rm a.md"},
             {"command": "grep -q hello a.md"},
             {"command": "sh -c 'touch $HOME/x $TMPDIR/y; chmod +x a.md'"},
-            {"command": 'sh -c \'test -z "$(ls $HOME)" && test -z "$(ls $TMPDIR)" && test ! -x a.md\''},
+            {
+                "command": 'sh -c \'test -z "$(ls $HOME)" && test -z "$(ls $TMPDIR)" && test ! -x a.md\''
+            },
         ],
         file("hello"),
         tmp_path,
@@ -160,18 +208,28 @@ def test_a_link_made_by_a_check_is_not_followed(tmp_path):
 def test_exec_bits_are_kept(tmp_path, box):
     """A program of the artifact can be run if it could be before."""
     version = folder({"run.sh": "#!/bin/sh\necho ran\n", "plain.sh": "#!/bin/sh\n"}, "run.sh")
-    assert find({"command": "./run.sh", "expect_stdout": {"contains": "ran"}}, version, tmp_path, box).met is True
+    assert (
+        find(
+            {"command": "./run.sh", "expect_stdout": {"contains": "ran"}}, version, tmp_path, box
+        ).met
+        is True
+    )
     assert find({"command": "sh -c 'test ! -x plain.sh'"}, version, tmp_path, box).met is True
 
 
 def test_keys_cannot_be_seen(tmp_path, monkeypatch, box):
-    """No variable that holds a key, nor the person's home, reaches a check; `pass_env` lets named ones through."""
+    """No variable that holds a key, nor the person's home, reaches a check; `pass_env` lets named
+    ones through.
+    """
     monkeypatch.setenv("SOME_API_KEY", "zq")
     monkeypatch.setenv("ANYTHING_ELSE", "zq")
     silent = {"command": "env", "expect_stdout": {"regex": "zq"}}
     assert find(silent, file("x"), tmp_path, box).met is False
     assert find(silent, file("x"), tmp_path, box, pass_env=["SOME_API_KEY"]).met is True
-    home = {"command": "sh -c 'echo $HOME'", "expect_stdout": {"contains": os.path.expanduser("~") + "\n"}}
+    home = {
+        "command": "sh -c 'echo $HOME'",
+        "expect_stdout": {"contains": os.path.expanduser("~") + "\n"},
+    }
     assert find(home, file("x"), tmp_path, box).met is False
 
 
@@ -193,7 +251,9 @@ def test_memory_is_limited(tmp_path):
 
 
 def test_programs_beside_the_rubric(tmp_path, box):
-    """A relative program path, or an interpreter's script, is looked up beside the rubric, then in the artifact."""
+    """A relative program path, or an interpreter's script, is looked up beside the rubric, then in
+    the artifact.
+    """
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "check.sh").write_text("#!/bin/sh\n. $(dirname $0)/lib.sh\n")
@@ -205,13 +265,20 @@ def test_programs_beside_the_rubric(tmp_path, box):
     assert find({"command": "python3 tools/check.py", **said}, file("x"), tmp_path, box).met is True
     inside = file("print('from the artifact')", "repro.py")
     assert (
-        find({"command": "python3 repro.py", "expect_stdout": {"contains": "artifact"}}, inside, tmp_path, box).met
+        find(
+            {"command": "python3 repro.py", "expect_stdout": {"contains": "artifact"}},
+            inside,
+            tmp_path,
+            box,
+        ).met
         is True
     )
 
 
 def test_the_version_is_run_and_not_the_file_on_disk(tmp_path):
-    """A rubric beside or inside its artifact: the program that runs is the version judged, not what stands on disk."""
+    """A rubric beside or inside its artifact: the program that runs is the version judged, not what
+    stands on disk.
+    """
     art = tmp_path / "repro.py"
     art.write_text("raise SystemExit(9)")
     newer = file("raise SystemExit(0)", "repro.py")
@@ -221,16 +288,23 @@ def test_the_version_is_run_and_not_the_file_on_disk(tmp_path):
     (tmp_path / "tool").mkdir()
     newer = folder({"tool/repro.py": "raise SystemExit(0)"})
     (tmp_path / "tool" / "repro.py").write_text("raise SystemExit(9)")
-    assert find({"command": "python3 tool/repro.py"}, newer, tmp_path, artifacts=[tmp_path]).met is True
+    assert (
+        find({"command": "python3 tool/repro.py"}, newer, tmp_path, artifacts=[tmp_path]).met
+        is True
+    )
 
 
 def test_an_artifact_cannot_stand_in_for_a_tool_of_the_rubric(tmp_path):
-    """Where the artifact's place is known, a file of the same name in it does not replace the rubric's own program."""
+    """Where the artifact's place is known, a file of the same name in it does not replace the
+    rubric's own program.
+    """
     (tmp_path / "check.py").write_text("raise SystemExit(7)")
     art = tmp_path / "art"
     art.mkdir()
     version = folder({"check.py": "raise SystemExit(0)"})
-    finding = find({"command": "python3 check.py", "expect_exit": 7}, version, tmp_path, artifacts=[art])
+    finding = find(
+        {"command": "python3 check.py", "expect_exit": 7}, version, tmp_path, artifacts=[art]
+    )
     assert finding.met is True
 
 
@@ -240,7 +314,10 @@ def test_what_is_judged_is_no_part_of_a_commands_identity(tmp_path):
     art = tmp_path / "a.py"
     art.write_text("1")
     runner = CheckRunner(tmp_path, sandbox="none", artifacts=[art])
-    tool, own = read_check({"command": "python3 tool.py a.py"}), read_check({"command": "python3 a.py"})
+    tool, own = (
+        read_check({"command": "python3 tool.py a.py"}),
+        read_check({"command": "python3 a.py"}),
+    )
     before = runner.identity(tool), runner.identity(own)
     art.write_text("2")
     assert (runner.identity(tool), runner.identity(own)) == before
@@ -270,10 +347,16 @@ def test_what_cannot_start_is_known_before(written, words, tmp_path):
 
 
 def test_what_may_stand_in_a_version_is_not_refused_without_one(tmp_path):
-    """Before a version is known, a relative path has the benefit of the doubt; a missing program does not."""
+    """Before a version is known, a relative path has the benefit of the doubt; a missing program
+    does not.
+    """
     runner = CheckRunner(tmp_path, sandbox="none")
     runner.preflight(
-        [read_check({"command": "./run.sh"}), read_check({"pytest": "tests"}), read_check({"python": "m:f"})]
+        [
+            read_check({"command": "./run.sh"}),
+            read_check({"pytest": "tests"}),
+            read_check({"python": "m:f"}),
+        ]
     )
     with pytest.raises(UsageError):
         runner.preflight([read_check({"command": "no-such-program-xyz"})])
@@ -290,7 +373,9 @@ def test_a_sandbox_that_is_not_there_is_known_before(tmp_path, monkeypatch):
 
 
 def test_a_script_that_a_version_lost_is_unmet(tmp_path):
-    """When a later version no longer brings the program along, the check is unmet, also when negated."""
+    """When a later version no longer brings the program along, the check is unmet, also when
+    negated.
+    """
     for kind in ("command", "not-command"):
         finding = find({kind: "./run.sh"}, folder({"a": "x"}), tmp_path)
         assert finding.met is False and "run.sh" in str(finding.note)
@@ -303,15 +388,16 @@ def test_a_program_that_is_gone_cannot_be_judged(tmp_path, kind):
     assert finding.met is None and "could not run" in str(finding.note)
 
 
-# ---------------------------------------------------------------------------------------------------------- pytest
+# ----------------------------------------------------------------------------------------------------------
+# pytest
 
-TEST = (
-    "import os, pathlib\ndef test_it():\n    assert 'hello' in pathlib.Path(os.environ['AI_OUTPUT_FILE']).read_text()\n"
-)
+TEST = "import os, pathlib\ndef test_it():\n    assert 'hello' in pathlib.Path(os.environ['AI_OUTPUT_FILE']).read_text()\n"
 
 
 def test_pytest(tmp_path, box):
-    """Tests beside the rubric pass or fail on the version; the note names what failed; nothing is left beside them."""
+    """Tests beside the rubric pass or fail on the version; the note names what failed; nothing is
+    left beside them.
+    """
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_report.py").write_text(TEST)
     for path in ("tests/test_report.py", "tests", "tests/test_report.py::test_it"):
@@ -323,7 +409,9 @@ def test_pytest(tmp_path, box):
 
 
 def test_tests_import_the_version_and_their_helpers(tmp_path, box):
-    """Tests see the artifact's modules, also below src, and the modules and fixtures beside themselves."""
+    """Tests see the artifact's modules, also below src, and the modules and fixtures beside
+    themselves.
+    """
     (tmp_path / "test_calc.py").write_text(
         "from helper import two\nimport calc, pkg.more\n"
         "def test_add(four): assert calc.add(two, two) == four and pkg.more.five == 5\n"
@@ -337,7 +425,9 @@ def test_tests_import_the_version_and_their_helpers(tmp_path, box):
 
 def test_tests_of_the_artifact_itself(tmp_path):
     """Tests that are not beside the rubric are taken from the version."""
-    version = folder({"calc.py": "x = 1\n", "tests/test_x.py": "import calc\ndef test_x(): assert calc.x == 1\n"})
+    version = folder(
+        {"calc.py": "x = 1\n", "tests/test_x.py": "import calc\ndef test_x(): assert calc.x == 1\n"}
+    )
     assert find({"pytest": "tests"}, version, tmp_path).met is True
 
 
@@ -347,12 +437,18 @@ def test_tests_of_the_artifact_itself(tmp_path):
         ("import nothing_like_this\n", "", "could not run the tests"),
         ("def helper(): pass\n", "", "no tests were collected"),
         ("def test_x(:\n", "", "could not run the tests"),
-        ("import calc\ndef test_x(): assert False\n", "import os\nos._exit(0)\n", "ended without a report"),
+        (
+            "import calc\ndef test_x(): assert False\n",
+            "import os\nos._exit(0)\n",
+            "ended without a report",
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", ["pytest", "not-pytest"])
 def test_tests_that_could_not_run_are_no_verdict(tmp_path, test, module, words, kind):
-    """Errors of collection, no tests, or code that ends the process early (with exit 0!) are neither met nor unmet."""
+    """Errors of collection, no tests, or code that ends the process early (with exit 0!) are
+    neither met nor unmet.
+    """
     (tmp_path / "test_x.py").write_text(test)
     finding = find({kind: "test_x.py"}, folder({"calc.py": module}), tmp_path)
     assert finding.met is None and words in str(finding.note)
@@ -362,7 +458,9 @@ def test_an_artifact_cannot_stand_in_for_pytest(tmp_path):
     """A file of the artifact called pytest.py or json.py is not what runs the tests."""
     (tmp_path / "test_x.py").write_text("def test_x(): assert False\n")
     fake = "import os\nos.write(3, b'{\"exit\": 0}')\nos._exit(0)\n"
-    version = folder({"pytest.py": fake, "json.py": fake, "_pytest/__init__.py": fake, "conftest.py": fake})
+    version = folder(
+        {"pytest.py": fake, "json.py": fake, "_pytest/__init__.py": fake, "conftest.py": fake}
+    )
     assert find({"pytest": "test_x.py"}, version, tmp_path).met is False
 
 
@@ -374,7 +472,9 @@ def test_slow_tests_are_unmet(tmp_path):
 
 
 def test_the_identity_of_tests_is_their_bytes(tmp_path):
-    """Changing a test, or a helper beside it, makes another check; these files are named as judging."""
+    """Changing a test, or a helper beside it, makes another check; these files are named as
+    judging.
+    """
     (tmp_path / "test_x.py").write_text("def test_x(): pass\n")
     (tmp_path / "helper.py").write_text("")
     runner, check = CheckRunner(tmp_path, sandbox="none"), read_check({"pytest": "test_x.py"})
@@ -385,7 +485,8 @@ def test_the_identity_of_tests_is_their_bytes(tmp_path):
     assert {p.name for p in runner.judging_files([check])} == {"test_x.py", "helper.py"}
 
 
-# ---------------------------------------------------------------------------------------------------------- python
+# ----------------------------------------------------------------------------------------------------------
+# python
 
 FUNCTIONS = """
 import os, pathlib
@@ -419,10 +520,14 @@ def path(path): return path.name == "a.md" and path.read_text() == "hello"
     ],
 )
 def test_python(function, text, met, note, tmp_path):
-    """True, False with or without a note, or an assertion decide; anything else is no verdict, negated or not."""
+    """True, False with or without a note, or an assertion decide; anything else is no verdict,
+    negated or not.
+    """
     (tmp_path / "own_checks.py").write_text(FUNCTIONS)
     plain, negated = find_all(
-        [{"python": f"own_checks:{function}"}, {"not-python": f"own_checks:{function}"}], file(text), tmp_path
+        [{"python": f"own_checks:{function}"}, {"not-python": f"own_checks:{function}"}],
+        file(text),
+        tmp_path,
     )
     assert plain.met is met and (note or "") in (plain.note or "")
     assert negated.met is (None if met is None else not met)
@@ -430,11 +535,15 @@ def test_python(function, text, met, note, tmp_path):
 
 
 def test_python_with_path_output_and_sandbox(tmp_path, box):
-    """The function can be given the path of the private copy; an output is its text; packages are found too."""
+    """The function can be given the path of the private copy; an output is its text; packages are
+    found too.
+    """
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "__init__.py").write_text("")
     (tmp_path / "pkg" / "own.py").write_text(FUNCTIONS)
-    assert find({"python": "pkg.own:path", "with": "path"}, file("hello"), tmp_path, box).met is True
+    assert (
+        find({"python": "pkg.own:path", "with": "path"}, file("hello"), tmp_path, box).met is True
+    )
     assert find({"python": "pkg.own:yes"}, file("x"), tmp_path, box, output="hello").met is True
 
 
@@ -445,13 +554,22 @@ def test_python_that_does_not_end(tmp_path):
     assert finding.met is False and finding.note == "still running after 1 s"
 
 
-# ----------------------------------------------------------------------------------------------------- all together
+# -----------------------------------------------------------------------------------------------------
+# all together
 
 
-def test_findings_come_in_order_and_text_checks_need_no_copy(tmp_path, own_temporary_folder, monkeypatch):
+def test_findings_come_in_order_and_text_checks_need_no_copy(
+    tmp_path, own_temporary_folder, monkeypatch
+):
     """One finding a check, in the order asked; text checks alone make no private copy."""
     findings = find_all(
-        [{"contains": "x"}, {"command": "false"}, {"file-exists": "a.md"}, {"is-json": True}, {"command": "true"}],
+        [
+            {"contains": "x"},
+            {"command": "false"},
+            {"file-exists": "a.md"},
+            {"is-json": True},
+            {"command": "true"},
+        ],
         file("x"),
         tmp_path,
     )

@@ -26,13 +26,18 @@ def folder(files: dict[str, str]) -> Version:
     return Version({name: Entry(text.encode()) for name, text in files.items()}, is_folder=True)
 
 
-def find(written: dict[str, Any], version: Version, base: Path = Path(), output: str | None = None) -> Finding:
+def find(
+    written: dict[str, Any], version: Version, base: Path = Path(), output: str | None = None
+) -> Finding:
     made = None if output is None else Output(text=output)
-    (finding,) = asyncio.run(CheckRunner(base, sandbox="none").run([read_check(written)], version, made))
+    (finding,) = asyncio.run(
+        CheckRunner(base, sandbox="none").run([read_check(written)], version, made)
+    )
     return finding
 
 
-# ----------------------------------------------------------------------------------------------------- json-schema
+# -----------------------------------------------------------------------------------------------------
+# json-schema
 
 SCHEMA = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}
 
@@ -56,18 +61,38 @@ ROME = json.dumps({"city": "Rome"})
 @pytest.mark.parametrize(
     ("said", "met"),
     [
-        ([{"id": "1", "type": "function", "function": {"name": "weather", "arguments": ROME}}], True),
         (
-            {"role": "assistant", "content": "so", "tool_calls": [{"function": {"name": "now", "arguments": "{}"}}]},
+            [{"id": "1", "type": "function", "function": {"name": "weather", "arguments": ROME}}],
+            True,
+        ),
+        (
+            {
+                "role": "assistant",
+                "content": "so",
+                "tool_calls": [{"function": {"name": "now", "arguments": "{}"}}],
+            },
             True,
         ),
         ({"name": "weather", "arguments": ROME}, True),
         ([{"text": "so"}, {"functionCall": {"name": "weather", "args": {"city": "Rome"}}}], True),
-        ({"toolCall": {"functionCalls": [{"name": "now"}, {"name": "weather", "args": {"city": "Rome"}}]}}, True),
+        (
+            {
+                "toolCall": {
+                    "functionCalls": [
+                        {"name": "now"},
+                        {"name": "weather", "args": {"city": "Rome"}},
+                    ]
+                }
+            },
+            True,
+        ),
         ({"type": "tool_use", "id": "1", "name": "weather", "input": {"city": "Rome"}}, True),
         ([{"function": {"name": "weather", "arguments": json.dumps({"city": 3})}}], False),
         ([{"function": {"name": "weather", "arguments": json.dumps({"town": "Rome"})}}], False),
-        ([{"functionCall": {"name": "now"}}, {"functionCall": {"name": "other", "args": {}}}], False),
+        (
+            [{"functionCall": {"name": "now"}}, {"functionCall": {"name": "other", "args": {}}}],
+            False,
+        ),
         ({"name": "weather", "arguments": "city=Rome"}, False),
         ({"name": "weather", "arguments": "[]"}, False),
         ([], False),
@@ -75,7 +100,9 @@ ROME = json.dumps({"city": "Rome"})
     ],
 )
 def test_calls_of_functions_fit_what_there_is(said, met):
-    """In the words of each API: a function that is there, with arguments that fit, for each call of one at least."""
+    """In the words of each API: a function that is there, with arguments that fit, for each call of
+    one at least.
+    """
     pytest.importorskip("jsonschema")
     functions = {"weather": CITY, "now": {}}
     version = Version.of_text(said if isinstance(said, str) else json.dumps(said))
@@ -168,7 +195,8 @@ def test_the_library_is_not_loaded_for_other_checks():
     assert not [name for name in seen if name.startswith("jsonschema")]
 
 
-# ----------------------------------------------------------------------------------------------------- file-exists
+# -----------------------------------------------------------------------------------------------------
+# file-exists
 
 
 @pytest.mark.parametrize(
@@ -212,18 +240,29 @@ def test_a_link_in_the_artifact_is_not_a_file_of_it(tmp_path):
     assert find({"links-resolve": True}, version).met is False
 
 
-# --------------------------------------------------------------------------------------------------- links-resolve
+# ---------------------------------------------------------------------------------------------------
+# links-resolve
 
 
 def broken(text: str, **others: str) -> str | None:
     """The note of links-resolve on README.md, None when every link resolves."""
-    files = {"README.md": text, **{name.replace("__", "/").replace("_md", ".md"): t for name, t in others.items()}}
+    files = {
+        "README.md": text,
+        **{name.replace("__", "/").replace("_md", ".md"): t for name, t in others.items()},
+    }
     finding = find({"links-resolve": True, "path": "README.md"}, folder(files))
-    assert find({"not-links-resolve": True, "path": "README.md"}, folder(files)).met is not finding.met
+    assert (
+        find({"not-links-resolve": True, "path": "README.md"}, folder(files)).met is not finding.met
+    )
     return None if finding.met else finding.note
 
 
-OTHERS = {"docs__guide_md": "# Start here\n\n## Über uns!\n", "my file.txt": "x", "docs__a(b)_md": "x", "img.png": "x"}
+OTHERS = {
+    "docs__guide_md": "# Start here\n\n## Über uns!\n",
+    "my file.txt": "x",
+    "docs__a(b)_md": "x",
+    "img.png": "x",
+}
 
 
 @pytest.mark.parametrize(
@@ -304,7 +343,11 @@ def test_links_that_do_not_resolve(text, words):
 
 def test_all_markdown_of_a_folder_is_looked_at():
     """Without `path`, every Markdown file; links are seen from the file that they stand in."""
-    files = {"README.md": "[g](docs/g.md)", "docs/g.md": "[up](../README.md) [side](h.md#x)", "docs/h.md": "# X"}
+    files = {
+        "README.md": "[g](docs/g.md)",
+        "docs/g.md": "[up](../README.md) [side](h.md#x)",
+        "docs/h.md": "# X",
+    }
     assert find({"links-resolve": True}, folder(files)).met is True
     files["docs/g.md"] = "[wrong](docs/h.md)"
     assert str(find({"links-resolve": True}, folder(files)).note).startswith("docs/g.md: line 1")
@@ -314,7 +357,9 @@ def test_a_single_file_is_judged_alone(tmp_path):
     """Own anchors resolve; other files only with `beside`, and the note says so."""
     (tmp_path / "other.md").write_text("# There")
     (tmp_path.parent / "outside.md").write_text("x")
-    version = Version({"a.md": Entry(b"# Here\n[x](#here) [y](other.md#there) [z](a.md)")}, is_folder=False)
+    version = Version(
+        {"a.md": Entry(b"# Here\n[x](#here) [y](other.md#there) [z](a.md)")}, is_folder=False
+    )
     alone = find({"links-resolve": True}, version, tmp_path)
     assert alone.met is False and "other.md" in str(alone.note) and "`beside`" in str(alone.note)
     assert find({"links-resolve": True, "beside": "."}, version, tmp_path).met is True
@@ -325,7 +370,9 @@ def test_a_single_file_is_judged_alone(tmp_path):
 
 
 def test_what_stands_beside_is_part_of_the_identity(tmp_path):
-    """When the neighbours change, an old answer is no answer; a folder that is not there is a usage error."""
+    """When the neighbours change, an old answer is no answer; a folder that is not there is a usage
+    error.
+    """
     check = read_check({"links-resolve": True, "beside": "."})
     runner = CheckRunner(tmp_path)
     before = runner.identity(check)
@@ -371,7 +418,23 @@ def test_no_markdown_crashes_the_reader(text):
 
 
 @pytest.mark.parametrize(
-    "piece", ["[a](", "[", "![", "](", "`", "``a`", "<!--", "[a][", '[a](b "', "<a href=", "_a ", "(", "# `", "> - "]
+    "piece",
+    [
+        "[a](",
+        "[",
+        "![",
+        "](",
+        "`",
+        "``a`",
+        "<!--",
+        "[a][",
+        '[a](b "',
+        "<a href=",
+        "_a ",
+        "(",
+        "# `",
+        "> - ",
+    ],
 )
 def test_hostile_markdown_takes_linear_work(piece):
     """A megabyte of one mark is read; a reader with quadratic work would not come back."""

@@ -1,4 +1,6 @@
-"""A bound that is met is "could not be judged": no check of any kind makes a yes of it, negated or not."""
+"""A bound that is met is "could not be judged": no check of any kind makes a yes of it, negated or
+not.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,12 @@ def find(written: dict[str, Any], text: str, tmp_path: Path) -> Finding:
 
 
 @pytest.mark.parametrize(("written", "text"), BOUNDS)
-def test_a_bound_is_no_answer_negated_or_not(written: dict[str, Any], text: str, tmp_path: Path) -> None:
-    """Each bounded piece of work, in each kind of check, gives up: neither met nor unmet, with a reason."""
+def test_a_bound_is_no_answer_negated_or_not(
+    written: dict[str, Any], text: str, tmp_path: Path
+) -> None:
+    """Each bounded piece of work, in each kind of check, gives up: neither met nor unmet, with a
+    reason.
+    """
     kind = next(iter(written))
     negated = {f"not-{kind}" if key == kind else key: value for key, value in written.items()}
     for one in (written, negated):

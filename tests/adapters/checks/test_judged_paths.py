@@ -15,7 +15,9 @@ from honestone.core.rubric import Check
 
 def folder(**files: str) -> Version:
     named = {name.replace("__", "/").replace("_DOT_", "."): text for name, text in files.items()}
-    return Version({name: Entry(text.encode()) for name, text in sorted(named.items())}, is_folder=True)
+    return Version(
+        {name: Entry(text.encode()) for name, text in sorted(named.items())}, is_folder=True
+    )
 
 
 def command(words: str, **options: Any) -> Check:
@@ -65,7 +67,9 @@ def after(name: str, text: str | None) -> Version:
     ],
 )
 def test_what_a_command_judges_by(words: str, name: str, judges: bool, tmp_path: Path) -> None:
-    """Scripts, recipes, settings and tests judge, whether they are changed, added or removed; what is looked at does not."""
+    """Scripts, recipes, settings and tests judge, whether they are changed, added or removed; what
+    is looked at does not.
+    """
     setting = Setting(base=tmp_path)
     changes = [after(name, "other")] + ([after(name, None)] if name in START.files else [])
     for changed in changes:
@@ -80,8 +84,12 @@ def test_own_takes_a_check_out_and_judged_by_adds(tmp_path: Path) -> None:
     changed = after("check.py", "pass")
     assert judging_changes(command("python check.py", own=True), setting, START, changed) == []
     changed = after("app.py", "pass")
-    assert judging_changes(command("make test", judged_by=["*.py"]), setting, START, changed) == ["app.py"]
-    assert judging_changes(command("make test", judged_by="app.py"), setting, START, changed) == ["app.py"]
+    assert judging_changes(command("make test", judged_by=["*.py"]), setting, START, changed) == [
+        "app.py"
+    ]
+    assert judging_changes(command("make test", judged_by="app.py"), setting, START, changed) == [
+        "app.py"
+    ]
 
 
 def test_tests_that_were_not_there_are_what_is_judged(tmp_path: Path) -> None:
@@ -92,14 +100,18 @@ def test_tests_that_were_not_there_are_what_is_judged(tmp_path: Path) -> None:
 
 
 def test_a_program_whose_output_is_looked_at_is_what_is_judged(tmp_path: Path) -> None:
-    """With `expect_stdout` the program that prints is what is judged, unless it is called a check; its recipe is not."""
+    """With `expect_stdout` the program that prints is what is judged, unless it is called a check;
+    its recipe is not.
+    """
     setting, prints = Setting(base=tmp_path), {"contains": "hello"}
     for words, name, judges in (
         ("python app.py", "app.py", False),
         ("python check.py", "check.py", True),
         ("make test", "Makefile", True),
     ):
-        changed = judging_changes(command(words, expect_stdout=prints), setting, START, after(name, "other"))
+        changed = judging_changes(
+            command(words, expect_stdout=prints), setting, START, after(name, "other")
+        )
         assert (changed == [name]) is judges, words
 
 

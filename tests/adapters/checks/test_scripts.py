@@ -1,4 +1,6 @@
-"""The check `script` and `transform`: code in Node and Python, confined, with what it hears and what its replies mean."""
+"""The check `script` and `transform`: code in Node and Python, confined, with what it hears and
+what its replies mean.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ LENGTH = {"python": "len(output)", "javascript": "output.length"}
 
 
 @pytest.fixture(autouse=True)
-def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_temporary_folder(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """Private copies are made here, and nothing may be left of them."""
     place = tmp_path_factory.mktemp("private")
     monkeypatch.setattr(tempfile, "tempdir", str(place))
@@ -33,7 +37,9 @@ def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
     assert list(place.iterdir()) == []
 
 
-def find(base: Path, written: dict[str, Any], output: str | None = "three small words", **more: Any) -> Finding:
+def find(
+    base: Path, written: dict[str, Any], output: str | None = "three small words", **more: Any
+) -> Finding:
     version = Version({"a.md": Entry(b"the artifact")}, is_folder=False)
     made = None if output is None else Output(text=output)
     check = read_check(written)
@@ -68,7 +74,10 @@ def test_a_number_is_a_score(tmp_path: Path, language: str) -> None:
 @needs_node
 def test_a_declaration_and_an_expression_on_one_line(tmp_path: Path) -> None:
     """The value is that of the last one, whatever stands in texts."""
-    assert find(tmp_path, inline("javascript", "const s = output + ';x'; s.endsWith(';x')")).met is True
+    assert (
+        find(tmp_path, inline("javascript", "const s = output + ';x'; s.endsWith(';x')")).met
+        is True
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +96,9 @@ def test_a_declaration_and_an_expression_on_one_line(tmp_path: Path) -> None:
 )
 def test_the_body_of_a_function_with_its_context(tmp_path: Path, language: str, code: str) -> None:
     """Several lines return by themselves; the context has the vars of the case, and its input."""
-    found = find(tmp_path, inline(language, code, context={"vars": {"n": 3}}), input="What is small?")
+    found = find(
+        tmp_path, inline(language, code, context={"vars": {"n": 3}}), input="What is small?"
+    )
     assert (found.met, found.score, found.note) == (True, 50, "What is small?")
 
 
@@ -107,7 +118,9 @@ GRADE_PY = "import aid\ndef get_assert(output, context): return aid.small(output
         pytest.param("javascript", "grade.mjs", None, marks=needs_node),
     ],
 )
-def test_a_function_in_a_file(tmp_path: Path, language: str, file: str, function: str | None) -> None:
+def test_a_function_in_a_file(
+    tmp_path: Path, language: str, file: str, function: str | None
+) -> None:
     """With the modules next to it; also one that is named, and one that is awaited."""
     code = tmp_path / "code"
     code.mkdir()
@@ -118,7 +131,11 @@ def test_a_function_in_a_file(tmp_path: Path, language: str, file: str, function
     )
     (code / "grade.py").write_text(GRADE_PY)
     (code / "aid.py").write_text("def small(text): return 'small' in text\n")
-    script = {"language": language, "file": f"code/{file}", **({} if function is None else {"function": function})}
+    script = {
+        "language": language,
+        "file": f"code/{file}",
+        **({} if function is None else {"function": function}),
+    }
     assert find(tmp_path, {"script": script}).met is True
     if file != "grade.mjs":
         found = find(tmp_path, {"script": {**script, "function": "named"}})
@@ -128,7 +145,9 @@ def test_a_function_in_a_file(tmp_path: Path, language: str, file: str, function
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_code_that_fails_is_unmet_negated_or_not(tmp_path: Path, language: str) -> None:
     """Its message is the note; so is that of a reply of another kind."""
-    code = {"python": "\nraise ValueError('BOOM')", "javascript": "\nthrow new Error('BOOM')"}[language]
+    code = {"python": "\nraise ValueError('BOOM')", "javascript": "\nthrow new Error('BOOM')"}[
+        language
+    ]
     for name in ("script", "not-script"):
         found = find(tmp_path, {name: {"language": language, "code": code}})
         assert (found.met, found.score) == (False, 0)
@@ -174,13 +193,17 @@ def test_a_transform_comes_before_the_check(tmp_path: Path, language: str) -> No
         "python": {"language": "python", "file": "t.py", "function": "get_transform"},
         "javascript": {"language": "javascript", "code": "JSON.parse(output)"},
     }[language]
-    (tmp_path / "t.py").write_text("import json\ndef get_transform(output, context): return json.loads(output)\n")
+    (tmp_path / "t.py").write_text(
+        "import json\ndef get_transform(output, context): return json.loads(output)\n"
+    )
     part = {"language": "python", "code": "output['a']"}
     said = '{"a": "xyz"}'
     assert find(tmp_path, {"equals": '{"a":"xyz"}', "transform": parsed}, said).met is True
     assert find(tmp_path, {"equals": "xyz", "transform": [parsed, part]}, said).met is True
     assert find(tmp_path, {"not-equals": "xyz", "transform": [parsed, part]}, said).met is False
-    assert find(tmp_path, inline("python", "output['a'] == 'xyz'", transform=parsed), said).met is True
+    assert (
+        find(tmp_path, inline("python", "output['a'] == 'xyz'", transform=parsed), said).met is True
+    )
 
 
 @pytest.mark.parametrize("name", ["equals", "not-equals"])

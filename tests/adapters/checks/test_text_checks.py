@@ -1,4 +1,6 @@
-"""Checks of a text: every kind and its negation, what is refused when a rubric is read, and files of a folder."""
+"""Checks of a text: every kind and its negation, what is refused when a rubric is read, and files
+of a folder.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,15 @@ from honestone.adapters.checks import CheckRunner
 from honestone.adapters.checks import text as text_checks
 from honestone.core import checks
 from honestone.core.artifact import Entry, Version
-from honestone.core.checks import KINDS, TextCheck, check_problem, compile_text_check, matching, read_check, visible
+from honestone.core.checks import (
+    KINDS,
+    TextCheck,
+    check_problem,
+    compile_text_check,
+    matching,
+    read_check,
+    visible,
+)
 from honestone.core.errors import RubricError
 from honestone.core.rubric import Check
 from honestone.ports import Finding, Output
@@ -30,10 +40,14 @@ def folder(**files: str) -> Version:
     return Version({name: Entry(text.encode()) for name, text in files.items()}, is_folder=True)
 
 
-def find(written: dict[str, Any], version: Version | str, output: str | None = None, base: Path = Path()) -> Finding:
+def find(
+    written: dict[str, Any], version: Version | str, output: str | None = None, base: Path = Path()
+) -> Finding:
     judged = Version.of_text(version) if isinstance(version, str) else version
     made = None if output is None else Output(text=output)
-    (finding,) = asyncio.run(CheckRunner(base, sandbox="none").run([read_check(written)], judged, made))
+    (finding,) = asyncio.run(
+        CheckRunner(base, sandbox="none").run([read_check(written)], judged, made)
+    )
     return finding
 
 
@@ -153,7 +167,8 @@ def test_is_json_is_strict(text, is_json):
     assert find({"not-is-json": True}, text).met is not is_json
 
 
-# ------------------------------------------------------------------------------------------------ folders, outputs
+# ------------------------------------------------------------------------------------------------
+# folders, outputs
 
 
 def test_without_path_all_texts_of_a_folder_count():
@@ -164,8 +179,12 @@ def test_without_path_all_texts_of_a_folder_count():
 
 
 def test_with_path_every_file_has_to_meet_it():
-    """`path` chooses files, each has to meet the check as written; the note names the first that does not."""
-    version = folder(**{"a.md": "# A", "docs/b.md": "# B", "docs/deep/c.md": "C TODO", "d.txt": "D"})
+    """`path` chooses files, each has to meet the check as written; the note names the first that
+    does not.
+    """
+    version = folder(
+        **{"a.md": "# A", "docs/b.md": "# B", "docs/deep/c.md": "C TODO", "d.txt": "D"}
+    )
     assert find({"regex": "^# ", "path": "docs/*.md"}, version).met is True
     unmet = find({"regex": "^# ", "path": "**/*.md"}, version)
     assert unmet.met is False and str(unmet.note).startswith("docs/deep/c.md: ")
@@ -182,7 +201,9 @@ def test_match_any_needs_one_file():
     assert find({"not-contains": "TODO", "path": "*.md", "match": "any"}, version).met is True
 
 
-@pytest.mark.parametrize("written", [{"contains": "x"}, {"not-contains": "x"}, {"max-words": 3}, {"is-json": True}])
+@pytest.mark.parametrize(
+    "written", [{"contains": "x"}, {"not-contains": "x"}, {"max-words": 3}, {"is-json": True}]
+)
 def test_no_matching_file_is_unmet(written):
     """A check of files that are not there is unmet, negated or not, and says so."""
     finding = find({**written, "path": "missing/*.md"}, folder(**{"a.md": "x"}))
@@ -194,7 +215,9 @@ def test_an_output_is_what_text_checks_look_at():
     version = folder(**{"a.md": "artifact"})
     assert find({"contains": "produced"}, version, output="produced").met is True
     assert find({"contains": "artifact"}, version, output="produced").met is False
-    assert find({"contains": "produced", "path": "output.txt"}, version, output="produced").met is True
+    assert (
+        find({"contains": "produced", "path": "output.txt"}, version, output="produced").met is True
+    )
     assert find({"contains": "x"}, version, output="x\ud800").met is True
 
 
@@ -225,7 +248,8 @@ def test_globs_never_crash(glob, path):
     assert matching([path], glob) in ([], [path])
 
 
-# ----------------------------------------------------------------------------------------------------- bad rubrics
+# -----------------------------------------------------------------------------------------------------
+# bad rubrics
 
 
 @pytest.mark.parametrize(
@@ -259,7 +283,12 @@ def test_globs_never_crash(glob, path):
         ({"command": "true", "timeout": -1}, "timeout", "above 0, not -1", ""),
         ({"command": "true", "timeout": float("nan")}, "timeout", "above 0", ""),
         ({"command": "true", "expect_exit": 300}, "expect_exit", "0 to 255", ""),
-        ({"command": "true", "expect_stdout": {"regex": "("}}, "expect_stdout", "not a valid pattern", ""),
+        (
+            {"command": "true", "expect_stdout": {"regex": "("}},
+            "expect_stdout",
+            "not a valid pattern",
+            "",
+        ),
         ({"command": "true", "expect_stdout": {}}, "expect_stdout", "takes", ""),
         ({"command": "true", "stdin": "file"}, "stdin", "`artifact`", ""),
         ({"command": "grep 'x"}, "command", "split into words", "quote"),
@@ -271,7 +300,9 @@ def test_globs_never_crash(glob, path):
     ],
 )
 def test_what_is_wrong_is_named(written, key, message, hint):
-    """A mistake in a check is named with its key, what was meant and what to do, when the rubric is read."""
+    """A mistake in a check is named with its key, what was meant and what to do, when the rubric is
+    read.
+    """
     with pytest.raises(RubricError) as caught:
         read_check(written)
     assert caught.value.path == (() if key is None else (key,))
@@ -282,7 +313,10 @@ def test_check_problem_agrees_with_reading():
     """A check made without reading is judged by the same rules."""
     assert check_problem(Check(kind="contains", value="x")) is None
     assert "unknown check" in check_problem(Check(kind="contians", value="x"))[0]
-    assert "`not-regex` is not a valid pattern" in check_problem(Check(kind="regex", value="(", negated=True))[0]
+    assert (
+        "`not-regex` is not a valid pattern"
+        in check_problem(Check(kind="regex", value="(", negated=True))[0]
+    )
 
 
 @given(
@@ -314,7 +348,9 @@ def test_every_kind_is_described_and_its_example_is_valid():
 
 
 def test_the_json_schema_agrees_with_the_reader():
-    """What an editor accepts by the schema is what the reader accepts, for a row of good and bad checks."""
+    """What an editor accepts by the schema is what the reader accepts, for a row of good and bad
+    checks.
+    """
     jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(checks.check_schema())
     good = [
@@ -323,7 +359,13 @@ def test_the_json_schema_agrees_with_the_reader():
         {"command": "true", "timeout": 3},
         {"is-json": True},
     ]
-    bad = [{"contains": 3}, {"contians": "x"}, {"contains": "x", "pth": "y"}, {"command": "x", "timeout": 0}, {}]
+    bad = [
+        {"contains": 3},
+        {"contians": "x"},
+        {"contains": "x", "pth": "y"},
+        {"command": "x", "timeout": 0},
+        {},
+    ]
     for written in good:
         assert validator.is_valid(written) and read_check(written)
     for written in bad:
@@ -332,7 +374,8 @@ def test_the_json_schema_agrees_with_the_reader():
             read_check(written)
 
 
-# ------------------------------------------------------------------------------------------------ bounded patterns
+# ------------------------------------------------------------------------------------------------
+# bounded patterns
 
 
 @pytest.fixture
@@ -340,7 +383,9 @@ def short_patience(monkeypatch):
     monkeypatch.setattr(text_checks, "PATTERN_SECONDS", 0.3)
 
 
-@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|a)*b", r"a*a*a*a*a*a*a*b", r"(?x) ( a + ) + $", r"^(\w+\s?)*$"])
+@pytest.mark.parametrize(
+    "pattern", [r"(a+)+$", r"(a|a)*b", r"a*a*a*a*a*a*a*b", r"(?x) ( a + ) + $", r"^(\w+\s?)*$"]
+)
 @pytest.mark.parametrize("negated", ["", "not-"])
 def test_a_pattern_that_backtracks_for_ever_is_given_up(short_patience, pattern, negated):
     """Such a pattern cannot hang the command: it cannot be judged, negated or not, and says why."""
@@ -387,7 +432,9 @@ def texts_told(text: str, *written: dict[str, Any]) -> list[tuple[bool | None, s
 
 
 def test_one_pattern_that_takes_for_ever_leaves_the_others_their_answers(monkeypatch):
-    """Patterns of one text share an alarm: when it rings, each has its own time, and only the slow one is given up."""
+    """Patterns of one text share an alarm: when it rings, each has its own time, and only the slow
+    one is given up.
+    """
     monkeypatch.setattr(text_checks, "PATTERN_SECONDS", 1)
     quick = [{"regex": r"(a)+!"}, {"regex": "b"}, {"contains": "!"}, {"not-regex": r"(!)+"}]
     told = texts_told("a" * 3000 + "!", *quick[:2], {"regex": r"(a+)+$"}, *quick[2:])
@@ -396,7 +443,9 @@ def test_one_pattern_that_takes_for_ever_leaves_the_others_their_answers(monkeyp
 
 
 def test_patterns_are_not_given_up_for_the_time_of_others(monkeypatch):
-    """When the alarm that they share rings, each is tried again with the whole time, and no alarm is left behind."""
+    """When the alarm that they share rings, each is tried again with the whole time, and no alarm
+    is left behind.
+    """
     calls: list[str] = []
 
     def check(name: str) -> TextCheck:
@@ -409,7 +458,9 @@ def test_patterns_are_not_given_up_for_the_time_of_others(monkeypatch):
         return TextCheck(check=read_check({"regex": "(x)+"}), evaluate=evaluate, guard_from=0)
 
     in_time = text_checks.in_time
-    monkeypatch.setattr(text_checks, "in_time", lambda compute, _: in_time(compute, 300 if calls else 0.3))
+    monkeypatch.setattr(
+        text_checks, "in_time", lambda compute, _: in_time(compute, 300 if calls else 0.3)
+    )
     checks = [check(name) for name in "abc"]
     assert text_checks.told_all(checks, "x") == [(True, None)] * 3
     assert "".join(calls) == "ababc"
@@ -417,30 +468,49 @@ def test_patterns_are_not_given_up_for_the_time_of_others(monkeypatch):
 
 
 def test_together_and_one_by_one_say_the_same():
-    """Whether checks of a text are asked together or each by itself, every answer and note is the same."""
-    written = [{"regex": r"(\w\s)+b"}, {"not-regex": "(o)+"}, {"contains": "two"}, {"regex": "(z)+"}, {"max-words": 2}]
+    """Whether checks of a text are asked together or each by itself, every answer and note is the
+    same.
+    """
+    written = [
+        {"regex": r"(\w\s)+b"},
+        {"not-regex": "(o)+"},
+        {"contains": "two"},
+        {"regex": "(z)+"},
+        {"max-words": 2},
+    ]
     for text in ("one two b", "", "o" * 50, "zz\ntwo"):
         assert texts_told(text, *written) == [texts_told(text, one)[0] for one in written]
 
 
 def test_simple_patterns_need_no_guard():
-    """Patterns without repeats are never guarded; one repeat only on long texts; repeated groups always."""
+    """Patterns without repeats are never guarded; one repeat only on long texts; repeated groups
+    always.
+    """
     assert compile_text_check(read_check({"regex": "^abc|def"})).guard_from is None
     assert compile_text_check(read_check({"regex": "a+b"})).guard_from > 1000
     assert compile_text_check(read_check({"regex": "(ab)+"})).guard_from == 0
     assert compile_text_check(read_check({"contains": "(a+)+"})).guard_from is None
 
 
-# ------------------------------------------------------------------------------------------------------ properties
+# ------------------------------------------------------------------------------------------------------
+# properties
 
 
 @given(st.text(max_size=50), st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=4))
 def test_word_checks_mean_what_python_means(text, words):
     """contains-all and contains-any are `all` and `any` of `in`; negation is the contrary."""
     for kind, expected in (("contains-all", all), ("contains-any", any), ("contains", all)):
-        assert find({kind: words}, Version.of_text("x"), output=text).met is expected(w in text for w in words)
-    for kind, expected in (("not-contains-all", all), ("not-contains-any", any), ("not-contains", any)):
-        assert find({kind: words}, Version.of_text("x"), output=text).met is not expected(w in text for w in words)
+        assert find({kind: words}, Version.of_text("x"), output=text).met is expected(
+            w in text for w in words
+        )
+    for kind, expected in (
+        ("not-contains-all", all),
+        ("not-contains-any", any),
+        ("not-contains", any),
+    ):
+        assert find({kind: words}, Version.of_text("x"), output=text).met is not expected(
+            w in text for w in words
+        )
 
 
 @given(st.text(max_size=60), st.integers(0, 70))

@@ -1,4 +1,6 @@
-"""A person as a judge, seen from the panel; and host agents, who are prompted judges that nobody calls."""
+"""A person as a judge, seen from the panel; and host agents, who are prompted judges that nobody
+calls.
+"""
 
 from __future__ import annotations
 
@@ -95,14 +97,20 @@ def test_a_skipped_item_abstains_and_is_not_asked_again() -> None:
     person = Somebody({**ALL, KEYS[0]: None})
     found = consult(person, MemoryStore())
     assert KEYS[0] not in found.ballot.marks and KEYS[0] in found.ballot.abstained
-    assert len(person.keys) == 1 and found.ballot.state is JudgeState.AVAILABLE and found.ballot.problems == ()
+    assert (
+        len(person.keys) == 1
+        and found.ballot.state is JudgeState.AVAILABLE
+        and found.ballot.problems == ()
+    )
 
 
 def test_skipping_everything_is_no_reply() -> None:
     """Nothing is recorded as a ballot, and the reason says so; the next run asks again."""
     person, store = Somebody(dict.fromkeys(KEYS)), MemoryStore()
     found = consult(person, store)
-    assert found.ballot.state is JudgeState.DEGRADED and "skipped every item" in (found.ballot.reason or "")
+    assert found.ballot.state is JudgeState.DEGRADED and "skipped every item" in (
+        found.ballot.reason or ""
+    )
     consult(person, store)
     assert len(person.keys) == 2
 
@@ -111,7 +119,9 @@ def test_nobody_there_is_skipped() -> None:
     """Without a terminal the judge is SKIPPED: there is no mark, and no score is made up."""
     found = consult(Somebody(None), MemoryStore())
     assert (
-        found.ballot.state is JudgeState.SKIPPED and not found.ballot.marks and found.ballot.reason == "nobody is here"
+        found.ballot.state is JudgeState.SKIPPED
+        and not found.ballot.marks
+        and found.ballot.reason == "nobody is here"
     )
 
 
@@ -136,27 +146,44 @@ MARKS = st.fixed_dictionaries(
 
 @given(MARKS)
 def test_what_was_said_is_what_is_read(marks: dict[Key, Mark | None]) -> None:
-    """Every answer with its evidence and suggestion comes back from the strict reader; skipped ones stay absent."""
+    """Every answer with its evidence and suggestion comes back from the strict reader; skipped ones
+    stay absent.
+    """
     judge = HumanJudge("human", Somebody(ALL))
     reading = judge.read(SAMPLE, judge.render(SAMPLE), Reply(text=write_reply(SAMPLE, marks)))
-    assert reading.marks == {key: mark for key, mark in marks.items() if mark is not None} and reading.is_clean
+    assert (
+        reading.marks == {key: mark for key, mark in marks.items() if mark is not None}
+        and reading.is_clean
+    )
 
 
 @pytest.mark.parametrize("skipped", ["[[1, 2]]", '"all"', '[["steps"]]', "{}"])
 def test_a_damaged_list_of_skipped_items_excuses_nothing(skipped: str) -> None:
     """An item without an answer is an error unless it was skipped by name."""
     judge = HumanJudge("human", Somebody(ALL))
-    reading = judge.read(SAMPLE, judge.render(SAMPLE), Reply(text=f'{{"criteria": {{}}, "skipped": {skipped}}}'))
+    reading = judge.read(
+        SAMPLE, judge.render(SAMPLE), Reply(text=f'{{"criteria": {{}}, "skipped": {skipped}}}')
+    )
     assert set(reading.errors) == set(KEYS)
 
 
 def test_the_request_holds_nothing_of_other_judges() -> None:
     """What a person is asked is what any judge is asked: no weight, bar, score or round."""
     body = json.loads(HumanJudge("human", Somebody(ALL)).render(SAMPLE).body)
-    assert set(body) == {"schema", "artifact", "input", "reference", "output", "criteria", "workspace", "draw"}
+    assert set(body) == {
+        "schema",
+        "artifact",
+        "input",
+        "reference",
+        "output",
+        "criteria",
+        "workspace",
+        "draw",
+    }
 
 
-# ------------------------------------------------------------------------------------------------------- host agents
+# -------------------------------------------------------------------------------------------------------
+# host agents
 
 
 def test_an_agent_keeps_the_promises_of_a_judge() -> None:
@@ -183,6 +210,8 @@ def test_a_name_is_one_word(name: str) -> None:
 
 def test_the_registry_knows_both(tmp_path: Path) -> None:
     """`human` and `agent:NAME` are names of judges; the form is only loaded, no terminal is opened."""
-    context = AdapterContext(cwd=tmp_path, settings=Settings(), person=lambda: TerminalPerson(tmp_path))
+    context = AdapterContext(
+        cwd=tmp_path, settings=Settings(), person=lambda: TerminalPerson(tmp_path)
+    )
     assert make_judge("human", context).identity["kind"] == "human"
     assert is_agent(make_judge("agent:host", context)) and not is_agent(make_judge("mock", context))

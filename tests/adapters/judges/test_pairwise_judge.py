@@ -27,7 +27,10 @@ RUBRIC = Rubric(
             id="secret-id",
             requirement="Names the fruit",
             weight=Fraction(37),
-            items=(Item(id="x", requirement="Names the apple"), Item(id="y", requirement="Names the pear")),
+            items=(
+                Item(id="x", requirement="Names the apple"),
+                Item(id="y", requirement="Names the pear"),
+            ),
         ),
         Criterion(
             id="end",
@@ -55,17 +58,22 @@ def ask(judge: PairJudge, question: PairQuestion) -> tuple[Request, Reading]:
 
 
 def folder(**files: bytes) -> Version:
-    return Version({name.replace("_", "."): Entry(data) for name, data in files.items()}, is_folder=True)
+    return Version(
+        {name.replace("_", "."): Entry(data) for name, data in files.items()}, is_folder=True
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------- prompt
+# ----------------------------------------------------------------------------------------------------------
+# prompt
 
 
 def test_the_prompt_names_places_and_nothing_that_steers() -> None:
     """First and Second in the order asked; no path, id, weight or letter of the two."""
     body = judge().render(pair(order="b_first")).body
     assert body.index("First text:\n```\nA pear.") < body.index("Second text:\n```\nAn apple.")
-    assert not any(word in body for word in ("ours", "theirs", "secret-id", "37", "63", "first/", "{{"))
+    assert not any(
+        word in body for word in ("ours", "theirs", "secret-id", "37", "63", "first/", "{{")
+    )
     assert body.startswith("You compare")
 
 
@@ -73,9 +81,16 @@ def test_every_criterion_is_one_numbered_line_with_its_items_below() -> None:
     """And one control item among them, whose word stands in neither text."""
     request = judge().render(pair())
     numbered = [line for line in request.body.splitlines() if line.startswith("[")]
-    assert len(numbered) == 3 and set(request.numbers.values()) == {("secret-id", "secret-id"), ("end", "end")}
+    assert len(numbered) == 3 and set(request.numbers.values()) == {
+        ("secret-id", "secret-id"),
+        ("end", "end"),
+    }
     assert "Names the fruit\n    - Names the apple\n    - Names the pear\n" in request.body
-    control = next(line for line in numbered if line.startswith(f"[{request.canary}] The text contains the word "))
+    control = next(
+        line
+        for line in numbered
+        if line.startswith(f"[{request.canary}] The text contains the word ")
+    )
     assert request.body.count(control.split()[-1]) == 1
     skeleton = json.loads(request.body[request.body.rindex('{"token"') :])
     assert skeleton == {
@@ -113,7 +128,8 @@ def test_folders_are_shown_with_their_tree_and_what_is_no_text_is_named() -> Non
     assert "Second text, a folder of 1 files:" in body and "```a.md\npear\n```" in body
 
 
-# ---------------------------------------------------------------------------------------------------------- replies
+# ----------------------------------------------------------------------------------------------------------
+# replies
 
 
 def test_a_filled_in_skeleton_is_read_by_criterion() -> None:
@@ -123,7 +139,10 @@ def test_a_filled_in_skeleton_is_read_by_criterion() -> None:
         return "second" if "farewell" in requirement else "tie"
 
     _, reading = ask(judge(fill_in(answer, evidence="Goodbye.", control="tie")), pair())
-    assert {key[0]: choice_of(mark) for key, mark in reading.marks.items()} == {"secret-id": "tie", "end": "second"}
+    assert {key[0]: choice_of(mark) for key, mark in reading.marks.items()} == {
+        "secret-id": "tie",
+        "end": "second",
+    }
     assert reading.marks["end", "end"].evidence == ("Goodbye.",)
     assert reading.is_clean
 
@@ -140,7 +159,9 @@ def test_the_control_word_as_evidence_voids_the_comparison() -> None:
     question = pair()
     request = judge().render(question)
     word = request.control_word
-    answers = {str(number): {"evidence": f"{word}", "answer": "first"} for number in request.numbers}
+    answers = {
+        str(number): {"evidence": f"{word}", "answer": "first"} for number in request.numbers
+    }
     answers[str(request.canary)] = {"evidence": "", "answer": "tie"}
     text = json.dumps({"token": request.token, "answers": answers})
     assert judge().read(question, request, Reply(text=text)).tampered
@@ -158,7 +179,11 @@ def test_the_schema_holds_a_model_to_the_three_words() -> None:
     ask(PairJudge(PromptedJudge("one", model)), pair())
     answers = model.prompts[0].schema["properties"]["answers"]  # type: ignore[index]
     assert (answers["minItems"], answers["maxItems"]) == (3, 3)
-    assert list(answers["items"]["properties"]) == ["n", "evidence", "answer"] == answers["items"]["required"]
+    assert (
+        list(answers["items"]["properties"])
+        == ["n", "evidence", "answer"]
+        == answers["items"]["required"]
+    )
     assert answers["items"]["properties"]["answer"]["enum"] == ["first", "second", "tie"]
     plain = ScriptedModel(Completion(text="?"))
     ask(PairJudge(PromptedJudge("one", plain, structured=False)), pair())
@@ -172,18 +197,23 @@ def test_a_pairwise_judge_is_another_judge_than_that_of_scores() -> None:
     assert "tokens" not in json.dumps(PairJudge(scores).identity).replace("max_output_tokens", "")
 
 
-# ---------------------------------------------------------------------------------------------------------- budget
+# ----------------------------------------------------------------------------------------------------------
+# budget
 
 LONG = "# Title\n" + "A line of some length, again and again.\n" * 400
 
 
 def scores(text: Version | str, output: str | None = None) -> Question:
     version = Version.of_text(text) if isinstance(text, str) else text
-    return Question(artifact=Artifact("a.md", version), criteria=asked_criteria(RUBRIC), output=output)
+    return Question(
+        artifact=Artifact("a.md", version), criteria=asked_criteria(RUBRIC), output=output
+    )
 
 
 def prompted(tokens: int, how: Pack = Pack.NONE) -> PromptedJudge:
-    return PromptedJudge("one", ScriptedModel(fill_in(True)), budget=Budget(tokens=tokens, pack=how))
+    return PromptedJudge(
+        "one", ScriptedModel(fill_in(True)), budget=Budget(tokens=tokens, pack=how)
+    )
 
 
 def test_over_its_budget_a_judge_is_not_asked() -> None:
@@ -191,14 +221,21 @@ def test_over_its_budget_a_judge_is_not_asked() -> None:
     with pytest.raises(CallFailed) as refused:
         prompted(1000).render(scores(LONG))
     assert refused.value.missing
-    for words in ("tokens (an estimate", "its limit is 1,000", "artifact.txt (16,008 characters)", "--pack head"):
+    for words in (
+        "tokens (an estimate",
+        "its limit is 1,000",
+        "artifact.txt (16,008 characters)",
+        "--pack head",
+    ):
         assert words in refused.value.reason
     assert prompted(1000).refusal(scores(LONG)) == refused.value.reason
     assert prompted(1000).refusal(scores("short")) is None
 
 
 def test_packed_it_sees_the_beginning_and_is_told_so() -> None:
-    """The prompt fits, holds whole lines from the top, and says in a plain line that the rest exists."""
+    """The prompt fits, holds whole lines from the top, and says in a plain line that the rest
+    exists.
+    """
     judge = prompted(1000, Pack.HEAD)
     body = judge.render(scores(LONG)).body
     assert len(body) <= 4000 and len(body) > 2500
@@ -206,7 +243,9 @@ def test_packed_it_sees_the_beginning_and_is_told_so() -> None:
     packed = judge.packed(scores(LONG))
     assert packed is not None and packed["strategy"] == "head" and packed["of"] == 16_008
     assert f"Only a part is shown, because the whole is too big: {packed['shown']}." in body
-    assert body.count("A line of some length, again and again.\n") == packed["files"][0]["lines"] - 1
+    assert (
+        body.count("A line of some length, again and again.\n") == packed["files"][0]["lines"] - 1
+    )
 
 
 def test_a_second_look_shows_the_same_part() -> None:
@@ -251,12 +290,16 @@ def test_of_two_texts_each_gets_half_and_a_short_one_leaves_its_rest() -> None:
     assert shown is not None and shown["first"]["files"] == shown["second"]["files"]
     one = both.packed(pair(long, B))
     assert one is not None and set(one) == {"first"}
-    assert one["files" if "files" in one else "first"]["files"][0]["lines"] > shown["first"]["files"][0]["lines"]
+    assert (
+        one["files" if "files" in one else "first"]["files"][0]["lines"]
+        > shown["first"]["files"][0]["lines"]
+    )
     assert len(both.render(pair(long, long_b)).body) <= 6000
     assert judge(budget=Budget(tokens=1500)).refusal(pair(long, long_b)) is not None
 
 
-# ---------------------------------------------------------------------------------------------------------- images
+# ----------------------------------------------------------------------------------------------------------
+# images
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
 
@@ -281,7 +324,9 @@ def test_a_model_that_takes_images_gets_those_of_the_folder() -> None:
 def test_another_image_is_another_request() -> None:
     """Or a recorded reply about the old one would be taken for one about the new."""
     judge = PromptedJudge("one", ScriptedModel(), images=True)
-    assert judge.render(scores(with_image())).body != judge.render(scores(with_image(PNG + b"2"))).body
+    assert (
+        judge.render(scores(with_image())).body != judge.render(scores(with_image(PNG + b"2"))).body
+    )
     assert judge.identity != PromptedJudge("one", ScriptedModel()).identity
 
 

@@ -47,7 +47,9 @@ KEYS = [("crit-words", "item-fig"), ("crit-words", "item-plum"), ("crit-tone", "
 
 
 def ask_about(text: str = "A fig.\n", **more: Any) -> Question:
-    return Question(artifact=Artifact("a.md", Version.of_text(text, "a.md")), criteria=(WORDS, TONE), **more)
+    return Question(
+        artifact=Artifact("a.md", Version.of_text(text, "a.md")), criteria=(WORDS, TONE), **more
+    )
 
 
 class Echo:
@@ -61,7 +63,11 @@ class Echo:
     async def complete(self, prompt: Prompt) -> Completion:
         self.prompts.append(prompt)
         return Completion(
-            text=self.text, cut=self.cut, usage=Usage(input_tokens=9), model="echo-1a", detail={"id": "r"}
+            text=self.text,
+            cut=self.cut,
+            usage=Usage(input_tokens=9),
+            model="echo-1a",
+            detail={"id": "r"},
         )
 
     async def close(self) -> None:
@@ -89,31 +95,47 @@ def body_of(text: str = "A fig.\n", **more: Any) -> str:
     return JUDGE.render(ask_about(text, **more)).body
 
 
-# ---------------------------------------------------------------------------------------------------------- prompt
+# ----------------------------------------------------------------------------------------------------------
+# prompt
 
 
 def test_the_prompt_has_its_parts_in_order() -> None:
-    """A plain first line, then input, reference, workspace, text, items, and the skeleton as the last JSON object."""
-    request = JUDGE.render(ask_about(input="INPUT", reference="REF", workspace={"path": "/w", "diff": "+DIFF"}))
+    """A plain first line, then input, reference, workspace, text, items, and the skeleton as the
+    last JSON object.
+    """
+    request = JUDGE.render(
+        ask_about(input="INPUT", reference="REF", workspace={"path": "/w", "diff": "+DIFF"})
+    )
     places = [
-        request.body.index(part) for part in ("INPUT", "REF", "+DIFF", "A fig.", "Requirements:", "] It names the fig")
+        request.body.index(part)
+        for part in ("INPUT", "REF", "+DIFF", "A fig.", "Requirements:", "] It names the fig")
     ]
     assert places == sorted(places) and re.match(r"[A-Z][\w ,]+\.\n", request.body)
     form = skeleton(request.body)
     assert list(form) == ["token", "answers"] and form["token"] == request.token
     first, *others = form["answers"].values()
-    assert list(form["answers"]) == ["1", "2", "3", "4"] and all(list(other) == ["answer"] for other in others)
-    assert list(first) == ["evidence", "answer", "suggestion"] and not first["evidence"] and not first["suggestion"]
+    assert list(form["answers"]) == ["1", "2", "3", "4"] and all(
+        list(other) == ["answer"] for other in others
+    )
+    assert (
+        list(first) == ["evidence", "answer", "suggestion"]
+        and not first["evidence"]
+        and not first["suggestion"]
+    )
     assert request.body.rstrip().endswith("}}}")
 
 
 def test_the_form_has_hints_in_place_of_values() -> None:
-    """How each number may be answered, quoted, so that a program can parse the form; a hint like the one before it is
-    short. Sent back as it is, a form answers nothing; before the reply it does no harm."""
+    """How each number may be answered, quoted, so that a program can parse the form; a hint like
+    the one before it is short. Sent back as it is, a form answers nothing; before the reply it does
+    no harm.
+    """
     request = JUDGE.render(ask_about())
     form = skeleton(request.body)
     hints = [entry["answer"] for entry in form["answers"].values()]
-    assert "null" not in request.body and all(hint.startswith("<") and hint.endswith(">") for hint in hints)
+    assert "null" not in request.body and all(
+        hint.startswith("<") and hint.endswith(">") for hint in hints
+    )
     assert {"<true or false>", "<1 to 5 or n/a>"} <= set(hints), hints
     assert JUDGE.read(ask_about(), request, Reply(text=json.dumps(form))).marks == {}
     said = json.dumps(form) + "\n" + json.dumps(filled(request, True, True, 3))
@@ -125,23 +147,36 @@ def test_every_item_is_a_line_of_its_own_numbered_over_the_whole_call() -> None:
     request = JUDGE.render(ask_about())
     lines = dict(re.findall(r"^\[(\d+)\] (.+)$", request.body, re.MULTILINE))
     assert list(lines) == ["1", "2", "3", "4"]
-    assert [lines[str(n)] for n in request.numbers] == ["It names the fig", "It names the plum", "Calm tone"]
+    assert [lines[str(n)] for n in request.numbers] == [
+        "It names the fig",
+        "It names the plum",
+        "Calm tone",
+    ]
     assert list(request.numbers.values()) == KEYS
     assert re.search(r"^Says what it must:$", request.body, re.MULTILINE)
-    assert "from 1 to 5\n    1: shouts\n    5: calm throughout\n" in request.body and '"n/a" is allowed' in request.body
+    assert (
+        "from 1 to 5\n    1: shouts\n    5: calm throughout\n" in request.body
+        and '"n/a" is allowed' in request.body
+    )
 
 
 def test_nothing_that_could_steer_a_mark_is_shown() -> None:
     """No id, no path of the artifact, no name in @; and the words of a kind only where it is asked."""
     body = body_of()
-    assert not any(word in body for word in ("crit-", "item-", "a.md", "weight", "floor", "threshold", "@"))
+    assert not any(
+        word in body for word in ("crit-", "item-", "a.md", "weight", "floor", "threshold", "@")
+    )
     plain = Question(artifact=Artifact("a", Version.of_text("x")), criteria=(WORDS,))
     assert "scale" not in JUDGE.render(plain).body and "n/a" not in JUDGE.render(plain).body
 
 
 def test_the_output_is_judged_when_a_target_made_one() -> None:
-    """Then the artifact (a skill, a prompt) is not shown to the judge; an empty output is an empty block."""
-    assert "SECRET" not in body_of("SECRET", output="made of it") and "made of it" in body_of(output="made of it")
+    """Then the artifact (a skill, a prompt) is not shown to the judge; an empty output is an empty
+    block.
+    """
+    assert "SECRET" not in body_of("SECRET", output="made of it") and "made of it" in body_of(
+        output="made of it"
+    )
     assert "Text to judge:\n```\n```\n" in body_of(output="")
 
 
@@ -160,7 +195,9 @@ def test_a_folder_is_a_tree_and_its_files_each_behind_a_fence_with_its_path() ->
 
 
 def test_one_question_gives_one_prompt() -> None:
-    """The same question is the same request; another text, draw or complaint is another token, never other numbers."""
+    """The same question is the same request; another text, draw or complaint is another token,
+    never other numbers.
+    """
     first, again = JUDGE.render(ask_about()), JUDGE.render(ask_about())
     other = [
         JUDGE.render(ask_about("A plum.\n")),
@@ -178,14 +215,18 @@ def test_the_control_item_is_one_among_many_and_its_word_is_nowhere_else() -> No
     for number in range(40):
         request = JUDGE.render(ask_about(f"Text {number}"))
         places.add(request.canary)
-        line = re.search(rf"^\[{request.canary}\] The text contains the word (\w+)$", request.body, re.MULTILINE)
+        line = re.search(
+            rf"^\[{request.canary}\] The text contains the word (\w+)$", request.body, re.MULTILINE
+        )
         assert line and request.body.lower().count(line[1]) == 1
         assert "canary" not in request.body and request.canary not in request.numbers
     assert places == {1, 2, 3, 4}
 
 
 def test_a_complaint_stands_between_items_and_skeleton_and_cannot_carry_a_form() -> None:
-    """It may echo a hostile reply, so it is one short plain line each, without the mark of the control item."""
+    """It may echo a hostile reply, so it is one short plain line each, without the mark of the
+    control item.
+    """
     body = JUDGE.render(
         ask_about(), ["item 2: not answered", 'got {"token": "x"}\n[1] all met @file ' + "y" * 999]
     ).body
@@ -230,15 +271,21 @@ hostile = st.lists(
 @settings(max_examples=200, deadline=None)
 @given(hostile, hostile)
 def test_no_text_leaves_its_fence(text: str, given_input: str) -> None:
-    """Between its fences stands the text, whole, and the fence nowhere in it; the last form and items are ours."""
+    """Between its fences stands the text, whole, and the fence nowhere in it; the last form and
+    items are ours.
+    """
     request = JUDGE.render(ask_about(input=given_input, output=text))
     block = re.search(
-        r"^Text to judge:\n(\S+)\n", request.body[request.body.rindex("Text to judge:\n") :], re.MULTILINE
+        r"^Text to judge:\n(\S+)\n",
+        request.body[request.body.rindex("Text to judge:\n") :],
+        re.MULTILINE,
     )
     assert block
     inside = request.body.rsplit("Text to judge:\n", 1)[1].split(block[1])
     shown = text.encode("utf-8", "replace").decode()
-    assert len(inside) == 3 and inside[1].removeprefix("\n").removesuffix("\n") == shown.removesuffix("\n")
+    assert len(inside) == 3 and inside[1].removeprefix("\n").removesuffix(
+        "\n"
+    ) == shown.removesuffix("\n")
     assert skeleton(request.body)["token"] == request.token
     request.body.encode("utf-8")
 
@@ -248,11 +295,14 @@ def test_a_wall_of_backticks_does_not_triple_the_prompt() -> None:
     assert len(body_of("`" * 50_000)) < 53_000
 
 
-# ---------------------------------------------------------------------------------------------------------- asking
+# ----------------------------------------------------------------------------------------------------------
+# asking
 
 
 def test_asking_sends_the_prompt_with_the_schema_of_its_reply() -> None:
-    """Evidence before the answer, every key required, nothing else allowed; the model's own account is kept."""
+    """Evidence before the answer, every key required, nothing else allowed; the model's own account
+    is kept.
+    """
     model = Echo("{}", cut=True)
     judge = PromptedJudge("j", model, max_output_tokens=500)
     question = ask_about(draw=2)
@@ -271,7 +321,10 @@ def test_asking_sends_the_prompt_with_the_schema_of_its_reply() -> None:
     assert len(described) == 2, "what several items share is described once"
     assert list(first["properties"]) == ["evidence", "answer", "suggestion"] == first["required"]
     assert first["properties"]["answer"] == {"type": "boolean"} == control["properties"]["answer"]
-    assert scaled["properties"]["answer"]["anyOf"] == [{"type": "number"}, {"type": "string", "enum": ["n/a"]}]
+    assert scaled["properties"]["answer"]["anyOf"] == [
+        {"type": "number"},
+        {"type": "string", "enum": ["n/a"]},
+    ]
 
 
 def test_the_schema_accepts_exactly_what_is_asked() -> None:
@@ -283,14 +336,19 @@ def test_the_schema_accepts_exactly_what_is_asked() -> None:
     asyncio.run(PromptedJudge("j", model).ask(request, question))
     check = jsonschema.Draft202012Validator(model.prompts[0].schema)
     good = filled(request, True, False, "n/a")
-    good["answers"] = {number: {"evidence": "", "suggestion": "", **entry} for number, entry in good["answers"].items()}
+    good["answers"] = {
+        number: {"evidence": "", "suggestion": "", **entry}
+        for number, entry in good["answers"].items()
+    }
     assert check.is_valid(good) and not check.is_valid(skeleton(request.body))
     del good["answers"]["1"]["evidence"]
     assert not check.is_valid(good)
 
 
 def test_where_all_items_are_answered_alike_the_schema_is_one_list_whatever_their_number() -> None:
-    """An entry has the number of its item; the reply that such a schema holds a model to is read by number."""
+    """An entry has the number of its item; the reply that such a schema holds a model to is read by
+    number.
+    """
     jsonschema = pytest.importorskip("jsonschema")
     plain = Question(artifact=Artifact("a", Version.of_text("A fig.\n")), criteria=(WORDS,))
     request = JUDGE.render(plain)
@@ -299,7 +357,10 @@ def test_where_all_items_are_answered_alike_the_schema_is_one_list_whatever_thei
     schema = model.prompts[0].schema
     assert schema is not None and "$defs" not in schema
     check = jsonschema.Draft202012Validator(schema)
-    entries = [{"n": n, "evidence": "A fig", "answer": n != request.canary, "suggestion": ""} for n in (3, 1, 2)]
+    entries = [
+        {"n": n, "evidence": "A fig", "answer": n != request.canary, "suggestion": ""}
+        for n in (3, 1, 2)
+    ]
     good = {"token": request.token, "answers": entries}
     assert check.is_valid(good) and not check.is_valid({**good, "answers": entries[:2]})
     assert not check.is_valid({**good, "answers": [*entries[:2], {"n": 2, "answer": True}]})
@@ -328,11 +389,14 @@ SCALES: list[tuple[list[Fraction], dict[str, Any]]] = [
 def test_a_server_of_ones_own_gets_a_schema_as_narrow_as_the_reply(
     levels: list[Fraction], expected: dict[str, Any], may_not_apply: bool
 ) -> None:
-    """This token, these numbers and no others, each scale's levels, or its ends where answers lie between them, and
-    texts that end; other models get a schema that stays the same for all texts."""
+    """This token, these numbers and no others, each scale's levels, or its ends where answers lie
+    between them, and texts that end; other models get a schema that stays the same for all texts.
+    """
     jsonschema = pytest.importorskip("jsonschema")
     anchors = Anchors(levels=tuple((value, f"is {value}") for value in levels))
-    item = Item(id="s", requirement="Calm", whole=True, anchors=anchors, may_not_apply=may_not_apply)
+    item = Item(
+        id="s", requirement="Calm", whole=True, anchors=anchors, may_not_apply=may_not_apply
+    )
     criteria = (WORDS, AskedCriterion(id="s", requirement="Calm", items=(item,)))
     sent = []
     for text in ("A fig.\n", "A plum.\n"):
@@ -344,7 +408,9 @@ def test_a_server_of_ones_own_gets_a_schema_as_narrow_as_the_reply(
         sent.append((request, dict(model.prompts[0].schema or {}), other.prompts[0].schema))
     (request, schema, stable), (_, second, _) = sent
     exact = exact_schema(request.token or "", numbered_items(request, question))
-    assert for_openai(exact) == for_openai(dict(exact)) == (dict(exact), True), "it is sent as it is"
+    assert for_openai(exact) == for_openai(dict(exact)) == (dict(exact), True), (
+        "it is sent as it is"
+    )
     assert schema != second and stable is not None and "enum" not in stable["properties"]["token"]
     described = schema["$defs"]
     by_number = {
@@ -354,10 +420,20 @@ def test_a_server_of_ones_own_gets_a_schema_as_narrow_as_the_reply(
     assert set(by_number) == {1, 2, 3, 4}
     answer = by_number[next(n for n, key in request.numbers.items() if key == ("s", "s"))]["answer"]
     assert (answer["anyOf"][0] if may_not_apply else answer) == expected
-    assert all(one["evidence"]["maxLength"] == one["suggestion"]["maxLength"] >= 100 for one in by_number.values())
+    assert all(
+        one["evidence"]["maxLength"] == one["suggestion"]["maxLength"] >= 100
+        for one in by_number.values()
+    )
     check = jsonschema.Draft202012Validator(schema)
-    good = filled(request, True, False, expected.get("enum", [levels[0].numerator])[0] if levels[0] >= 1 else 1)
-    good["answers"] = {n: {"evidence": "", "suggestion": "", **entry} for n, entry in good["answers"].items()}
+    good = filled(
+        request,
+        True,
+        False,
+        expected.get("enum", [levels[0].numerator])[0] if levels[0] >= 1 else 1,
+    )
+    good["answers"] = {
+        n: {"evidence": "", "suggestion": "", **entry} for n, entry in good["answers"].items()
+    }
     assert check.is_valid(good)
     for wrong in (
         {**good, "token": "000000000000"},
@@ -371,27 +447,34 @@ def test_a_server_of_ones_own_gets_a_schema_as_narrow_as_the_reply(
 def test_a_judge_names_all_that_affects_its_replies() -> None:
     """The model, the template and the settings; and it is a judge by the port's own measure."""
     judge = PromptedJudge("j", Echo(), structured=False)
-    assert judge.identity["model"] == {"model": "echo-1"} and judge.identity["prompt"].startswith("sha256:")
+    assert judge.identity["model"] == {"model": "echo-1"} and judge.identity["prompt"].startswith(
+        "sha256:"
+    )
     assert judge.identity != PromptedJudge("j", Echo()).identity
     assert isinstance(judge, Judge) and judge.is_paid
     asyncio.run(judge.close())
     assert judge.model.closed  # type: ignore[attr-defined]
 
 
-# --------------------------------------------------------------------------------------------------------- reading
+# ---------------------------------------------------------------------------------------------------------
+# reading
 
 
 def read(make: Any, **more: Any) -> Any:
     question = ask_about()
     request = JUDGE.render(question)
     made = make(request)
-    return JUDGE.read(question, request, Reply(text=made if isinstance(made, str) else json.dumps(made), **more))
+    return JUDGE.read(
+        question, request, Reply(text=made if isinstance(made, str) else json.dumps(made), **more)
+    )
 
 
 def test_a_filled_form_becomes_marks_by_key() -> None:
     """And the control item is not among them."""
     reading = read(lambda request: filled(request, True, False, 4))
-    assert {key: mark.answer for key, mark in reading.marks.items()} == dict(zip(KEYS, (True, False, 4), strict=True))
+    assert {key: mark.answer for key, mark in reading.marks.items()} == dict(
+        zip(KEYS, (True, False, 4), strict=True)
+    )
     assert (reading.errors, reading.problems, reading.tampered) == ({}, (), False)
 
 
@@ -404,8 +487,9 @@ def test_yes_to_the_control_item_voids_everything() -> None:
 
 @pytest.mark.parametrize("quote", ["{}", "{} is there", "it SAYS {} in line 2"])
 def test_the_control_word_as_evidence_of_another_item_is_a_yes_to_it(quote: str) -> None:
-    """The word is nowhere in the text, so whoever quotes it from there invents. In the control's own evidence, answered no,
-    it only repeats the question; so it may do in a suggestion."""
+    """The word is nowhere in the text, so whoever quotes it from there invents. In the control's
+    own evidence, answered no, it only repeats the question; so it may do in a suggestion.
+    """
 
     def made(number: Callable[[Request], int], key: str) -> Any:
         def make(request: Request) -> dict[str, Any]:
@@ -417,7 +501,10 @@ def test_the_control_word_as_evidence_of_another_item_is_a_yes_to_it(quote: str)
         return make
 
     assert read(made(lambda request: min(request.numbers), "evidence")).tampered
-    for other in (made(lambda request: request.canary or 0, "evidence"), made(lambda r: min(r.numbers), "suggestion")):
+    for other in (
+        made(lambda request: request.canary or 0, "evidence"),
+        made(lambda r: min(r.numbers), "suggestion"),
+    ):
         reading = read(other)
         assert not reading.tampered and len(reading.marks) == 3
 
@@ -451,10 +538,14 @@ def test_a_reply_to_another_prompt_is_not_read() -> None:
     question = ask_about()
     first, second = JUDGE.render(question), JUDGE.render(question, ["the reply is empty"])
     reply = Reply(text=json.dumps(filled(first, True, True, 5)))
-    assert JUDGE.read(question, first, reply).marks and not JUDGE.read(question, second, reply).marks
+    assert (
+        JUDGE.read(question, first, reply).marks and not JUDGE.read(question, second, reply).marks
+    )
 
 
 def test_a_cut_off_reply_is_not_repaired() -> None:
     """The length limit of the model reaches the reader."""
     assert read(lambda request: json.dumps(filled(request, True, True, 5))[:-1] + ",}").marks
-    assert not read(lambda request: json.dumps(filled(request, True, True, 5))[:-1] + ",}", cut=True).marks
+    assert not read(
+        lambda request: json.dumps(filled(request, True, True, 5))[:-1] + ",}", cut=True
+    ).marks

@@ -19,7 +19,11 @@ from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.ports import CallFailed, Reading
 
 RUBRIC = Rubric(
-    criteria=(Criterion(id="one", requirement="Good", items=(Item(id="one", requirement="Good", whole=True),)),)
+    criteria=(
+        Criterion(
+            id="one", requirement="Good", items=(Item(id="one", requirement="Good", whole=True),)
+        ),
+    )
 )
 
 
@@ -60,7 +64,9 @@ def answer(recorded: RecordJudge, asked: Question) -> Any:
         {},
     ],
 )
-def test_a_row_is_found_by_digest_path_name_or_holds_for_all(tmp_path: Path, name: dict[str, Any]) -> None:
+def test_a_row_is_found_by_digest_path_name_or_holds_for_all(
+    tmp_path: Path, name: dict[str, Any]
+) -> None:
     """Each way of naming what a row belongs to finds it."""
     assert answer(judge(tmp_path, [row(False, **name)]), question()) == [False]
 
@@ -68,7 +74,12 @@ def test_a_row_is_found_by_digest_path_name_or_holds_for_all(tmp_path: Path, nam
 def test_the_closest_row_wins(tmp_path: Path) -> None:
     """The digest before the path, the path before the name, the name before what holds for all."""
     digest = question().artifact.version.digest
-    rows = [row(False), row(False, artifact="a.md"), row(False, artifact="docs/a.md"), row(True, digest=digest)]
+    rows = [
+        row(False),
+        row(False, artifact="a.md"),
+        row(False, artifact="docs/a.md"),
+        row(True, digest=digest),
+    ]
     assert answer(judge(tmp_path, rows), question()) == [True]
     rows = [row(False), row(False, artifact="a.md"), row(True, artifact="docs/a.md")]
     assert answer(judge(tmp_path, rows), question()) == [True]
@@ -107,7 +118,9 @@ def test_one_object_a_list_and_lines_are_all_read(tmp_path: Path) -> None:
         ([row(), row()], "two rows that hold for every artifact", None),
     ],
 )
-def test_a_bad_file_is_refused_at_once(tmp_path: Path, content: Any, words: str, place: str | None) -> None:
+def test_a_bad_file_is_refused_at_once(
+    tmp_path: Path, content: Any, words: str, place: str | None
+) -> None:
     """Before anything is asked the file is known to be readable and unambiguous."""
     with pytest.raises(FileError) as caught:
         judge(tmp_path, content)
@@ -126,7 +139,9 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("met", ["NaN", "null", '"yes"', "1.5", "[]"])
 @pytest.mark.parametrize("as_list", [False, True])
-def test_a_recorded_answer_is_read_as_strictly_as_a_live_one(tmp_path: Path, met: str, as_list: bool) -> None:
+def test_a_recorded_answer_is_read_as_strictly_as_a_live_one(
+    tmp_path: Path, met: str, as_list: bool
+) -> None:
     """A damaged answer is an error of its item, alone or in a list, never a mark."""
     text = f'{{"criteria": {{"one": {{"met": {met}}}}}}}'
     reading = read(judge(tmp_path, f"[{text}]" if as_list else text), question())
@@ -148,7 +163,9 @@ def test_it_costs_nothing_and_is_who_its_bytes_are(tmp_path: Path) -> None:
     assert first.identity != judge(tmp_path, [row(False)]).identity
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.one_of(
         st.binary(max_size=200),
@@ -158,7 +175,9 @@ def test_it_costs_nothing_and_is_who_its_bytes_are(tmp_path: Path) -> None:
             lambda inner: (
                 st.lists(inner, max_size=3)
                 | st.dictionaries(
-                    st.sampled_from(["criteria", "one", "met", "artifact", "digest", "score"]), inner, max_size=3
+                    st.sampled_from(["criteria", "one", "met", "artifact", "digest", "score"]),
+                    inner,
+                    max_size=3,
                 )
             ),
             max_leaves=8,
@@ -166,7 +185,9 @@ def test_it_costs_nothing_and_is_who_its_bytes_are(tmp_path: Path) -> None:
     )
 )
 def test_no_file_crashes_it(tmp_path_factory: pytest.TempPathFactory, content: Any) -> None:
-    """Whatever a file holds: it is refused by name, has no row, or is read into marks that are booleans."""
+    """Whatever a file holds: it is refused by name, has no row, or is read into marks that are
+    booleans.
+    """
     folder = tmp_path_factory.mktemp("record")
     try:
         reading = read(judge(folder, content), question())

@@ -29,10 +29,14 @@ SCALED = Item(
 def question(*items: Item, text: str = "hello", folder: bool = False) -> Question:
     criteria = (Criterion(id="one", requirement="It is good", items=items or (YES_NO,)),)
     version = Version({"a.md": Entry(text.encode())}, is_folder=folder)
-    return Question(artifact=Artifact("a.md", version), criteria=asked_criteria(Rubric(criteria=criteria)))
+    return Question(
+        artifact=Artifact("a.md", version), criteria=asked_criteria(Rubric(criteria=criteria))
+    )
 
 
-def judge(folder: Path, body: str, *, timeout: float = 20, pass_env: tuple[str, ...] = ()) -> ScriptJudge:
+def judge(
+    folder: Path, body: str, *, timeout: float = 20, pass_env: tuple[str, ...] = ()
+) -> ScriptJudge:
     (folder / "j.py").write_text("import json, os, sys, time\n" + textwrap.dedent(body))
     argv = [sys.executable, "-I", "-S", "j.py"]
     return ScriptJudge("j", Program(argv=argv, cwd=folder, timeout=timeout, pass_env=pass_env))
@@ -75,9 +79,13 @@ def test_an_exit_code_answers_one_yes_no_question(tmp_path: Path, code: int, ans
 
 
 @pytest.mark.parametrize(
-    "items", [(SCALED,), (Item(id="a", requirement="A"), Item(id="b", requirement="B"))], ids=["scaled", "two"]
+    "items",
+    [(SCALED,), (Item(id="a", requirement="A"), Item(id="b", requirement="B"))],
+    ids=["scaled", "two"],
 )
-def test_an_exit_code_says_nothing_about_anything_else(tmp_path: Path, items: tuple[Item, ...]) -> None:
+def test_an_exit_code_says_nothing_about_anything_else(
+    tmp_path: Path, items: tuple[Item, ...]
+) -> None:
     """Where a scale or several items are asked, silence is an error for each of them."""
     reading = read(judge(tmp_path, ""), question(*items))
     assert reading.marks == {}
@@ -87,7 +95,10 @@ def test_an_exit_code_says_nothing_about_anything_else(tmp_path: Path, items: tu
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("sys.exit('first line\\nthe quota is used up')", "ended with exit code 1: the quota is used up"),
+        (
+            "sys.exit('first line\\nthe quota is used up')",
+            "ended with exit code 1: the quota is used up",
+        ),
         ("print('{}'); sys.exit('late')", "late"),
         ("os.kill(os.getpid(), 9)", "was ended by signal 9"),
         ("time.sleep(30)", "no reply within 0.3 s"),
@@ -108,7 +119,9 @@ def test_words_on_stderr_do_no_harm_to_an_answer(tmp_path: Path) -> None:
     said = "print('loading', file=sys.stderr)\n"
     criterion = next(iter(question().items()))[0][0]
     answer = f"print({json.dumps({'criteria': {criterion: {'met': True}}})!r})"
-    assert [mark.answer for mark in read(judge(tmp_path, said + answer), question()).marks.values()] == [True]
+    assert [
+        mark.answer for mark in read(judge(tmp_path, said + answer), question()).marks.values()
+    ] == [True]
     with pytest.raises(CallFailed, match="no answer, but said: loading"):
         read(judge(tmp_path, said), question())
 
@@ -138,12 +151,18 @@ def test_its_identity_holds_the_digest_of_its_files(tmp_path: Path) -> None:
 
 
 def test_a_secret_reaches_it_only_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment is an allow-list; a variable named is passed, one that looks like a key is not."""
+    """The environment is an allow-list; a variable named is passed, one that looks like a key is
+    not.
+    """
     monkeypatch.setenv("SOME_API_KEY", "sk-1")
     monkeypatch.setenv("PLAIN_SETTING", "x")
     body = "print(json.dumps(sorted(os.environ)))"
-    assert not {"SOME_API_KEY", "PLAIN_SETTING"} & set(json.loads(ask(judge(tmp_path, body), question()).text))
+    assert not {"SOME_API_KEY", "PLAIN_SETTING"} & set(
+        json.loads(ask(judge(tmp_path, body), question()).text)
+    )
     passed = json.loads(ask(judge(tmp_path, body, pass_env=("SOME_API_KEY",)), question()).text)
     assert "SOME_API_KEY" in passed
     assert "PLAIN_SETTING" not in passed
-    assert "sk-1" not in json.dumps(dict(judge(tmp_path, body, pass_env=("SOME_API_KEY",)).identity))
+    assert "sk-1" not in json.dumps(
+        dict(judge(tmp_path, body, pass_env=("SOME_API_KEY",)).identity)
+    )

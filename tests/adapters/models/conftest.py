@@ -15,7 +15,9 @@ def one_standin() -> Iterator[Standin]:
 
 @pytest.fixture
 def standin(one_standin: Standin, monkeypatch: pytest.MonkeyPatch) -> Standin:
-    """A stand-in without memory of earlier tests, the key in TEST_KEY, and no other key, address or proxy around."""
+    """A stand-in without memory of earlier tests, the key in TEST_KEY, and no other key, address or
+    proxy around.
+    """
     fresh = Standin()
     for name in (
         "say",

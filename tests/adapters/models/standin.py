@@ -1,8 +1,9 @@
-"""A loopback server that speaks four model APIs as their owners document them, and misbehaves on demand.
+"""A loopback server that speaks four model APIs as their owners document them, and misbehaves on
+demand.
 
-It is strict where the real ones are (an unknown field, a missing version header, a wrong key or model is an error in the
-API's own shape), so a request that passes here is one that they would take. There is no model behind it: it says what
-`say` holds.
+It is strict where the real ones are (an unknown field, a missing version header, a wrong key or
+model is an error in the API's own shape), so a request that passes here is one that they would
+take. There is no model behind it: it says what `say` holds.
 """
 
 from __future__ import annotations
@@ -47,14 +48,24 @@ _FIELDS = {
         "include",
         "top_logprobs",
     },
-    "messages": {"model", "max_tokens", "system", "messages", "temperature", "top_p", "output_config"},
+    "messages": {
+        "model",
+        "max_tokens",
+        "system",
+        "messages",
+        "temperature",
+        "top_p",
+        "output_config",
+    },
     "generateContent": {"systemInstruction", "contents", "generationConfig"},
 }
 
 
 @dataclass
 class Saying:
-    """What the model says. `stop` is "stop", "length", "refusal" or "filter"; `logprobs` is a list of (token, {token: log})."""
+    """What the model says. `stop` is "stop", "length", "refusal" or "filter"; `logprobs` is a list
+    of (token, {token: log}).
+    """
 
     text: str = '{"answer": true}'
     stop: str = "stop"
@@ -129,7 +140,9 @@ def running() -> Iterator[Standin]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     standin.root = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    )
     thread.start()
     try:
         yield standin
@@ -187,12 +200,17 @@ class _Handler(BaseHTTPRequestHandler):
             return getattr(self, f"_fault_{fault.kind}")(api, fault)
         return self._answer(api, body)
 
-    # ---------------------------------------------------------------------------------------------- being an API
+    # ----------------------------------------------------------------------------------------------
+    # being an API
 
     def _api(self) -> str | None:
         if self.path.startswith("/v1beta/") and self.path.endswith(":generateContent"):
             return "generateContent"
-        return {"/v1/chat/completions": "chat", "/v1/responses": "responses", "/v1/messages": "messages"}.get(self.path)
+        return {
+            "/v1/chat/completions": "chat",
+            "/v1/responses": "responses",
+            "/v1/messages": "messages",
+        }.get(self.path)
 
     def _answer(self, api: str, body: dict[str, Any]) -> None:
         model = body.get("model") or self.path.rpartition("/")[2].removesuffix(":generateContent")
@@ -206,7 +224,9 @@ class _Handler(BaseHTTPRequestHandler):
         unknown = set(body) - _FIELDS[api] - ({"stream"} if self.owner.streams_only else set())
         if unknown:
             return self._error(api, 400, f"Unknown parameter: {sorted(unknown)}")
-        if api == "messages" and ("max_tokens" not in body or "anthropic-version" not in self.headers):
+        if api == "messages" and (
+            "max_tokens" not in body or "anthropic-version" not in self.headers
+        ):
             return self._error(api, 400, "max_tokens and anthropic-version are required")
         for feature, is_used, words in _features(api, body):
             if feature in self.owner.declines and is_used:
@@ -229,10 +249,13 @@ class _Handler(BaseHTTPRequestHandler):
             return 400, "API key not valid. Please pass a valid API key.", "API_KEY_INVALID"
         return 401, f"Incorrect API key provided: {key}.", "invalid_api_key"
 
-    def _error(self, api: str, status: int, words: str, code: str | None = None, headers: Any = ()) -> None:
+    def _error(
+        self, api: str, status: int, words: str, code: str | None = None, headers: Any = ()
+    ) -> None:
         self._json(error_body(api, status, words, code), status, dict(headers))
 
-    # ---------------------------------------------------------------------------------------------- misbehaving
+    # ----------------------------------------------------------------------------------------------
+    # misbehaving
 
     def _fault_status(self, api: str, fault: Fault) -> None:
         words = fault.message if fault.message is not None else f"made-up trouble {fault.status}"
@@ -286,10 +309,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"220 mail.example ESMTP ready\r\n\r\n")
         self.close_connection = True
 
-    # ---------------------------------------------------------------------------------------------- writing
+    # ----------------------------------------------------------------------------------------------
+    # writing
 
     def _json(self, value: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        self._bytes(json.dumps(value).encode(), status, {"Content-Type": "application/json", **(headers or {})})
+        self._bytes(
+            json.dumps(value).encode(),
+            status,
+            {"Content-Type": "application/json", **(headers or {})},
+        )
 
     def _bytes(self, body: bytes, status: int, headers: dict[str, str]) -> None:
         self._head(status, {**headers, "Content-Length": str(len(body))})
@@ -307,11 +335,17 @@ class _Handler(BaseHTTPRequestHandler):
 
 def error_body(api: str, status: int, words: str, code: str | None = None) -> dict[str, Any]:
     if api == "messages":
-        kind = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}.get(status, "api_error")
+        kind = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}.get(
+            status, "api_error"
+        )
         return {"type": "error", "error": {"type": kind, "message": words}, "request_id": "req_1"}
     if api == "generateContent":
-        details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": code}] if code else []
-        return {"error": {"code": status, "message": words, "status": "TROUBLE", "details": details}}
+        details = (
+            [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": code}] if code else []
+        )
+        return {
+            "error": {"code": status, "message": words, "status": "TROUBLE", "details": details}
+        }
     return {"error": {"message": words, "type": "some_error", "param": None, "code": code}}
 
 
@@ -330,23 +364,35 @@ def _features(api: str, body: dict[str, Any]) -> list[tuple[str, bool, str]]:
         "messages": "format" in body.get("output_config", {}),
         "generateContent": "responseJsonSchema" in config,
     }[api]
-    name = {"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}.get(
-        api, "responseJsonSchema"
-    )
+    name = {
+        "chat": "response_format",
+        "responses": "text.format",
+        "messages": "output_config.format",
+    }.get(api, "responseJsonSchema")
     return [
         ("schema", schema, f"'{name}' is not supported by this model"),
         ("seed", "seed" in body or "seed" in config, "seed is not supported"),
-        ("logprobs", "top_logprobs" in body or "logprobs" in config, "logprobs are not enabled for this model"),
+        (
+            "logprobs",
+            "top_logprobs" in body or "logprobs" in config,
+            "logprobs are not enabled for this model",
+        ),
     ]
 
 
 def _chat(say: Saying, model: str) -> dict[str, Any]:
     refused = say.stop == "refusal"
-    message = {"role": "assistant", "content": None if refused else say.text, "refusal": say.text if refused else None}
+    message = {
+        "role": "assistant",
+        "content": None if refused else say.text,
+        "refusal": say.text if refused else None,
+    }
     choice: dict[str, Any] = {
         "index": 0,
         "message": message,
-        "finish_reason": "stop" if refused else {"filter": "content_filter"}.get(say.stop, say.stop),
+        "finish_reason": "stop"
+        if refused
+        else {"filter": "content_filter"}.get(say.stop, say.stop),
     }
     if say.logprobs is not None:
         choice["logprobs"] = {"content": _openai_logprobs(say)}
@@ -379,8 +425,15 @@ def _responses(say: Saying, model: str) -> dict[str, Any]:
         "status": "incomplete" if why else "completed",
         "incomplete_details": {"reason": why} if why else None,
         "error": None,
-        "output": [{"type": "reasoning", "summary": []}, {"type": "message", "role": "assistant", "content": [part]}],
-        "usage": {"input_tokens": 11, "output_tokens": 7, "input_tokens_details": {"cached_tokens": say.cached}},
+        "output": [
+            {"type": "reasoning", "summary": []},
+            {"type": "message", "role": "assistant", "content": [part]},
+        ],
+        "usage": {
+            "input_tokens": 11,
+            "output_tokens": 7,
+            "input_tokens_details": {"cached_tokens": say.cached},
+        },
     }
 
 
@@ -403,16 +456,27 @@ def _messages(say: Saying, model: str) -> dict[str, Any]:
 
 
 def _google(say: Saying, model: str) -> dict[str, Any]:
-    stop = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "filter": "PROHIBITED_CONTENT"}[say.stop]
+    stop = {
+        "stop": "STOP",
+        "length": "MAX_TOKENS",
+        "refusal": "SAFETY",
+        "filter": "PROHIBITED_CONTENT",
+    }[say.stop]
     candidate: dict[str, Any] = {
-        "content": {"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": say.text}]},
+        "content": {
+            "role": "model",
+            "parts": [{"text": "hm", "thought": True}, {"text": say.text}],
+        },
         "finishReason": stop,
     }
     if say.logprobs is not None:
         candidate["logprobsResult"] = {
-            "chosenCandidates": [{"token": t, "logProbability": tops[t]} for t, tops in say.logprobs],
+            "chosenCandidates": [
+                {"token": t, "logProbability": tops[t]} for t, tops in say.logprobs
+            ],
             "topCandidates": [
-                {"candidates": [{"token": t, "logProbability": p} for t, p in tops.items()]} for _, tops in say.logprobs
+                {"candidates": [{"token": t, "logProbability": p} for t, p in tops.items()]}
+                for _, tops in say.logprobs
             ],
         }
     return {
@@ -429,12 +493,21 @@ def _google(say: Saying, model: str) -> dict[str, Any]:
 
 def _openai_logprobs(say: Saying) -> list[dict[str, Any]]:
     return [
-        {"token": token, "logprob": tops[token], "top_logprobs": [{"token": t, "logprob": p} for t, p in tops.items()]}
+        {
+            "token": token,
+            "logprob": tops[token],
+            "top_logprobs": [{"token": t, "logprob": p} for t, p in tops.items()],
+        }
         for token, tops in say.logprobs or ()
     ]
 
 
-_ANSWERS = {"chat": _chat, "responses": _responses, "messages": _messages, "generateContent": _google}
+_ANSWERS = {
+    "chat": _chat,
+    "responses": _responses,
+    "messages": _messages,
+    "generateContent": _google,
+}
 
 
 def _event(value: dict[str, Any]) -> str:
@@ -446,9 +519,17 @@ def _chat_stream(whole: dict[str, Any]) -> list[str]:
     choice = whole["choices"][0]
     text = choice["message"]["content"] or ""
     base = {"object": "chat.completion.chunk", "model": whole["model"]}
-    deltas = [{"role": "assistant", "content": ""}, *({"content": text[at : at + 3]} for at in range(0, len(text), 3))]
-    chunks = [{**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
-    chunks.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
+    deltas = [
+        {"role": "assistant", "content": ""},
+        *({"content": text[at : at + 3]} for at in range(0, len(text), 3)),
+    ]
+    chunks = [
+        {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        for delta in deltas
+    ]
+    chunks.append(
+        {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+    )
     chunks.append({**base, "choices": [], "usage": whole["usage"]})
     return [": hello\n\n", *map(_event, chunks), "data: [DONE]\n\n"]
 
@@ -466,16 +547,32 @@ def _messages_stream(whole: dict[str, Any]) -> list[str]:
     text = whole["content"][-1]["text"]
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "thinking", "thinking": ""},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "thinking_delta", "thinking": "hm"},
+        },
         {"type": "ping"},
         {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
     ]
     events += [
-        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": text[at : at + 3]}}
+        {
+            "type": "content_block_delta",
+            "index": 1,
+            "delta": {"type": "text_delta", "text": text[at : at + 3]},
+        }
         for at in range(0, len(text), 3)
     ]
-    ended = {"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"]}, "usage": {"output_tokens": 7}}
+    ended = {
+        "type": "message_delta",
+        "delta": {"stop_reason": whole["stop_reason"]},
+        "usage": {"output_tokens": 7},
+    }
     return [*map(_event, [*events, ended, {"type": "message_stop"}])]
 
 

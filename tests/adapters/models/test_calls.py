@@ -11,27 +11,45 @@ from honestone.adapters.models.catalog import make_model
 from honestone.core.suite.trace import ToolCall
 
 CALLED = (ToolCall(name="weather", arguments={"city": "Rome"}), ToolCall(name="now"))
-FUNCTIONS = [{"name": "weather", "arguments": json.dumps({"city": "Rome"})}, {"name": "now", "arguments": "no JSON"}]
-CHAT = [{"id": str(n), "type": "function", "function": function} for n, function in enumerate(FUNCTIONS)]
+FUNCTIONS = [
+    {"name": "weather", "arguments": json.dumps({"city": "Rome"})},
+    {"name": "now", "arguments": "no JSON"},
+]
+CHAT = [
+    {"id": str(n), "type": "function", "function": function} for n, function in enumerate(FUNCTIONS)
+]
 USES = [
     {"type": "tool_use", "id": "1", "name": "weather", "input": {"city": "Rome"}},
     {"type": "tool_use", "id": "2", "name": "now", "input": {}},
 ]
-PARTS = [{"functionCall": {"name": "weather", "args": {"city": "Rome"}}}, {"functionCall": {"name": "now"}}]
+PARTS = [
+    {"functionCall": {"name": "weather", "args": {"city": "Rome"}}},
+    {"functionCall": {"name": "now"}},
+]
 
 
 def chat(said: str | None) -> dict[str, Any]:
-    return {"choices": [{"message": {"content": said, "tool_calls": CHAT}, "finish_reason": "tool_calls"}]}
+    return {
+        "choices": [
+            {"message": {"content": said, "tool_calls": CHAT}, "finish_reason": "tool_calls"}
+        ]
+    }
 
 
 def responses(said: str | None) -> dict[str, Any]:
-    calls = [{"type": "function_call", "call_id": str(n), **function} for n, function in enumerate(FUNCTIONS)]
+    calls = [
+        {"type": "function_call", "call_id": str(n), **function}
+        for n, function in enumerate(FUNCTIONS)
+    ]
     message = {"type": "message", "content": [{"type": "output_text", "text": said}]}
     return {"status": "completed", "output": [*([message] if said else []), *calls]}
 
 
 def messages(said: str | None) -> dict[str, Any]:
-    return {"content": [*([{"type": "text", "text": said}] if said else []), *USES], "stop_reason": "tool_use"}
+    return {
+        "content": [*([{"type": "text", "text": said}] if said else []), *USES],
+        "stop_reason": "tool_use",
+    }
 
 
 def google(said: str | None) -> dict[str, Any]:
@@ -42,7 +60,13 @@ def google(said: str | None) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("provider", "api", "answer", "alone", "with_words"),
     [
-        ("compatible", "chat", chat, CHAT, {"role": "assistant", "content": "So.", "tool_calls": CHAT}),
+        (
+            "compatible",
+            "chat",
+            chat,
+            CHAT,
+            {"role": "assistant", "content": "So.", "tool_calls": CHAT},
+        ),
         ("google", None, google, PARTS, [{"text": "So."}, *PARTS]),
     ],
 )

@@ -1,4 +1,6 @@
-"""How servers fail a judge: each way has its own reason and hint, and is asked again only where that helps."""
+"""How servers fail a judge: each way has its own reason and hint, and is asked again only where
+that helps.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from honestone.adapters.models import api_model
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.adapters.transport import Answer, Endpoint, events_of, failure_of
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import AskedCriterion, Ballot, Question, ballot_from_plain, ballot_to_plain
+from honestone.core.ballot import (
+    AskedCriterion,
+    Ballot,
+    Question,
+    ballot_from_plain,
+    ballot_to_plain,
+)
 from honestone.core.rubric import Item
 from honestone.core.spend import Meter
 from honestone.engine.panel import Panel, Seat
@@ -49,7 +57,9 @@ def consult(standin: Standin, api: str, **more: Any) -> Ballot:
 
     async def once() -> Ballot:
         try:
-            found = await panel.consult(Question(artifact=Artifact("a.md", Version.of_text("alpha")), criteria=asked))
+            found = await panel.consult(
+                Question(artifact=Artifact("a.md", Version.of_text("alpha")), criteria=asked)
+            )
         finally:
             await panel.close()
         return found[0].ballot
@@ -59,7 +69,9 @@ def consult(standin: Standin, api: str, **more: Any) -> Ballot:
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_filter_or_a_refusal_is_named_and_asked_once(standin: Standin, api: str) -> None:
-    """Asking again would meet the same filter; another judge may not. What the model said is quoted."""
+    """Asking again would meet the same filter; another judge may not. What the model said is
+    quoted.
+    """
     for stop, words in (("filter", ""), ("refusal", "I cannot help with this.")):
         standin.say, calls = Saying(text=words, stop=stop), len(standin.calls)
         ballot = consult(standin, api, reasks=3)
@@ -73,7 +85,9 @@ def test_a_filter_or_a_refusal_is_named_and_asked_once(standin: Standin, api: st
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_reply_cut_at_its_limit_is_asked_for_once_more_at_most(standin: Standin, api: str) -> None:
+def test_a_reply_cut_at_its_limit_is_asked_for_once_more_at_most(
+    standin: Standin, api: str
+) -> None:
     """The hint is a larger limit, of this judge, and it is larger than what was written."""
     standin.say = Saying(text='{"token": "', stop="length")
     ballot = consult(standin, api, reasks=5)
@@ -94,7 +108,10 @@ def test_a_reply_cut_at_its_limit_is_asked_for_once_more_at_most(standin: Standi
             "The input token count (1,200,000) exceeds the maximum number of tokens allowed (1,048,576).",
             "1200000 1048576",
         ),
-        ("claude-3-opus-20240229: prompt is too long: 208310 tokens > 200000 maximum", "208310 200000"),
+        (
+            "claude-3-opus-20240229: prompt is too long: 208310 tokens > 200000 maximum",
+            "208310 200000",
+        ),
         (
             "you requested 4196 tokens (196 in the messages, 4000 in the completion); maximum context length is 4096",
             "4196 4096",
@@ -102,7 +119,9 @@ def test_a_reply_cut_at_its_limit_is_asked_for_once_more_at_most(standin: Standi
         ("the request exceeds the available context size", ""),
     ],
 )
-def test_a_prompt_that_does_not_fit_says_both_sizes(standin: Standin, api: str, words: str, sizes: str) -> None:
+def test_a_prompt_that_does_not_fit_says_both_sizes(
+    standin: Standin, api: str, words: str, sizes: str
+) -> None:
     """One call; the hint is to show parts."""
     standin.fault = Fault("status", status=400, message=words)
     ballot = consult(standin, api)
@@ -130,7 +149,9 @@ SLOW = [
 
 @pytest.mark.parametrize("api", APIS)
 def test_an_account_without_credit_is_known_by_its_words(standin: Standin, api: str) -> None:
-    """Whatever gateway they came through: one call. A limit that passes by itself stays worth another try."""
+    """Whatever gateway they came through: one call. A limit that passes by itself stays worth
+    another try.
+    """
     for words in BROKE:
         standin.fault, calls = Fault("status", status=429, message=words), len(standin.calls)
         ballot = consult(standin, api)
@@ -143,7 +164,11 @@ def test_an_account_without_credit_is_known_by_its_words(standin: Standin, api: 
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(max_size=80), st.sampled_from([400, 402, 403, 413, 422, 429, 500]), st.integers(0, 10**9))
+@given(
+    st.text(max_size=80),
+    st.sampled_from([400, 402, 403, 413, 422, 429, 500]),
+    st.integers(0, 10**9),
+)
 def test_any_words_of_a_server_make_one_failure(words: str, status: int, number: int) -> None:
     """Whatever it says, in whichever shape: a reason in one printable line, and at most one hint."""
     for body in (words, f'{{"error": {{"message": "context length {number} {number // 2}"}}}}'):
@@ -154,15 +179,22 @@ def test_any_words_of_a_server_make_one_failure(words: str, status: int, number:
             variable="",
             key="",
         )
-        assert isinstance(failed, CallFailed) and failed.reason.isprintable() and len(failed.reason) < 500
+        assert (
+            isinstance(failed, CallFailed)
+            and failed.reason.isprintable()
+            and len(failed.reason) < 500
+        )
 
 
-# ---------------------------------------------------------------------------------------------------------- streams
+# ----------------------------------------------------------------------------------------------------------
+# streams
 
 
 @pytest.mark.parametrize("api", STREAMING)
 def test_a_server_that_only_streams_is_asked_so(standin: Standin, api: str) -> None:
-    """One refused call for each server and model, then streams; the reply is what it would have been without one."""
+    """One refused call for each server and model, then streams; the reply is what it would have
+    been without one.
+    """
     standin.say = Saying(text='{"answer": true, "note": "é, \\n"}')
     plain = ask(model_for(standin, api))
     standin.streams_only = True
@@ -170,13 +202,22 @@ def test_a_server_that_only_streams_is_asked_so(standin: Standin, api: str) -> N
     assert first.retryable and first.retry_after == 0 and "stream" in first.reason
     calls = len(standin.calls)
     got = ask(model_for(standin, api))
-    assert (got.text, got.cut, got.model, got.usage) == (plain.text, plain.cut, plain.model, plain.usage)
+    assert (got.text, got.cut, got.model, got.usage) == (
+        plain.text,
+        plain.cut,
+        plain.model,
+        plain.usage,
+    )
     assert len(standin.calls) == calls + 1 and standin.last.body["stream"] is True
 
 
 @pytest.mark.parametrize("api", STREAMING)
-def test_every_call_that_was_refused_for_it_is_sent_again_as_a_stream(standin: Standin, api: str) -> None:
-    """Several are under way when the first is refused: each is worth another try, and that one is answered."""
+def test_every_call_that_was_refused_for_it_is_sent_again_as_a_stream(
+    standin: Standin, api: str
+) -> None:
+    """Several are under way when the first is refused: each is worth another try, and that one is
+    answered.
+    """
     standin.streams_only, standin.say = True, Saying(text='{"answer": true}')
     standin.meeting = threading.Barrier(6)
     model = model_for(standin, api, concurrency=6)
@@ -216,9 +257,16 @@ def test_a_stream_that_ends_early_is_never_read(standin: Standin, api: str) -> N
         (['{"answer": ', "true}"], "", False),
     ],
 )
-def test_done_behind_a_whole_object_ends_a_stream(standin: Standin, pieces: list[str], end: str, is_read: bool) -> None:
-    """Some servers give no reason for the end. Half an object, and a text that may go on, are never read."""
-    events = [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+def test_done_behind_a_whole_object_ends_a_stream(
+    standin: Standin, pieces: list[str], end: str, is_read: bool
+) -> None:
+    """Some servers give no reason for the end. Half an object, and a text that may go on, are never
+    read.
+    """
+    events = [
+        {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
+        for piece in pieces
+    ]
     body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + end
     standin.fault = Fault("body", body=body.encode(), headers={"Content-Type": "text/event-stream"})
     if is_read:
@@ -243,8 +291,11 @@ def test_google_is_not_asked_to_stream(standin: Standin) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.binary(max_size=60), st.lists(st.sampled_from([b"data: {}\n", b"data: [1]\n", b"\n", b"event: x\r\n", b"data:"]))
+    st.binary(max_size=60),
+    st.lists(st.sampled_from([b"data: {}\n", b"data: [1]\n", b"\n", b"event: x\r\n", b"data:"])),
 )
 def test_any_bytes_are_events_or_nothing(noise: bytes, lines: list[bytes]) -> None:
     """No crash, and objects only."""
-    assert all(isinstance(event, dict) for event in events_of(Answer(200, {}, b"".join(lines) + noise)))
+    assert all(
+        isinstance(event, dict) for event in events_of(Answer(200, {}, b"".join(lines) + noise))
+    )

@@ -13,7 +13,12 @@ from honestone.ports import Image, Prompt
 
 from .standin import APIS, Standin
 
-PROVIDER = {"chat": "compatible", "responses": "openai", "messages": "anthropic", "generateContent": "google"}
+PROVIDER = {
+    "chat": "compatible",
+    "responses": "openai",
+    "messages": "anthropic",
+    "generateContent": "google",
+}
 PNG, JPEG = b"\x89PNG\r\n\x1a\nrest", b"\xff\xd8\xffrest"
 IMAGES = (
     Image(path="a.png", media_type="image/png", data=PNG),
@@ -46,7 +51,10 @@ def text_and_images(api: str, body: Any) -> list[Any]:
     """The parts of the message in order: words as text, images as (media type, base 64)."""
     if api == "generateContent":
         parts = body["contents"][0]["parts"]
-        return [p["text"] if "text" in p else (p["inlineData"]["mimeType"], p["inlineData"]["data"]) for p in parts]
+        return [
+            p["text"] if "text" in p else (p["inlineData"]["mimeType"], p["inlineData"]["data"])
+            for p in parts
+        ]
     message = body["input"][0] if api == "responses" else body["messages"][0]
     assert message["role"] == "user"
     found: list[Any] = []
@@ -98,7 +106,9 @@ def test_without_images_the_request_is_as_it_was(standin: Standin, api: str) -> 
 @pytest.mark.parametrize("api", APIS)
 def test_an_image_on_a_server_is_sent_as_its_address(standin: Standin, api: str) -> None:
     """The model's server fetches it; nothing here does."""
-    body = sent(standin, api, Prompt(text="Judge this.", images=(Image(path="https://x.org/a.png"),)))
+    body = sent(
+        standin, api, Prompt(text="Judge this.", images=(Image(path="https://x.org/a.png"),))
+    )
     address = {
         "chat": lambda: body["messages"][0]["content"][1]["image_url"]["url"],
         "responses": lambda: body["input"][0]["content"][1]["image_url"],

@@ -1,4 +1,6 @@
-"""A key that a server sends back is taken out of what it said, in whatever way it is written; a proxy's login is never shown."""
+"""A key that a server sends back is taken out of what it said, in whatever way it is written; a
+proxy's login is never shown.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,10 @@ def test_other_ways_to_write_a_key(written: str) -> None:
 @given(st.binary(max_size=200))
 def test_what_holds_no_key_stays_as_it_is(body: bytes) -> None:
     """Byte for byte, also with escapes in it."""
-    assert without_key(body + b'{"a": "\\u0041\\u00e9 %41"}', KEY) == body + b'{"a": "\\u0041\\u00e9 %41"}'
+    assert (
+        without_key(body + b'{"a": "\\u0041\\u00e9 %41"}', KEY)
+        == body + b'{"a": "\\u0041\\u00e9 %41"}'
+    )
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,9 @@ def identity(*args: Any, **kwargs: Any) -> dict[str, Any]:
         ("vllm", "chat", "http://127.0.0.1:8000/v1"),
     ],
 )
-def test_each_provider_has_its_address_and_api(standin: Standin, provider: str, api: str, base_url: str) -> None:
+def test_each_provider_has_its_address_and_api(
+    standin: Standin, provider: str, api: str, base_url: str
+) -> None:
     """A name alone is enough, and the identity says what it means."""
     assert identity(provider, "m") == {
         "provider": provider,
@@ -50,9 +52,19 @@ def test_each_provider_has_its_address_and_api(standin: Standin, provider: str, 
     ("provider", "variable", "value", "base_url"),
     [
         ("openai", "OPENAI_BASE_URL", "https://gate.example/v1/", "https://gate.example/v1"),
-        ("openai", "OPENAI_BASE_URL", "https://gate.example/openai", "https://gate.example/openai/v1"),
+        (
+            "openai",
+            "OPENAI_BASE_URL",
+            "https://gate.example/openai",
+            "https://gate.example/openai/v1",
+        ),
         ("anthropic", "ANTHROPIC_BASE_URL", "https://gate.example", "https://gate.example/v1"),
-        ("google", "GOOGLE_GEMINI_BASE_URL", "https://gate.example/", "https://gate.example/v1beta"),
+        (
+            "google",
+            "GOOGLE_GEMINI_BASE_URL",
+            "https://gate.example/",
+            "https://gate.example/v1beta",
+        ),
         ("google", "GEMINI_BASE_URL", "https://gate.example/v1beta", "https://gate.example/v1beta"),
         ("ollama", "OLLAMA_HOST", "0.0.0.0", "http://127.0.0.1:11434/v1"),
         ("ollama", "OLLAMA_HOST", "box:1234", "http://box:1234/v1"),
@@ -61,7 +73,12 @@ def test_each_provider_has_its_address_and_api(standin: Standin, provider: str, 
     ],
 )
 def test_base_url_variables_are_honoured(
-    standin: Standin, monkeypatch: pytest.MonkeyPatch, provider: str, variable: str, value: str, base_url: str
+    standin: Standin,
+    monkeypatch: pytest.MonkeyPatch,
+    provider: str,
+    variable: str,
+    value: str,
+    base_url: str,
 ) -> None:
     """Each tool's own variable works here as it does there: roots get the version that they lack."""
     monkeypatch.setenv(variable, value)
@@ -73,13 +90,21 @@ def test_a_given_base_url_goes_before_variables_and_is_taken_as_it_is(
 ) -> None:
     """What stands in the settings wins over what stands around."""
     monkeypatch.setenv("OPENAI_BASE_URL", "https://gate.example/v1")
-    assert identity("openai", "m", base_url="http://127.0.0.1:9/api/")["base_url"] == "http://127.0.0.1:9/api"
+    assert (
+        identity("openai", "m", base_url="http://127.0.0.1:9/api/")["base_url"]
+        == "http://127.0.0.1:9/api"
+    )
 
 
 def test_other_peoples_servers_are_spoken_to_in_chat_completions(standin: Standin) -> None:
-    """Only OpenAI itself is sure to have Responses; `api` decides otherwise where it is known better."""
+    """Only OpenAI itself is sure to have Responses; `api` decides otherwise where it is known
+    better.
+    """
     assert identity("openai", "m", base_url="http://127.0.0.1:9/v1")["api"] == "chat"
-    assert identity("openai", "m", base_url="http://127.0.0.1:9/v1", api="responses")["api"] == "responses"
+    assert (
+        identity("openai", "m", base_url="http://127.0.0.1:9/v1", api="responses")["api"]
+        == "responses"
+    )
     assert identity("openai", "m", api="chat")["api"] == "chat"
     with pytest.raises(SettingsError, match="anthropic has messages"):
         make_model("anthropic", "m", api="chat")
@@ -94,10 +119,16 @@ def sent_key(standin: Standin, provider: str, **more: Any) -> str:
 
     asyncio.run(once())
     headers = standin.last.headers
-    return headers.get("authorization", "") + headers.get("x-api-key", "") + headers.get("x-goog-api-key", "")
+    return (
+        headers.get("authorization", "")
+        + headers.get("x-api-key", "")
+        + headers.get("x-goog-api-key", "")
+    )
 
 
-def test_keys_come_from_the_providers_variables(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_come_from_the_providers_variables(
+    standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each header carries the right variable's key, and Google's second name is the fallback."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", standin.root)
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
@@ -120,7 +151,9 @@ def test_a_local_server_needs_no_key(standin: Standin) -> None:
 def test_a_foreign_server_never_gets_the_providers_own_key_unasked(
     standin: Standin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A settings file that came with somebody's repository must not collect keys by naming another address."""
+    """A settings file that came with somebody's repository must not collect keys by naming another
+    address.
+    """
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     from honestone.adapters.models.catalog import key_variable
 
@@ -139,10 +172,20 @@ def test_a_foreign_server_never_gets_the_providers_own_key_unasked(
         (("openai", "../x"), {}, "not the name of a model", ""),
         (("compatible", "m"), {}, "needs a `base_url`", "/v1"),
         (("openai", "m"), {"base_url": "https://me:pw@host/v1"}, "login or a query", "api_key_env"),
-        (("openai", "m"), {"base_url": "https://host/v1?key=secret"}, "login or a query", "api_key_env"),
+        (
+            ("openai", "m"),
+            {"base_url": "https://host/v1?key=secret"},
+            "login or a query",
+            "api_key_env",
+        ),
         (("openai", "m"), {"base_url": "host:8000/v1"}, "not an address", ""),
         (("openai", "m"), {"base_url": "http://host:x/v1"}, "not an address", ""),
-        (("openai", "m"), {"api_key_env": "sk-123 oops"}, "not the name of a variable", "never the key"),
+        (
+            ("openai", "m"),
+            {"api_key_env": "sk-123 oops"},
+            "not the name of a variable",
+            "never the key",
+        ),
         (("openai", "m"), {"timeout": 0}, "time limit", ""),
         (("openai", "m"), {"concurrency": 0}, "concurrency", ""),
         (("openai", "m"), {"parameters": {"temprature": 1}}, "temprature", "`temperature`"),
@@ -152,9 +195,19 @@ def test_a_foreign_server_never_gets_the_providers_own_key_unasked(
         (("openai", "m"), {"parameters": {"max_output_tokens": 0}}, "above 0", ""),
         (("openai", "m"), {"parameters": {"probability": "yes"}}, "true or false", ""),
         (("openai", "m"), {"parameters": {"effort": 3}}, "must be a word", ""),
-        (("openai", "m"), {"parameters": {"extra": {"messages": []}}}, "may not set `messages`", ""),
+        (
+            ("openai", "m"),
+            {"parameters": {"extra": {"messages": []}}},
+            "may not set `messages`",
+            "",
+        ),
         (("openai", "m"), {"parameters": {"seed": 1}}, "responses does not offer it", ""),
-        (("anthropic", "m"), {"parameters": {"probability": True}}, "messages does not offer it", ""),
+        (
+            ("anthropic", "m"),
+            {"parameters": {"probability": True}},
+            "messages does not offer it",
+            "",
+        ),
     ],
 )
 def test_wrong_settings_are_told_before_a_call(
@@ -187,7 +240,12 @@ def test_parameters_reach_the_wire_and_the_identity(standin: Standin) -> None:
 
     asyncio.run(once())
     body = standin.last.body
-    assert (body["temperature"], body["top_p"], body["seed"], body["max_tokens"]) == (0.5, 0.9, 6, 50)
+    assert (body["temperature"], body["top_p"], body["seed"], body["max_tokens"]) == (
+        0.5,
+        0.9,
+        6,
+        50,
+    )
     assert body["reasoning_effort"] == "low" and body["provider"] == {"order": ["x"]}
 
 
@@ -232,18 +290,28 @@ def test_a_models_family_is_who_trained_it(provider: str, model: str | None, fam
 def test_other_names_for_a_provider_are_known() -> None:
     """The words that people use lead to the same place."""
     assert find_provider("openai-compatible").name == "compatible"
-    assert find_provider("openai-compatible").name == "compatible" and find_provider("google").name == "google"
+    assert (
+        find_provider("openai-compatible").name == "compatible"
+        and find_provider("google").name == "google"
+    )
     with pytest.raises(SettingsError):
         find_provider("codex")
 
 
-# ---------------------------------------------------------------------------------------------------------- doctor
+# ----------------------------------------------------------------------------------------------------------
+# doctor
 
 
-def test_doctor_sees_a_key_without_spending_or_showing_it(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_sees_a_key_without_spending_or_showing_it(
+    standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A key that is there makes a provider ready; one that is not is told with what to type."""
     found = asyncio.run(probe("anthropic"))
-    assert not found.ready and found.what == "ANTHROPIC_API_KEY is not set" and "export ANTHROPIC_API_KEY" in found.hint
+    assert (
+        not found.ready
+        and found.what == "ANTHROPIC_API_KEY is not set"
+        and "export ANTHROPIC_API_KEY" in found.hint
+    )
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     found = asyncio.run(probe("anthropic"))
     assert found.ready and found.what == "ANTHROPIC_API_KEY is set" and KEY not in repr(found)
@@ -312,9 +380,12 @@ def test_naming_a_model_loads_no_http_library() -> None:
         ("google", None, False),
     ],
 )
-def test_large_providers_get_a_schema_that_stays_the_same(provider: str, base_url: str | None, expected: bool) -> None:
-    """They compile and cache each; a server of one's own makes a grammar of one that is new with every call. The price
-    of a model changes nothing of it."""
+def test_large_providers_get_a_schema_that_stays_the_same(
+    provider: str, base_url: str | None, expected: bool
+) -> None:
+    """They compile and cache each; a server of one's own makes a grammar of one that is new with
+    every call. The price of a model changes nothing of it.
+    """
     model = make_model(provider, "m", base_url=base_url)
     assert takes_exact_schemas(model) is expected
     assert takes_exact_schemas(PricedModel(model, provider, "m", {})) is expected
@@ -334,7 +405,9 @@ def test_large_providers_get_a_schema_that_stays_the_same(provider: str, base_ur
 def test_a_server_on_this_machine_has_two_calls_under_way_unless_told_otherwise(
     provider: str, base_url: str | None, expected: int
 ) -> None:
-    """A judge, a target and an embedder alike, whatever the provider's name; `concurrency` says otherwise."""
+    """A judge, a target and an embedder alike, whatever the provider's name; `concurrency` says
+    otherwise.
+    """
     for told, limit in (({}, expected), ({"concurrency": 7}, 7)):
         model = make_model(provider, "m", base_url=base_url, **told)  # type: ignore[arg-type]
         assert isinstance(model, ApiModel) and model.endpoint.concurrency == limit

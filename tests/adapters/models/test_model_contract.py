@@ -1,4 +1,6 @@
-"""One table for every model API: whatever the other side does, a reply is a reply and a failure says what failed."""
+"""One table for every model API: whatever the other side does, a reply is a reply and a failure
+says what failed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from honestone.ports import CallFailed, Completion, Model, Prompt
 
 from .standin import APIS, KEY, Fault, Saying, Standin
 
-PROVIDER = {"chat": "compatible", "responses": "openai", "messages": "anthropic", "generateContent": "google"}
+PROVIDER = {
+    "chat": "compatible",
+    "responses": "openai",
+    "messages": "anthropic",
+    "generateContent": "google",
+}
 SCHEMA = {
     "type": "object",
     "properties": {"answer": {"type": "boolean"}, "note": {"type": "string", "maxLength": 80}},
@@ -63,7 +70,9 @@ def failure(model: Model, prompt: Prompt | None = None) -> CallFailed:
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """An event loop with a clock of its own, which a test moves on: a time limit is over when the test says so."""
+    """An event loop with a clock of its own, which a test moves on: a time limit is over when the
+    test says so.
+    """
 
     skipped = 0.0
 
@@ -91,11 +100,14 @@ def late(model: Model, standin: Standin) -> CallFailed:
     return caught.value
 
 
-# ---------------------------------------------------------------------------------------------------------- replies
+# ----------------------------------------------------------------------------------------------------------
+# replies
 
 
 def test_a_reply_arrives_with_its_text_usage_and_model(standin: Standin, api: str) -> None:
-    """Text, tokens in and out and from the cache, and the model that really answered; thinking is no part of the text."""
+    """Text, tokens in and out and from the cache, and the model that really answered; thinking is
+    no part of the text.
+    """
     standin.say = Saying(text='{"answer": true, "note": "ok \u2713"}')
     got = ask(model_for(standin, api))
     assert got.text == '{"answer": true, "note": "ok \u2713"}'
@@ -107,7 +119,10 @@ def test_a_reply_arrives_with_its_text_usage_and_model(standin: Standin, api: st
 
 def test_the_prompt_the_system_text_and_the_limit_are_sent(standin: Standin, api: str) -> None:
     """What was asked is on the wire word for word, and the strict stand-in takes it."""
-    ask(model_for(standin, api), Prompt(text="Q: \u00e9\u2028?", system="Be brief.", max_output_tokens=77))
+    ask(
+        model_for(standin, api),
+        Prompt(text="Q: \u00e9\u2028?", system="Be brief.", max_output_tokens=77),
+    )
     sent = json.dumps(standin.last.body, ensure_ascii=False)
     assert "Q: \u00e9\u2028?" in sent and "Be brief." in sent and "77" in sent
     assert "temperature" not in sent
@@ -133,8 +148,12 @@ def test_a_schema_is_sent_the_way_the_api_wants_it(standin: Standin, api: str) -
         assert body["generationConfig"]["responseJsonSchema"] == SCHEMA
 
 
-def test_a_server_without_schemas_is_asked_once_with_one_and_then_without(standin: Standin, api: str) -> None:
-    """The refused call fails as one worth repeating at once; from then on the model is asked in plain text."""
+def test_a_server_without_schemas_is_asked_once_with_one_and_then_without(
+    standin: Standin, api: str
+) -> None:
+    """The refused call fails as one worth repeating at once; from then on the model is asked in
+    plain text.
+    """
     standin.declines = {"schema"}
     model = model_for(standin, api, model=f"plain-{api}-{time.monotonic_ns()}")
     first = failure(model, Prompt(text="Q", schema=SCHEMA))
@@ -180,7 +199,8 @@ def test_a_lone_surrogate_in_a_reply_does_no_harm(standin: Standin, api: str) ->
     assert ask(model_for(standin, api)).text == "so ? ends"
 
 
-# ---------------------------------------------------------------------------------------------------------- refusals
+# ----------------------------------------------------------------------------------------------------------
+# refusals
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -194,7 +214,9 @@ def test_a_refused_key_names_its_variable(
     assert not got.retryable and not got.missing
 
 
-def test_a_wrong_key_is_told_in_each_apis_own_way(standin: Standin, api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_key_is_told_in_each_apis_own_way(
+    standin: Standin, api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Google says 400 where the others say 401: the words for the person are the same."""
     monkeypatch.setenv("TEST_KEY", "sk-some-other-key-entirely")
     got = failure(model_for(standin, api))
@@ -224,7 +246,9 @@ def test_a_wrong_base_url_is_told_from_a_missing_model(standin: Standin, api: st
     assert "base_url" in got.reason and "no such model" not in got.reason and not got.retryable
 
 
-def test_a_refused_request_shows_the_servers_words_clipped_and_clean(standin: Standin, api: str) -> None:
+def test_a_refused_request_shows_the_servers_words_clipped_and_clean(
+    standin: Standin, api: str
+) -> None:
     """Error text is hostile data: one printable line of bounded length."""
     standin.fault = Fault("status", status=400, message="bad\x1b[31m thing\r\n\x07" + "x" * 5000)
     got = failure(model_for(standin, api))
@@ -234,20 +258,25 @@ def test_a_refused_request_shows_the_servers_words_clipped_and_clean(standin: St
 
 def test_an_account_without_credit_is_not_tried_again(standin: Standin, api: str) -> None:
     """A 429 that no wait can cure is told apart from one that a wait cures."""
-    standin.fault = Fault("status", status=429, message="You exceeded your quota", code="insufficient_quota")
+    standin.fault = Fault(
+        "status", status=429, message="You exceeded your quota", code="insufficient_quota"
+    )
     got = failure(model_for(standin, api))
     assert not got.retryable and "credit" in got.reason
 
 
 def test_a_redirect_is_not_followed(standin: Standin, api: str) -> None:
     """A key must not travel to where a server points."""
-    standin.fault = Fault("status", status=307, headers={"Location": standin.root + "/elsewhere"}, times=1)
+    standin.fault = Fault(
+        "status", status=307, headers={"Location": standin.root + "/elsewhere"}, times=1
+    )
     got = failure(model_for(standin, api))
     assert "redirect" in got.reason and "/elsewhere" in got.reason and not got.retryable
     assert len(standin.calls) == 1
 
 
-# ---------------------------------------------------------------------------------------------------------- passing trouble
+# ----------------------------------------------------------------------------------------------------------
+# passing trouble
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 529])
@@ -263,7 +292,14 @@ def test_passing_trouble_is_worth_another_try(standin: Standin, api: str, status
     [
         ({"Retry-After": "7"}, 7, 7),
         ({"retry-after-ms": "250", "Retry-After": "9"}, 0.25, 0.25),
-        ({"Retry-After": "Wed, 21 Oct 2065 07:28:09 GMT", "Date": "Wed, 21 Oct 2065 07:28:00 GMT"}, 0, 10**10),
+        (
+            {
+                "Retry-After": "Wed, 21 Oct 2065 07:28:09 GMT",
+                "Date": "Wed, 21 Oct 2065 07:28:00 GMT",
+            },
+            0,
+            10**10,
+        ),
         ({"Retry-After": "soon"}, None, None),
         ({"Retry-After": "-5"}, None, None),
     ],
@@ -292,7 +328,11 @@ def test_a_broken_connection_is_worth_another_try(standin: Standin, api: str, ki
         (b"  \n", {}, "nothing at all"),
         (b"All is well, have a nice day", {}, "not a whole JSON object"),
         (b'{"choices": [{"message": {"content": "{\\"answer\\": tr', {}, "not a whole JSON object"),
-        (b"<html><body>Log in to the wifi</body></html>", {"Content-Type": "text/html"}, "web page"),
+        (
+            b"<html><body>Log in to the wifi</body></html>",
+            {"Content-Type": "text/html"},
+            "web page",
+        ),
         (b"<!doctype html><p>{}</p>", {}, "web page"),
         (b"[1, 2]", {}, "not a whole JSON object"),
         (b"null", {}, "not a whole JSON object"),
@@ -304,7 +344,9 @@ def test_a_broken_connection_is_worth_another_try(standin: Standin, api: str, ki
 def test_a_200_that_is_no_reply_is_a_failure(
     standin: Standin, api: str, body: bytes, headers: dict[str, str], told: str
 ) -> None:
-    """Empty bodies, prose, pages and half JSON are trouble on the way, never something to find a verdict in."""
+    """Empty bodies, prose, pages and half JSON are trouble on the way, never something to find a
+    verdict in.
+    """
     if api == "responses" and body == b"{}":
         told = "holds no"
     standin.fault = Fault("body", body=body, headers=headers)
@@ -314,7 +356,9 @@ def test_a_200_that_is_no_reply_is_a_failure(
 
 def test_an_error_inside_a_200_is_an_error(standin: Standin, api: str) -> None:
     """Gateways wrap the provider's failure in a success."""
-    standin.fault = Fault("body", body=b'{"error": {"message": "upstream is overloaded", "code": 502}}')
+    standin.fault = Fault(
+        "body", body=b'{"error": {"message": "upstream is overloaded", "code": 502}}'
+    )
     got = failure(model_for(standin, api))
     assert got.retryable and "upstream is overloaded" in got.reason
     standin.fault = Fault("body", body=b'{"error": {"message": "no key", "code": 401}}')
@@ -322,7 +366,9 @@ def test_an_error_inside_a_200_is_an_error(standin: Standin, api: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hang", "drip"])
-def test_the_time_limit_holds_for_silence_and_for_drips(standin: Standin, api: str, kind: str) -> None:
+def test_the_time_limit_holds_for_silence_and_for_drips(
+    standin: Standin, api: str, kind: str
+) -> None:
     """A server that sends a byte now and then is as late as one that sends none."""
     standin.fault = Fault(kind)
     got = late(model_for(standin, api, timeout=600), standin)
@@ -340,7 +386,9 @@ def test_a_body_without_end_is_not_read_to_its_end(standin: Standin, api: str) -
 
 
 def test_nobody_listening_is_said_at_once(standin: Standin, api: str) -> None:
-    """A refused connection names the address. Nothing ever answered there, so waiting would not change that."""
+    """A refused connection names the address. Nothing ever answered there, so waiting would not
+    change that.
+    """
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -348,7 +396,8 @@ def test_nobody_listening_is_said_at_once(standin: Standin, api: str) -> None:
     assert not got.retryable and f"127.0.0.1:{port}" in got.reason and "refused" in got.reason
 
 
-# ---------------------------------------------------------------------------------------------------------- secrets
+# ----------------------------------------------------------------------------------------------------------
+# secrets
 
 
 @pytest.mark.parametrize(
@@ -367,7 +416,9 @@ def test_nobody_listening_is_said_at_once(standin: Standin, api: str) -> None:
 def test_the_key_occurs_in_nothing(
     standin: Standin, api: str, fault: Fault | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever happens, the key is in no message, repr, identity, traceback, chained error or log line."""
+    """Whatever happens, the key is in no message, repr, identity, traceback, chained error or log
+    line.
+    """
     caplog.set_level(logging.DEBUG)
     standin.fault = fault
     standin.say = Saying(text=f"you sent {KEY}, did you not?")
@@ -382,7 +433,9 @@ def test_the_key_occurs_in_nothing(
         left += ["".join(traceback.format_exception(error)), repr(error)]
         assert error.__cause__ is None and error.__context__ is None
     sent = standin.last.headers
-    assert KEY in (sent.get("authorization", "") + sent.get("x-api-key", "") + sent.get("x-goog-api-key", ""))
+    assert KEY in (
+        sent.get("authorization", "") + sent.get("x-api-key", "") + sent.get("x-goog-api-key", "")
+    )
     left.append(caplog.text)
     assert not [text for text in left if KEY in text or KEY[:10] in text]
 
@@ -397,7 +450,8 @@ def test_a_key_that_cannot_be_sent_is_told_without_being_shown(
     assert standin.calls == []
 
 
-# ---------------------------------------------------------------------------------------------------------- many calls
+# ----------------------------------------------------------------------------------------------------------
+# many calls
 
 
 def test_many_calls_share_connections_and_wait_their_turn(standin: Standin, api: str) -> None:
@@ -421,7 +475,9 @@ def test_a_model_serves_two_event_loops_one_after_the_other(standin: Standin, ap
     assert ask(model).text == ask(model).text == '{"answer": true}'
 
 
-def test_a_cancelled_call_ends_at_once_and_leaves_the_model_usable(standin: Standin, api: str) -> None:
+def test_a_cancelled_call_ends_at_once_and_leaves_the_model_usable(
+    standin: Standin, api: str
+) -> None:
     """Ctrl-C in the middle of a call is not turned into a failure of the judge."""
     standin.fault = Fault("hang", times=1)
     model = model_for(standin, api)

@@ -23,7 +23,8 @@ from honestone.ports import CallFailed, Prompt, Usage
 
 from .standin import KEY, Saying, Standin
 
-# ---------------------------------------------------------------------------------------------------------- schemas
+# ----------------------------------------------------------------------------------------------------------
+# schemas
 
 _names = st.text("abcxyz", min_size=1, max_size=4)
 _leaves: st.SearchStrategy[Any] = st.sampled_from(
@@ -61,15 +62,23 @@ def objects(node: Any) -> list[dict[str, Any]]:
     return ([node] if "properties" in node else []) + objects(inner)
 
 
-@given(st.builds(lambda part: {"type": "object", "properties": {"a": part}, "required": ["a"]}, _schemas))
+@given(
+    st.builds(
+        lambda part: {"type": "object", "properties": {"a": part}, "required": ["a"]}, _schemas
+    )
+)
 def test_strict_schemas_are_closed_and_complete_at_every_depth(schema: dict[str, Any]) -> None:
-    """Strict mode wants each object closed and each property required; what was optional may be null."""
+    """Strict mode wants each object closed and each property required; what was optional may be
+    null.
+    """
     jsonschema = pytest.importorskip("jsonschema")
     before = repr(schema)
     strict, is_strict = for_openai(schema)
     assert is_strict and repr(schema) == before
     for node in objects(strict):
-        assert node["additionalProperties"] is False and node["required"] == list(node["properties"])
+        assert node["additionalProperties"] is False and node["required"] == list(
+            node["properties"]
+        )
     jsonschema.Draft202012Validator.check_schema(strict)
     for node in objects(for_anthropic(schema)):
         assert node["additionalProperties"] is False
@@ -103,12 +112,15 @@ def test_a_property_named_like_a_keyword_is_only_a_name() -> None:
     assert for_google({"$schema": "x", **schema}) == schema
 
 
-# ---------------------------------------------------------------------------------------------------------- probability
+# ----------------------------------------------------------------------------------------------------------
+# probability
 
 
 def tokens(*pairs: tuple[str, dict[str, float]] | str) -> list[Token]:
     return [
-        Token(p, ((p, 0.0),)) if isinstance(p, str) else Token(p[0], tuple((t, math.log(q)) for t, q in p[1].items()))
+        Token(p, ((p, 0.0),))
+        if isinstance(p, str)
+        else Token(p[0], tuple((t, math.log(q)) for t, q in p[1].items()))
         for p in pairs
     ]
 
@@ -148,10 +160,14 @@ def test_a_bare_yes_is_an_answer_and_a_later_no_in_prose_is_not() -> None:
     assert len(found) == 1 and round(found[0]["true"], 6) == 0.8
 
 
-@given(st.lists(st.tuples(st.text(max_size=6), st.floats(max_value=0, allow_nan=False)), max_size=20))
+@given(
+    st.lists(st.tuples(st.text(max_size=6), st.floats(max_value=0, allow_nan=False)), max_size=20)
+)
 def test_probabilities_never_leave_0_to_1(pairs: list[tuple[str, float]]) -> None:
     """Whatever the server claims, a probability is one."""
-    for found in answers([Token(text, ((text, p), ("true", p), ("false", p))) for text, p in pairs]):
+    for found in answers(
+        [Token(text, ((text, p), ("true", p), ("false", p))) for text, p in pairs]
+    ):
         assert 0 <= found["true"] <= 1 and 0 <= found["false"] <= 1
 
 
@@ -160,7 +176,10 @@ def test_probabilities_arrive_from_each_api_that_has_them(standin: Standin, api:
     """Asked for with `probability`, they are in the detail; without, nothing is asked for."""
     standin.say = Saying(
         text='{"answer": true}',
-        logprobs=[('{"answer":', {'{"answer":': 0.0}), (" true", {" true": math.log(0.75), " false": math.log(0.25)})],
+        logprobs=[
+            ('{"answer":', {'{"answer":': 0.0}),
+            (" true", {" true": math.log(0.75), " false": math.log(0.25)}),
+        ],
     )
     provider = "google" if api == "generateContent" else "openai"
     for wanted in (True, False):
@@ -180,12 +199,17 @@ def test_probabilities_arrive_from_each_api_that_has_them(standin: Standin, api:
         detail = asyncio.run(once()).detail
         if wanted:
             (found,) = detail["probability"]
-            assert found["at"] == 11 and round(found["true"], 6) == 0.75 and round(found["false"], 6) == 0.25
+            assert (
+                found["at"] == 11
+                and round(found["true"], 6) == 0.75
+                and round(found["false"], 6) == 0.25
+            )
         else:
             assert "probability" not in detail and "logprobs" not in str(standin.last.body)
 
 
-# ---------------------------------------------------------------------------------------------------------- wire
+# ----------------------------------------------------------------------------------------------------------
+# wire
 
 
 @given(st.text(max_size=400), st.text("abcdef0123456789-_", min_size=4, max_size=40))
@@ -226,8 +250,13 @@ def test_proxies_come_from_the_environment_and_never_stand_before_this_machine(
     monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
     found = _proxy_for("https://api.example/v1")
     assert found is not None and found.url == "http://proxy.example:3128"
-    assert found.headers == {"Proxy-Authorization": "Basic bWU6cGFzcyE="} and "pass" not in repr(found)
-    assert _proxy_for("http://127.0.0.1:11434/v1") is None and _proxy_for("http://localhost:1/v1") is None
+    assert found.headers == {"Proxy-Authorization": "Basic bWU6cGFzcyE="} and "pass" not in repr(
+        found
+    )
+    assert (
+        _proxy_for("http://127.0.0.1:11434/v1") is None
+        and _proxy_for("http://localhost:1/v1") is None
+    )
     monkeypatch.setenv("NO_PROXY", "api.example")
     assert _proxy_for("https://api.example/v1") is None
     monkeypatch.setenv("all_proxy", "socks5://proxy.example")
@@ -236,7 +265,9 @@ def test_proxies_come_from_the_environment_and_never_stand_before_this_machine(
         _proxy_for("https://other.example/v1")
 
 
-def test_a_login_in_netrc_is_not_sent(standin: Standin, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_a_login_in_netrc_is_not_sent(
+    standin: Standin, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
     """Keys come from the named variable only."""
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login me password hunter2\n")
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
@@ -258,7 +289,9 @@ def test_a_packed_reply_is_unpacked_and_a_bomb_is_not(standin: Standin) -> None:
 
     from .standin import Fault
 
-    whole = json.dumps({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}).encode()
+    whole = json.dumps(
+        {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}
+    ).encode()
     model = make_model("vllm", "m", base_url=standin.base_url("chat"))
     model.endpoint = replace(model.endpoint, max_bytes=100_000)  # type: ignore[attr-defined]
 
@@ -270,7 +303,9 @@ def test_a_packed_reply_is_unpacked_and_a_bomb_is_not(standin: Standin) -> None:
 
     standin.fault = Fault("body", body=gzip.compress(whole), headers={"Content-Encoding": "gzip"})
     assert asyncio.run(ask()).text == "hi"
-    standin.fault = Fault("body", body=gzip.compress(b" " * 10_000_000), headers={"Content-Encoding": "gzip"})
+    standin.fault = Fault(
+        "body", body=gzip.compress(b" " * 10_000_000), headers={"Content-Encoding": "gzip"}
+    )
     with pytest.raises(CallFailed, match=r"more than 0\.1 MB"):
         asyncio.run(ask())
     standin.fault = Fault("body", body=b"not gzip", headers={"Content-Encoding": "gzip"})
@@ -308,7 +343,9 @@ def test_only_the_final_message_of_several_is_the_reply(standin: Standin) -> Non
 
 
 def test_a_blocked_prompt_is_a_reply_without_text(standin: Standin) -> None:
-    """Google's filter answers with no candidate: kept as an empty reply, not made up and not retried."""
+    """Google's filter answers with no candidate: kept as an empty reply, not made up and not
+    retried.
+    """
     model = make_model("google", "m")
     got = model.read({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}})  # type: ignore[attr-defined]
     assert got.text == "" and got.detail == {"stop": "PROHIBITED_CONTENT"}
@@ -320,17 +357,23 @@ def test_googles_own_way_to_ask_for_a_wait_is_heard() -> None:
     from honestone.adapters.transport import failure_of
 
     body = b'{"error": {"code": 429, "message": "slow", "details": [{"retryDelay": "31.5s"}, {"retryDelay": 7}]}}'
-    endpoint = make_endpoint(__import__("honestone.adapters.models.catalog", fromlist=["x"]).find_provider("google"))
+    endpoint = make_endpoint(
+        __import__("honestone.adapters.models.catalog", fromlist=["x"]).find_provider("google")
+    )
     got = failure_of(Answer(429, {}, body), endpoint, model="m", variable="K", key=KEY)
     assert got.retryable and got.retry_after == 31.5
 
 
-# ---------------------------------------------------------------------------------------------------------- prices
+# ----------------------------------------------------------------------------------------------------------
+# prices
 
 
 def test_a_price_from_settings() -> None:
     """By model, or by provider and model, in dollars for a million tokens."""
-    settings = {"m": {"input": 2, "output": 8, "cached": 0.5}, "ollama:m": {"input": 0, "output": 0}}
+    settings = {
+        "m": {"input": 2, "output": 8, "cached": 0.5},
+        "ollama:m": {"input": 0, "output": 0},
+    }
     assert price("openai", "m", settings) == Price(input=2.0, output=8.0, cached=0.5)
     assert price("ollama", "m", settings) == Price(input=0.0, output=0.0)
 
@@ -355,7 +398,9 @@ def test_an_unknown_price_is_none_and_never_zero(monkeypatch: pytest.MonkeyPatch
 def test_money_is_tokens_times_price(
     input: int, output: int, cached: int | None, p_in: int, p_out: int, p_cached: int | None
 ) -> None:
-    """Exactly, with cached tokens at their own price where there is one and never more of them than tokens."""
+    """Exactly, with cached tokens at their own price where there is one and never more of them than
+    tokens.
+    """
     got = usd(
         Usage(input_tokens=input, output_tokens=output, cached_tokens=cached),
         Price(input=p_in, output=p_out, cached=p_cached),

@@ -1,4 +1,6 @@
-"""Records of runs that are under way: how often they are kept, when they are not, and what another process reads of them."""
+"""Records of runs that are under way: how often they are kept, when they are not, and what another
+process reads of them.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,9 @@ def counting(done: list[int], run: str = "RUN") -> Callable[[], LiveRun]:
 def test_at_most_four_a_second_and_never_silent(
     tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[float, int]]
 ) -> None:
-    """Whatever happens when: two writes are a quarter of a second apart at least, a change is kept at the next look after
-    that, and without any change there is one each second."""
+    """Whatever happens when: two writes are a quarter of a second apart at least, a change is kept
+    at the next look after that, and without any change there is one each second.
+    """
     files, done = Counted(tmp_path_factory.mktemp("live")), [0]
     files.keep("RUN", counting(done))
     looks = [files.time.now]
@@ -61,9 +64,13 @@ def test_at_most_four_a_second_and_never_silent(
         last = files.writes[-1] if files.writes else (looks[0], None)
         silence = files.time.now - last[0]
         assert silence < BEAT, "a look after a second writes"
-        assert silence < STEP or last[1] == LiveRun(run="RUN", done=done[0]), "what is new is kept as soon as it may be"
+        assert silence < STEP or last[1] == LiveRun(run="RUN", done=done[0]), (
+            "what is new is kept as soon as it may be"
+        )
     times = [at for at, _ in files.writes]
-    assert all(later - earlier >= STEP for earlier, later in zip([looks[0], *times], times, strict=False))
+    assert all(
+        later - earlier >= STEP for earlier, later in zip([looks[0], *times], times, strict=False)
+    )
 
 
 def test_a_run_that_is_over_in_a_moment_writes_nothing(tmp_path: Path) -> None:
@@ -84,7 +91,11 @@ def test_the_last_record_says_that_it_is_the_last(tmp_path: Path) -> None:
         files.time.now += STEP
         files.step()
         kept = files.read("RUN")
-        assert kept is not None and (kept.live.done, kept.live.has_ended) == (1, False) and kept.age < 60
+        assert (
+            kept is not None
+            and (kept.live.done, kept.live.has_ended) == (1, False)
+            and kept.age < 60
+        )
         done[0] = 7
         end(files)
         kept = files.read("RUN")

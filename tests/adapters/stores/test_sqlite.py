@@ -1,4 +1,6 @@
-"""The store: many processes at once, nothing kept is lost or changed, and errors that say what to do."""
+"""The store: many processes at once, nothing kept is lost or changed, and errors that say what to
+do.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ def processes(count: int, folder: Path, code: str) -> list[str]:
 
     def one(number: int) -> str:
         done = subprocess.run(
-            [sys.executable, "-c", program, str(folder), str(number)], capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", program, str(folder), str(number)],
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -61,7 +66,8 @@ def test_it_keeps_the_promises_of_the_port(tmp_path: Path) -> None:
     check_store(lambda: SqliteStore(tmp_path / "store"))
 
 
-# ---------------------------------------------------------------------------------------------------------- several processes
+# ----------------------------------------------------------------------------------------------------------
+# several processes
 
 
 def test_ten_processes_open_create_and_write_at_the_same_moment(tmp_path: Path) -> None:
@@ -127,7 +133,9 @@ def test_a_run_is_held_by_one_process(tmp_path: Path) -> None:
         "import sys, time\nfrom pathlib import Path\nfrom honestone.adapters.stores.sqlite import SqliteStore\n"
         "store = SqliteStore(Path(sys.argv[1]))\nassert store.lock('sha256:abc')\nprint('held', flush=True)\ntime.sleep(60)\n"
     )
-    holder = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         store = SqliteStore(tmp_path)
@@ -152,7 +160,9 @@ def test_closing_lets_go_of_a_run(tmp_path: Path) -> None:
 
 
 def test_a_killed_writer_leaves_a_whole_store(tmp_path: Path) -> None:
-    """Killed while it writes without a pause: what it said was kept is there, and the rest is whole."""
+    """Killed while it writes without a pause: what it said was kept is there, and the rest is
+    whole.
+    """
     code = """
     import sys
     from pathlib import Path
@@ -167,7 +177,9 @@ def test_a_killed_writer_leaves_a_whole_store(tmp_path: Path) -> None:
     """
     for _ in range(3):
         writer = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert writer.stdout is not None
         for _ in range(25):
@@ -179,7 +191,10 @@ def test_a_killed_writer_leaves_a_whole_store(tmp_path: Path) -> None:
         last = int(rest[-1]) if rest else last
         store = SqliteStore(tmp_path)
         log = [event_to_plain(event) for event in store.events(store.runs()[0].id)][1:]
-        assert [event["n"] for event in log] == list(range(len(log))) and len(log) in (last + 1, last + 2)
+        assert [event["n"] for event in log] == list(range(len(log))) and len(log) in (
+            last + 1,
+            last + 2,
+        )
         assert all(store.blob(f"blob-{n}") is not None for n in range(len(log)))
         store.close()
         db = sqlite3.connect(tmp_path / FILE)
@@ -188,7 +203,8 @@ def test_a_killed_writer_leaves_a_whole_store(tmp_path: Path) -> None:
     assert len(SqliteStore(tmp_path).runs()) == 3
 
 
-# ---------------------------------------------------------------------------------------------------------- append-only
+# ----------------------------------------------------------------------------------------------------------
+# append-only
 
 
 def test_nothing_but_the_end_of_a_run_is_ever_changed(tmp_path: Path) -> None:
@@ -209,7 +225,10 @@ def test_nothing_but_the_end_of_a_run_is_ever_changed(tmp_path: Path) -> None:
         store.keep_replies({"key": {"n": 2}}, "check")
         store.keep_blobs({"blob": b"1"})
     store.finish_run(run, "PASSED", {"type": "finished"})
-    assert set(seen) == {(sqlite3.SQLITE_UPDATE, "runs", "finished"), (sqlite3.SQLITE_UPDATE, "runs", "result")}
+    assert set(seen) == {
+        (sqlite3.SQLITE_UPDATE, "runs", "finished"),
+        (sqlite3.SQLITE_UPDATE, "runs", "result"),
+    }
     assert counts(tmp_path, "replies") == 4, "old replies stay on record"
     store.close()
 
@@ -232,14 +251,19 @@ def test_an_event_that_is_no_json_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         store.append(run, {"type": "odd", "value": object()}, {"orphan": b"1"})
     store.append(run, {"type": "next"})
-    assert [event_to_plain(event)["type"] for event in store.events(run)] == ["started", "next"] and store.blob(
-        "orphan"
-    ) is None
+    assert [event_to_plain(event)["type"] for event in store.events(run)] == [
+        "started",
+        "next",
+    ] and store.blob("orphan") is None
     store.close()
-    assert [event_to_plain(event)["type"] for event in SqliteStore(tmp_path).events(run)] == ["started", "next"]
+    assert [event_to_plain(event)["type"] for event in SqliteStore(tmp_path).events(run)] == [
+        "started",
+        "next",
+    ]
 
 
-# ---------------------------------------------------------------------------------------------------------- what it holds
+# ----------------------------------------------------------------------------------------------------------
+# what it holds
 
 json_values = st.recursive(
     st.none()
@@ -247,12 +271,16 @@ json_values = st.recursive(
     | st.integers(-(2**53), 2**53)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.dictionaries(st.text(max_size=8), json_values, max_size=4), max_size=6))
 def test_events_come_back_as_they_were(tmp_path: Path, log: list[dict[str, Any]]) -> None:
     """Any JSON, in order, however often the store is opened; half surrogate pairs too."""
@@ -291,7 +319,8 @@ def test_the_newest_reply_counts_also_among_many(tmp_path: Path) -> None:
     store.close()
 
 
-# ---------------------------------------------------------------------------------------------------------- runs and their names
+# ----------------------------------------------------------------------------------------------------------
+# runs and their names
 
 
 def test_ids_are_ulids_that_sort_by_time_even_if_the_clock_does_not(
@@ -333,7 +362,8 @@ def test_the_last_of_no_runs_is_an_error(tmp_path: Path) -> None:
         SqliteStore(tmp_path).find_run("last")
 
 
-# ---------------------------------------------------------------------------------------------------------- trouble
+# ----------------------------------------------------------------------------------------------------------
+# trouble
 
 
 def test_a_store_of_a_newer_honestone_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -351,7 +381,9 @@ def test_a_store_of_a_newer_honestone_is_refused_and_left_alone(tmp_path: Path) 
 
 
 def test_migrations_run_once_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store of version 1 gets what is new, keeps what it had, and is not touched when it is opened again."""
+    """A store of version 1 gets what is new, keeps what it had, and is not touched when it is
+    opened again.
+    """
     old = SqliteStore(tmp_path)
     run = start(old)
     old.close()
@@ -369,23 +401,31 @@ def test_migrations_run_once_and_in_order(tmp_path: Path, monkeypatch: pytest.Mo
         store.close()
 
 
-def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_that_fails_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All of it or none: the old version goes on working."""
     SqliteStore(tmp_path).close()
     monkeypatch.setattr(
-        sqlite, "MIGRATIONS", (*MIGRATIONS, "create table extra (n integer); insert into nowhere values (1);")
+        sqlite,
+        "MIGRATIONS",
+        (*MIGRATIONS, "create table extra (n integer); insert into nowhere values (1);"),
     )
     with pytest.raises(StoreError):
         SqliteStore(tmp_path)
     monkeypatch.undo()
     store = SqliteStore(tmp_path)
-    assert store._db.execute("select count(*) from sqlite_master where name = 'extra'").fetchone() == (0,)
+    assert store._db.execute(
+        "select count(*) from sqlite_master where name = 'extra'"
+    ).fetchone() == (0,)
     assert start(store)
     store.close()
 
 
 def test_a_locked_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another program in the middle of a write: exit 2 and `try again`, and nothing is half-written."""
+    """Another program in the middle of a write: exit 2 and `try again`, and nothing is
+    half-written.
+    """
     store = SqliteStore(tmp_path)
     store._db.execute("pragma busy_timeout = 50")
     other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
@@ -482,14 +522,17 @@ def as_a_reader(folder: Path, look: Callable[[], str]) -> str:
 
 @pytest.mark.parametrize("killed", [False, True], ids=["closed", "killed"])
 def test_a_store_on_read_only_media_can_be_read(tmp_path: Path, killed: bool) -> None:
-    """Also the events of a process that was killed, which are still in SQLite's log and not in its file."""
+    """Also the events of a process that was killed, which are still in SQLite's log and not in its
+    file.
+    """
 
     def prepare(folder: Path) -> None:
         code = (
             "import os, signal, sys\nfrom pathlib import Path\nfrom honestone.adapters.stores.sqlite import SqliteStore\n"
             "s = SqliteStore(Path(sys.argv[1]))\n"
             "r = s.start_run(kind='eval', subject='a', identity='i', contract='c', first={'type': 'started'})\n"
-            "s.append(r, {'type': 'check'})\n" + ("os.kill(os.getpid(), signal.SIGKILL)\n" if killed else "s.close()\n")
+            "s.append(r, {'type': 'check'})\n"
+            + ("os.kill(os.getpid(), signal.SIGKILL)\n" if killed else "s.close()\n")
         )
         subprocess.run([sys.executable, "-c", code, str(folder)], timeout=60)
 

@@ -1,4 +1,6 @@
-"""A journal whose calls a thread makes: the loop is free while they wait, their order is kept, and none is lost with its task."""
+"""A journal whose calls a thread makes: the loop is free while they wait, their order is kept, and
+none is lost with its task.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from honestone.testing import check_store
 
 
 class Waiting(MemoryStore):
-    """A store in memory that makes no call of its journal while it is `closed`, as a server that does not answer."""
+    """A store in memory that makes no call of its journal while it is `closed`, as a server that
+    does not answer.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +97,9 @@ def test_it_keeps_the_promises_of_the_port() -> None:
 
 
 def test_the_loop_is_free_while_a_call_waits(store: Waiting) -> None:
-    """A time limit of another task fires, and whatever beats in the loop beats, although the store does not answer."""
+    """A time limit of another task fires, and whatever beats in the loop beats, although the store
+    does not answer.
+    """
     run, beats = a_run(store), 0
 
     async def beat() -> None:
@@ -232,7 +238,9 @@ def test_an_error_is_raised_in_each_task_that_waits(store: Waiting) -> None:
     broken = Broken()
 
     async def work() -> None:
-        found = await asyncio.gather(*(broken.journal.recall(key) for key in "ab"), return_exceptions=True)
+        found = await asyncio.gather(
+            *(broken.journal.recall(key) for key in "ab"), return_exceptions=True
+        )
         assert [str(one) for one in found] == ["it is broken"] * 2
         broken.is_broken = False
         assert await broken.journal.recall("a") == ()
@@ -261,7 +269,9 @@ def test_a_store_that_is_closed_has_made_every_call(store: Waiting) -> None:
     assert numbers(store, run) == list(range(5))
 
 
-def test_a_call_that_does_not_end_is_given_up(store: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_does_not_end_is_given_up(
+    store: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The server does not answer, and the command is to end."""
     monkeypatch.setattr("honestone.adapters.stores.thread_journal._CLOSE_SECONDS", 0.05)
     run = a_run(store)
@@ -308,7 +318,9 @@ def test_an_event_whose_loop_ended_before_its_time_is_kept(store: Waiting) -> No
     run = a_run(store)
 
     async def left(n: int) -> None:
-        asyncio.get_running_loop().call_soon(asyncio.create_task(store.journal.append(run, event(n))).cancel)
+        asyncio.get_running_loop().call_soon(
+            asyncio.create_task(store.journal.append(run, event(n))).cancel
+        )
         await asyncio.sleep(0.001)
 
     async def next_one() -> None:

@@ -1,4 +1,6 @@
-"""Agent CLIs as targets, played by small programs: where they work, what skill they are given, and what they tell."""
+"""Agent CLIs as targets, played by small programs: where they work, what skill they are given, and
+what they tell.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,12 @@ def codex_events(*, reads: str = "a.md", printed: str = "x") -> str:
         },
         {
             "type": "item.completed",
-            "item": {"type": "mcp_tool_call", "server": "s", "tool": "search", "arguments": {"q": 1}},
+            "item": {
+                "type": "mcp_tool_call",
+                "server": "s",
+                "tool": "search",
+                "arguments": {"q": 1},
+            },
         },
         {"type": "item.completed", "item": {"type": "agent_message", "text": "done"}},
         {"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 3}},
@@ -69,9 +76,15 @@ def claude_events(*, skill: str = "") -> str:
     used = {"type": "tool_use", "id": "2", "name": "Skill", "input": {"skill": skill}}
     return lines(
         {"type": "system", "subtype": "init", "tools": ["Read"]},
-        {"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "let me see"}]}},
+        {
+            "type": "assistant",
+            "message": {"id": "m1", "content": [{"type": "text", "text": "let me see"}]},
+        },
         {"type": "assistant", "message": {"id": "m1", "content": [use]}},
-        {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "1", "content": "x"}]}},
+        {
+            "type": "user",
+            "message": {"content": [{"type": "tool_result", "tool_use_id": "1", "content": "x"}]},
+        },
         *([{"type": "assistant", "message": {"id": "m2", "content": [used]}}] if skill else []),
         {
             "type": "result",
@@ -89,15 +102,30 @@ def claude_events(*, skill: str = "") -> str:
 
 
 def gemini_events(*, skill: str = "") -> str:
-    stats = {"models": {"gemini-x": {"input_tokens": 10, "output_tokens": 3, "cached": 0}}, "duration_ms": 70}
+    stats = {
+        "models": {"gemini-x": {"input_tokens": 10, "output_tokens": 3, "cached": 0}},
+        "duration_ms": 70,
+    }
     return lines(
         {"type": "init", "model": "gemini-x"},
         {"type": "message", "role": "user", "content": "Task"},
         {"type": "message", "role": "assistant", "content": "let me see", "delta": True},
-        {"type": "tool_use", "tool_name": "read_file", "tool_id": "1", "parameters": {"file_path": "a.md"}},
+        {
+            "type": "tool_use",
+            "tool_name": "read_file",
+            "tool_id": "1",
+            "parameters": {"file_path": "a.md"},
+        },
         {"type": "tool_result", "tool_id": "1", "status": "success", "output": "x"},
         *(
-            [{"type": "tool_use", "tool_name": "activate_skill", "tool_id": "2", "parameters": {"name": skill}}]
+            [
+                {
+                    "type": "tool_use",
+                    "tool_name": "activate_skill",
+                    "tool_id": "2",
+                    "parameters": {"name": skill},
+                }
+            ]
             if skill
             else []
         ),
@@ -137,7 +165,9 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def fake(folder: Path, name: str, stdout: str, body: str = "") -> AgentCliTarget:
     program = folder / name
-    program.write_text(PROGRAM.format(python=sys.executable, note=str(folder / "note"), stdout=stdout, body=body))
+    program.write_text(
+        PROGRAM.format(python=sys.executable, note=str(folder / "note"), stdout=stdout, body=body)
+    )
     program.chmod(0o755)
     return AgentCliTarget(name, command=str(program), auth="key", api_key_env="MY_KEY", timeout=20)
 
@@ -153,11 +183,15 @@ def note(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_answer_and_the_trace_come_from_its_events(name: str, tmp_path: Path) -> None:
-    """The last words are the output; tool calls in order with arguments, tokens, and the skill that was not read."""
+    """The last words are the output; tool calls in order with arguments, tokens, and the skill that
+    was not read.
+    """
     output = run(fake(tmp_path, name, EVENTS[name]()), skill=SKILL, isolated=True)
     assert (output.text, output.error) == ("done", None)
     assert output.trace is not None
-    assert [(call.name, dict(call.arguments)) for call in output.trace.tool_calls or ()] == CALLS[name]
+    assert [(call.name, dict(call.arguments)) for call in output.trace.tool_calls or ()] == CALLS[
+        name
+    ]
     assert output.trace.tool_calls is not None
     assert output.trace.tool_calls[0].result == "x"
     assert (output.usage.input_tokens, output.trace.output_tokens) == (10, 3)
@@ -180,8 +214,16 @@ def test_reading_the_skill_is_seen(name: str, tmp_path: Path) -> None:
     ("command", "printed", "loaded"),
     [
         ("cd /x/skills/helper && cat SKILL.md", "---\n---\nknows", True),
-        ("cat /x/skills/helper/SKILL.md", "cat: /x/skills/helper/SKILL.md: No such file or directory", False),
-        ("ls -l /x/skills/helper/SKILL.md", "-rw-r--r-- 1 me me 5 /x/skills/helper/SKILL.md", False),
+        (
+            "cat /x/skills/helper/SKILL.md",
+            "cat: /x/skills/helper/SKILL.md: No such file or directory",
+            False,
+        ),
+        (
+            "ls -l /x/skills/helper/SKILL.md",
+            "-rw-r--r-- 1 me me 5 /x/skills/helper/SKILL.md",
+            False,
+        ),
         ("cat notes.md", "who knows", False),
     ],
 )
@@ -213,15 +255,24 @@ def test_a_skill_that_could_not_be_opened_was_not_read(name: str, tmp_path: Path
         }
         stdout = lines({"type": "user", "message": {"content": [failure]}}) + stdout
     else:
-        failed = {"type": "tool_result", "tool_id": "2", "status": "error", "error": {"message": "not found"}}
+        failed = {
+            "type": "tool_result",
+            "tool_id": "2",
+            "status": "error",
+            "error": {"message": "not found"},
+        }
         stdout = lines(failed) + stdout
     output = run(fake(tmp_path, name, stdout), skill=SKILL)
     assert output.trace is not None and output.trace.skill_loaded is False
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_skill_lies_on_its_own_shelf_in_a_fresh_home(name: str, tmp_path: Path, person: Path) -> None:
-    """Nothing of the person's; without a skill there is none; the task is the same, and nothing of it on the command line."""
+def test_the_skill_lies_on_its_own_shelf_in_a_fresh_home(
+    name: str, tmp_path: Path, person: Path
+) -> None:
+    """Nothing of the person's; without a skill there is none; the task is the same, and nothing of
+    it on the command line.
+    """
     target = fake(tmp_path, name, EVENTS[name]())
     run(target, skill=SKILL, isolated=True)
     with_skill = note(tmp_path)
@@ -241,7 +292,9 @@ def test_the_skill_lies_on_its_own_shelf_in_a_fresh_home(name: str, tmp_path: Pa
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_works_in_the_workspace_and_leaves_nothing_of_ours(name: str, tmp_path: Path) -> None:
-    """What it makes there stays; the skill never lay in it. gemini is started elsewhere and told where to work."""
+    """What it makes there stays; the skill never lay in it. gemini is started elsewhere and told
+    where to work.
+    """
     work = tmp_path / "work"
     work.mkdir()
     body = f"open({str(work / 'made')!r}, 'w').write('x')"
@@ -291,15 +344,21 @@ def test_another_artifact_is_the_prompt(tmp_path: Path) -> None:
 
 
 def test_cases_with_images_are_refused(tmp_path: Path) -> None:
-    """No CLI is sent them, so it would answer about something that it has not seen. Skipped ones do not matter."""
+    """No CLI is sent them, so it would answer about something that it has not seen. Skipped ones do
+    not matter.
+    """
     target = fake(tmp_path, "codex", codex_events())
-    case = Case(id="a", rubric=undecided(), messages=(Message("user", "[[image: https://x.org/a.png]]"),))
+    case = Case(
+        id="a", rubric=undecided(), messages=(Message("user", "[[image: https://x.org/a.png]]"),)
+    )
     with pytest.raises(UsageError, match="is not sent images"):
         target.refuse([case])
     target.refuse([replace(case, skip="later")])
 
 
-def test_without_a_key_it_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_it_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With what to do."""
     target = fake(tmp_path, "codex", codex_events())
     monkeypatch.delenv("MY_KEY")
@@ -312,7 +371,9 @@ def test_without_a_key_it_is_refused_before_anything_runs(tmp_path: Path, monkey
 def test_any_other_cli_by_settings(tmp_path: Path) -> None:
     """Its skill lies where agents look by convention; of its tools nothing is known."""
     program = tmp_path / "mine"
-    program.write_text(PROGRAM.format(python=sys.executable, note=str(tmp_path / "note"), stdout="done", body=""))
+    program.write_text(
+        PROGRAM.format(python=sys.executable, note=str(tmp_path / "note"), stdout="done", body="")
+    )
     program.chmod(0o755)
     target = AgentCliTarget("mine", command=[str(program)], timeout=20)
     output = run(target, skill=SKILL, isolated=True)
@@ -322,7 +383,9 @@ def test_any_other_cli_by_settings(tmp_path: Path) -> None:
 
 
 def test_an_update_of_the_program_is_another_target(tmp_path: Path) -> None:
-    """Its rate from before must not stand beside a newer agent's; the same bytes are the same target."""
+    """Its rate from before must not stand beside a newer agent's; the same bytes are the same
+    target.
+    """
     first = fake(tmp_path, "claude", "{}").identity
     assert fake(tmp_path, "claude", "{}").identity == first
     assert fake(tmp_path, "claude", "{}", "# version 2").identity != first

@@ -21,7 +21,9 @@ VERSION = Version({"note.md": Entry("früh\r\n".encode())}, is_folder=False)
 
 def target(folder: Path, body: str, *words: str, timeout: float = 20) -> CommandTarget:
     (folder / "t.py").write_text("import os, sys, time\n" + textwrap.dedent(body))
-    return CommandTarget(Program(argv=[sys.executable, "-I", "-S", "t.py", *words], cwd=folder, timeout=timeout))
+    return CommandTarget(
+        Program(argv=[sys.executable, "-I", "-S", "t.py", *words], cwd=folder, timeout=timeout)
+    )
 
 
 def run(made: CommandTarget, input: str | None = None, version: Version = VERSION) -> Output:
@@ -40,7 +42,12 @@ def test_input_goes_in_and_output_comes_out_byte_for_byte(tmp_path: Path) -> Non
 
 def test_words_are_filled_in_once_and_never_split(tmp_path: Path) -> None:
     """`{PROMPT}` with blanks and braces stays one word, and what it holds is not looked at again."""
-    made = target(tmp_path, "print(len(sys.argv)); print(sys.argv[1]); print(sys.argv[2])", "<{PROMPT}>", "{PROMPT}")
+    made = target(
+        tmp_path,
+        "print(len(sys.argv)); print(sys.argv[1]); print(sys.argv[2])",
+        "<{PROMPT}>",
+        "{PROMPT}",
+    )
     lines = run(made, "a b; {PROMPT_FILE} $HOME").text.splitlines()
     assert lines == ["3", "<a b; {PROMPT_FILE} $HOME>", "a b; {PROMPT_FILE} $HOME"]
 
@@ -87,7 +94,9 @@ def test_the_artifact_is_a_private_copy(tmp_path: Path) -> None:
 def test_every_failure_is_an_error_and_never_an_output(
     tmp_path: Path, body: str, words: tuple[str, ...], error: str
 ) -> None:
-    """Exit codes, signals, time-outs, binary output, and output files that are missing, links or floods."""
+    """Exit codes, signals, time-outs, binary output, and output files that are missing, links or
+    floods.
+    """
     found = run(target(tmp_path, body, *words, timeout=0.3 if "sleep" in body else 20), "x")
     assert found.text == ""
     assert error in str(found.error)

@@ -21,7 +21,11 @@ from honestone.ports import Output, Task
 
 SEEN: list[tuple[dict[str, Any], dict[str, str]]] = []
 ANSWERS: dict[str, tuple[int, str, bytes]] = {
-    "/json": (200, "application/json", b'{"output": "alpha", "trace": {"input_tokens": 5, "tool_calls": ["search"]}}'),
+    "/json": (
+        200,
+        "application/json",
+        b'{"output": "alpha", "trace": {"input_tokens": 5, "tool_calls": ["search"]}}',
+    ),
     "/word": (200, "application/json; charset=utf-8", b'"alpha"'),
     "/text": (200, "text/plain", b'{"output": "alpha"}'),
     "/other": (200, "application/json", b'{"text": 5}'),
@@ -39,7 +43,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        SEEN.append((json.loads(body), {name.lower(): value for name, value in self.headers.items()}))
+        SEEN.append(
+            (json.loads(body), {name.lower(): value for name, value in self.headers.items()})
+        )
         if self.path == "/hang":
             time.sleep(60)
         if self.path == "/drop":
@@ -69,7 +75,9 @@ def url() -> Iterator[str]:
 
 
 def run(url: str, **options: Any) -> Output:
-    task = Task(messages=(Message("user", "hi ☕"),), case="c", attempt=2, **options.pop("task", {}))
+    task = Task(
+        messages=(Message("user", "hi ☕"),), case="c", attempt=2, **options.pop("task", {})
+    )
     return use(HttpTarget(url, timeout=options.pop("timeout", 20), **options), task)
 
 

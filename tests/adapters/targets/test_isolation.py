@@ -21,7 +21,8 @@ from honestone.ports import Output, Task
 from honestone.system.process import Program
 
 SKILL = Skill(
-    name="helper", version=Version({"SKILL.md": Entry(b"knows"), "refs/more.md": Entry(b"more")}, is_folder=True)
+    name="helper",
+    version=Version({"SKILL.md": Entry(b"knows"), "refs/more.md": Entry(b"more")}, is_folder=True),
 )
 LOOK = """
 def below(place):
@@ -31,10 +32,14 @@ print(json.dumps({"env": dict(os.environ), "cwd": os.getcwd(), "here": below("."
 """
 
 
-def target(folder: Path, body: str, *words: str, output: Any = "text", **options: Any) -> CommandTarget:
+def target(
+    folder: Path, body: str, *words: str, output: Any = "text", **options: Any
+) -> CommandTarget:
     (folder / "t.py").write_text("import json, os, sys, time, subprocess\n" + textwrap.dedent(body))
     options = {"timeout": 20} | options
-    return CommandTarget(Program(argv=[sys.executable, "t.py", *words], cwd=folder, **options), output=output)
+    return CommandTarget(
+        Program(argv=[sys.executable, "t.py", *words], cwd=folder, **options), output=output
+    )
 
 
 def run(made: CommandTarget, prompt: str = "hi", **task: Any) -> Output:
@@ -46,8 +51,12 @@ def seen(output: Output) -> dict[str, Any]:
     return json.loads(output.text)  # type: ignore[no-any-return]
 
 
-def test_an_isolated_run_sees_only_its_skill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fresh HOME and folder elsewhere, four variables and the skill's; the script is found all the same."""
+def test_an_isolated_run_sees_only_its_skill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fresh HOME and folder elsewhere, four variables and the skill's; the script is found all
+    the same.
+    """
     monkeypatch.setenv("SECRET_API_KEY", "sk-1")
     monkeypatch.setenv("EDITOR", "vi")
     (tmp_path / "CLAUDE.md").write_text("x")
@@ -55,12 +64,19 @@ def test_an_isolated_run_sees_only_its_skill(tmp_path: Path, monkeypatch: pytest
     with_skill = seen(run(look, isolated=True, skill=SKILL, case="c"))
     without = seen(run(look, isolated=True, case="c"))
     place = f"{with_skill['cwd']}/.agents/skills/helper"
-    assert with_skill["here"] == [".agents/skills/helper/SKILL.md", ".agents/skills/helper/refs/more.md"]
+    assert with_skill["here"] == [
+        ".agents/skills/helper/SKILL.md",
+        ".agents/skills/helper/refs/more.md",
+    ]
     assert with_skill["env"].pop("HONESTONE_SKILL") == place
     assert with_skill["env"].pop("HONESTONE_ARTIFACT") == place
     assert without["here"] == with_skill["home"] == without["home"] == []
     ours = {"LC_CTYPE"}  # Python's own
-    assert with_skill["env"].keys() - ours == without["env"].keys() - ours == {"PATH", "LANG", "HOME", "TMPDIR"}
+    assert (
+        with_skill["env"].keys() - ours
+        == without["env"].keys() - ours
+        == {"PATH", "LANG", "HOME", "TMPDIR"}
+    )
     assert with_skill["stdin"] == without["stdin"] == "hi"
     for place in (with_skill["cwd"], with_skill["env"]["HOME"]):
         assert not place.startswith(str(tmp_path))
@@ -71,7 +87,10 @@ def test_an_isolated_run_sees_only_its_skill(tmp_path: Path, monkeypatch: pytest
 def test_a_variable_may_be_passed_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Into an isolated run too, and only that one."""
     monkeypatch.setenv("MY_KEY", "sk-1")
-    assert seen(run(target(tmp_path, LOOK, pass_env=["MY_KEY"]), isolated=True))["env"]["MY_KEY"] == "sk-1"
+    assert (
+        seen(run(target(tmp_path, LOOK, pass_env=["MY_KEY"]), isolated=True))["env"]["MY_KEY"]
+        == "sk-1"
+    )
 
 
 def test_an_artifact_that_was_not_installed_does_not_reach_an_isolated_run(tmp_path: Path) -> None:
@@ -92,7 +111,10 @@ def test_the_workspace_is_where_it_runs_and_the_skill_leaves_no_trace_there(tmp_
     assert found["cwd"] == str(work)
     assert found["argv"] == [str(work), "c {ATTEMPT}", "2"]
     assert ".agents/skills/helper/SKILL.md" in found["here"]
-    assert (found["env"]["HONESTONE_CASE"], found["env"]["HONESTONE_ATTEMPT"]) == ("c {ATTEMPT}", "2")
+    assert (found["env"]["HONESTONE_CASE"], found["env"]["HONESTONE_ATTEMPT"]) == (
+        "c {ATTEMPT}",
+        "2",
+    )
     assert sorted(p.name for p in (work / ".agents/skills/helper").iterdir()) == ["own.md"]
     assert (work / "made").exists()
 
@@ -101,7 +123,10 @@ def test_a_workspace_without_skills_gets_no_folder_for_them(tmp_path: Path) -> N
     """Folders made for the skill go with it."""
     work = tmp_path / "work"
     work.mkdir()
-    assert ".agents/skills/helper/SKILL.md" in seen(run(target(tmp_path, LOOK), folder=work, skill=SKILL))["here"]
+    assert (
+        ".agents/skills/helper/SKILL.md"
+        in seen(run(target(tmp_path, LOOK), folder=work, skill=SKILL))["here"]
+    )
     assert list(work.iterdir()) == []
 
 
@@ -117,7 +142,8 @@ def test_messages_as_json_and_as_blocks(tmp_path: Path) -> None:
     ]
 
 
-# ------------------------------------------------------------------------------------------------------------- output
+# -------------------------------------------------------------------------------------------------------------
+# output
 
 
 @pytest.mark.parametrize(
@@ -133,7 +159,9 @@ def test_messages_as_json_and_as_blocks(tmp_path: Path) -> None:
         ({"output": "\ud800"}, "", "not UTF-8"),
     ],
 )
-def test_json_is_read_when_it_is_asked_for(tmp_path: Path, printed: Any, text: str, error: str | None) -> None:
+def test_json_is_read_when_it_is_asked_for(
+    tmp_path: Path, printed: Any, text: str, error: str | None
+) -> None:
     """An object with `output`, or a JSON text; what is neither is the target's failure."""
     body = f"print({json.dumps(printed)!r})"
     output = run(target(tmp_path, body, output="json"))
@@ -169,7 +197,8 @@ def test_the_rest_of_the_object_is_the_trace(tmp_path: Path) -> None:
     assert dict(output.trace.extra) == {"mine": [1]}
 
 
-# ------------------------------------------------------------------------------------------------------------- ending
+# -------------------------------------------------------------------------------------------------------------
+# ending
 
 
 def test_a_case_may_give_more_or_less_time(tmp_path: Path) -> None:
@@ -185,7 +214,10 @@ def test_a_child_that_holds_the_output_is_ended_and_not_waited_for(tmp_path: Pat
     output = run(target(tmp_path, body))
     pid = int(output.text)
     assert output.duration_ms < 15_000
-    assert not os.path.exists(f"/proc/{pid}") or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2]
+    assert (
+        not os.path.exists(f"/proc/{pid}")
+        or "Z" in Path(f"/proc/{pid}/stat").read_text().split()[2]
+    )
 
 
 def test_a_flood_is_cut_and_not_kept(tmp_path: Path) -> None:
@@ -198,7 +230,9 @@ def test_a_flood_is_cut_and_not_kept(tmp_path: Path) -> None:
 
 def test_an_end_by_a_code_for_a_signal_is_told(tmp_path: Path) -> None:
     """137 is what shells make of a kill."""
-    assert "exit code 137: Killed" in str(run(target(tmp_path, "sys.stderr.write('Killed'); sys.exit(137)")).error)
+    assert "exit code 137: Killed" in str(
+        run(target(tmp_path, "sys.stderr.write('Killed'); sys.exit(137)")).error
+    )
 
 
 def test_words_on_stderr_cannot_touch_the_terminal(tmp_path: Path) -> None:

@@ -47,16 +47,26 @@ def test_every_name_is_a_target(tmp_path: Path, spec: str, kind: str) -> None:
 
 
 def test_parameters_of_a_suite_are_those_of_a_model_api(tmp_path: Path) -> None:
-    """They come after those of the settings, and are part of what the target is. Nothing else takes them."""
-    settings = Settings(targets={"local": {"provider": "ollama", "model": "m", "parameters": {"top_p": 1, "seed": 1}}})
+    """They come after those of the settings, and are part of what the target is. Nothing else takes
+    them.
+    """
+    settings = Settings(
+        targets={
+            "local": {"provider": "ollama", "model": "m", "parameters": {"top_p": 1, "seed": 1}}
+        }
+    )
     given = {"seed": 2, "extra": {"stop": ["a"]}}
-    made = make_target("local", AdapterContext(cwd=tmp_path, settings=settings, target_parameters=given))
+    made = make_target(
+        "local", AdapterContext(cwd=tmp_path, settings=settings, target_parameters=given)
+    )
     assert made is not None
     assert made.identity["parameters"] == {"top_p": 1, "seed": 2, "extra": {"stop": ["a"]}}
     with pytest.raises(SettingsError, match="is not a model API: it has no `parameters`"):
         make_target("cmd:cat", context(tmp_path, target_parameters=given))
     with pytest.raises(SettingsError, match="may not set `model`"):
-        make_target("ollama:m", context(tmp_path, target_parameters={"extra": {"model": "another"}}))
+        make_target(
+            "ollama:m", context(tmp_path, target_parameters={"extra": {"model": "another"}})
+        )
 
 
 def test_the_identity_is_no_target(tmp_path: Path) -> None:
@@ -68,7 +78,10 @@ def test_a_record_is_found_beside_the_suite(tmp_path: Path) -> None:
     """In the working directory first."""
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite/rec.jsonl").write_text('{"id": "a", "output": "x"}\n')
-    assert make_target("record:rec.jsonl", context(tmp_path, suite_folder=tmp_path / "suite")) is not None
+    assert (
+        make_target("record:rec.jsonl", context(tmp_path, suite_folder=tmp_path / "suite"))
+        is not None
+    )
 
 
 @pytest.mark.parametrize(

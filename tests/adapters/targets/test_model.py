@@ -68,7 +68,9 @@ def test_the_input_is_the_prompt_and_its_cost_is_known() -> None:
 def test_calls_of_tools_are_in_the_trace() -> None:
     """A model that was given tools calls them; no one runs them, so its text is the calls."""
     output = run(Model(Completion(text="[]", calls=(ToolCall(name="a", arguments={"b": 1}),))))
-    assert output.trace is not None and output.trace.tool_calls == (ToolCall(name="a", arguments={"b": 1}),)
+    assert output.trace is not None and output.trace.tool_calls == (
+        ToolCall(name="a", arguments={"b": 1}),
+    )
 
 
 def test_a_system_message_is_the_system_prompt() -> None:
@@ -101,7 +103,10 @@ def test_the_limit_holds_for_all_tries() -> None:
 
 
 def skill(**files: str) -> Skill:
-    entries = {name.replace("__", "/").replace("_md", ".md"): Entry(text.encode()) for name, text in files.items()}
+    entries = {
+        name.replace("__", "/").replace("_md", ".md"): Entry(text.encode())
+        for name, text in files.items()
+    }
     return Skill(name="helper", version=Version(entries, is_folder=True))
 
 
@@ -129,7 +134,8 @@ def test_a_skill_cannot_close_its_fence(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("artifact", "expected"), [("Answer {{input}} now.", "Answer What? now."), ("Be kind.\n", "Be kind.\n\nWhat?")]
+    ("artifact", "expected"),
+    [("Answer {{input}} now.", "Answer What? now."), ("Be kind.\n", "Be kind.\n\nWhat?")],
 )
 def test_another_artifact_is_the_prompt(artifact: str, expected: str) -> None:
     """The input in its place, or after it; an isolated run is not shown it."""
@@ -142,7 +148,10 @@ def test_another_artifact_is_the_prompt(artifact: str, expected: str) -> None:
 
 def test_a_system_message_with_an_image_is_a_part_of_the_prompt() -> None:
     """APIs take images from users alone; as text it would be a long line of letters."""
-    messages = (Message("system", "Like [[image: https://x.org/a.png]]"), Message("user", "Draw it"))
+    messages = (
+        Message("system", "Like [[image: https://x.org/a.png]]"),
+        Message("user", "Draw it"),
+    )
     prompt = prompt_for(Task(messages=messages))
     assert prompt.system is None and "[image 1," in prompt.text and "[[image" not in prompt.text
     assert [one.path for one in prompt.images] == ["https://x.org/a.png"]
@@ -152,7 +161,10 @@ def test_images_of_the_input_go_with_the_prompt() -> None:
     """Their numbers are in its text. An artifact brings none, whatever it says."""
     image = "[[image: https://x.org/a.png]]"
     prompt = prompt_for(
-        Task(messages=(Message("user", f"Look: {image}"),), version=Version.of_text(f"Be brief {image}"))
+        Task(
+            messages=(Message("user", f"Look: {image}"),),
+            version=Version.of_text(f"Be brief {image}"),
+        )
     )
     assert [one.path for one in prompt.images] == ["https://x.org/a.png"]
     assert prompt.text == f"Be brief {image}\n\nLook: [image 1, {prompt.images[0].digest[7:23]}]"

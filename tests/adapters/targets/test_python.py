@@ -64,7 +64,9 @@ def folder(tmp_path: Path) -> Path:
 def run(folder: Path, function: str, *prompts: str, **task: Any) -> Output:
     target = PythonTarget(f"mymod:{function}", cwd=folder, timeout=20)
     target.refuse(())
-    return asyncio.run(target.run(Task(messages=tuple(Message("user", p) for p in prompts or ("hi",)), **task)))
+    return asyncio.run(
+        target.run(Task(messages=tuple(Message("user", p) for p in prompts or ("hi",)), **task))
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,9 @@ def run(folder: Path, function: str, *prompts: str, **task: Any) -> Output:
     [("upper", "HI"), ("later", "HI"), ("whole", "hi"), ("Bot.answer", "bot"), ("threads", "done")],
 )
 def test_what_is_returned_is_the_output(folder: Path, function: str, text: str) -> None:
-    """Sync or async, text or object; what is printed is not output, and threads left behind are not waited for."""
+    """Sync or async, text or object; what is printed is not output, and threads left behind are not
+    waited for.
+    """
     output = run(folder, function)
     assert (output.text, output.error) == (text, None)
     assert output.duration_ms < 15_000
@@ -135,15 +139,21 @@ def test_a_name_that_is_none_is_refused(folder: Path, function: str) -> None:
         PythonTarget(function, cwd=folder, timeout=20)
 
 
-def test_it_is_found_beside_the_suite_too(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_it_is_found_beside_the_suite_too(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """In the working directory first; an edited module is another target."""
     elsewhere = tmp_path_factory.mktemp("cwd")
     target = PythonTarget("mymod:upper", cwd=elsewhere, places=[folder], timeout=20)
     target.refuse(())
-    assert asyncio.run(target.run(Task(messages=(Message("user", "x"),), isolated=True))).text == "X"
+    assert (
+        asyncio.run(target.run(Task(messages=(Message("user", "x"),), isolated=True))).text == "X"
+    )
     before = target.identity
     (folder / "mymod.py").write_text("upper = str.lower")
-    assert PythonTarget("mymod:upper", cwd=elsewhere, places=[folder], timeout=20).identity != before
+    assert (
+        PythonTarget("mymod:upper", cwd=elsewhere, places=[folder], timeout=20).identity != before
+    )
 
 
 WARM = """
@@ -183,11 +193,18 @@ WARM = """
 
 
 def tasks(*prompts: str, **more: Any) -> list[Task]:
-    return [Task(messages=(Message("user", prompt),), case=f"c{n}", **more) for n, prompt in enumerate(prompts)]
+    return [
+        Task(messages=(Message("user", prompt),), case=f"c{n}", **more)
+        for n, prompt in enumerate(prompts)
+    ]
 
 
-def warm(folder: Path, function: str, cases: list[Task], *, timeout: float = 20) -> tuple[list[Output], int]:
-    """The outputs of one process after the other, and how often the module was imported, the look before included."""
+def warm(
+    folder: Path, function: str, cases: list[Task], *, timeout: float = 20
+) -> tuple[list[Output], int]:
+    """The outputs of one process after the other, and how often the module was imported, the look
+    before included.
+    """
     (folder / "warm.py").write_text(textwrap.dedent(WARM))
     target = PythonTarget(f"warm:{function}", cwd=folder, timeout=timeout)
     target.refuse(())
@@ -203,7 +220,9 @@ def warm(folder: Path, function: str, cases: list[Task], *, timeout: float = 20)
 
 
 def test_a_process_stays(folder: Path) -> None:
-    """Imported once; what the module keeps, and the event loop of async functions, lasts from case to case."""
+    """Imported once; what the module keeps, and the event loop of async functions, lasts from case
+    to case.
+    """
     outputs, imports = warm(folder, "count", tasks("a", "b", "c"))
     assert ([one.text for one in outputs], imports) == (["1", "2", "3"], 1)
     outputs, _ = warm(folder, "loop", tasks("a", "b"))
@@ -231,11 +250,19 @@ def test_as_many_processes_as_cases_at_a_time(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("prompt", "why"),
-    [("hang", "no output within 1 s"), ("die", "exit code 3: LASTWORDS"), ("flood", "more than 16 MiB")],
+    [
+        ("hang", "no output within 1 s"),
+        ("die", "exit code 3: LASTWORDS"),
+        ("flood", "more than 16 MiB"),
+    ],
 )
-def test_one_that_fails_is_ended_and_another_takes_its_place(folder: Path, prompt: str, why: str) -> None:
+def test_one_that_fails_is_ended_and_another_takes_its_place(
+    folder: Path, prompt: str, why: str
+) -> None:
     """With all that it started; the cases around it have their outputs."""
-    outputs, imports = warm(folder, "does", tasks("a", prompt, "b"), timeout=1 if prompt == "hang" else 20)
+    outputs, imports = warm(
+        folder, "does", tasks("a", prompt, "b"), timeout=1 if prompt == "hang" else 20
+    )
     assert [one.text for one in outputs] == ["a", "", "b"] and imports == 2
     assert why in str(outputs[1].error)
     assert not sleepers()
@@ -252,12 +279,16 @@ def sleepers() -> list[str]:
     return found
 
 
-def test_each_call_has_its_own_variables_and_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_each_call_has_its_own_variables_and_folder(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Also after a case that changed them."""
     room = tmp_path_factory.mktemp("room")
     outputs, _ = warm(folder, "sees", [*tasks("a", "b"), *tasks("c", folder=room)])
     names = "HONESTONE_ATTEMPT HONESTONE_CASE HONESTONE_ROOM"
-    assert [one.text for one in outputs] == [f"{place.resolve()} {names}" for place in (folder, folder, room)]
+    assert [one.text for one in outputs] == [
+        f"{place.resolve()} {names}" for place in (folder, folder, room)
+    ]
 
 
 def test_each_call_has_its_own_copy_of_the_artifact(folder: Path) -> None:

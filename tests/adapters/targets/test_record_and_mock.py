@@ -23,10 +23,14 @@ def case(id: str, *checks: dict[str, Any], **more: Any) -> Case:
         Item(id=f"i{n}", requirement="r", check=read_check(check))
         for n, check in enumerate(checks or ({"contains": "x"},))
     )
-    return Case(id=id, rubric=Rubric(criteria=(Criterion(id="c", requirement="r", items=items),)), **more)
+    return Case(
+        id=id, rubric=Rubric(criteria=(Criterion(id="c", requirement="r", items=items),)), **more
+    )
 
 
-def recorded(folder: Path, *rows: Any, cases: tuple[Case, ...] = (case("a"), case("b"))) -> RecordTarget:
+def recorded(
+    folder: Path, *rows: Any, cases: tuple[Case, ...] = (case("a"), case("b"))
+) -> RecordTarget:
     text = "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows)
     (folder / "rec.jsonl").write_text(text)
     target = RecordTarget(folder / "rec.jsonl", name="rec.jsonl")
@@ -54,7 +58,9 @@ def test_rows_in_any_order_with_what_they_tell(tmp_path: Path) -> None:
 
 def test_attempts_are_told_apart(tmp_path: Path) -> None:
     """Each attempt has its row."""
-    target = recorded(tmp_path, {**A, "attempt": 2, "output": "again"}, A, cases=(case("a", attempts=2),))
+    target = recorded(
+        tmp_path, {**A, "attempt": 2, "output": "again"}, A, cases=(case("a", attempts=2),)
+    )
     assert (of(target, "a", 1).text, of(target, "a", 2).text) == ("first", "again")
 
 
@@ -74,7 +80,9 @@ def test_attempts_are_told_apart(tmp_path: Path) -> None:
         ([A, {**B, "usd": -1}], "not a number from 0", 2),
     ],
 )
-def test_a_record_with_a_gap_is_refused(tmp_path: Path, rows: list[Any], says: str, line: int) -> None:
+def test_a_record_with_a_gap_is_refused(
+    tmp_path: Path, rows: list[Any], says: str, line: int
+) -> None:
     """Named with its line, before anything is judged."""
     with pytest.raises(UsageError, match=says) as refused:
         recorded(tmp_path, *rows)
@@ -84,7 +92,12 @@ def test_a_record_with_a_gap_is_refused(tmp_path: Path, rows: list[Any], says: s
 def test_rows_of_other_cases_are_noted(tmp_path: Path) -> None:
     """Ignored, and said; a skipped case needs no row."""
     target = recorded(
-        tmp_path, A, B, {"id": "z", "output": "x"}, {"id": "z", "output": "x"}, cases=(case("a"), case("b", skip="x"))
+        tmp_path,
+        A,
+        B,
+        {"id": "z", "output": "x"},
+        {"id": "z", "output": "x"},
+        cases=(case("a"), case("b", skip="x")),
     )
     (note,) = target.notes
     assert "not asked for: b, z, z" in note
@@ -101,14 +114,24 @@ def test_a_record_that_is_not_there(tmp_path: Path) -> None:
 
 def test_other_bytes_are_another_target(tmp_path: Path) -> None:
     """Its identity is its content."""
-    assert recorded(tmp_path, A, B).identity == recorded(tmp_path, A, B).identity != recorded(tmp_path, B, A).identity
+    assert (
+        recorded(tmp_path, A, B).identity
+        == recorded(tmp_path, A, B).identity
+        != recorded(tmp_path, B, A).identity
+    )
 
 
 def test_the_mock_says_what_is_looked_for() -> None:
-    """Every check that looks for words finds them, the forbidden ones do not stand there; it says that it is a mock."""
+    """Every check that looks for words finds them, the forbidden ones do not stand there; it says
+    that it is a mock.
+    """
     cases = [
         case(
-            "a", {"contains": ["one", "two"]}, {"icontains-any": ["three"]}, {"not-contains": "four"}, {"regex": "five"}
+            "a",
+            {"contains": ["one", "two"]},
+            {"icontains-any": ["three"]},
+            {"not-contains": "four"},
+            {"regex": "five"},
         )
     ]
     target = MockTarget(cases)

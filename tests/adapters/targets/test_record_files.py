@@ -24,12 +24,16 @@ from honestone.ports import Output
 def case(id: str, **more: Any) -> Case:
     return Case(
         id=id,
-        rubric=Rubric(criteria=(Criterion(id="c", requirement="r", items=(Item(id="i", requirement="r"),)),)),
+        rubric=Rubric(
+            criteria=(Criterion(id="c", requirement="r", items=(Item(id="i", requirement="r"),)),)
+        ),
         **more,
     )
 
 
-def read(folder: Path, document: Any, *cases: Case, name: str = "rec.json") -> dict[tuple[str, int], Output]:
+def read(
+    folder: Path, document: Any, *cases: Case, name: str = "rec.json"
+) -> dict[tuple[str, int], Output]:
     data = document if isinstance(document, bytes) else json.dumps(document, indent=1).encode()
     (folder / name).write_bytes(data)
     target = RecordTarget(folder / name, name=name)
@@ -51,13 +55,19 @@ def sample(id: Any, text: str, epoch: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def result(index: int, text: Any, description: str | None = None, **more: Any) -> dict[str, Any]:
-    test = {"vars": more.pop("vars", {})} | ({} if description is None else {"description": description})
+    test = {"vars": more.pop("vars", {})} | (
+        {} if description is None else {"description": description}
+    )
     response = {"output": text, "tokenUsage": {"prompt": 3, "completion": 4, "total": 7}}
     return {"testIdx": index, "testCase": test, "vars": test["vars"], "response": response, **more}
 
 
 def promptfoo(*rows: Any) -> dict[str, Any]:
-    return {"evalId": "e", "results": {"version": 3, "results": list(rows), "stats": {}}, "config": {}}
+    return {
+        "evalId": "e",
+        "results": {"version": 3, "results": list(rows), "stats": {}},
+        "config": {},
+    }
 
 
 def ours(*attempts: Any, id: str = "a") -> dict[str, Any]:
@@ -74,10 +84,19 @@ def ours(*attempts: Any, id: str = "a") -> dict[str, Any]:
     "document",
     [
         [{"id": "a", "output": "first"}, {"id": "b", "output": "second"}],
-        {"cases": [ours({"attempt": 1, "output": "first"}), ours({"attempt": 1, "output": "second"}, id="b")]},
+        {
+            "cases": [
+                ours({"attempt": 1, "output": "first"}),
+                ours({"attempt": 1, "output": "second"}, id="b"),
+            ]
+        },
         promptfoo(result(0, "first", "a"), result(1, "second", "b")),
         {"results": [result(0, "first", "a"), result(1, "second", "b")]},
-        {"version": 2, "eval": {"model": "x"}, "samples": [sample("a", "first"), sample("b", "second")]},
+        {
+            "version": 2,
+            "eval": {"model": "x"},
+            "samples": [sample("a", "first"), sample("b", "second")],
+        },
         b'{"test_id": "a", "output": "first", "status": "passed"}\n{"test_id": "b", "output": "second"}\n',
         b'\xef\xbb\xbf{"id": "a", "output": "first"}\r\n\r\n{"id": "b", "output": "second"}',
     ],
@@ -89,14 +108,28 @@ def test_every_form_is_known_by_what_it_holds(tmp_path: Path, document: Any) -> 
 
 
 def test_attempts_of_a_report_with_what_came_along(tmp_path: Path) -> None:
-    """Each with its own output, time, diff and trace; one that failed is a failure again and no empty output."""
+    """Each with its own output, time, diff and trace; one that failed is a failure again and no
+    empty output.
+    """
     trace = {
         "tool_calls": [{"name": "search", "arguments": {}, "result": None}],
         "input_tokens": 5,
         "extra": {"seed": 1},
     }
-    good = {"attempt": 1, "status": "passed", "output": "first", "duration_ms": 40, "diff": "+x", "trace": trace}
-    bad = {"attempt": 2, "status": "target-error", "output": "", "reasons": ["it ended with exit code 7"]}
+    good = {
+        "attempt": 1,
+        "status": "passed",
+        "output": "first",
+        "duration_ms": 40,
+        "diff": "+x",
+        "trace": trace,
+    }
+    bad = {
+        "attempt": 2,
+        "status": "target-error",
+        "output": "",
+        "reasons": ["it ended with exit code 7"],
+    }
     found = read(tmp_path, {"cases": [ours(good, bad)]}, case("a", attempts=2))
     one, two = found["a", 1], found["a", 2]
     assert (one.text, one.duration_ms, one.diff, one.error) == ("first", 40, "+x", None)
@@ -107,7 +140,9 @@ def test_attempts_of_a_report_with_what_came_along(tmp_path: Path) -> None:
 
 
 def test_promptfoos_names_are_those_of_our_reader_of_its_configs(tmp_path: Path) -> None:
-    """By description as it is or as an id, by number, behind a prompt, before a value of a list; objects are JSON."""
+    """By description as it is or as an id, by number, behind a prompt, before a value of a list;
+    objects are JSON.
+    """
     prompt = {"prompt": {"label": "Answer kindly", "raw": "..."}}
     named = {
         "Says hello": result(0, "0", "Says hello"),
@@ -119,7 +154,9 @@ def test_promptfoos_names_are_those_of_our_reader_of_its_configs(tmp_path: Path)
         "object": result(6, {"a": "ä"}, "object"),
     }
     found = read(tmp_path, promptfoo(*named.values()), *map(case, named))
-    assert texts(found) == {(id, 1): str(n) for n, id in enumerate(named) if n < 6} | {("object", 1): '{"a": "ä"}'}
+    assert texts(found) == {(id, 1): str(n) for n, id in enumerate(named) if n < 6} | {
+        ("object", 1): '{"a": "ä"}'
+    }
     assert found["test-3", 1].trace is not None
     assert (found["test-3", 1].trace.input_tokens, found["test-3", 1].trace.output_tokens) == (3, 4)
 
@@ -129,13 +166,20 @@ def test_what_promptfoo_calls_an_error_is_only_one_without_an_output(tmp_path: P
     failed = {**result(0, "first", "a"), "error": "Expected output to contain x"}
     broken = {**result(1, None, "b"), "error": "API error: 401"}
     found = read(tmp_path, promptfoo(failed, broken))
-    assert (found["a", 1].text, found["a", 1].error, found["b", 1].error) == ("first", None, "API error: 401")
+    assert (found["a", 1].text, found["a", 1].error, found["b", 1].error) == (
+        "first",
+        None,
+        "API error: 401",
+    )
 
 
 def test_promptfoos_repeats_are_attempts(tmp_path: Path) -> None:
     """In the order of the file, as many as the case asks for; one more is doubled."""
     rows = [result(n, str(n), "a") for n in range(2)]
-    assert texts(read(tmp_path, promptfoo(*rows), case("a", attempts=2))) == {("a", 1): "0", ("a", 2): "1"}
+    assert texts(read(tmp_path, promptfoo(*rows), case("a", attempts=2))) == {
+        ("a", 1): "0",
+        ("a", 2): "1",
+    }
     with pytest.raises(UsageError, match="recorded twice"):
         read(tmp_path, promptfoo(*rows), case("a"))
 
@@ -171,11 +215,18 @@ def archive(members: dict[str, str]) -> bytes:
 
 def test_inspects_own_archive(tmp_path: Path) -> None:
     """`.eval` is what Inspect writes unless it is told otherwise; a problem names the member."""
-    rows = {f"samples/{id}_epoch_1.json": json.dumps(sample(id, text)) for (id, _), text in FIRST.items()}
+    rows = {
+        f"samples/{id}_epoch_1.json": json.dumps(sample(id, text))
+        for (id, _), text in FIRST.items()
+    }
     header = {"header.json": json.dumps({"eval": {"model": "x"}}), "summaries.json": "[]"}
     assert texts(read(tmp_path, archive({**header, **rows}), name="log.eval")) == FIRST
     with pytest.raises(UsageError) as refused:
-        read(tmp_path, archive({**rows, "samples/again.json": json.dumps(sample("b", "x"))}), name="log.eval")
+        read(
+            tmp_path,
+            archive({**rows, "samples/again.json": json.dumps(sample("b", "x"))}),
+            name="log.eval",
+        )
     assert refused.value.place == "log.eval:samples/again.json"
     for damaged in (archive(rows)[:-30], archive({"samples/x.json": "{"}), b"PK\x03\x04"):
         with pytest.raises(FileError, match="cannot be unpacked"):
@@ -189,21 +240,37 @@ def test_inspects_own_archive(tmp_path: Path) -> None:
             [ours({"attempt": 1, "output": "x"}), ours({"attempt": 1, "output": "y"})],
             "recorded twice; first in line 12",
         ),
-        ([ours({"attempt": 1, "output": "x"}), {"id": "b", "status": "skipped", "shown_attempt": None}], "no `output`"),
+        (
+            [
+                ours({"attempt": 1, "output": "x"}),
+                {"id": "b", "status": "skipped", "shown_attempt": None},
+            ],
+            "no `output`",
+        ),
         ([ours({"attempt": 1, "output": "x"}), {"output": "x"}], "has no `id`"),
-        ([ours({"attempt": 1, "output": "x"}), ours({"attempt": 0, "output": "y"})], "counts from 1"),
+        (
+            [ours({"attempt": 1, "output": "x"}), ours({"attempt": 0, "output": "y"})],
+            "counts from 1",
+        ),
         ([ours({"attempt": 1, "output": "x"}), 7], "not a JSON object"),
-        ([ours({"attempt": 1, "output": "x"}), {"id": "b", "shown_attempt": 1, "attempts": [3]}], "not an attempt"),
+        (
+            [ours({"attempt": 1, "output": "x"}), {"id": "b", "shown_attempt": 1, "attempts": [3]}],
+            "not an attempt",
+        ),
     ],
 )
-def test_a_gap_in_a_document_is_named_with_its_line(tmp_path: Path, rows: list[Any], says: str) -> None:
+def test_a_gap_in_a_document_is_named_with_its_line(
+    tmp_path: Path, rows: list[Any], says: str
+) -> None:
     """The line where the second entry begins, in a document that is laid out over many."""
     document = {"schema": "honestone.report/1", "reasons": [{"cases": [1, 2]}], "cases": rows}
     laid_out = json.dumps(document, indent=1)
     with pytest.raises(UsageError, match=says.partition("; first")[0]) as refused:
         read(tmp_path, document)
     line = int(str(refused.value.place).rpartition(":")[2])
-    entries = [n for n, text in enumerate(laid_out.split("\n"), 1) if text.startswith(("  {", "  7"))]
+    entries = [
+        n for n, text in enumerate(laid_out.split("\n"), 1) if text.startswith(("  {", "  7"))
+    ]
     assert line == entries[-1]
     assert says in str(refused.value)
 
@@ -212,7 +279,9 @@ def test_a_gap_in_a_document_is_named_with_its_line(tmp_path: Path, rows: list[A
     st.lists(
         st.dictionaries(
             st.text(max_size=4),
-            st.none() | st.text(max_size=6) | st.lists(st.integers() | st.text(max_size=3), max_size=2),
+            st.none()
+            | st.text(max_size=6)
+            | st.lists(st.integers() | st.text(max_size=3), max_size=2),
             max_size=3,
         ),
         min_size=1,
@@ -220,11 +289,15 @@ def test_a_gap_in_a_document_is_named_with_its_line(tmp_path: Path, rows: list[A
     ),
     st.sampled_from([None, 1, 4]),
 )
-def test_lines_are_those_where_entries_begin(rows: list[dict[str, Any]], indent: int | None) -> None:
+def test_lines_are_those_where_entries_begin(
+    rows: list[dict[str, Any]], indent: int | None
+) -> None:
     """Whatever the entries hold and however the document is laid out."""
     import tempfile
 
-    text = json.dumps({"first": {"samples": [0]}, "samples": rows, "last": []}, indent=indent, ensure_ascii=False)
+    text = json.dumps(
+        {"first": {"samples": [0]}, "samples": rows, "last": []}, indent=indent, ensure_ascii=False
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.json"
         path.write_text(text, encoding="utf-8", newline="")
@@ -244,7 +317,10 @@ def _decodes_to(text: str, value: Any) -> bool:
         return False
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=8), max_size=12), st.integers(0, 3))
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=8), max_size=12),
+    st.integers(0, 3),
+)
 def test_names_of_a_promptfoo_row_stay_few(variables: dict[str, str], index: int) -> None:
     """However many variables it has."""
     from honestone.adapters.targets.record_files import _promptfoo_names
@@ -261,7 +337,9 @@ ROWS = ({"id": "a", "output": "first"}, {"id": "b", "output": "second"})
 
 
 def test_json_lines_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
-    """A file of many outputs is not held in memory; one that is replaced meanwhile is still the one that was read."""
+    """A file of many outputs is not held in memory; one that is replaced meanwhile is still the one
+    that was read.
+    """
     path = tmp_path / "rec.jsonl"
     path.write_text("\n\n".join(json.dumps(row) for row in ROWS))
     file = read_record(path, "rec.jsonl")
@@ -293,13 +371,17 @@ def test_a_row_that_changes_while_it_is_used_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"\xff", b"\0"])
 def test_a_line_that_is_not_text_is_named(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "rec.jsonl"
-    path.write_bytes(b"\n".join(json.dumps(row).encode() for row in ROWS) + b'\n{"id": "' + damage + b'"}')
+    path.write_bytes(
+        b"\n".join(json.dumps(row).encode() for row in ROWS) + b'\n{"id": "' + damage + b'"}'
+    )
     with pytest.raises(UsageError, match="it is not UTF-8 text") as error:
         read_record(path, "rec.jsonl")
     assert error.value.place == "rec.jsonl:3"
 
 
-@pytest.mark.parametrize("row", ['{"id": "c", "output": "\\ud800"}', '{"id": "c", "output": "", "cost": NaN}'])
+@pytest.mark.parametrize(
+    "row", ['{"id": "c", "output": "\\ud800"}', '{"id": "c", "output": "", "cost": NaN}']
+)
 def test_rows_that_python_alone_reads_are_read(tmp_path: Path, row: str) -> None:
     """Half a surrogate pair; NaN, which other tools write."""
     path = tmp_path / "rec.jsonl"

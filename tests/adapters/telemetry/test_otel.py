@@ -1,4 +1,6 @@
-"""What becomes of a run in OpenTelemetry: names of the conventions, parents, scores, texts only where asked for."""
+"""What becomes of a run in OpenTelemetry: names of the conventions, parents, scores, texts only
+where asked for.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from honestone.adapters.telemetry.names import ATTRIBUTES, EVALUATION_EVENT, MET
 from honestone.core.ballot import Ballot, Mark
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.core.scorecard import Scorer
-from honestone.core.telemetry import CallAnswer, TracedCall, TracedPart, TracedRun, called_thing, safe_name
+from honestone.core.telemetry import (
+    CallAnswer,
+    TracedCall,
+    TracedPart,
+    TracedRun,
+    called_thing,
+    safe_name,
+)
 from honestone.engine.traced import ask_judge, tell_scores
 from honestone.ports import CallFailed, Usage
 from honestone.system.telemetry import span_of, telemetry, using
@@ -25,7 +34,11 @@ otel = importlib.import_module("honestone.adapters.telemetry.otel")
 
 OPENAI = {
     "kind": "prompted",
-    "model": {"provider": "google", "base_url": "https://user:pw@api.example/v1?key=SECRET", "model": "gemini-9"},
+    "model": {
+        "provider": "google",
+        "base_url": "https://user:pw@api.example/v1?key=SECRET",
+        "model": "gemini-9",
+    },
 }
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -33,7 +46,9 @@ PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 class World:
     """Telemetry into memory."""
 
-    def __init__(self, *, captures: bool = False, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, *, captures: bool = False, environment: Mapping[str, str] | None = None
+    ) -> None:
         from opentelemetry.sdk.metrics import MeterProvider
         from opentelemetry.sdk.metrics.export import InMemoryMetricReader
         from opentelemetry.sdk.trace import TracerProvider
@@ -45,7 +60,9 @@ class World:
         traces.add_span_processor(SimpleSpanProcessor(self.exporter))
         metrics = MeterProvider(metric_readers=[self.reader], shutdown_on_exit=False)
         pipelines = otel.Pipelines(traces=traces, metrics=metrics, logs=None)
-        self.telemetry = otel.OtelTelemetry(pipelines, captures=captures, environment=environment or {})
+        self.telemetry = otel.OtelTelemetry(
+            pipelines, captures=captures, environment=environment or {}
+        )
 
     @property
     def spans(self) -> dict[str, Any]:
@@ -55,7 +72,11 @@ class World:
         data = self.reader.get_metrics_data()
         for resource in data.resource_metrics if data is not None else ():
             for scope in resource.scope_metrics:
-                yield from ((metric.name, point) for metric in scope.metrics for point in metric.data.data_points)
+                yield from (
+                    (metric.name, point)
+                    for metric in scope.metrics
+                    for point in metric.data.data_points
+                )
 
 
 def call(text: str = "SECRET prompt") -> TracedCall:
@@ -71,7 +92,11 @@ ANSWER = CallAnswer(
 
 def a_run(world: World) -> None:
     """A run of one attempt, with one call that answers and one that fails."""
-    scorer = Scorer(Rubric(criteria=(Criterion(id="a", requirement="A", items=(Item(id="a", requirement="A"),)),)))
+    scorer = Scorer(
+        Rubric(
+            criteria=(Criterion(id="a", requirement="A", items=(Item(id="a", requirement="A"),)),)
+        )
+    )
     ballot = Ballot(judge="j", marks={("a", "a"): Mark(True, ("SECRET quote",))})
     with using(world.telemetry), span_of(TracedRun(id="R", kind="suite")):
         with span_of(TracedPart(kind="attempt", name="one", number=1)) as attempt:
@@ -79,7 +104,9 @@ def a_run(world: World) -> None:
                 span.answered(ANSWER)
             tell_scores(attempt, scorer, (ballot,))
         with span_of(
-            TracedCall(role="worker", name="cmd:/bin/fix --key=SECRET", identity={"command": ["/bin/fix"]})
+            TracedCall(
+                role="worker", name="cmd:/bin/fix --key=SECRET", identity={"command": ["/bin/fix"]}
+            )
         ) as span:
             span.failed("crashed", "SECRET reason")
 
@@ -89,7 +116,12 @@ def test_a_call_is_a_span_with_the_names_of_the_conventions() -> None:
     world = World()
     a_run(world)
     spans = world.spans
-    chat, attempt, run, worker = spans["chat gemini-9"], spans["attempt"], spans["run suite"], spans["worker"]
+    chat, attempt, run, worker = (
+        spans["chat gemini-9"],
+        spans["attempt"],
+        spans["run suite"],
+        spans["worker"],
+    )
     assert dict(chat.attributes) == {
         "honestone.call.role": "judge",
         "honestone.call.name": "google:gemini-9",
@@ -117,7 +149,10 @@ def test_scores_are_evaluation_events_of_what_was_judged() -> None:
     whole, one = world.spans["attempt"].events
     assert {whole.name, one.name} == {EVALUATION_EVENT}
     assert whole.attributes["gen_ai.evaluation.score.label"] == "pass"
-    assert (one.attributes["gen_ai.evaluation.name"], one.attributes["gen_ai.evaluation.score.value"]) == ("a", 100.0)
+    assert (
+        one.attributes["gen_ai.evaluation.name"],
+        one.attributes["gen_ai.evaluation.score.value"],
+    ) == ("a", 100.0)
 
 
 def test_no_text_leaves_unless_it_is_asked_for() -> None:
@@ -130,8 +165,13 @@ def test_no_text_leaves_unless_it_is_asked_for() -> None:
     assert json.loads(asked["gen_ai.input.messages"])[0]["parts"][0]["content"] == "SECRET prompt"
     assert "reply" in asked["gen_ai.output.messages"]
     assert open_world.spans["worker"].attributes["honestone.error.message"] == "SECRET reason"
-    assert open_world.spans["attempt"].events[1].attributes["gen_ai.evaluation.explanation"] == "SECRET quote"
-    assert "--key" not in "".join(span.to_json() for span in open_world.exporter.get_finished_spans())
+    assert (
+        open_world.spans["attempt"].events[1].attributes["gen_ai.evaluation.explanation"]
+        == "SECRET quote"
+    )
+    assert "--key" not in "".join(
+        span.to_json() for span in open_world.exporter.get_finished_spans()
+    )
 
 
 def test_metrics_count_calls_failures_tokens_and_money() -> None:
@@ -139,9 +179,14 @@ def test_metrics_count_calls_failures_tokens_and_money() -> None:
     world = World()
     a_run(world)
     world.telemetry.from_record("j")
-    found = {(name, json.dumps(dict(point.attributes), sort_keys=True)): point for name, point in world.metrics()}
+    found = {
+        (name, json.dumps(dict(point.attributes), sort_keys=True)): point
+        for name, point in world.metrics()
+    }
     values = {(name, *json.loads(of).values()): point for (name, of), point in found.items()}
-    assert values["honestone.calls", "judge"].value == values["honestone.calls", "worker"].value == 1
+    assert (
+        values["honestone.calls", "judge"].value == values["honestone.calls", "worker"].value == 1
+    )
     assert values["honestone.call.failures", "crashed", "worker"].value == 1
     assert values["honestone.cost", "judge"].value == 0.5
     assert values["honestone.replies.from_record",].value == 1
@@ -171,7 +216,9 @@ def test_every_name_is_listed_and_those_of_the_conventions_are_theirs() -> None:
             "attributes.server_attributes",
         )
     ]
-    known = {value for module in modules for value in vars(module).values() if isinstance(value, str)}
+    known = {
+        value for module in modules for value in vars(module).values() if isinstance(value, str)
+    }
     assert {name for name in (*ATTRIBUTES, *METRICS) if not name.startswith("honestone.")} <= known
 
 
@@ -179,9 +226,13 @@ def test_the_page_lists_every_name() -> None:
     """With the meaning that the code gives it."""
     page = Path(__file__).parents[3] / "docs" / "telemetry.md"
     lines = page.read_text("utf-8").splitlines()
-    missing = [name for name, meaning in ATTRIBUTES.items() if f"| `{name}` | {meaning} |" not in lines]
+    missing = [
+        name for name, meaning in ATTRIBUTES.items() if f"| `{name}` | {meaning} |" not in lines
+    ]
     missing += [
-        name for name, (kind, unit, text) in METRICS.items() if f"| `{name}` | {kind}, {unit} | {text} |" not in lines
+        name
+        for name, (kind, unit, text) in METRICS.items()
+        if f"| `{name}` | {kind}, {unit} | {text} |" not in lines
     ]
     assert missing == []
 
@@ -193,7 +244,10 @@ def test_the_variable_of_the_environment_is_the_parent() -> None:
         inside = telemetry().variables()["TRACEPARENT"]
     run = world.spans["run eval"]
     assert format(run.parent.span_id, "016x") == "b7ad6b7169203331"
-    assert inside.split("-")[1:3] == ["0af7651916cd43dd8448eb211c80319c", format(run.context.span_id, "016x")]
+    assert inside.split("-")[1:3] == [
+        "0af7651916cd43dd8448eb211c80319c",
+        format(run.context.span_id, "016x"),
+    ]
 
 
 def test_a_judge_that_fails_fails_as_without_telemetry() -> None:
@@ -217,7 +271,12 @@ def test_a_judge_that_fails_fails_as_without_telemetry() -> None:
     ("identity", "provider", "agent", "program"),
     [
         ({"kind": "agent-cli", "cli": "claude", "model": None}, "anthropic", "claude", None),
-        ({"model": {"kind": "cmd", "command": ["/usr/bin/python3", "--key=SECRET"]}}, None, None, "python3"),
+        (
+            {"model": {"kind": "cmd", "command": ["/usr/bin/python3", "--key=SECRET"]}},
+            None,
+            None,
+            "python3",
+        ),
         ({"kind": "function"}, None, None, None),
         ({"provider": "openai", "base_url": "http://[bad", "model": "m"}, "openai", None, None),
     ],
@@ -228,4 +287,6 @@ def test_an_identity_says_what_is_called(
     """A model, an agent, a program without its words, or none of them."""
     thing = called_thing(identity)
     assert (thing.provider, thing.agent, thing.program) == (provider, agent, program)
-    assert "SECRET" not in safe_name("cmd:python3 --key=SECRET", called_thing({"command": ["python3"]}))
+    assert "SECRET" not in safe_name(
+        "cmd:python3 --key=SECRET", called_thing({"command": ["python3"]})
+    )

@@ -20,9 +20,15 @@ OTLP = frozenset({"otlp"})
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": " "}, ""),
         ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c/v1/traces"}, "traces"),
         ({"OTEL_TRACES_EXPORTER": "otlp"}, "traces"),
-        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_LOGS_EXPORTER": "none"}, "traces metrics"),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_LOGS_EXPORTER": "none"},
+            "traces metrics",
+        ),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_SDK_DISABLED": "TRUE"}, ""),
-        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, ""),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            "",
+        ),
     ],
 )
 def test_a_signal_is_on_where_a_variable_says_so(environment: dict[str, str], on: str) -> None:
@@ -34,12 +40,21 @@ def test_a_signal_is_on_where_a_variable_says_so(environment: dict[str, str], on
 
 def test_what_cannot_be_followed_is_said_once() -> None:
     """Another protocol, another exporter."""
-    grpc = read_signals({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"})
+    grpc = read_signals(
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
+    )
     assert len(grpc.problems) == 1 and "http/protobuf" in grpc.problems[0]
-    assert "OTEL_METRICS_EXPORTER" in read_signals({"OTEL_METRICS_EXPORTER": "prometheus"}).problems[0]
+    assert (
+        "OTEL_METRICS_EXPORTER" in read_signals({"OTEL_METRICS_EXPORTER": "prometheus"}).problems[0]
+    )
 
 
-@given(st.dictionaries(st.sampled_from(["OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT"]), st.text(max_size=20)))
+@given(
+    st.dictionaries(
+        st.sampled_from(["OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT"]),
+        st.text(max_size=20),
+    )
+)
 def test_any_value_is_read(environment: dict[str, str]) -> None:
     """And no address shows what may be secret in it."""
     read_signals(environment)

@@ -18,7 +18,9 @@ from honestone.system.process import Program, anchor_program
 BRIEF = Brief(text="Improve früh ☕ only.\n", focus=("one",))
 
 
-def worker(base: Path, body: str, *, timeout: float = 20, pass_env: tuple[str, ...] = ()) -> CommandWorker:
+def worker(
+    base: Path, body: str, *, timeout: float = 20, pass_env: tuple[str, ...] = ()
+) -> CommandWorker:
     script = base / "w.py"
     script.write_text("import json, os, sys, time\n" + textwrap.dedent(body))
     argv = [sys.executable, "-I", "-S", str(script)]
@@ -39,7 +41,9 @@ def propose(work: CommandWorker, place: Path) -> WorkDone:
 
 
 def test_it_gets_the_brief_and_the_place_and_works_in_the_copy(tmp_path: Path, place: Path) -> None:
-    """Brief on stdin and as a file, the artifact's path in the environment, the copy as working directory."""
+    """Brief on stdin and as a file, the artifact's path in the environment, the copy as working
+    directory.
+    """
     body = """
     told = sys.stdin.buffer.read()
     assert told == open(os.environ["HONESTONE_BRIEF"], "rb").read()
@@ -70,7 +74,9 @@ def test_of_a_folder_the_folder_is_the_working_directory(tmp_path: Path, place: 
         ("time.sleep(30)", "timeout", "0.3 s"),
     ],
 )
-def test_bad_ends_are_told_apart(tmp_path: Path, place: Path, body: str, ended: str, words: str) -> None:
+def test_bad_ends_are_told_apart(
+    tmp_path: Path, place: Path, body: str, ended: str, words: str
+) -> None:
     """Crash, signal and time-out, each with its last words."""
     done = propose(worker(tmp_path, body, timeout=0.3 if "sleep" in body else 20), place)
     assert done.ended == ended
@@ -100,7 +106,9 @@ def test_a_program_that_is_gone_is_a_crash_and_no_exception(tmp_path: Path, plac
     assert "could not be started" in done.message
 
 
-def test_a_key_reaches_it_only_by_name(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_reaches_it_only_by_name(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SOME_API_KEY stays outside unless it is passed on."""
     monkeypatch.setenv("SOME_API_KEY", "sk-1")
     body = "open('env', 'w').write(json.dumps(dict(os.environ)))"
@@ -118,7 +126,9 @@ def test_its_identity_follows_its_program(tmp_path: Path) -> None:
 
 
 def test_relative_programs_work_from_any_folder(tmp_path: Path) -> None:
-    """The program and an interpreter's script become absolute; options and files of the artifact stay as they are."""
+    """The program and an interpreter's script become absolute; options and files of the artifact
+    stay as they are.
+    """
     artifact = tmp_path / "skill"
     artifact.mkdir()
     for path in (tmp_path / "tool.sh", tmp_path / "fix.py", artifact / "own.py"):
@@ -128,7 +138,12 @@ def test_relative_programs_work_from_any_folder(tmp_path: Path) -> None:
         return anchor_program(words, tmp_path, artifact=artifact)
 
     assert anchored("./tool.sh", "a") == [str(tmp_path / "tool.sh"), "a"]
-    assert anchored("python3", "-u", "fix.py", "fix.py") == ["python3", "-u", str(tmp_path / "fix.py"), "fix.py"]
+    assert anchored("python3", "-u", "fix.py", "fix.py") == [
+        "python3",
+        "-u",
+        str(tmp_path / "fix.py"),
+        "fix.py",
+    ]
     assert anchored("python3", "skill/own.py") == ["python3", "skill/own.py"]
     assert anchored("sed", "-i", "s/a/b/", "fix.py") == ["sed", "-i", "s/a/b/", "fix.py"]
     assert anchored("python3", "-c", "pass") == ["python3", "-c", "pass"]

@@ -25,7 +25,11 @@ def beside(tmp_path: Path) -> Path:
     """The rubric's folder with three tools."""
     folder = tmp_path / "rubric"
     folder.mkdir()
-    for name, body in (("one", f"{ADD}(' one')"), ("two", f"{ADD}(' two')"), ("bad", "raise SystemExit('no')")):
+    for name, body in (
+        ("one", f"{ADD}(' one')"),
+        ("two", f"{ADD}(' two')"),
+        ("bad", "raise SystemExit('no')"),
+    ):
         (folder / f"{name}.py").write_text(body)
     (folder / "slow.py").write_text("import time\ntime.sleep(30)")
     return folder
@@ -41,7 +45,9 @@ def fixer(beside: Path, *fixes: str, timeout: float = 20) -> FixWorker:
 def propose(worker: FixWorker, place: Path, *fixes: str) -> WorkDone:
     brief_file = place.parent.parent / "brief.md"
     brief_file.write_text("x")
-    return asyncio.run(worker.propose(Brief(text="x", focus=("one",), fixes=fixes), place, brief_file))
+    return asyncio.run(
+        worker.propose(Brief(text="x", focus=("one",), fixes=fixes), place, brief_file)
+    )
 
 
 def test_the_named_fixes_run_in_order_from_the_rubrics_folder(beside: Path, place: Path) -> None:

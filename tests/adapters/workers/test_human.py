@@ -44,7 +44,9 @@ def brief_for(place: Path, words: str = "do it") -> Brief:
     return Brief(text=f"Location: {place}\n{words}\n", focus=("a",))
 
 
-def propose(worker: HumanWorker | StepWorker, place: Path, number: int = 1, words: str = "do it") -> WorkDone:
+def propose(
+    worker: HumanWorker | StepWorker, place: Path, number: int = 1, words: str = "do it"
+) -> WorkDone:
     brief = replace(brief_for(place, words), round=number)
     return asyncio.run(worker.propose(brief, place, place.parent.parent / "brief.md"))
 
@@ -74,11 +76,15 @@ def test_an_edit_is_handed_over(tmp_path: Path) -> None:
     place = engine_copy(tmp_path / "engine")
     assert propose(HumanWorker("human", person), place).ended == "exited"
     assert place.read_text() == "one\ntwo\n"
-    assert str(tmp_path / "kept") in person.told[0] and str(tmp_path / "engine") not in person.told[0]
+    assert (
+        str(tmp_path / "kept") in person.told[0] and str(tmp_path / "engine") not in person.told[0]
+    )
 
 
 def test_giving_up_changes_nothing(tmp_path: Path) -> None:
-    """Given up after an edit: every byte of the engine's copy is as before, and the edit is gone next time."""
+    """Given up after an edit: every byte of the engine's copy is as before, and the edit is gone
+    next time.
+    """
     person = Somebody(tmp_path / "kept", give_up)
     place = engine_copy(tmp_path / "engine")
     done = propose(HumanWorker("human", person), place)
@@ -87,7 +93,9 @@ def test_giving_up_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_edit_cut_short_is_there_again(tmp_path: Path) -> None:
-    """Interrupted in the middle, the same work goes on with the half-edited copy in another engine's folder."""
+    """Interrupted in the middle, the same work goes on with the half-edited copy in another
+    engine's folder.
+    """
 
     def cut_short(place: Path) -> None:
         append(place)
@@ -134,12 +142,19 @@ def test_a_mirror_holds_what_the_source_holds(tmp_path: Path) -> None:
     (target / "old").mkdir(parents=True)
     (target / "old" / "gone.md").write_text("x")
     mirror(source, target)
-    assert sorted(str(p.relative_to(target)) for p in target.rglob("*")) == ["deep", "deep/run.sh", "link", "loop"]
+    assert sorted(str(p.relative_to(target)) for p in target.rglob("*")) == [
+        "deep",
+        "deep/run.sh",
+        "link",
+        "loop",
+    ]
     assert (target / "link").is_symlink() and (target / "deep" / "run.sh").stat().st_mode & 0o100
 
 
 def test_a_copy_is_made_once(tmp_path: Path) -> None:
-    """A second look at the same folder finds the edits, not a fresh copy; no half-made folder is left."""
+    """A second look at the same folder finds the edits, not a fresh copy; no half-made folder is
+    left.
+    """
     place = engine_copy(tmp_path / "engine")
     first = keep_copy(tmp_path / "kept" / "round-1", brief_for(place), place)
     append(first.place)
@@ -148,7 +163,8 @@ def test_a_copy_is_made_once(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["round-1"]
 
 
-# ------------------------------------------------------------------------------------------------------ the step worker
+# ------------------------------------------------------------------------------------------------------
+# the step worker
 
 
 def in_folder(folder: Path, edit: SubmittedEdit | None = None) -> StepWorker:

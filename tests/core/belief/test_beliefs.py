@@ -56,7 +56,9 @@ def test_votes_carry_over_to_what_an_edit_did_not_touch() -> None:
 
 
 def test_looks_at_a_rejected_version_count_for_what_its_edit_left_alone() -> None:
-    """The same marks on what was not touched make the base surer; marks far from them say that it was touched."""
+    """The same marks on what was not touched make the base surer; marks far from them say that it
+    was touched.
+    """
     ends = {}
     for points in (80, 20):
         found = beliefs(rubric(percent("a"), percent("b")))
@@ -82,7 +84,12 @@ def test_what_code_says_is_known_and_is_asked_again_after_an_edit() -> None:
 
 
 def test_yes_is_bad_for_a_penalty_and_under_a_negation() -> None:
-    of = rubric(yes_no("good"), yes_no("bad", weight=-1), group("not", yes_no("x"), negate=True), threshold=100)
+    of = rubric(
+        yes_no("good"),
+        yes_no("bad", weight=-1),
+        group("not", yes_no("x"), negate=True),
+        threshold=100,
+    )
     found = beliefs(of)
     for judge in JUDGES * 2:
         found.see("v0", judge, look(judge, {"good": True, "bad": False, "x": False}))
@@ -103,8 +110,14 @@ def test_an_item_that_most_say_does_not_apply_does_not_count() -> None:
     assert found.unmet("v0") == [] and set(found.outlook("v0").criteria) == {"b"}
 
 
-@given(st.sampled_from([SCALES, LISTS]) | rubrics(), st.randoms(use_true_random=False), st.permutations(range(5)))
-def test_the_order_of_ballots_on_a_version_does_not_matter(of: Rubric, chance: random.Random, order: list[int]) -> None:
+@given(
+    st.sampled_from([SCALES, LISTS]) | rubrics(),
+    st.randoms(use_true_random=False),
+    st.permutations(range(5)),
+)
+def test_the_order_of_ballots_on_a_version_does_not_matter(
+    of: Rubric, chance: random.Random, order: list[int]
+) -> None:
     looks = Chance(of, chance)
     cast = [(JUDGES[n % 3], ballot("x", looks.get(f"v{n}") or {}).marks) for n in range(5)]
     ends = []
@@ -116,7 +129,8 @@ def test_the_order_of_ballots_on_a_version_does_not_matter(of: Rubric, chance: r
         assert 0.0 <= ends[-1] <= 1.0
         for bank in (found._score_bank, found._item_bank):
             assert sum(bank.weights.values()) == pytest.approx(1)
-    # Assumptions that the votes all but rule out are given up, at the latest when their weight is a thousandth.
+    # Assumptions that the votes all but rule out are given up, at the latest when their weight is a
+    # thousandth.
     assert ends[0] == pytest.approx(ends[1], abs=0.03)
 
 

@@ -32,7 +32,10 @@ def enumerated(of: Rubric, odds: Mapping[Key, Odds | None]) -> float:
             marks[CHECK if item.check is not None else "ann"][key] = Mark(answer)
         card = scorer.card([Ballot(judge=judge, marks=found) for judge, found in marks.items()])
         if judge_gate(card, of).passed:
-            chance = [odds[key] if answer else 1.0 - odds[key] for key, answer in zip(keys, answers, strict=True)]  # type: ignore[operator]
+            chance = [
+                odds[key] if answer else 1.0 - odds[key]
+                for key, answer in zip(keys, answers, strict=True)
+            ]  # type: ignore[operator]
             total += prod(chance)
     return total
 
@@ -55,7 +58,9 @@ TREE = rubric(
 
 @given(st.lists(chances, min_size=7, max_size=7))
 def test_of_a_tree_with_penalty_negation_and_floors_it_is_exact(given_: list[float]) -> None:
-    odds: dict[Key, Odds | None] = dict(zip([key for key, _ in TREE.questions()], given_, strict=True))
+    odds: dict[Key, Odds | None] = dict(
+        zip([key for key, _ in TREE.questions()], given_, strict=True)
+    )
     assert ContractModel(TREE).probability(odds) == pytest.approx(enumerated(TREE, odds), abs=1e-9)
 
 
@@ -67,7 +72,9 @@ def normal(mean: float, sd: float) -> Odds:
 def test_one_scale_needs_the_higher_of_its_bars(mean: float, sd: float) -> None:
     of = rubric(percent("a"), threshold=70, floor=60)
     expected = below((mean - 71) / sd)
-    assert ContractModel(of, margin=1).probability({("a", "a"): normal(mean, sd)}) == pytest.approx(expected, abs=0.02)
+    assert ContractModel(of, margin=1).probability({("a", "a"): normal(mean, sd)}) == pytest.approx(
+        expected, abs=0.02
+    )
 
 
 @given(st.lists(st.tuples(st.floats(50, 90), st.floats(1, 12)), min_size=2, max_size=5))
@@ -78,13 +85,18 @@ def test_several_scales_are_near_to_integration(given_: list[tuple[float, float]
     step, size = 0.2, 501
     sums = [1.0]
     for mean, sd in given_:
-        grid = [density((step * i - mean) / sd) / sd * step if step * i >= 61 - 1e-9 else 0.0 for i in range(size)]
+        grid = [
+            density((step * i - mean) / sd) / sd * step if step * i >= 61 - 1e-9 else 0.0
+            for i in range(size)
+        ]
         grid[-1] += below((mean - 100) / sd)
         grid[305] *= 0.5
         sums = convolved(sums, grid[305:])
     needed = (71 * len(given_) - 61 * len(given_)) / step
     expected = sum(mass for i, mass in enumerate(sums) if i >= needed - 1e-6)
-    odds: dict[Key, Odds | None] = {(n, n): normal(m, s) for n, (m, s) in zip(names, given_, strict=True)}
+    odds: dict[Key, Odds | None] = {
+        (n, n): normal(m, s) for n, (m, s) in zip(names, given_, strict=True)
+    }
     assert ContractModel(of, margin=1).probability(odds) == pytest.approx(expected, abs=0.035)
 
 
@@ -98,12 +110,23 @@ def convolved(left: list[float], right: list[float]) -> list[float]:
 
 
 MIXED = rubric(
-    group("g", percent("a", floor=50), checklist("b", "xyz", floor=60)), percent("c"), yes_no("d"), threshold=65
+    group("g", percent("a", floor=50), checklist("b", "xyz", floor=60)),
+    percent("c"),
+    yes_no("d"),
+    threshold=65,
 )
 
 
-@given(st.floats(30, 90), st.floats(30, 90), st.lists(chances, min_size=4, max_size=4), st.floats(0, 20), chances)
-def test_it_rises_with_every_belief(a: float, c: float, yes: list[float], more: float, further: float) -> None:
+@given(
+    st.floats(30, 90),
+    st.floats(30, 90),
+    st.lists(chances, min_size=4, max_size=4),
+    st.floats(0, 20),
+    chances,
+)
+def test_it_rises_with_every_belief(
+    a: float, c: float, yes: list[float], more: float, further: float
+) -> None:
     keys = [("b", "x"), ("b", "y"), ("b", "z"), ("d", "d")]
 
     def chance(extra: float, lift: float) -> float:
@@ -125,7 +148,9 @@ def test_what_does_not_apply_leaves_its_weight_to_the_others() -> None:
 def test_a_bar_of_full_marks_can_be_met() -> None:
     """The margin never asks for more than there is, and what code knows needs none."""
     of = rubric(percent("a"), threshold=100)
-    assert ContractModel(of).probability({("a", "a"): normal(108, 4)}) == pytest.approx(0.977, abs=0.01)
+    assert ContractModel(of).probability({("a", "a"): normal(108, 4)}) == pytest.approx(
+        0.977, abs=0.01
+    )
 
 
 def test_the_value_has_a_slope_everywhere_and_misses_cost_most() -> None:
@@ -133,7 +158,9 @@ def test_the_value_has_a_slope_everywhere_and_misses_cost_most() -> None:
     contract = ContractModel(of)
 
     def value(a: float, b: float) -> float:
-        return contract.value(*contract.moments({("a", "a"): Moments(a, 25), ("b", "b"): Moments(b, 25)}))
+        return contract.value(
+            *contract.moments({("a", "a"): Moments(a, 25), ("b", "b"): Moments(b, 25)})
+        )
 
     values = [value(a, 80) for a in (0, 20, 50, 59, 61, 80, 100)]
     assert values == sorted(values) and len(set(values)) == len(values) and values[-1] < 0

@@ -43,7 +43,9 @@ def test_the_belief_is_that_of_all_votes_at_once(model: ItemModel, cast: Votes) 
                 answers = [yes for who, yes in cast if who == judge]
                 one = 0.0
                 for own, share in NODES:
-                    rate = below((edge - load * shared - sqrt(OWN * rest) * own) / sqrt((1 - OWN) * rest))
+                    rate = below(
+                        (edge - load * shared - sqrt(OWN * rest) * own) / sqrt((1 - OWN) * rest)
+                    )
                     for yes in answers:
                         share *= 1 - rate if yes == is_met else rate
                     one += share
@@ -77,10 +79,15 @@ def test_the_order_of_votes_does_not_matter(model: ItemModel, cast: Votes, aimed
 
 @given(models, st.lists(st.booleans(), max_size=2), st.booleans())
 def test_yes_is_believed_more_than_no(model: ItemModel, earlier: list[bool], aimed: bool) -> None:
-    """Of a judge that has not answered yet. (The fifth yes of one judge may say more of the judge than of the item.)"""
+    """Of a judge that has not answered yet. (The fifth yes of one judge may say more of the judge
+    than of the item.)
+    """
     belief = model.edited(model.start(), aimed=aimed)
     for judge in range(len(earlier), 3):
-        ends = [believed(model, belief, [*enumerate(earlier), (judge, yes)])[0].met for yes in (False, True)]
+        ends = [
+            believed(model, belief, [*enumerate(earlier), (judge, yes)])[0].met
+            for yes in (False, True)
+        ]
         assert ends[0] <= ends[1] + 1e-12
 
 
@@ -92,7 +99,9 @@ def test_a_second_look_of_one_judge_says_less_than_another_judge() -> None:
 
 
 def test_only_a_held_out_judge_tells_what_is_cosmetic() -> None:
-    """After an edit that was given an unmet item: yes of the panel leaves the doubt, one of a held-out judge lessens it."""
+    """After an edit that was given an unmet item: yes of the panel leaves the doubt, one of a
+    held-out judge lessens it.
+    """
     model = ItemModel(0.05, 0.2)
     unmet, _ = believed(model, model.start(), [(0, False), (1, False)])
     edited = model.edited(unmet, aimed=True)
@@ -104,9 +113,12 @@ def test_only_a_held_out_judge_tells_what_is_cosmetic() -> None:
 
 
 @given(models, votes, st.booleans())
-def test_what_a_rejected_version_showed_counts_for_its_base(model: ItemModel, cast: Votes, yes: bool) -> None:
-    """Without an answer nothing is learned; an answer moves the belief as it would have done there, but by less (but for
-    what it says of the shared error)."""
+def test_what_a_rejected_version_showed_counts_for_its_base(
+    model: ItemModel, cast: Votes, yes: bool
+) -> None:
+    """Without an answer nothing is learned; an answer moves the belief as it would have done there,
+    but by less (but for what it says of the shared error).
+    """
     base, _ = believed(model, model.start(), cast)
     version = model.edited(base, aimed=False)
     assert model.before(base, version).weights == pytest.approx(base.weights, abs=1e-9)

@@ -32,7 +32,8 @@ def test_the_logarithm_rises_far_out_too(z: float, step: float) -> None:
 @given(numbers, sds, numbers, st.floats(0.5, 60))
 def test_a_cut_is_what_integration_says(mean: float, sd: float, low: float, width: float) -> None:
     found = cut(Atom(1.0, mean, sd * sd), low, low + width)
-    # Twelve deviations hold everything; a grid over more of a wide interval would be too coarse for a narrow tail.
+    # Twelve deviations hold everything; a grid over more of a wide interval would be too coarse for
+    # a narrow tail.
     start = max(low, mean - 12 * sd)
     end = min(low + width, max(start, mean) + 12 * sd)
     count, long = 4000, max(end - start, 0.0)

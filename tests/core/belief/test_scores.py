@@ -7,12 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.belief.scores import OWN, START_MEAN, START_SD, WITNESS_LOAD, ScoreBelief, ScoreModel
+from honestone.core.belief.scores import (
+    OWN,
+    START_MEAN,
+    START_SD,
+    WITNESS_LOAD,
+    ScoreBelief,
+    ScoreModel,
+)
 
 Votes = list[tuple[int, float]]
 PANEL, HELD_OUT = 2, 1
-models = st.builds(ScoreModel, st.floats(2, 20), st.floats(0, 0.9), st.just(PANEL), st.just(HELD_OUT))
-votes = st.lists(st.tuples(st.integers(0, PANEL + HELD_OUT - 1), st.floats(0, 100)), min_size=1, max_size=5)
+models = st.builds(
+    ScoreModel, st.floats(2, 20), st.floats(0, 0.9), st.just(PANEL), st.just(HELD_OUT)
+)
+votes = st.lists(
+    st.tuples(st.integers(0, PANEL + HELD_OUT - 1), st.floats(0, 100)), min_size=1, max_size=5
+)
 edits = st.lists(st.booleans(), max_size=3)
 
 
@@ -26,7 +37,11 @@ def believed(model: ScoreModel, cast: Votes) -> tuple[ScoreBelief, float]:
 
 def solved(matrix: list[list[float]], right: Sequence[float]) -> tuple[list[float], float]:
     """The solution of a positive definite system, and the logarithm of its determinant."""
-    rows, size, determinant = [[*row, r] for row, r in zip(matrix, right, strict=True)], len(matrix), 0.0
+    rows, size, determinant = (
+        [[*row, r] for row, r in zip(matrix, right, strict=True)],
+        len(matrix),
+        0.0,
+    )
     for i in range(size):
         determinant += log(rows[i][i])
         for j in range(i + 1, size):
@@ -34,7 +49,9 @@ def solved(matrix: list[list[float]], right: Sequence[float]) -> tuple[list[floa
             rows[j] = [a - part * b for a, b in zip(rows[j], rows[i], strict=True)]
     found = [0.0] * size
     for i in reversed(range(size)):
-        found[i] = (rows[i][size] - sum(rows[i][j] * found[j] for j in range(i + 1, size))) / rows[i][i]
+        found[i] = (rows[i][size] - sum(rows[i][j] * found[j] for j in range(i + 1, size))) / rows[
+            i
+        ][i]
     return found, determinant
 
 
@@ -50,7 +67,12 @@ def test_the_belief_is_that_of_all_votes_at_once(model: ScoreModel, cast: Votes)
         (one, _), (other, _) = cast[i], cast[j]
         rest = (1 - load(one) ** 2 * model.rho) * square
         own = OWN * rest if one == other else 0.0
-        return truth + load(one) * load(other) * model.rho * square + own + ((1 - OWN) * rest if i == j else 0.0)
+        return (
+            truth
+            + load(one) * load(other) * model.rho * square
+            + own
+            + ((1 - OWN) * rest if i == j else 0.0)
+        )
 
     size = range(len(cast))
     matrix = [[common(i, j) for j in size] for i in size]
@@ -68,7 +90,9 @@ def test_the_belief_is_that_of_all_votes_at_once(model: ScoreModel, cast: Votes)
 def test_the_order_of_votes_does_not_matter(model: ScoreModel, cast: Votes) -> None:
     """Where no part of a mixture is given up for being all but impossible."""
     found, also = believed(model, cast), believed(model, sorted(cast))
-    assert (found[0].mean, found[0].var, found[1]) == pytest.approx((also[0].mean, also[0].var, also[1]), abs=1e-6)
+    assert (found[0].mean, found[0].var, found[1]) == pytest.approx(
+        (also[0].mean, also[0].var, also[1]), abs=1e-6
+    )
 
 
 @given(models, votes, edits, votes)
@@ -82,11 +106,15 @@ def test_weights_sum_to_one_and_variances_are_positive(
         for judge, vote in after:
             belief, _ = model.seen(belief, judge, vote)
         assert sum(part.weight for part in belief.parts) == pytest.approx(1)
-        assert belief.var > 0 and all(part.cov[i][i] > -1e-9 for part in belief.parts for i in range(len(part.mean)))
+        assert belief.var > 0 and all(
+            part.cov[i][i] > -1e-9 for part in belief.parts for i in range(len(part.mean))
+        )
 
 
 @given(models, st.lists(st.floats(0, 100), max_size=2), st.floats(0, 99), st.floats(0.5, 1))
-def test_a_higher_vote_is_believed_higher(model: ScoreModel, earlier: list[float], vote: float, more: float) -> None:
+def test_a_higher_vote_is_believed_higher(
+    model: ScoreModel, earlier: list[float], vote: float, more: float
+) -> None:
     """Of a judge that has not voted yet."""
     belief, _ = believed(model, list(enumerate(earlier)))
     judge = len(earlier)
@@ -94,7 +122,9 @@ def test_a_higher_vote_is_believed_higher(model: ScoreModel, earlier: list[float
 
 
 def test_what_an_edit_may_do_is_what_was_measured() -> None:
-    """Of 40 points an aimed edit brings .6 x 15 - .3 x 2 - .1; an edit of something else costs .15 x 8 - .05 x 4."""
+    """Of 40 points an aimed edit brings .6 x 15 - .3 x 2 - .1; an edit of something else costs .15
+    x 8 - .05 x 4.
+    """
     model = ScoreModel(10, 0.2, 3, 2)
     belief, _ = model.seen(model.start(), 0, 30)
     assert model.edited(belief, aimed=True).mean - belief.mean == pytest.approx(8.3)

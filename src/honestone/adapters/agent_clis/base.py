@@ -22,10 +22,11 @@ Auth: TypeAlias = Literal["key", "login"]
 
 # What a call came to.
 #
-# answer: a complete final message; cut: stopped by its length limit; empty: complete, with nothing in it; broken: the stream
-# ended before the reply did; bad answer: a web page, no closing event; refused: 401, 403, the key or the login is not
-# accepted; not signed in: no key, no login, nothing was sent; slow down: 429 that passes; used up: 429 that does not pass
-# soon, a quota or a plan's limit; server: 5xx; network: no answer came; rejected: 400 and its like, the same request will be
+# answer: a complete final message; cut: stopped by its length limit; empty: complete, with nothing
+# in it; broken: the stream ended before the reply did; bad answer: a web page, no closing event;
+# refused: 401, 403, the key or the login is not accepted; not signed in: no key, no login, nothing
+# was sent; slow down: 429 that passes; used up: 429 that does not pass soon, a quota or a plan's
+# limit; server: 5xx; network: no answer came; rejected: 400 and its like, the same request will be
 # rejected again; wrong setting: it did not take its arguments or its configuration.
 Kind: TypeAlias = Literal[
     "answer",
@@ -61,7 +62,9 @@ DEFAULT_SYSTEM: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """How one CLI is to be called. `key_names` are the variables that may hold the key, the first that is set wins."""
+    """How one CLI is to be called. `key_names` are the variables that may hold the key, the first
+    that is set wins.
+    """
 
     label: str
     program: str
@@ -74,7 +77,9 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliFolders:
-    """The private folder of one call: a home that was never used, an empty working folder, a place for temporary files."""
+    """The private folder of one call: a home that was never used, an empty working folder, a place
+    for temporary files.
+    """
 
     root: Path
 
@@ -99,7 +104,9 @@ class CliFolders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What to run. `env` holds what differs from the plain environment; `links` are logins used in place: link -> file."""
+    """What to run. `env` holds what differs from the plain environment; `links` are logins used in
+    place: link -> file.
+    """
 
     argv: tuple[str, ...]
     cwd: Path
@@ -112,7 +119,9 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliOutcome:
-    """What a call came to. `text` is the final message (of `answer`, `cut`), `said` what it gave as the reason."""
+    """What a call came to. `text` is the final message (of `answer`, `cut`), `said` what it gave as
+    the reason.
+    """
 
     kind: Kind
     text: str = ""
@@ -151,7 +160,9 @@ class AgentCli(ABC):
     def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command: ...
 
     @abstractmethod
-    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command: ...
+    def worker(
+        self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str
+    ) -> Command: ...
 
     @abstractmethod
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
@@ -162,14 +173,18 @@ class AgentCli(ABC):
 
     @abstractmethod
     def shelf(self, room: CliFolders, folder: Path) -> Path:
-        """Where it looks for skills: in the private home; where that is not known, in the folder it works in."""
+        """Where it looks for skills: in the private home; where that is not known, in the folder it
+        works in.
+        """
 
     @abstractmethod
     def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
         """A task of a case, done in `folder` with its tools, and with the skills on its shelf."""
 
 
-KNOWN: Final[Mapping[str, Table]] = tomllib.loads(Path(__file__).with_name("known.toml").read_text("utf-8"))
+KNOWN: Final[Mapping[str, Table]] = tomllib.loads(
+    Path(__file__).with_name("known.toml").read_text("utf-8")
+)
 
 
 class KnownCli(AgentCli):
@@ -179,10 +194,14 @@ class KnownCli(AgentCli):
         self.given = KNOWN[self.name]
         self.program, self.package = self.given["program"], self.given["package"]
         self.install, self.sign_in = self.given["install"], self.given["sign_in"]
-        self.key_names, self.most_characters = tuple(self.given["keys"]), self.given["most_characters"]
+        self.key_names, self.most_characters = (
+            tuple(self.given["keys"]),
+            self.given["most_characters"],
+        )
 
 
-# ------------------------------------------------------------------------------------------------- reading JSON output
+# -------------------------------------------------------------------------------------------------
+# reading JSON output
 
 
 def text_of(data: bytes) -> str:
@@ -214,18 +233,31 @@ def first_object(data: bytes) -> Table | None:
     return None
 
 
-def tool_calls(uses: Iterable[Table], results: Table, *, name: str, given: str, id: str) -> tuple[ToolCall, ...]:
-    """Calls of tools with their results by id; `name`, `given` and `id` are the keys that a CLI has for these."""
+def tool_calls(
+    uses: Iterable[Table], results: Table, *, name: str, given: str, id: str
+) -> tuple[ToolCall, ...]:
+    """Calls of tools with their results by id; `name`, `given` and `id` are the keys that a CLI has
+    for these.
+    """
     return tuple(
-        ToolCall(name=string(use.get(name)), arguments=table(use.get(given)), result=results.get(string(use.get(id))))
+        ToolCall(
+            name=string(use.get(name)),
+            arguments=table(use.get(given)),
+            result=results.get(string(use.get(id))),
+        )
         for use in uses
     )
 
 
-# --------------------------------------------------------------------------------------------- what a failure was about
+# --------------------------------------------------------------------------------------------- what
+# a failure was about
 
-_STATUS = re.compile(r"(?:status|error|code|rejected)\W{0,12}([45]\d\d)\b|\b([45]\d\d) (?=[A-Z])", re.IGNORECASE)
-_WAIT = re.compile(r"(?:retry|again)\w*[ -]?(?:after|in)\W{0,4}(\d+(?:\.\d+)?) ?(ms|s|sec|m|min)?", re.IGNORECASE)
+_STATUS = re.compile(
+    r"(?:status|error|code|rejected)\W{0,12}([45]\d\d)\b|\b([45]\d\d) (?=[A-Z])", re.IGNORECASE
+)
+_WAIT = re.compile(
+    r"(?:retry|again)\w*[ -]?(?:after|in)\W{0,4}(\d+(?:\.\d+)?) ?(ms|s|sec|m|min)?", re.IGNORECASE
+)
 
 # Words about failures: how CLIs put them, and how we do.
 FAILURES: Final = tomllib.loads(Path(__file__).with_name("failures.toml").read_text("utf-8"))
@@ -234,12 +266,16 @@ _ABOUT: Final[Mapping[Kind, str]] = FAILURES["about"]
 
 
 def classify(said: str, status: int | None = None) -> tuple[Kind, int | None]:
-    """What a CLI's words are about. A status that it gives, or that is in its words, is worth more than wording."""
+    """What a CLI's words are about. A status that it gives, or that is in its words, is worth more
+    than wording.
+    """
     text = said.casefold()
     if status is None:
         found = _STATUS.search(said)
         status = int(found[1] or found[2]) if found else None
-    wording: Kind = next((kind for kind, pattern in _ABOUT.items() if re.search(pattern, text)), "crashed")
+    wording: Kind = next(
+        (kind for kind, pattern in _ABOUT.items() if re.search(pattern, text)), "crashed"
+    )
     if status is None or wording in ("cut", "too large", "used up"):
         return wording, status
     if status in (401, 403, 407):
@@ -248,7 +284,9 @@ def classify(said: str, status: int | None = None) -> tuple[Kind, int | None]:
         return ("no such model" if status == 404 else "slow down"), status
     if status >= 500:
         return "server", status
-    return (wording if wording in ("refused", "no such model", "not signed in") else "rejected"), status
+    return (
+        wording if wording in ("refused", "no such model", "not signed in") else "rejected"
+    ), status
 
 
 def failed(
@@ -291,7 +329,8 @@ def answered(text: str, outcome: CliOutcome) -> CliOutcome:
     return replace(outcome, kind="answer" if text.strip() else "empty", text=text)
 
 
-# ---------------------------------------------------------------------------------------------------- people's own files
+# ----------------------------------------------------------------------------------------------------
+# people's own files
 
 
 def own_home(variable: str, default: str) -> Path:

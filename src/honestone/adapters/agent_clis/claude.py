@@ -1,8 +1,8 @@
 """Claude Code (`claude -p`): Anthropic Messages, one JSON object at the end.
 
-`--safe-mode` switches off everything a person has set up (context files, skills, hooks, plugins, memory, servers) and
-still takes a login; `--bare` does the same and takes none. Judges with a key are called bare; workers never are, for
-then it has no tools but Read and Edit.
+`--safe-mode` switches off everything a person has set up (context files, skills, hooks, plugins,
+memory, servers) and still takes a login; `--bare` does the same and takes none. Judges with a key
+are called bare; workers never are, for then it has no tools but Read and Edit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class Claude(KnownCli):
             return True
         # macOS keeps the token in the keychain; the account's name is in the file.
         state = home if os.environ.get("CLAUDE_CONFIG_DIR", "").strip() else home.parent
-        return sys.platform == "darwin" and bool(base.read_own(state / ".claude.json").get("oauthAccount"))
+        return sys.platform == "darwin" and bool(
+            base.read_own(state / ".claude.json").get("oauthAccount")
+        )
 
     def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
         instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
@@ -53,16 +55,30 @@ class Claude(KnownCli):
         return room.home / ".claude" / "skills"
 
     def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
-        """Settings of the folder it works in are not loaded: they may hold commands that it would run by itself."""
-        argv = [setup.program, "-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config"]
+        """Settings of the folder it works in are not loaded: they may hold commands that it would
+        run by itself.
+        """
+        argv = [
+            setup.program,
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--strict-mcp-config",
+        ]
         argv += ["--setting-sources", "user", "--no-session-persistence"]
         argv += _editing(f"{self.given['tools']},Skill")
-        argv += ["--add-dir", str(self.shelf(room, folder))]  # else it may not read what a skill refers to
+        argv += [
+            "--add-dir",
+            str(self.shelf(room, folder)),
+        ]  # else it may not read what a skill refers to
         if setup.model:
             argv += ["--model", setup.model]
         attached = _ATTACHED.search(task)
         if attached is not None:
-            raise CallFailed(f"claude would send the file {attached[1]!r} along, which is outside of its folder")
+            raise CallFailed(
+                f"claude would send the file {attached[1]!r} along, which is outside of its folder"
+            )
         command = self._command(setup, room, argv, task, folder, key)
         command = command if setup.auth == "key" else _in_our_home(command, room)
         # The list of skills reaches the model as an attachment.
@@ -70,7 +86,9 @@ class Claude(KnownCli):
         env = {name: value for name, value in command.env.items() if name != attachments}
         return replace(command, env={**env, **self.given["agent_env"]})
 
-    def _command(self, setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
+    def _command(
+        self, setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str
+    ) -> Command:
         env = dict(self.given["env"])
         if setup.base_url:
             env["ANTHROPIC_BASE_URL"] = setup.base_url.rstrip("/")
@@ -96,9 +114,12 @@ def _read_result(result: Table, setup: Setup) -> CliOutcome:
     usage = _usage(result, setup)
     denials = tuple(map(_denial, tables(result.get("permission_denials"))))
     models = [name for name in table(result.get("modelUsage")) if isinstance(name, str)]
-    outcome = CliOutcome(kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None)
+    outcome = CliOutcome(
+        kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None
+    )
     said, subtype = string(result.get("result")), string(result.get("subtype"))
-    # `subtype` is "success" on a 401 as well, and `result` then holds the error's words: never an answer.
+    # `subtype` is "success" on a 401 as well, and `result` then holds the error's words: never an
+    # answer.
     if result.get("is_error") is not False or subtype != "success":
         if subtype == "error_max_turns":
             return replace(outcome, kind="turn limit", said="it used all its turns")
@@ -115,17 +136,34 @@ def _read_result(result: Table, setup: Setup) -> CliOutcome:
 
 
 def _start(setup: Setup, mode: str) -> list[str]:
-    argv = [setup.program, "-p", mode, "--output-format", "json", "--strict-mcp-config", "--disable-slash-commands"]
+    argv = [
+        setup.program,
+        "-p",
+        mode,
+        "--output-format",
+        "json",
+        "--strict-mcp-config",
+        "--disable-slash-commands",
+    ]
     argv += ["--setting-sources", "", "--no-session-persistence"]
     return [*argv, "--model", setup.model] if setup.model else argv
 
 
 def _editing(tools: str) -> list[str]:
-    return ["--tools", tools, "--permission-mode", "acceptEdits", "--max-turns", str(base.WORKER_TURNS)]
+    return [
+        "--tools",
+        tools,
+        "--permission-mode",
+        "acceptEdits",
+        "--max-turns",
+        str(base.WORKER_TURNS),
+    ]
 
 
 def _in_our_home(command: Command, room: CliFolders) -> Command:
-    """A login used from a home of ours, for in the person's own are their skills and instructions too."""
+    """A login used from a home of ours, for in the person's own are their skills and instructions
+    too.
+    """
     env = {name: value for name, value in command.env.items() if name != "HOME"}
     env["CLAUDE_CONFIG_DIR"] = str(room.home / ".claude")
     own = base.own_home("CLAUDE_CONFIG_DIR", ".claude") / ".credentials.json"
@@ -146,11 +184,21 @@ def _trace(events: Sequence[Table], result: Table, usage: Usage) -> Trace:
         if event.get("type") in ("assistant", "user")
         for block in tables(table(event.get("message")).get("content"))
     ]
-    results = {string(one.get("tool_use_id")): one.get("content") for one in blocks if one.get("type") == "tool_result"}
+    results = {
+        string(one.get("tool_use_id")): one.get("content")
+        for one in blocks
+        if one.get("type") == "tool_result"
+    }
     uses = [block for block in blocks if block.get("type") == "tool_use"]
-    asked = {string(table(event.get("message")).get("id")) for event in events if event.get("type") == "assistant"}
+    asked = {
+        string(table(event.get("message")).get("id"))
+        for event in events
+        if event.get("type") == "assistant"
+    }
     return Trace(
-        model_calls=len(asked) if asked and "" not in asked else None,  # one reply may be several events
+        model_calls=len(asked)
+        if asked and "" not in asked
+        else None,  # one reply may be several events
         tool_calls=base.tool_calls(uses, results, name="name", given="input", id="id"),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -166,7 +214,9 @@ def _usage(result: Table, setup: Setup) -> Usage:
     is_price = setup.auth == "key" and setup.base_url is None and isinstance(cost, int | float)
     return Usage(
         input_tokens=total(
-            usage.get("input_tokens"), usage.get("cache_creation_input_tokens"), usage.get("cache_read_input_tokens")
+            usage.get("input_tokens"),
+            usage.get("cache_creation_input_tokens"),
+            usage.get("cache_read_input_tokens"),
         ),
         output_tokens=count(usage.get("output_tokens")),
         cached_tokens=count(usage.get("cache_read_input_tokens")),
@@ -176,5 +226,7 @@ def _usage(result: Table, setup: Setup) -> Usage:
 
 def _denial(denial: Table) -> str:
     given = table(denial.get("tool_input"))
-    what = string(given.get("file_path")) or string(given.get("command")) or string(given.get("path"))
+    what = (
+        string(given.get("file_path")) or string(given.get("command")) or string(given.get("path"))
+    )
     return f"{string(denial.get('tool_name')) or 'a tool'} {what}".strip()

@@ -1,6 +1,7 @@
 """Codex (`codex exec`): OpenAI Responses, events as JSON lines, its own sandbox.
 
-Everything is given as `-c` settings and the person's own config is left unread, so a call is the same on every machine.
+Everything is given as `-c` settings and the person's own config is left unread, so a call is the
+same on every machine.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Codex(KnownCli):
     def has_login(self) -> bool:
         home = base.own_home("CODEX_HOME", ".codex")
         auth = base.read_own(home / "auth.json")
-        return bool(auth.get("tokens") or auth.get("OPENAI_API_KEY")) or _keeps_login_in_keyring(home)
+        return bool(auth.get("tokens") or auth.get("OPENAI_API_KEY")) or _keeps_login_in_keyring(
+            home
+        )
 
     def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
         instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
@@ -64,32 +67,68 @@ class Codex(KnownCli):
         return command
 
     def _edits(
-        self, setup: Setup, room: CliFolders, brief: str, folder: Path, key: str, *, skills: bool = False
+        self,
+        setup: Setup,
+        room: CliFolders,
+        brief: str,
+        folder: Path,
+        key: str,
+        *,
+        skills: bool = False,
     ) -> Command:
         given = self.given["edits"]["shell_environment_policy"]
         # The mark lets us find again what the model runs.
-        policy = {**given, "exclude": [CHILD_KEY, *given["exclude"]], "set": {"HONESTONE_CALL": str(room.root)}}
+        policy = {
+            **given,
+            "exclude": [CHILD_KEY, *given["exclude"]],
+            "set": {"HONESTONE_CALL": str(room.root)},
+        }
         settings = {**self.given["edits"], "shell_environment_policy": policy}
         argv = self._start(setup, skills=skills, hidden=_skills_in(folder) if skills else [])
-        argv += ["-s", "workspace-write", *_without(self.given["never"]), *_with(settings), "-C", str(folder)]
+        argv += [
+            "-s",
+            "workspace-write",
+            *_without(self.given["never"]),
+            *_with(settings),
+            "-C",
+            str(folder),
+        ]
         return self._command(setup, room, argv, brief, folder, key)
 
-    def _start(self, setup: Setup, *, skills: bool = False, hidden: Sequence[Path] = ()) -> list[str]:
-        argv = [setup.program, "exec", "--json", "--color", "never", "--skip-git-repo-check", "--ephemeral"]
+    def _start(
+        self, setup: Setup, *, skills: bool = False, hidden: Sequence[Path] = ()
+    ) -> list[str]:
+        argv = [
+            setup.program,
+            "exec",
+            "--json",
+            "--color",
+            "never",
+            "--skip-git-repo-check",
+            "--ephemeral",
+        ]
         call = self.given["call"]
         off = [{"path": str(path), "enabled": False} for path in hidden]
         shelves = {"include_instructions": skills, **call["skills"], "config": off}
         argv += ["--ignore-user-config", "--ignore-rules", *_with({**call, "skills": shelves})]
         return [*argv, "-m", setup.model] if setup.model else argv
 
-    def _command(self, setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
+    def _command(
+        self, setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str
+    ) -> Command:
         """`-` reads the prompt from stdin; nothing of it is ever on the command line."""
         env = {"CODEX_HOME": str(room.home / ".codex")}
         links: dict[Path, Path] = {}
         (room.home / ".codex").mkdir(parents=True, exist_ok=True)
-        provider = {"name": "OpenAI" if setup.auth == "login" else "honestone", **self.given["provider"]}
+        provider = {
+            "name": "OpenAI" if setup.auth == "login" else "honestone",
+            **self.given["provider"],
+        }
         if setup.auth == "key":
-            provider |= {"base_url": f"{(setup.base_url or _SERVICE).rstrip('/')}/v1", "env_key": CHILD_KEY}
+            provider |= {
+                "base_url": f"{(setup.base_url or _SERVICE).rstrip('/')}/v1",
+                "env_key": CHILD_KEY,
+            }
             env[CHILD_KEY] = key
         else:
             provider |= {"requires_openai_auth": True}
@@ -97,25 +136,38 @@ class Codex(KnownCli):
                 provider["base_url"] = f"{setup.base_url.rstrip('/')}/v1"
             own = base.own_home("CODEX_HOME", ".codex")
             if (own / "auth.json").exists():
-                # The login file itself, through a link; beside it nothing of the person's: AGENTS.md of a real
-                # CODEX_HOME is read whatever the settings say.
-                links = {room.home / ".codex" / name: own / name for name in ("auth.json", "auth.json.lock")}
+                # The login file itself, through a link; beside it nothing of the person's:
+                # AGENTS.md of a real CODEX_HOME is read whatever the settings say.
+                links = {
+                    room.home / ".codex" / name: own / name
+                    for name in ("auth.json", "auth.json.lock")
+                }
             else:
                 _refuse_own_instructions(own)
                 env |= {"CODEX_HOME": str(own), "HOME": str(Path.home())}
                 argv += _with({"cli_auth_credentials_store": "auto"})
         argv += _with({"model_provider": "honestone", "model_providers": {"honestone": provider}})
         passed = ("DBUS_SESSION_BUS_ADDRESS",) if setup.auth == "login" else ()
-        return Command(argv=(*argv, "-"), cwd=cwd, stdin=stdin, env=env, links=links, pass_names=passed)
+        return Command(
+            argv=(*argv, "-"), cwd=cwd, stdin=stdin, env=env, links=links, pass_names=passed
+        )
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         events = list(base.json_lines(ended.stdout))
-        items = [table(event.get("item")) for event in events if event.get("type") == "item.completed"]
+        items = [
+            table(event.get("item")) for event in events if event.get("type") == "item.completed"
+        ]
         calls = tuple(call for call in map(_tool_call, items) if call is not None)
         outcome = _read_events(events, ended)
         usage = outcome.usage
-        trace = Trace(tool_calls=calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
-        return replace(outcome, trace=trace, denials=tuple(denial for item in items for denial in _denied(item)))
+        trace = Trace(
+            tool_calls=calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
+        )
+        return replace(
+            outcome,
+            trace=trace,
+            denials=tuple(denial for item in items for denial in _denied(item)),
+        )
 
 
 def _read_events(events: Sequence[Table], ended: Ended) -> CliOutcome:
@@ -129,12 +181,17 @@ def _read_events(events: Sequence[Table], ended: Ended) -> CliOutcome:
             is_complete, usage = True, _usage(table(event.get("usage")))
         elif kind in ("turn.failed", "error"):
             is_complete = False
-            trouble = string(table(event.get("error")).get("message")) or string(event.get("message")) or trouble
+            trouble = (
+                string(table(event.get("error")).get("message"))
+                or string(event.get("message"))
+                or trouble
+            )
     if is_complete:
         return base.answered(text, CliOutcome(kind="answer", usage=usage))
     if trouble:
         result = _failure(trouble, usage)
-        # What came before a length stop is half a reply, marked as such; before any other failure it is nothing.
+        # What came before a length stop is half a reply, marked as such; before any other failure
+        # it is nothing.
         return replace(result, text=text if result.kind == "cut" else "")
     if saw_events:
         return CliOutcome(kind="broken", said="no closing event")
@@ -147,14 +204,26 @@ def _failure(trouble: str, usage: Usage) -> CliOutcome:
     if body is None:
         return base.failed(trouble, usage=usage)
     error = body.get("error")
-    said = string(table(error).get("message")) or string(error) or string(body.get("message")) or trouble
+    said = (
+        string(table(error).get("message"))
+        or string(error)
+        or string(body.get("message"))
+        or trouble
+    )
     return base.failed(said, usage=usage, otherwise="rejected")
 
 
 def _skills_in(folder: Path) -> list[Path]:
-    """Skills that are in the folder it works in: part of the task's material, not of what the agent is given."""
+    """Skills that are in the folder it works in: part of the task's material, not of what the agent
+    is given.
+    """
     shelves = (folder / ".agents" / "skills", folder / ".codex" / "skills")
-    return sorted(Path(at, "SKILL.md") for shelf in shelves for at, _, names in os.walk(shelf) if "SKILL.md" in names)
+    return sorted(
+        Path(at, "SKILL.md")
+        for shelf in shelves
+        for at, _, names in os.walk(shelf)
+        if "SKILL.md" in names
+    )
 
 
 def _without(features: Sequence[str]) -> list[str]:
@@ -177,12 +246,15 @@ def toml(value: Any) -> str:
 
 
 def _toml_text(text: str) -> str:
-    # JSON's text is TOML's, but for DEL and for escapes of characters above U+FFFF, which JSON splits in two.
+    # JSON's text is TOML's, but for DEL and for escapes of characters above U+FFFF, which JSON
+    # splits in two.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def is_strict(schema: Any) -> bool:
-    """Whether the service takes this schema: it wants every object closed and every property required."""
+    """Whether the service takes this schema: it wants every object closed and every property
+    required.
+    """
     if isinstance(schema, list):
         return all(map(is_strict, schema))
     if not isinstance(schema, Mapping):
@@ -213,7 +285,9 @@ def _tool_call(item: Table) -> ToolCall | None:
     kind = string(item.get("type"))
     if kind == "mcp_tool_call":
         given = table(item.get("arguments"))
-        return ToolCall(name=string(item.get("tool")) or kind, arguments=given, result=item.get("result"))
+        return ToolCall(
+            name=string(item.get("tool")) or kind, arguments=given, result=item.get("result")
+        )
     if kind not in _CALLS:
         return None
     asked, result = _CALLS[kind]
@@ -229,7 +303,9 @@ def _usage(usage: Table) -> Usage:
 
 
 def _denied(item: Table) -> list[str]:
-    """Refused edits: it continues, says that all is done and exits 0. Of a command that was refused at once it says nothing."""
+    """Refused edits: it continues, says that all is done and exits 0. Of a command that was refused
+    at once it says nothing.
+    """
     if item.get("type") not in ("command_execution", "file_change", "mcp_tool_call"):
         return []
     is_bad = item.get("status") in ("failed", "declined") or item.get("exit_code") not in (0, None)
@@ -244,7 +320,12 @@ def _keeps_login_in_keyring(home: Path) -> bool:
         config = (home / "config.toml").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return re.search(r"^\s*cli_auth_credentials_store\s*=\s*[\"'](keyring|auto)[\"']", config, re.MULTILINE) is not None
+    return (
+        re.search(
+            r"^\s*cli_auth_credentials_store\s*=\s*[\"'](keyring|auto)[\"']", config, re.MULTILINE
+        )
+        is not None
+    )
 
 
 def _refuse_own_instructions(own: Path) -> None:

@@ -1,14 +1,16 @@
-"""Any other agent CLI, by a settings table: a command, the prompt on its stdin, and where its answer is.
+"""Any other agent CLI, by a settings table: a command, the prompt on its stdin, and where its
+answer is.
 
     [judges.mine]
     provider = "cli"
     command = ["mytool", "run", "--model", "{model}", "--json"]
     output = "jsonl:item.text"      # or "json:result", or "text" (the default): all of stdout
 
-`{model}`, `{base_url}` and `{place}` (the artifact's copy; a judge's empty folder) are filled in. The last line of a
-`jsonl` output that has the path is the answer. Here the exit code counts: other than 0 is a failed call, and so is 0 with
-nothing to read. A word with a dot or slash that names a file from the settings' folder is that file, wherever the command
-starts. What the command may touch is up to its own flags.
+`{model}`, `{base_url}` and `{place}` (the artifact's copy; a judge's empty folder) are filled in.
+The last line of a `jsonl` output that has the path is the answer. Here the exit code counts: other
+than 0 is a failed call, and so is 0 with nothing to read. A word with a dot or slash that names a
+file from the settings' folder is that file, wherever the command starts. What the command may touch
+is up to its own flags.
 """
 
 from __future__ import annotations
@@ -27,12 +29,15 @@ from honestone.system.process import Ended, program_from
 
 
 class Custom(AgentCli):
-    """A CLI that settings describe; its program is found from `here`. Raises SettingsError for an output that is none."""
+    """A CLI that settings describe; its program is found from `here`. Raises SettingsError for an
+    output that is none.
+    """
 
     def __init__(self, name: str, command: Sequence[str], output: str, here: Path) -> None:
         if not command or not all(isinstance(word, str) for word in command) or not command[0]:
             raise SettingsError(
-                f"`command` of `{name}` must be a list of words", hint='for example command = ["mytool", "run"]'
+                f"`command` of `{name}` must be a list of words",
+                hint='for example command = ["mytool", "run"]',
             )
         self.name = name
         self.program = program_from(command[0], here)
@@ -40,8 +45,11 @@ class Custom(AgentCli):
         self.sign_in = f"{command[0]}'s own way to log in"
         self.words = tuple(command)
         self.here = here
-        # It starts in another folder, where a script that is named from this one would not be found.
-        self._rest = [str(here / word) if _names_a_file(here, word) else word for word in command[1:]]
+        # It starts in another folder, where a script that is named from this one would not be
+        # found.
+        self._rest = [
+            str(here / word) if _names_a_file(here, word) else word for word in command[1:]
+        ]
         self.output = output
         self._form, self._path = _output(name, output)
 
@@ -56,7 +64,11 @@ class Custom(AgentCli):
         return self._command(setup, brief, base.folder_of(place), place, key)
 
     def _command(self, setup: Setup, stdin: str, cwd: Path, place: Path, key: str) -> Command:
-        values = {"{model}": setup.model or "", "{base_url}": setup.base_url or "", "{place}": str(place)}
+        values = {
+            "{model}": setup.model or "",
+            "{base_url}": setup.base_url or "",
+            "{place}": str(place),
+        }
         argv = [setup.program]
         for word in self._rest:
             for name, value in values.items():
@@ -79,10 +91,18 @@ class Custom(AgentCli):
             return base.failed(f"exit code {ended.exit}" + (f": {said}" if said else ""))
         if self._form == "text":
             return base.answered(base.text_of(ended.stdout), CliOutcome(kind="answer"))
-        found = [text for text in (at(value, self._path) for value in self._values(ended.stdout)) if text is not None]
+        found = [
+            text
+            for text in (at(value, self._path) for value in self._values(ended.stdout))
+            if text is not None
+        ]
         if not found:
-            said = base.last_line(ended.stdout) or base.last_line(ended.stderr) or "it printed nothing"
-            return CliOutcome(kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}")
+            said = (
+                base.last_line(ended.stdout) or base.last_line(ended.stderr) or "it printed nothing"
+            )
+            return CliOutcome(
+                kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}"
+            )
         return base.answered(found[-1], CliOutcome(kind="answer"))
 
     def _values(self, stdout: bytes) -> list[object]:

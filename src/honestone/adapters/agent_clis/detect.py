@@ -1,4 +1,6 @@
-"""Which agent CLIs are here, in which version, and how this person is signed in. Reads files; asks no model, no server."""
+"""Which agent CLIs are here, in which version, and how this person is signed in. Reads files; asks
+no model, no server.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliStatus:
-    """What `doctor` says of a CLI. `auth` None: it cannot be called yet; `hint` says what to type, None when ready."""
+    """What `doctor` says of a CLI. `auth` None: it cannot be called yet; `hint` says what to type,
+    None when ready.
+    """
 
     name: str
     found: str | None
@@ -33,7 +37,9 @@ class CliStatus:
 
 
 def detect(name: str, *, command: str | None = None, api_key_env: str | None = None) -> CliStatus:
-    """The state of codex, gemini or claude. Never longer than about two seconds; safe to call from several threads."""
+    """The state of codex, gemini or claude. Never longer than about two seconds; safe to call from
+    several threads.
+    """
     cli = known_cli(name)
     try:
         path = locate(cli, command)
@@ -42,11 +48,15 @@ def detect(name: str, *, command: str | None = None, api_key_env: str | None = N
     auth = find_auth(cli, api_key_env)
     names = (api_key_env,) if api_key_env else cli.key_names
     hint = None if auth else f"{cli.sign_in}, or: export {names[0]}=..."
-    return CliStatus(name=name, found=path, version=version_of(path, cli.package), auth=auth, hint=hint)
+    return CliStatus(
+        name=name, found=path, version=version_of(path, cli.package), auth=auth, hint=hint
+    )
 
 
 def find_auth(cli: AgentCli, api_key_env: str | None = None) -> Auth | None:
-    """A key whose variable the settings name; else the login; else a key in one of the usual variables."""
+    """A key whose variable the settings name; else the login; else a key in one of the usual
+    variables.
+    """
     if api_key_env:
         return "key" if _is_set((api_key_env,)) else None
     if cli.has_login():
@@ -59,7 +69,9 @@ def _is_set(names: Sequence[str]) -> bool:
 
 
 def version_of(path: str, package: str) -> str | None:
-    """From the package file next to the program: starting one of them can take five seconds. Else from `--version`."""
+    """From the package file next to the program: starting one of them can take five seconds. Else
+    from `--version`.
+    """
     real = Path(os.path.realpath(path))
     for folder in list(real.parents)[:4]:
         try:

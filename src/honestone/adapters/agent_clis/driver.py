@@ -1,7 +1,9 @@
-"""One call of an agent CLI: its private room, its environment, its end, and words for what went wrong.
+"""One call of an agent CLI: its private room, its environment, its end, and words for what went
+wrong.
 
-Nothing here looks at an exit code. What a call came to is read from its output by the CLI's own reader, and our own
-clock alone says whether its time ran out: asked to stop, some of them exit 0 with a cheerful sentence.
+Nothing here looks at an exit code. What a call came to is read from its output by the CLI's own
+reader, and our own clock alone says whether its time ran out: asked to stop, some of them exit 0
+with a cheerful sentence.
 """
 
 from __future__ import annotations
@@ -15,7 +17,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.agent_clis.base import FAILURES, AgentCli, CliFolders, CliOutcome, Command, Kind, Setup
+from honestone.adapters.agent_clis.base import (
+    FAILURES,
+    AgentCli,
+    CliFolders,
+    CliOutcome,
+    Command,
+    Kind,
+    Setup,
+)
 from honestone.adapters.machine import key_in
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
@@ -29,14 +39,22 @@ OUTPUT_LIMIT: Final = 32_000_000
 MARK: Final = "HONESTONE_CALL"
 
 _PROXIES: Final = [
-    form(name) for name in ("https_proxy", "http_proxy", "all_proxy", "no_proxy") for form in (str, str.upper)
+    form(name)
+    for name in ("https_proxy", "http_proxy", "all_proxy", "no_proxy")
+    for form in (str, str.upper)
 ]
-_CERTIFICATES: Final = ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "CODEX_CA_CERTIFICATE")
+_CERTIFICATES: Final = (
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CODEX_CA_CERTIFICATE",
+)
 
 Build = Callable[[CliFolders, str], Command]
 
 
-# --------------------------------------------------------------------------------------------------- before the call
+# ---------------------------------------------------------------------------------------------------
+# before the call
 
 
 def locate(cli: AgentCli, command: str | None) -> str:
@@ -58,7 +76,9 @@ def read_key(cli: AgentCli, setup: Setup) -> str:
     if not setup.key_names:  # a settings CLI that needs none
         return ""
     names = " or ".join(setup.key_names)
-    raise CallFailed(f'{names} is not set; export it, or log in with `{cli.sign_in}` and use auth = "login"')
+    raise CallFailed(
+        f'{names} is not set; export it, or log in with `{cli.sign_in}` and use auth = "login"'
+    )
 
 
 def require_login(cli: AgentCli, setup: Setup) -> None:
@@ -67,7 +87,9 @@ def require_login(cli: AgentCli, setup: Setup) -> None:
 
 
 def require_sendable(cli: AgentCli, text: str) -> None:
-    """Raises CallFailed for a prompt that the CLI would take for a command, or cut in silence, or not take at all."""
+    """Raises CallFailed for a prompt that the CLI would take for a command, or cut in silence, or
+    not take at all.
+    """
     start = text.lstrip("\ufeff \t\r\n")
     if not start:
         raise CallFailed("the prompt is empty")
@@ -76,14 +98,19 @@ def require_sendable(cli: AgentCli, text: str) -> None:
             f"the prompt begins with {start[0]!r}, which an agent CLI may take for a command; begin it with a plain line"
         )
     if len(text) > cli.most_characters:
-        raise CallFailed(f"the prompt has {len(text):,} characters; {cli.name} takes at most {cli.most_characters:,}")
+        raise CallFailed(
+            f"the prompt has {len(text):,} characters; {cli.name} takes at most {cli.most_characters:,}"
+        )
 
 
-# ---------------------------------------------------------------------------------------------------------- the call
+# ----------------------------------------------------------------------------------------------------------
+# the call
 
 
 async def carry_out(cli: AgentCli, setup: Setup, build: Build) -> CliOutcome:
-    """Run one call and read it. Raises CallFailed when it cannot be started; whatever else happens is an outcome."""
+    """Run one call and read it. Raises CallFailed when it cannot be started; whatever else happens
+    is an outcome.
+    """
     require_login(cli, setup)
     key = read_key(cli, setup)
     with private_room() as room:
@@ -110,13 +137,20 @@ def _outcome(cli: AgentCli, setup: Setup, ended: process.Ended, command: Command
     if ended.timed_out:
         return CliOutcome(kind="timeout", said=f"it had not ended after {setup.timeout:g} s")
     if ended.truncated:
-        return CliOutcome(kind="crashed", said=f"it printed more than {OUTPUT_LIMIT // 1_000_000} MB")
+        return CliOutcome(
+            kind="crashed", said=f"it printed more than {OUTPUT_LIMIT // 1_000_000} MB"
+        )
     return replace(cli.read(ended, setup), notes={**command.notes, "exit": ended.exit})
 
 
 def environment(setup: Setup, room: CliFolders, command: Command) -> dict[str, str]:
-    """Built from nothing but a few harmless names. Proxies are not used for a server on this machine."""
-    is_here = re.match(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)", setup.base_url or "") is not None
+    """Built from nothing but a few harmless names. Proxies are not used for a server on this
+    machine.
+    """
+    is_here = (
+        re.match(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)", setup.base_url or "")
+        is not None
+    )
     own = {
         MARK: str(room.root),
         "HOME": str(room.home),
@@ -139,7 +173,9 @@ def environment(setup: Setup, room: CliFolders, command: Command) -> dict[str, s
 
 @contextlib.contextmanager
 def private_room() -> Iterator[CliFolders]:
-    """A new folder that only this person can read; gone afterwards, with all that was written into it."""
+    """A new folder that only this person can read; gone afterwards, with all that was written into
+    it.
+    """
     with private_folder("call") as root:
         room = CliFolders(root=root)
         for folder in (room.home, room.work, room.tmp):
@@ -154,7 +190,9 @@ def place_links(command: Command) -> None:
 
 
 def give_back(command: Command) -> None:
-    """A CLI that renewed its login by replacing the file has replaced our link: the new login goes where it belongs."""
+    """A CLI that renewed its login by replacing the file has replaced our link: the new login goes
+    where it belongs.
+    """
     for link, own in command.links.items():
         if link.is_file() and not link.is_symlink() and own.is_file() and link.stat().st_size:
             with contextlib.suppress(OSError):
@@ -173,18 +211,24 @@ def _without_key(outcome: CliOutcome, key: str) -> CliOutcome:
         text=clean(outcome.text),
         said=clean(outcome.said),
         denials=tuple(map(clean, outcome.denials)),
-        trace=outcome.trace and Trace.from_plain(json.loads(clean(json.dumps(outcome.trace.to_plain())))),
+        trace=outcome.trace
+        and Trace.from_plain(json.loads(clean(json.dumps(outcome.trace.to_plain())))),
     )
 
 
-# --------------------------------------------------------------------------------------------------------- afterwards
+# ---------------------------------------------------------------------------------------------------------
+# afterwards
 
 
 def failure(cli: AgentCli, setup: Setup, outcome: CliOutcome) -> CallFailed:
     """What went wrong and what to do about it."""
     said = one_line(outcome.said)
     where = setup.base_url or "its service"
-    key = next((name for name in setup.key_names if os.environ.get(name)), "") if setup.auth == "key" else ""
+    key = (
+        next((name for name in setup.key_names if os.environ.get(name)), "")
+        if setup.auth == "key"
+        else ""
+    )
     parts = {
         "cli": cli.name,
         "sign_in": cli.sign_in,
@@ -195,7 +239,9 @@ def failure(cli: AgentCli, setup: Setup, outcome: CliOutcome) -> CallFailed:
         "number": f" ({outcome.status})" if outcome.status else "",
         "because": f": {said}" if said else "",
     }
-    reason = (_WITH_KEY if key else {}).get(outcome.kind) or _REASONS.get(outcome.kind, "{cli} failed{because}")
+    reason = (_WITH_KEY if key else {}).get(outcome.kind) or _REASONS.get(
+        outcome.kind, "{cli} failed{because}"
+    )
     is_retryable = outcome.kind in ("slow down", "server", "network", "broken")
     wait = outcome.retry_after if outcome.kind == "slow down" else None
     return CallFailed(reason.format(**parts), retryable=is_retryable, retry_after=wait)

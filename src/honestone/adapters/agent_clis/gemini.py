@@ -1,7 +1,9 @@
-"""Gemini (`gemini -o json`): streamGenerateContent, one JSON object at the end, on stderr when it fails.
+"""Gemini (`gemini -o json`): streamGenerateContent, one JSON object at the end, on stderr when it
+fails.
 
-It works in a folder of ours, never in the artifact's: settings, `.env` and tool commands of the folder it is started in
-are obeyed. It also expands `@name` anywhere in the prompt, into files, agents and extra spaces; see `keep_at_signs`.
+It works in a folder of ours, never in the artifact's: settings, `.env` and tool commands of the
+folder it is started in are obeyed. It also expands `@name` anywhere in the prompt, into files,
+agents and extra spaces; see `keep_at_signs`.
 """
 
 from __future__ import annotations
@@ -23,11 +25,17 @@ from honestone.system.process import Ended
 
 _DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 _LOGIN_FILES: Final = ("oauth_creds.json", "google_accounts.json")
-_STOPPED: Final = re.compile(r"turns exceeded|loop detected|execution (stopped|blocked)", re.IGNORECASE)
-_DENIED: Final = re.compile(r"not in workspace|denied by policy|permission denied|not allowed", re.IGNORECASE)
+_STOPPED: Final = re.compile(
+    r"turns exceeded|loop detected|execution (stopped|blocked)", re.IGNORECASE
+)
+_DENIED: Final = re.compile(
+    r"not in workspace|denied by policy|permission denied|not allowed", re.IGNORECASE
+)
 
 # It exits with the HTTP status modulo 256.
-_STATUS_OF_EXIT: Final = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
+_STATUS_OF_EXIT: Final = {
+    status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)
+}
 
 
 class Gemini(KnownCli):
@@ -43,12 +51,23 @@ class Gemini(KnownCli):
         argv = [*_start(setup), "--approval-mode", "default", "--admin-policy", str(rules)]
         # Its loop detector takes a repetitive answer for a loop, stops it and exits 0.
         settings = {"model": {"maxSessionTurns": 1, "disableLoopDetection": True}}
-        return self._command(setup, room, argv, prompt.text, key, settings, GEMINI_SYSTEM_MD=str(instructions))
+        return self._command(
+            setup, room, argv, prompt.text, key, settings, GEMINI_SYSTEM_MD=str(instructions)
+        )
 
     def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
         folder = base.folder_of(place)
-        argv = [*_start(setup), "--approval-mode", "auto_edit", "--include-directories", str(folder)]
-        settings = {"model": {"maxSessionTurns": base.WORKER_TURNS}, "tools": {"core": self.given["tools"]}}
+        argv = [
+            *_start(setup),
+            "--approval-mode",
+            "auto_edit",
+            "--include-directories",
+            str(folder),
+        ]
+        settings = {
+            "model": {"maxSessionTurns": base.WORKER_TURNS},
+            "tools": {"core": self.given["tools"]},
+        }
         # It is started elsewhere, so it must know what a relative path means.
         brief = f"Work in the folder {folder}; relative paths start there.\n\n{brief}"
         return self._command(setup, room, argv, brief, key, settings)
@@ -87,8 +106,13 @@ class Gemini(KnownCli):
             if setup.base_url:
                 env["GOOGLE_GEMINI_BASE_URL"] = setup.base_url.rstrip("/")
         else:
-            # No flag switches off the person's own GEMINI.md, so their login is used in place, from a home without one.
-            links = {room.home / ".gemini" / name: own / name for name in _LOGIN_FILES if (own / name).exists()}
+            # No flag switches off the person's own GEMINI.md, so their login is used in place, from
+            # a home without one.
+            links = {
+                room.home / ".gemini" / name: own / name
+                for name in _LOGIN_FILES
+                if (own / name).exists()
+            }
             if setup.base_url:
                 env["CODE_ASSIST_ENDPOINT"] = setup.base_url.rstrip("/")
         room.put("home/.gemini/settings.json", json.dumps(self._settings(setup) | settings))
@@ -103,7 +127,9 @@ class Gemini(KnownCli):
             stdin=stdin,
             env=env,
             links=links,
-            pass_names=("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION") if setup.auth == "login" else (),
+            pass_names=("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+            if setup.auth == "login"
+            else (),
             notes={"escaped_at_signs": escaped} if escaped else {},
         )
 
@@ -128,7 +154,9 @@ def _read_object(result: Table | None, ended: Ended) -> CliOutcome:
     if result is None or not ("response" in result or "error" in result):
         result = _error_on(ended.stderr)
     if result is None:
-        return base.failed(base.last_said(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer")
+        return base.failed(
+            base.last_said(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer"
+        )
     stats = table(result.get("stats"))
     models = {name: table(value) for name, value in table(stats.get("models")).items()}
     usage = _usage([table(model.get("tokens")) for model in models.values()])
@@ -139,7 +167,9 @@ def _read_object(result: Table | None, ended: Ended) -> CliOutcome:
         model=next(iter(models)) if len(models) == 1 else None,
     )
     text, error = string(result.get("response")), result.get("error")
-    stopped = next((w for w in map(string, _list(result.get("warnings"))) if _STOPPED.search(w)), None)
+    stopped = next(
+        (w for w in map(string, _list(result.get("warnings"))) if _STOPPED.search(w)), None
+    )
     if error:
         return replace(_failure(table(error), ended), usage=usage, denials=outcome.denials)
     if stopped:  # exit 0, half a text, and no error
@@ -147,7 +177,9 @@ def _read_object(result: Table | None, ended: Ended) -> CliOutcome:
     if text.strip() and not usage.output_tokens:
         return replace(outcome, kind="bad answer", said="it asked no model")
     if not text.strip() and not models:
-        return replace(outcome, kind="bad answer", said="it asked no model; the prompt may be too large for it")
+        return replace(
+            outcome, kind="bad answer", said="it asked no model; the prompt may be too large for it"
+        )
     return base.answered(text, outcome)
 
 
@@ -157,13 +189,19 @@ def _start(setup: Setup, form: str = "json") -> list[str]:
 
 
 def _own_skills(program: str, shelf: Path) -> list[str]:
-    """The skills that it brings, but for one whose name ours has: no switch turns all of them off, and without ours they
-    must not take its place."""
+    """The skills that it brings, but for one whose name ours has: no switch turns all of them off,
+    and without ours they must not take its place.
+    """
     brought = Path(program).resolve().parent / "builtin"
-    return sorted(path.parent.name for path in brought.glob("*/SKILL.md") if not (shelf / path.parent.name).exists())
+    return sorted(
+        path.parent.name
+        for path in brought.glob("*/SKILL.md")
+        if not (shelf / path.parent.name).exists()
+    )
 
 
-# ------------------------------------------------------------------------------------------------------ `@` in a prompt
+# ------------------------------------------------------------------------------------------------------
+# `@` in a prompt
 
 _AT: Final = re.compile(r"(?<!\\)@(\"[^\"]*\"|[^\s,;!?()\[\]{}]+)")
 
@@ -171,21 +209,26 @@ _AT: Final = re.compile(r"(?<!\\)@(\"[^\"]*\"|[^\s,;!?()\[\]{}]+)")
 def keep_at_signs(prompt: str) -> tuple[str, int]:
     """The prompt so that no `@` in it is expanded, and how many had to be escaped.
 
-    Files cannot be meant: it works in an empty folder whose `.geminiignore` covers everything, and it has no agents.
-    What is left is a path that leads to that folder itself (`@./`); those, and only those, get the documented `\\@`.
+    Files cannot be meant: it works in an empty folder whose `.geminiignore` covers everything, and
+    it has no agents. What is left is a path that leads to that folder itself (`@./`); those, and
+    only those, get the documented `\\@`.
     """
-    return _AT.subn(lambda found: "\\" + found[0] if _is_here(found[1]) else found[0], prompt)[0], sum(
-        _is_here(found[1]) for found in _AT.finditer(prompt)
-    )
+    return _AT.subn(lambda found: "\\" + found[0] if _is_here(found[1]) else found[0], prompt)[
+        0
+    ], sum(_is_here(found[1]) for found in _AT.finditer(prompt))
 
 
 def _is_here(path: str) -> bool:
     plain = path.replace('"', "").replace("\\", "")
     # A full stop at the end may belong to the sentence.
-    return any(p and not p.startswith("/") and posixpath.normpath(p) == "." for p in (plain, plain.rstrip(".")))
+    return any(
+        p and not p.startswith("/") and posixpath.normpath(p) == "."
+        for p in (plain, plain.rstrip("."))
+    )
 
 
-# -------------------------------------------------------------------------------------------------------------- reading
+# --------------------------------------------------------------------------------------------------------------
+# reading
 
 
 def _error_on(stderr: bytes) -> Table | None:
@@ -199,7 +242,9 @@ def _error_on(stderr: bytes) -> Table | None:
 
 
 def _as_one_object(events: Sequence[Table], ended: Ended) -> dict[str, Any] | None:
-    """A stream of events as the one object that it prints otherwise; None when the stream has no end."""
+    """A stream of events as the one object that it prints otherwise; None when the stream has no
+    end.
+    """
     end = next((event for event in reversed(events) if event.get("type") == "result"), None)
     if end is None:
         return None
@@ -223,7 +268,9 @@ def _as_one_object(events: Sequence[Table], ended: Ended) -> dict[str, Any] | No
     whole: dict[str, Any] = {
         "response": "".join(said),
         "stats": {"models": models},
-        "warnings": [string(event.get("message")) for event in events if event.get("type") == "error"],
+        "warnings": [
+            string(event.get("message")) for event in events if event.get("type") == "error"
+        ],
     }
     if end.get("status") != "success":
         error = table(end.get("error")) or {"message": next(iter(whole["warnings"]), "it failed")}
@@ -241,7 +288,9 @@ def _trace(events: Sequence[Table], usage: Usage) -> Trace:
     uses = [event for event in events if event.get("type") == "tool_use"]
     end: Table = next((event for event in reversed(events) if event.get("type") == "result"), {})
     return Trace(
-        tool_calls=base.tool_calls(uses, results, name="tool_name", given="parameters", id="tool_id"),
+        tool_calls=base.tool_calls(
+            uses, results, name="tool_name", given="parameters", id="tool_id"
+        ),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         duration_ms=count(table(end.get("stats")).get("duration_ms")),
@@ -266,7 +315,9 @@ def _failure(error: Table, ended: Ended) -> CliOutcome:
         return CliOutcome(kind="broken", said=reason)
     if code == 52:
         return CliOutcome(kind="wrong setting", said=reason)
-    return base.failed(reason, status if status is not None else _STATUS_OF_EXIT.get(ended.exit or 0))
+    return base.failed(
+        reason, status if status is not None else _STATUS_OF_EXIT.get(ended.exit or 0)
+    )
 
 
 def _list(value: Any) -> list[Any]:
@@ -277,7 +328,11 @@ def _usage(tokens: Sequence[Table]) -> Usage:
     def of(*names: str) -> int | None:
         return total(*(one.get(name) for one in tokens for name in names))
 
-    return Usage(input_tokens=of("prompt"), output_tokens=of("candidates", "thoughts"), cached_tokens=of("cached"))
+    return Usage(
+        input_tokens=of("prompt"),
+        output_tokens=of("candidates", "thoughts"),
+        cached_tokens=of("cached"),
+    )
 
 
 def _denials(tools: Table, stderr: str) -> tuple[str, ...]:

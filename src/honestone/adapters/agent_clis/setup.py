@@ -1,4 +1,6 @@
-"""The settings of one CLI, checked: what a judge, a worker and a target of the same table have in common."""
+"""The settings of one CLI, checked: what a judge, a worker and a target of the same table have in
+common.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,10 @@ from honestone.system.process import describe_command, needs_of_program
 
 
 class CliSettings(TypedDict, total=False):
-    """`base_url` is the server's root. Without `auth`, what `detect` finds. `command` is where a known CLI is; a list of
-    words makes it a CLI that settings describe (`custom.py`), with its `output`; relative paths in it are from `here`.
-    `timeout` in seconds."""
+    """`base_url` is the server's root. Without `auth`, what `detect` finds. `command` is where a
+    known CLI is; a list of words makes it a CLI that settings describe (`custom.py`), with its
+    `output`; relative paths in it are from `here`. `timeout` in seconds.
+    """
 
     model: str | None
     base_url: str | None
@@ -44,7 +47,8 @@ class CliMissing(CallFailed):
 class CliAdapter(NothingToClose):
     """What a model, a worker and a target that are CLIs begin with.
 
-    Raises SettingsError for a setting that is wrong, and CliMissing when the program is not installed.
+    Raises SettingsError for a setting that is wrong, and CliMissing when the program is not
+    installed.
     """
 
     # Seconds for a call where the settings name none.
@@ -63,11 +67,15 @@ class CliAdapter(NothingToClose):
 def _cli_of(name: str, settings: CliSettings) -> AgentCli:
     command = settings.get("command")
     if command is not None and not isinstance(command, str):
-        return Custom(name, command, settings.get("output", "text"), settings.get("here", Path("/")))
+        return Custom(
+            name, command, settings.get("output", "text"), settings.get("here", Path("/"))
+        )
     try:
         return known_cli(name)
     except KeyError:
-        raise SettingsError(f"no agent CLI is called `{name}`", hint=f"known: {', '.join(NAMES)}") from None
+        raise SettingsError(
+            f"no agent CLI is called `{name}`", hint=f"known: {', '.join(NAMES)}"
+        ) from None
 
 
 def _set_up(cli: AgentCli, settings: CliSettings) -> Setup:
@@ -77,11 +85,13 @@ def _set_up(cli: AgentCli, settings: CliSettings) -> Setup:
         raise SettingsError(f"`auth` of `{cli.name}` is {auth!r}", hint='it is "key" or "login"')
     if auth == "login" and api_key_env:
         raise SettingsError(
-            f'`{cli.name}` has both auth = "login" and `api_key_env`', hint="a login needs no key: leave one out"
+            f'`{cli.name}` has both auth = "login" and `api_key_env`',
+            hint="a login needs no key: leave one out",
         )
     if base_url is not None and not base_url.startswith(("http://", "https://")):
         raise SettingsError(
-            f"`base_url` of `{cli.name}` is {base_url!r}", hint="it is the server's root, http(s)://..."
+            f"`base_url` of `{cli.name}` is {base_url!r}",
+            hint="it is the server's root, http(s)://...",
         )
     if model is not None and (not model.strip() or model.startswith("-")):
         raise SettingsError(f"`model` of `{cli.name}` is {model!r}, which cannot be a model's name")
@@ -99,11 +109,17 @@ def _set_up(cli: AgentCli, settings: CliSettings) -> Setup:
 
 def _declared_auth(cli: AgentCli, settings: CliSettings) -> Auth | None:
     """What the settings say, whatever is found on this machine."""
-    return settings.get("auth") or ("key" if isinstance(cli, Custom) or settings.get("api_key_env") else None)
+    return settings.get("auth") or (
+        "key" if isinstance(cli, Custom) or settings.get("api_key_env") else None
+    )
 
 
 def _needs_of(cli: AgentCli, settings: CliSettings) -> MachineNeeds:
-    auth, variable, command = _declared_auth(cli, settings), settings.get("api_key_env"), settings.get("command")
+    auth, variable, command = (
+        _declared_auth(cli, settings),
+        settings.get("api_key_env"),
+        settings.get("command"),
+    )
     names = () if auth == "login" else (variable,) if variable else cli.key_names
     login = cli.name if auth != "key" and cli.package else None
     keys = (KeyNeed(variables=names, login=login),) if names or login else ()
@@ -113,10 +129,17 @@ def _needs_of(cli: AgentCli, settings: CliSettings) -> MachineNeeds:
 
 
 def _identity_of(cli: AgentCli, settings: CliSettings) -> dict[str, Any]:
-    """The version is left out: these programs update themselves, and we replace the instructions they bring. So is what is
-    found on this machine: a judge is the same one where its key is not set and where it is not installed."""
+    """The version is left out: these programs update themselves, and we replace the instructions
+    they bring. So is what is found on this machine: a judge is the same one where its key is not
+    set and where it is not installed.
+    """
     auth, base_url = _declared_auth(cli, settings), settings.get("base_url")
-    identity: dict[str, Any] = {"kind": "agent-cli", "cli": cli.name, "model": settings.get("model"), "auth": auth}
+    identity: dict[str, Any] = {
+        "kind": "agent-cli",
+        "cli": cli.name,
+        "model": settings.get("model"),
+        "auth": auth,
+    }
     if base_url:
         identity["base_url"] = base_url
     if isinstance(cli, Custom):

@@ -1,8 +1,8 @@
 """Runs a person's tests or function in a process of its own and leaves a sealed answer in a file.
 
-What is asked is the first line of stdin, with the name of the file and the seal's key: no argument, variable or open
-descriptor gives them to the code that is judged. Started as a script, also by other Pythons than ours: nothing but the
-standard library, and nothing newer than 3.8.
+What is asked is the first line of stdin, with the name of the file and the seal's key: no argument,
+variable or open descriptor gives them to the code that is judged. Started as a script, also by
+other Pythons than ours: nothing but the standard library, and nothing newer than 3.8.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ if TYPE_CHECKING:  # `typing` costs more than all of the rest
 
 def main() -> None:
     asked = json.loads(sys.stdin.buffer.readline())
-    leave = sealed(os.path.join(os.path.dirname(asked["root"]), asked.pop("file")), asked.pop("key").encode())
+    leave = sealed(
+        os.path.join(os.path.dirname(asked["root"]), asked.pop("file")), asked.pop("key").encode()
+    )
     if asked["kind"] == "pytest":
         run_tests(asked, leave)
     else:
@@ -40,22 +42,32 @@ def main() -> None:
 
 
 def sealed(path: str, key: bytes) -> Callable[[dict[str, Any]], None]:
-    """A function that writes the answer and ends the process. Only C functions, taken before any judged code runs, have
-    a part in it: replacing `os.write` or `json.dumps` later changes nothing."""
-    flags, create, write, end, digest = os.O_WRONLY | os.O_CREAT | os.O_EXCL, os.open, os.write, os._exit, sha256
+    """A function that writes the answer and ends the process. Only C functions, taken before any
+    judged code runs, have a part in it: replacing `os.write` or `json.dumps` later changes nothing.
+    """
+    flags, create, write, end, digest = (
+        os.O_WRONLY | os.O_CREAT | os.O_EXCL,
+        os.open,
+        os.write,
+        os._exit,
+        sha256,
+    )
 
     def leave(answer: dict[str, Any]) -> None:
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
         data = f"{answer!r}".encode("utf-8", "replace")
-        write(create(path, flags, 0o600), digest(key + data + key).hexdigest().encode() + b"\n" + data)
+        write(
+            create(path, flags, 0o600), digest(key + data + key).hexdigest().encode() + b"\n" + data
+        )
         end(0)
 
     return leave
 
 
-# ---------------------------------------------------------------------------------------------------------- pytest
+# ----------------------------------------------------------------------------------------------------------
+# pytest
 
 
 def run_tests(asked: dict[str, Any], leave: Callable[[dict[str, Any]], None]) -> None:
@@ -64,9 +76,19 @@ def run_tests(asked: dict[str, Any], leave: Callable[[dict[str, Any]], None]) ->
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     witness = Witness(asked)
-    # The first setting that pytest would find in the folder of the tests, and none of a folder above it.
+    # The first setting that pytest would find in the folder of the tests, and none of a folder
+    # above it.
     words = ["-c", settings_of(asked["tests"].partition("::")[0]), "--rootdir", asked["root"]]
-    words += ["--confcutdir", asked["root"], "-q", "-rfE", "--color=no", "--tb=short", "-p", "no:cacheprovider"]
+    words += [
+        "--confcutdir",
+        asked["root"],
+        "-q",
+        "-rfE",
+        "--color=no",
+        "--tb=short",
+        "-p",
+        "no:cacheprovider",
+    ]
     code = int(pytest.main([asked["tests"], *words], plugins=[witness]))
     leave(dict(witness.counts(), exit=code))
 
@@ -77,7 +99,15 @@ def settings_of(tests: str) -> str:
     from _pytest.config.findpaths import load_config_dict_from_file
 
     folder = tests if os.path.isdir(tests) else os.path.dirname(tests)
-    for name in ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"):
+    for name in (
+        "pytest.toml",
+        ".pytest.toml",
+        "pytest.ini",
+        ".pytest.ini",
+        "pyproject.toml",
+        "tox.ini",
+        "setup.cfg",
+    ):
         path = pathlib.Path(folder, name)
         if path.is_file() and load_config_dict_from_file(path) is not None:
             return str(path)
@@ -85,7 +115,9 @@ def settings_of(tests: str) -> str:
 
 
 class Witness:
-    """A pytest plugin that counts what was collected and how each test ended, and watches pytest's own parts."""
+    """A pytest plugin that counts what was collected and how each test ended, and watches pytest's
+    own parts.
+    """
 
     def __init__(self, asked: dict[str, Any]) -> None:
         import pytest
@@ -101,20 +133,30 @@ class Witness:
 
     def counts(self) -> dict[str, int]:
         ends = list(self._ends.values())
-        found = {kind: ends.count(kind) for kind in ("passed", "failed", "skipped", "xfailed", "xpassed")}
-        return dict(found, collected=len(self._items), deselected=self._deselected, patched=int(self._patched))
+        found = {
+            kind: ends.count(kind) for kind in ("passed", "failed", "skipped", "xfailed", "xpassed")
+        }
+        return dict(
+            found,
+            collected=len(self._items),
+            deselected=self._deselected,
+            patched=int(self._patched),
+        )
 
     # -- hooks, in the order in which they are called
 
     def pytest_load_initial_conftests(self, early_config: Any) -> None:
-        """After installed plugins, before any conftest. The artifact's folders only now: neither pytest nor a plugin of
-        it may come from there."""
+        """After installed plugins, before any conftest. The artifact's folders only now: neither
+        pytest nor a plugin of it may come from there.
+        """
         self._hooks = early_config.pluginmanager.hook
         self._parts = list(parts_of_runner())
         sys.path[:0] = [path for path in self._asked["paths"] if os.path.isdir(path)]
 
     def pytest_sessionstart(self) -> None:
-        """What installed plugins put into pytest when they were configured is a part of it from here on."""
+        """What installed plugins put into pytest when they were configured is a part of it from
+        here on.
+        """
         self._parts = [
             (space, name, space[name] if name != CODE and is_of_plugin(space.get(name)) else part)
             for space, name, part in self._parts
@@ -132,13 +174,19 @@ class Witness:
 
     def pytest_runtest_setup(self, item: Any) -> None:
         known = self._items.get(id(item), (None, None))[1]
-        if "runtest" in vars(item) or code_of(item) is not known or any(differs(*part) for part in self._at_work):
+        if (
+            "runtest" in vars(item)
+            or code_of(item) is not known
+            or any(differs(*part) for part in self._at_work)
+        ):
             self._patched = True
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.outcome == "rerun":
             self._ends.pop(report.nodeid, None)
-        elif (report.when == "call" or report.outcome != "passed") and self._ends.get(report.nodeid) != "failed":
+        elif (report.when == "call" or report.outcome != "passed") and self._ends.get(
+            report.nodeid
+        ) != "failed":
             expected = hasattr(report, "wasxfail")
             end = ("xfailed" if report.skipped else "xpassed") if expected else report.outcome
             self._ends[report.nodeid] = end
@@ -148,8 +196,12 @@ class Witness:
 
     def _look(self, is_right: bool = True) -> None:
         """Whether pytest is as it was, and no hook or tracer is the judged code's."""
-        hooks = [one.function for caller in vars(self._hooks).values() for one in caller.get_hookimpls()]
-        watching = [getattr(one, "__code__", None) for one in (*hooks, sys.gettrace(), sys.getprofile())]
+        hooks = [
+            one.function for caller in vars(self._hooks).values() for one in caller.get_hookimpls()
+        ]
+        watching = [
+            getattr(one, "__code__", None) for one in (*hooks, sys.gettrace(), sys.getprofile())
+        ]
         theirs = ("<", *(path + os.sep for path in self._asked["paths"]))
         if (
             not is_right
@@ -161,7 +213,8 @@ class Witness:
 
 RUNNER = {"pytest", "_pytest", "pluggy", "unittest"}
 CODE, NAMES = "()", "*"
-# The modules that decide how a test ends: looked at before each test, all others when all tests are done.
+# The modules that decide how a test ends: looked at before each test, all others when all tests are
+# done.
 AT_WORK = (
     ".runner",
     ".python",
@@ -183,7 +236,9 @@ def parts_of_runner() -> Iterator[tuple[Any, str, Any]]:
     for name, value in vars(builtins).items():
         if callable(value) and name not in REPLACED_BY_TESTS:
             yield vars(builtins), name, value
-    for module in [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in RUNNER]:
+    for module in [
+        module for name, module in list(sys.modules.items()) if name.partition(".")[0] in RUNNER
+    ]:
         for name, value in list(vars(module).items()):
             if isinstance(value, (FunctionType, type)):
                 yield vars(module), name, value
@@ -199,27 +254,36 @@ def parts_of_runner() -> Iterator[tuple[Any, str, Any]]:
 
 
 def module_of(space: Any) -> str:
-    found = space.__module__ if isinstance(space, FunctionType) else space.get("__module__") or space.get("__name__")
+    found = (
+        space.__module__
+        if isinstance(space, FunctionType)
+        else space.get("__module__") or space.get("__name__")
+    )
     return str(found)
 
 
 def differs(space: Any, name: str, part: Any) -> bool:
     if name == NAMES:
         new = [] if len(space) == len(part) else [space[key] for key in space.keys() - part]
-        return any((callable(one) or hasattr(one, "__get__")) and not is_of_plugin(one) for one in new)
+        return any(
+            (callable(one) or hasattr(one, "__get__")) and not is_of_plugin(one) for one in new
+        )
     return (space.__code__ if name == CODE else space.get(name)) is not part
 
 
 def is_of_plugin(part: object) -> bool:
     file = getattr(getattr(part, "__code__", None), "co_filename", "")
-    return "-packages" + os.sep in file and not any(os.sep + name + os.sep in file for name in RUNNER)
+    return "-packages" + os.sep in file and not any(
+        os.sep + name + os.sep in file for name in RUNNER
+    )
 
 
 def code_of(item: Any) -> object:
     return getattr(getattr(item, "function", None), "__code__", None)
 
 
-# ---------------------------------------------------------------------------------------------------------- python
+# ----------------------------------------------------------------------------------------------------------
+# python
 
 
 def call(asked: dict[str, Any]) -> dict[str, Any]:
@@ -242,12 +306,17 @@ def call(asked: dict[str, Any]) -> dict[str, Any]:
     if isinstance(returned, bool):
         return {"met": returned, "note": f"returned {returned}"}
     if isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[0], bool):
-        return {"met": returned[0], "note": None if returned[1] is None else as_text(returned[1])[:300]}
+        return {
+            "met": returned[0],
+            "note": None if returned[1] is None else as_text(returned[1])[:300],
+        }
     return {"met": None, "note": f"returned {repr(returned)[:100]}, not True or False"}
 
 
 def as_text(value: object) -> str:
-    """Exactly a str: one of a class of its own could write itself into the answer as something else."""
+    """Exactly a str: one of a class of its own could write itself into the answer as something
+    else.
+    """
     return "".join((str(value), ""))
 
 

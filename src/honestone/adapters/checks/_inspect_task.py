@@ -1,5 +1,6 @@
-"""An Inspect task, run by Inspect itself with a stand-in for the model: what its solver asks a model, and what its scorers
-make of an output. `_script.py` loads this where the function of a check makes an Inspect task.
+"""An Inspect task, run by Inspect itself with a stand-in for the model: what its solver asks a
+model, and what its scorers make of an output. `_script.py` loads this where the function of a check
+makes an Inspect task.
 """
 
 from __future__ import annotations
@@ -18,13 +19,18 @@ def makes_task(found: object) -> bool:
 
 
 def samples_of(make: Callable[..., Any]) -> dict[str, object]:
-    """The samples in the order of the data set, as Inspect writes them, with the messages that the solver asks first, how often
-    it asks, and the tools it offers; the scorers, and whether each asks a model itself."""
+    """The samples in the order of the data set, as Inspect writes them, with the messages that the
+    solver asks first, how often it asks, and the tools it offers; the scorers, and whether each
+    asks a model itself.
+    """
     log = run(make(), "?", score=False)
     places = {str(id): place for place, id in enumerate(log.eval.dataset.sample_ids)}
     samples = [sample_of(one) for one in sorted(log.samples, key=lambda one: places[str(one.id)])]
     solved = samples[0]["calls"] if samples else 0
-    scorers = [{"name": one.name, "asks": asked(make, at) > solved} for at, one in enumerate(log.eval.scorers or [])]
+    scorers = [
+        {"name": one.name, "asks": asked(make, at) > solved}
+        for at, one in enumerate(log.eval.scorers or [])
+    ]
     return {"samples": samples, "scorers": scorers, "epochs": make().epochs or 1}
 
 
@@ -33,7 +39,10 @@ def sample_of(logged: Any) -> dict[str, Any]:
     calls = [event for event in full.events if event.event == "model"]
     said = full.model_dump(mode="json", include={"id", "target", "metadata"})
     messages = (
-        [one.model_dump(mode="json", include={"role", "content", "tool_calls"}) for one in calls[0].input]
+        [
+            one.model_dump(mode="json", include={"role", "content", "tool_calls"})
+            for one in calls[0].input
+        ]
         if calls
         else []
     )
@@ -42,7 +51,9 @@ def sample_of(logged: Any) -> dict[str, Any]:
 
 
 def asked(make: Callable[..., Any], scorer: int) -> int:
-    """How often solver and one scorer ask the model for the first sample; 0 where they fail on the stand-in's output."""
+    """How often solver and one scorer ask the model for the first sample; 0 where they fail on the
+    stand-in's output.
+    """
     try:
         return calls_of(run(one_scorer(make(), scorer), "?", limit=1).samples[0])
     except RuntimeError:
@@ -53,12 +64,16 @@ def calls_of(logged: Any) -> int:
     return sum(event.event == "model" for event in logged.events)
 
 
-def score(make: Callable[..., Any], output: object, context: Mapping[str, Any]) -> dict[str, object]:
+def score(
+    make: Callable[..., Any], output: object, context: Mapping[str, Any]
+) -> dict[str, object]:
     """What one scorer says of an output of the target for one sample."""
     log = run(one_scorer(make(), context["scorer"]), str(output), sample_id=context["sample"])
     (sample,) = log.samples
     if calls_of(sample) != 1:
-        raise RuntimeError("for this output the task asks the model again, and the target was asked once")
+        raise RuntimeError(
+            "for this output the task asks the model again, and the target was asked once"
+        )
     (said,) = sample.scores.values()
     if not isinstance(said.value, bool | int | float | str):
         raise RuntimeError("the scorer gave several values instead of one")
@@ -74,7 +89,9 @@ def one_scorer(task: Any, scorer: int) -> Any:
 
 
 def run(task: Any, output: str, **options: Any) -> Any:
-    """The log of a run in which the model always replies `output`. Raises RuntimeError with what Inspect says."""
+    """The log of a run in which the model always replies `output`. Raises RuntimeError with what
+    Inspect says.
+    """
     if task.sandbox or any(sample.sandbox for sample in task.dataset):
         raise RuntimeError(
             "it starts a sandbox, which is not started here: judge the log of `inspect eval` with --outputs"
@@ -94,5 +111,7 @@ def run(task: Any, output: str, **options: Any) -> Any:
         task, model=stand_in, epochs=1, display="none", log_level="error", log_dir=folder, **options
     )
     if log.status != "success":
-        raise RuntimeError(log.error.message if log.error else f"the run of the task is {log.status}")
+        raise RuntimeError(
+            log.error.message if log.error else f"the run of the task is {log.status}"
+        )
     return log

@@ -1,5 +1,6 @@
-"""Runs the code of one check in Python. What is asked is JSON on stdin; the answer is JSON in the file that it names:
-{"value": ...}, {"odd": "what it is instead of a value"} or {"error": "message"}.
+"""Runs the code of one check in Python. What is asked is JSON on stdin; the answer is JSON in the
+file that it names: {"value": ...}, {"odd": "what it is instead of a value"} or {"error":
+"message"}.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def run(asked: dict[str, Any]) -> object:
 
 
 def values_of(file: str, function: str | None, calls: list[list[Any]]) -> list[object]:
-    """What the function returns for each list of arguments; without one, what the file prints with them as JSON."""
+    """What the function returns for each list of arguments; without one, what the file prints with
+    them as JSON.
+    """
     if function is None:
         return [printed(file, given) for given in calls]
     found = named(file, function)
@@ -64,7 +67,9 @@ def printed(file: str, given: list[Any]) -> str:
     import subprocess
 
     words = [sys.executable, file, *map(json.dumps, given)]
-    return subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout.removesuffix("\n")
+    return subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout.removesuffix(
+        "\n"
+    )
 
 
 def finished(said: object) -> object:
@@ -114,12 +119,15 @@ def answer_of(said: object) -> dict[str, object]:
     try:
         json.dumps(said, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        given = vars(said) if hasattr(said, "__dict__") else None  # a data class, or a model of a library
+        given = (
+            vars(said) if hasattr(said, "__dict__") else None
+        )  # a data class, or a model of a library
         return {"odd": type(said).__name__} if given is None else answer_of(dict(given))
     return {"value": said}
 
 
-# --------------------------------------------------------------------------------- evaluators of pydantic-evals
+# --------------------------------------------------------------------------------- evaluators of
+# pydantic-evals
 
 Inputs = TypeVar("Inputs")
 Output = TypeVar("Output")
@@ -142,14 +150,18 @@ class EvaluationReason(SimpleNamespace):
 
 
 def provide_evaluators() -> None:
-    """Where pydantic-evals is not installed, the names that such a class is written with can be imported."""
+    """Where pydantic-evals is not installed, the names that such a class is written with can be
+    imported.
+    """
     import importlib.util
 
     if importlib.util.find_spec("pydantic_evals") is None:
         for name in ("pydantic_evals", "pydantic_evals.evaluators"):
             module = ModuleType(name)
             vars(module).update(
-                Evaluator=EvaluatorBase, EvaluatorContext=EvaluatorContext, EvaluationReason=EvaluationReason
+                Evaluator=EvaluatorBase,
+                EvaluatorContext=EvaluatorContext,
+                EvaluationReason=EvaluationReason,
             )
             sys.modules[name] = module
 
@@ -157,20 +169,30 @@ def provide_evaluators() -> None:
 def evaluation_context(output: object, given: Mapping[str, Any]) -> EvaluatorContext[Any, Any, Any]:
     """By the names of pydantic-evals. Spans, attributes and metrics are not measured here."""
     known = {name: given.get(name) for name in ("name", "inputs", "expected_output", "metadata")}
-    return EvaluatorContext(output=output, duration=given.get("duration", 0.0), attributes={}, metrics={}, **known)
+    return EvaluatorContext(
+        output=output, duration=given.get("duration", 0.0), attributes={}, metrics={}, **known
+    )
 
 
 def graded(said: Any) -> object:
-    """A grading result: every boolean must be true; numbers are scores and texts are labels, which fail nothing."""
+    """A grading result: every boolean must be true; numbers are scores and texts are labels, which
+    fail nothing.
+    """
     passed, scores, reasons = True, [], []
     for name, result in (said if isinstance(said, Mapping) else {"": said}).items():
-        value, reason = (result.value, result.reason) if hasattr(result, "value") else (result, None)
+        value, reason = (
+            (result.value, result.reason) if hasattr(result, "value") else (result, None)
+        )
         if not isinstance(value, bool | int | float | str):
             return said
         passed = passed and value is not False
         scores.append(1.0 if isinstance(value, str) else float(value))
         reasons.append(": ".join(part for part in (name, str(value), reason) if part))
-    return {"pass": passed, "score": sum(scores) / len(scores) if scores else 1.0, "reason": "; ".join(reasons)}
+    return {
+        "pass": passed,
+        "score": sum(scores) / len(scores) if scores else 1.0,
+        "reason": "; ".join(reasons),
+    }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Checks that run code: `command`, `grader`, `pytest`, `python`. In a private copy, without keys, limited, sandboxed if possible."""
+"""Checks that run code: `command`, `grader`, `pytest`, `python`. In a private copy, without keys,
+limited, sandboxed if possible.
+"""
 
 from __future__ import annotations
 
@@ -47,16 +49,22 @@ _STARTUP: Final = Path(__file__).with_name("startup")
 # How such a Python ends when it cannot tell which of two modules is meant.
 _UNCLEAR: Final = 97
 
-_INTERPRETER: Final = re.compile(r"(?:python|pypy|ruby|perl|node|deno|bun|lua|php)[\d.]*|(?:ba|da|z|k|fi)?sh|Rscript")
+_INTERPRETER: Final = re.compile(
+    r"(?:python|pypy|ruby|perl|node|deno|bun|lua|php)[\d.]*|(?:ba|da|z|k|fi)?sh|Rscript"
+)
 
 
 def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
-    """The words, the digest of every file of theirs that is not part of what is judged, and the sandbox."""
+    """The words, the digest of every file of theirs that is not part of what is judged, and the
+    sandbox.
+    """
     if "container" in check.options:
         return {"sandbox": "container"}
     if check.kind in ("command", "grader"):
         words = _words(check)
-        used = [word for word in words if os.path.isabs(word)] + [words[at] for at in _programs(words)]
+        used = [word for word in words if os.path.isabs(word)] + [
+            words[at] for at in _programs(words)
+        ]
         kept = [word for word in used if setting.beside(word) is not None]
         files = process.describe_command(kept, setting.base)["files"]
     else:
@@ -65,7 +73,9 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
 
 
 def judging_files(check: Check, setting: Setting) -> list[Path]:
-    """The tests or the module of a check, with the modules next to a test; the program of a command, if it is not judged."""
+    """The tests or the module of a check, with the modules next to a test; the program of a
+    command, if it is not judged.
+    """
     if check.kind == "pytest":
         tests = setting.beside(_without_test_name(check.text), even_judged=True)
         return [] if tests is None else list(_tests_beside(tests))
@@ -75,11 +85,17 @@ def judging_files(check: Check, setting: Setting) -> list[Path]:
             return list(_walk(module.parent))
         return [] if module is None else [module]
     words, programs = program_words(check)
-    return [path for at in programs if (path := setting.beside(words[at])) is not None and path.is_file()]
+    return [
+        path
+        for at in programs
+        if (path := setting.beside(words[at])) is not None and path.is_file()
+    ]
 
 
 def preflight(check: Check, setting: Setting, version: Version | None) -> None:
-    """Raises UsageError for what cannot start. Without a version, what may be in one gets the benefit of the doubt."""
+    """Raises UsageError for what cannot start. Without a version, what may be in one gets the
+    benefit of the doubt.
+    """
     _ = setting.sandbox
     match check.kind:
         case "command" | "grader":
@@ -97,12 +113,18 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
             inside = version is None or setting.in_version(name, version) is not None
             if setting.beside(name, even_judged=True) is None and not inside:
                 hint = "the path of a test file or folder is relative to the rubric's folder"
-                raise UsageError(f"the tests {name!r} of the check `pytest` are not there", hint=hint)
+                raise UsageError(
+                    f"the tests {name!r} of the check `pytest` are not there", hint=hint
+                )
         case "python":
-            if module_file(check.text, setting) is None and not _may_hold_module(check.text, version):
+            if module_file(check.text, setting) is None and not _may_hold_module(
+                check.text, version
+            ):
                 module = check.text.partition(":")[0]
                 hint = "it is looked up next to the rubric and in the working directory"
-                raise UsageError(f"the module {module!r} of the check `{check.name}` is not there", hint=hint)
+                raise UsageError(
+                    f"the module {module!r} of the check `{check.name}` is not there", hint=hint
+                )
 
 
 def _cannot_start(check: Check, reason: str) -> UsageError:
@@ -127,7 +149,9 @@ async def find(check: Check, subject: Subject) -> Finding:
             case _:
                 told = await _python(check, subject)
     except FinalAnswer as ended:
-        met = False if isinstance(ended, TooSlow) else ended.met  # what outlasts the limit is not met
+        met = (
+            False if isinstance(ended, TooSlow) else ended.met
+        )  # what outlasts the limit is not met
         return finding(check, (met, ended.note), sandbox=sandbox, final=True)
     except process.NotStarted as error:
         return finding(check, (None, f"could not run: {error.reason}"), sandbox=sandbox)
@@ -149,7 +173,8 @@ class TooSlow(FinalAnswer):
         super().__init__(None, f"still running after {seconds:g} s")
 
 
-# ------------------------------------------------------------------------------------------------------ running it
+# ------------------------------------------------------------------------------------------------------
+# running it
 
 
 async def run_confined(
@@ -162,9 +187,11 @@ async def run_confined(
     visible: Sequence[Path] = (),
     folder: Path | None = None,
 ) -> process.Ended:
-    """A program of a check, in its private copy or in `folder`, which it can only read in a sandbox.
+    """A program of a check, in its private copy or in `folder`, which it can only read in a
+    sandbox.
 
-    Raises TooSlow, another FinalAnswer where it printed too much or the sandbox failed, and NotStarted.
+    Raises TooSlow, another FinalAnswer where it printed too much or the sandbox failed, and
+    NotStarted.
     """
     setting, work = subject.setting, folder or copy.work
     seconds = float(check.option("timeout", setting.timeout))
@@ -172,8 +199,11 @@ async def run_confined(
     if check.kind in ("command", "grader"):
         env["PYTHONPATH"] = os.pathsep.join([str(_STARTUP), *filter(None, [env.get("PYTHONPATH")])])
     program = process.find_program(words[0], cwd=work, env=env)
-    # The name that the person wrote stays visible to the program as its own where nothing is wrapped around it.
-    argv, rules = setting.sandbox.confine([program, *words[1:]], work, copy.root, visible, setting.hidden)
+    # The name that the person wrote stays visible to the program as its own where nothing is
+    # wrapped around it.
+    argv, rules = setting.sandbox.confine(
+        [program, *words[1:]], work, copy.root, visible, setting.hidden
+    )
     ended = await process.run(
         argv,
         rules=rules,
@@ -183,7 +213,9 @@ async def run_confined(
         timeout=seconds,
         output_limit=process.OUTPUT_LIMIT,
         limits=process.Limits(
-            memory_bytes=MEMORY, cpu_seconds=ceil(seconds * (os.cpu_count() or 1)) + 1, file_bytes=FILE_SIZE
+            memory_bytes=MEMORY,
+            cpu_seconds=ceil(seconds * (os.cpu_count() or 1)) + 1,
+            file_bytes=FILE_SIZE,
         ),
     )
     if setting.sandbox.name != "none":
@@ -192,26 +224,37 @@ async def run_confined(
         raise TooSlow(seconds)
     if ended.truncated:
         raise FinalAnswer(
-            None, f"could not be judged: it printed more than {process.OUTPUT_LIMIT / 1e6:g} MB and was ended"
+            None,
+            f"could not be judged: it printed more than {process.OUTPUT_LIMIT / 1e6:g} MB and was ended",
         )
     return ended
 
 
 def _require_sandboxed(ended: process.Ended) -> None:
-    """When the sandbox itself failed nothing was asked of the program: its exit code must not pass for an answer."""
+    """When the sandbox itself failed nothing was asked of the program: its exit code must not pass
+    for an answer.
+    """
     if ended.exit not in (0, None) and ended.stderr.startswith((b"bwrap: ", b"landlock: ")):
         why = visible(ended.stderr[:300].decode(errors="replace").strip(), 200)
-        raise FinalAnswer(None, f"could not run: the sandbox failed ({why}); --sandbox none runs without it")
+        raise FinalAnswer(
+            None, f"could not run: the sandbox failed ({why}); --sandbox none runs without it"
+        )
 
 
 def search_path(setting: Setting) -> dict[str, str]:
-    """Harmless variables, with a PATH on which `python` is found where only honestone's own environment has one."""
+    """Harmless variables, with a PATH on which `python` is found where only honestone's own
+    environment has one.
+    """
     env = process.base_environment(pass_names=setting.pass_env)
     return {**env, "PATH": os.pathsep.join([env["PATH"], os.path.dirname(sys.executable)])}
 
 
-def _environment(setting: Setting, copy: CheckWorkspace, subject: Subject, check: Check) -> dict[str, str]:
-    """Nothing but harmless variables; a home and a place for temporary files that are private and empty."""
+def _environment(
+    setting: Setting, copy: CheckWorkspace, subject: Subject, check: Check
+) -> dict[str, str]:
+    """Nothing but harmless variables; a home and a place for temporary files that are private and
+    empty.
+    """
     said = str(subject.said(copy))
     named = {check.option("output_env", ""): said} if "output_env" in check.options else {}
     return (
@@ -230,11 +273,14 @@ def _environment(setting: Setting, copy: CheckWorkspace, subject: Subject, check
 
 
 def _shown_beside(setting: Setting) -> list[Path]:
-    """Tools and modules next to the rubric may need their neighbours, and Python the packages of the user."""
+    """Tools and modules next to the rubric may need their neighbours, and Python the packages of
+    the user.
+    """
     return [setting.base, Path(site.getuserbase()), _STARTUP]
 
 
-# --------------------------------------------------------------------------------------------------------- command
+# ---------------------------------------------------------------------------------------------------------
+# command
 
 
 def _words(check: Check) -> list[str]:
@@ -252,7 +298,9 @@ class _MayBeInVersion(process.NotStarted):
     """Not next to the rubric; whether the version has it is not known or not so."""
 
 
-def _resolved(words: Sequence[str], setting: Setting, version: Version | None, work: Path) -> list[str]:
+def _resolved(
+    words: Sequence[str], setting: Setting, version: Version | None, work: Path
+) -> list[str]:
     """The words with every program given by a relative path found. Raises NotStarted."""
     out = list(words)
     env = search_path(setting)
@@ -264,13 +312,17 @@ def _resolved(words: Sequence[str], setting: Setting, version: Version | None, w
             continue
         in_version = None if version is None else setting.in_version(word, version)
         beside = setting.beside(word)
-        if beside is not None and not (version is not None and setting.prefers_version(word, version)):
+        if beside is not None and not (
+            version is not None and setting.prefers_version(word, version)
+        ):
             if at == 0:
                 process.find_program(str(beside), cwd=setting.base, env=env)
             out[at] = str(beside)
         elif in_version is not None:
             if at == 0 and version is not None and not _may_run(version, in_version):
-                raise process.NotStarted(f"{word} is not executable in the artifact (chmod +x makes it so)")
+                raise process.NotStarted(
+                    f"{word} is not executable in the artifact (chmod +x makes it so)"
+                )
             out[at] = str(work / in_version)
         else:
             raise _MayBeInVersion(f"no such file: {word}")
@@ -292,7 +344,12 @@ async def _grader(check: Check, subject: Subject, sandbox: str) -> Finding:
         return finding(check, (None, error.reason), sandbox=sandbox)
     asked = grading.request(check, subject, workspace=copy.work)
     ended = await run_confined(
-        words, check, subject, copy, stdin=asked.encode("utf-8", "replace"), visible=_shown_beside(subject.setting)
+        words,
+        check,
+        subject,
+        copy,
+        stdin=asked.encode("utf-8", "replace"),
+        visible=_shown_beside(subject.setting),
     )
     return _graded(check, ended, sandbox)
 
@@ -317,9 +374,15 @@ async def _command(check: Check, subject: Subject) -> Told:
     try:
         words = _resolved(_words(check), subject.setting, subject.version, copy.work)
     except _MayBeInVersion as error:
-        raise FinalAnswer(False, error.reason) from None  # what the artifact should bring along and does not
-    stdin = subject.text.encode("utf-8", "replace") if check.options.get("stdin") == "artifact" else b""
-    ended = await run_confined(words, check, subject, copy, stdin=stdin, visible=_shown_beside(subject.setting))
+        raise FinalAnswer(
+            False, error.reason
+        ) from None  # what the artifact should bring along and does not
+    stdin = (
+        subject.text.encode("utf-8", "replace") if check.options.get("stdin") == "artifact" else b""
+    )
+    ended = await run_confined(
+        words, check, subject, copy, stdin=stdin, visible=_shown_beside(subject.setting)
+    )
     expected = check.options.get("expect_exit", 0)
     if ended.exit == _UNCLEAR and ended.stderr.endswith(b"it is not clear which is meant\n"):
         raise FinalAnswer(None, f"could not run{last_words_of(ended)}")
@@ -345,13 +408,18 @@ def exit_words(code: int | None) -> str:
 def last_words_of(ended: process.Ended) -> str:
     """The last line of stderr, else of stdout, that says something."""
     for stream in (ended.stderr, ended.stdout):
-        lines = [line.strip() for line in stream[-4000:].decode(errors="replace").splitlines() if line.strip()]
+        lines = [
+            line.strip()
+            for line in stream[-4000:].decode(errors="replace").splitlines()
+            if line.strip()
+        ]
         if lines:
             return f": {visible(lines[-1], 200)}"
     return ""
 
 
-# ---------------------------------------------------------------------------------------------------------- pytest
+# ----------------------------------------------------------------------------------------------------------
+# pytest
 
 
 async def _pytest(check: Check, subject: Subject) -> Told:
@@ -362,10 +430,18 @@ async def _pytest(check: Check, subject: Subject) -> Told:
         raise FinalAnswer(False, f"no such tests: {check.value}")
     before = state_of(copy.extra)
     files = [path for path, (mode, *_) in before.items() if not stat.S_ISDIR(mode)]
-    asked = {"kind": "pytest", "tests": tests, "files": files, "paths": [str(copy.work), str(copy.work / "src")]}
+    asked = {
+        "kind": "pytest",
+        "tests": tests,
+        "files": files,
+        "paths": [str(copy.work), str(copy.work / "src")],
+    }
     ended, answer = await _ask_child(python, asked, check, subject, copy)
     if answer is None:
-        return None, f"pytest ended without a report ({exit_words(ended.exit)}){last_words_of(ended)}"
+        return (
+            None,
+            f"pytest ended without a report ({exit_words(ended.exit)}){last_words_of(ended)}",
+        )
     if answer["patched"] or _has_changed(before, state_of(copy.extra)):
         return None, "the code under test changed pytest or the tests while they ran"
     return _count(answer, _summary(ended.stderr.decode(errors="replace")))
@@ -378,7 +454,9 @@ def _count(answer: Mapping[str, Any], summary: str) -> Told:
     """Met is only what was collected, run and passed, all of it."""
     code, collected = answer["exit"], answer["collected"]
     if code not in (0, 1) or not collected + answer["deselected"]:
-        why = {5: "no tests were collected"}.get(code, f"pytest could not run the tests (exit {code})")
+        why = {5: "no tests were collected"}.get(
+            code, f"pytest could not run the tests (exit {code})"
+        )
         return None, f"{why}: {summary}" if summary else why
     if code == 1 and answer["failed"]:
         return False, summary
@@ -386,11 +464,16 @@ def _count(answer: Mapping[str, Any], summary: str) -> Told:
         counts = ", ".join(f"{answer[kind]} {kind}" for kind in ("passed", *_UNMET) if answer[kind])
         return False, f"not every test passed: {counts}"
     if code != 0 or answer["passed"] != collected:
-        return None, f"the report does not fit: {collected} collected, {answer['passed']} passed, exit {code}"
+        return (
+            None,
+            f"the report does not fit: {collected} collected, {answer['passed']} passed, exit {code}",
+        )
     return True, summary
 
 
-def _has_changed(before: Mapping[str, tuple[int, ...]], after: Mapping[str, tuple[int, ...]]) -> bool:
+def _has_changed(
+    before: Mapping[str, tuple[int, ...]], after: Mapping[str, tuple[int, ...]]
+) -> bool:
     """Whether a file among the tests was touched, or one was added that Python or pytest reads."""
     files = [path for path, (mode, *_) in before.items() if not stat.S_ISDIR(mode)]
     new = [path for path in after.keys() - before.keys() if path.endswith(_READ_BY_PYTHON)]
@@ -416,7 +499,9 @@ def _python_with_pytest() -> str:
         python = shutil.which(name)
         if python is not None and _can_import_pytest(python):
             return python
-    raise ProgramMissing("the check `pytest` needs pytest, and no Python here has it", hint="pip install pytest")
+    raise ProgramMissing(
+        "the check `pytest` needs pytest, and no Python here has it", hint="pip install pytest"
+    )
 
 
 def _can_import_pytest(python: str) -> bool:
@@ -436,18 +521,28 @@ async def _ask_child(
     given: bytes = b"",
     visible: Sequence[Path] = (),
 ) -> tuple[process.Ended, Mapping[str, Any] | None]:
-    """Run our own child program; what it answered, None when the code that it ran ended it or sealed nothing."""
+    """Run our own child program; what it answered, None when the code that it ran ended it or
+    sealed nothing.
+    """
     key, answer = secrets.token_hex(), copy.root / secrets.token_hex()
     request = {**asked, "root": str(copy.extra), "file": answer.name, "key": key}
-    # `-P` where it is known (3.11): nothing of the artifact may replace a module of the standard library.
+    # `-P` where it is known (3.11): nothing of the artifact may replace a module of the standard
+    # library.
     words = [python, *(["-P"] if python == sys.executable else []), str(_CHILD)]
     stdin = json.dumps(request).encode() + b"\n" + given
     ended = await run_confined(
-        words, check, subject, copy, stdin=stdin, visible=[*_shown_beside(subject.setting), *visible, _CHILD]
+        words,
+        check,
+        subject,
+        copy,
+        stdin=stdin,
+        visible=[*_shown_beside(subject.setting), *visible, _CHILD],
     )
     with contextlib.suppress(OSError, ValueError, SyntaxError):
         seal, _, said = answer.read_bytes()[:_LARGEST_ANSWER].partition(b"\n")
-        if hmac.compare_digest(seal, hashlib.sha256(key.encode() + said + key.encode()).hexdigest().encode()):
+        if hmac.compare_digest(
+            seal, hashlib.sha256(key.encode() + said + key.encode()).hexdigest().encode()
+        ):
             return ended, dict(ast.literal_eval(said.decode()))
     return ended, None
 
@@ -457,7 +552,9 @@ def _without_test_name(path: str) -> str:
 
 
 def _copied_tests(path: str, subject: Subject, copy: CheckWorkspace) -> str | None:
-    """Copy the tests next to the copy of the artifact; what pytest is given, or None when there are none."""
+    """Copy the tests next to the copy of the artifact; what pytest is given, or None when there are
+    none.
+    """
     name, mark, test = path.partition("::")
     setting = subject.setting
     beside = setting.beside(name, even_judged=True)
@@ -467,7 +564,9 @@ def _copied_tests(path: str, subject: Subject, copy: CheckWorkspace) -> str | No
             return None
         beside = copy.work / inside
     if beside.is_dir():
-        shutil.copytree(beside, copy.extra / "tests", symlinks=True, ignore=shutil.ignore_patterns(*NEVER_PART))
+        shutil.copytree(
+            beside, copy.extra / "tests", symlinks=True, ignore=shutil.ignore_patterns(*NEVER_PART)
+        )
         return f"{copy.extra / 'tests'}{mark}{test}"
     size = 0
     for helper in _tests_beside(beside):
@@ -481,7 +580,9 @@ def _copied_tests(path: str, subject: Subject, copy: CheckWorkspace) -> str | No
 
 
 def _tests_beside(place: Path) -> Iterator[Path]:
-    """A test file and the modules next to it, itself first; or all files of a test folder, which `fixtures` is."""
+    """A test file and the modules next to it, itself first; or all files of a test folder, which
+    `fixtures` is.
+    """
     if place.is_dir():
         yield from _walk(place)
         return
@@ -494,7 +595,8 @@ def _tests_beside(place: Path) -> Iterator[Path]:
             yield other
 
 
-# ---------------------------------------------------------------------------------------------------------- python
+# ----------------------------------------------------------------------------------------------------------
+# python
 
 
 async def _python(check: Check, subject: Subject) -> Told:
@@ -509,10 +611,17 @@ async def _python(check: Check, subject: Subject) -> Told:
         "after": [str(copy.work)],
     }
     given = subject.text.encode("utf-8", "replace")
-    ended, answer = await _ask_child(sys.executable, asked, check, subject, copy, given=given, visible=[setting.folder])
+    ended, answer = await _ask_child(
+        sys.executable, asked, check, subject, copy, given=given, visible=[setting.folder]
+    )
     if answer is None:
-        return None, f"{check.value} ended without an answer ({exit_words(ended.exit)}){last_words_of(ended)}"
-    return answer["met"], f"{check.value} {answer['note']}" if answer["met"] is None else answer["note"]
+        return (
+            None,
+            f"{check.value} ended without an answer ({exit_words(ended.exit)}){last_words_of(ended)}",
+        )
+    return answer["met"], f"{check.value} {answer['note']}" if answer["met"] is None else answer[
+        "note"
+    ]
 
 
 def module_file(value: str, setting: Setting) -> Path | None:
@@ -532,7 +641,8 @@ def _may_hold_module(value: str, version: Version | None) -> bool:
     return f"{stem}.py" in version.files or f"{stem}/__init__.py" in version.files
 
 
-# --------------------------------------------------------------------------------------------------------- digests
+# ---------------------------------------------------------------------------------------------------------
+# digests
 
 
 def digest_of(files: Iterable[Path], base: Path) -> str:
@@ -549,6 +659,8 @@ def _walk(root: Path) -> Iterator[Path]:
 
 
 def program_words(check: Check) -> tuple[list[str], list[int]]:
-    """The words of a `command` or `grader`, and which of them name a program: the first, and a script of an interpreter."""
+    """The words of a `command` or `grader`, and which of them name a program: the first, and a
+    script of an interpreter.
+    """
     words = _words(check)
     return words, [] if "container" in check.options else _programs(words)

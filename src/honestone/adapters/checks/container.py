@@ -1,4 +1,6 @@
-"""A grading program in a container of its own: `docker run` of an image, removed whatever becomes of the program."""
+"""A grading program in a container of its own: `docker run` of an image, removed whatever becomes
+of the program.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +16,43 @@ _DAEMON = ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR")
 
 
 async def run_contained(check: Check, setting: Setting, stdin: bytes) -> Ended:
-    """The program of a check in a fresh container, which sees nothing of this machine but what it is asked.
+    """The program of a check in a fresh container, which sees nothing of this machine but what it
+    is asked.
 
-    Raises NotStarted."""
+    Raises NotStarted.
+    """
     said: Mapping[str, str | int | float] = check.option("container", {})
     name = f"honestone-{secrets.token_hex(8)}"
     limits = [f"--{key}={said[key]}" for key in ("memory", "cpus") if key in said]
     program, *rest = check.words
-    words = ["run", "--rm", "-i", "--name", name, *limits, "--entrypoint", program, str(said["image"]), *rest]
+    words = [
+        "run",
+        "--rm",
+        "-i",
+        "--name",
+        name,
+        *limits,
+        "--entrypoint",
+        program,
+        str(said["image"]),
+        *rest,
+    ]
     env = base_environment(pass_names=(*_DAEMON, *setting.pass_env))
     docker = find_program("docker", cwd=setting.base, env=env)
     seconds = float(check.option("timeout", setting.timeout))
     ended: Ended | None = None
     try:
         ended = await run(
-            [docker, *words], cwd=setting.base, env=env, stdin=stdin, timeout=seconds, output_limit=OUTPUT_LIMIT
+            [docker, *words],
+            cwd=setting.base,
+            env=env,
+            stdin=stdin,
+            timeout=seconds,
+            output_limit=OUTPUT_LIMIT,
         )
         return ended
     finally:
-        if ended is None or ended.exit is None or ended.exit < 0:  # the client was ended, which leaves the container
+        if (
+            ended is None or ended.exit is None or ended.exit < 0
+        ):  # the client was ended, which leaves the container
             await run([docker, "rm", "--force", name], cwd=setting.base, env=env, timeout=30)

@@ -1,4 +1,6 @@
-"""Checks of JSON: `is-json`, `contains-json`, `field-accuracy` and `json-schema` (library `jsonschema`, extra `honestone[schema]`)."""
+"""Checks of JSON: `is-json`, `contains-json`, `field-accuracy` and `json-schema` (library
+`jsonschema`, extra `honestone[schema]`).
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ async def find(check: Check, subject: Subject) -> Finding:
 _MOST_PARTS: Final = 1000
 
 
-def _contains(text: str, problem_of: Callable[[str], tuple[str | None, bool]] | None = None) -> Told:
+def _contains(
+    text: str, problem_of: Callable[[str], tuple[str | None, bool]] | None = None
+) -> Told:
     """Whether one of the objects and lists in a text fits; why the last one does not."""
     wrong, found, is_sure = "no JSON object or list in it", 0, True
     for part in islice(json_parts(text), _MOST_PARTS):
@@ -101,20 +105,31 @@ def _fields(check: Check, text: str) -> Told:
         return None, f"its values cannot be compared: {visible(str(error), 100)}"
 
 
-def _validator(check: Check, setting: Setting, version: Version | None) -> Callable[[str], tuple[str | None, bool]]:
-    """(what is wrong with a text or None, whether that can be known). Raises UsageError for what cannot be a schema."""
+def _validator(
+    check: Check, setting: Setting, version: Version | None
+) -> Callable[[str], tuple[str | None, bool]]:
+    """(what is wrong with a text or None, whether that can be known). Raises UsageError for what
+    cannot be a schema.
+    """
     try:
         jsonschema, known = import_module("jsonschema"), import_module("jsonschema_specifications")
         unresolvable = import_module("referencing.exceptions").Unresolvable
     except ImportError:
         raise UsageError(
-            f"the check `{check.kind}` needs the library jsonschema", hint="pip install 'honestone[schema]'"
+            f"the check `{check.kind}` needs the library jsonschema",
+            hint="pip install 'honestone[schema]'",
         ) from None
     schema = _schema(check, setting, version)
-    validators = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    validators = jsonschema.validators.validator_for(
+        schema, default=jsonschema.Draft202012Validator
+    )
     problem = _schema_problem(jsonschema, validators, schema)
     is_undated = not (isinstance(schema, dict) and "$schema" in schema)
-    if problem and is_undated and _schema_problem(jsonschema, jsonschema.Draft7Validator, schema) is None:
+    if (
+        problem
+        and is_undated
+        and _schema_problem(jsonschema, jsonschema.Draft7Validator, schema) is None
+    ):
         # Written for the draft that most programs read, where `items` may be a list.
         validators, problem = jsonschema.Draft7Validator, None
     if problem:
@@ -122,7 +137,8 @@ def _validator(check: Check, setting: Setting, version: Version | None) -> Calla
             f"`{check.kind}` is not a valid JSON Schema: {problem}",
             hint="correct the schema; `$schema` names the draft that it is written for (2020-12 without one)",
         )
-    # A registry of its own: without one, the library would look up unknown references on the network.
+    # A registry of its own: without one, the library would look up unknown references on the
+    # network.
     validator = validators(schema, registry=known.REGISTRY)
     in_form = None if is_exact(check) else validators(normal_value(schema), registry=known.REGISTRY)
 
@@ -164,11 +180,17 @@ def _schema_problem(jsonschema: Any, validators: Any, schema: Any) -> str | None
 
 def _bounded(compute: Callable[[], Any]) -> Any:
     """Schemas hold patterns too. Outside the main thread there is no way to break them off."""
-    return text_checks.in_time(compute, text_checks.PATTERN_SECONDS) if text_checks.can_interrupt() else compute()
+    return (
+        text_checks.in_time(compute, text_checks.PATTERN_SECONDS)
+        if text_checks.can_interrupt()
+        else compute()
+    )
 
 
 def _calls_in(text: str) -> str:
-    """The calls of functions in a reply, in the words of any API, as a JSON list of `name` and `arguments`. Raises GaveUp."""
+    """The calls of functions in a reply, in the words of any API, as a JSON list of `name` and
+    `arguments`. Raises GaveUp.
+    """
     try:
         return json.dumps(list(_calls(json.loads(text))))
     except RecursionError:
@@ -179,8 +201,13 @@ def _calls_in(text: str) -> str:
 
 def _calls(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict) and isinstance(value.get("name"), str):
-        given: Any = next((value[key] for key in ("arguments", "args", "input") if key in value), {})
-        yield {"name": value["name"], "arguments": json.loads(given) if isinstance(given, str) else given}
+        given: Any = next(
+            (value[key] for key in ("arguments", "args", "input") if key in value), {}
+        )
+        yield {
+            "name": value["name"],
+            "arguments": json.loads(given) if isinstance(given, str) else given,
+        }
     elif isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _calls(one)
@@ -189,10 +216,16 @@ def _calls(value: Any) -> Iterator[dict[str, Any]]:
 def _schema_of_calls(functions: Mapping[str, Any]) -> dict[str, Any]:
     """One call at least, each of one of these functions, with arguments that fit its schema."""
     each = [
-        {"if": {"properties": {"name": {"const": name}}}, "then": {"properties": {"arguments": arguments}}}
+        {
+            "if": {"properties": {"name": {"const": name}}},
+            "then": {"properties": {"arguments": arguments}},
+        }
         for name, arguments in functions.items()
     ]
-    known = {"properties": {"name": {"enum": list(functions)}, "arguments": {"type": "object"}}, "allOf": each}
+    known = {
+        "properties": {"name": {"enum": list(functions)}, "arguments": {"type": "object"}},
+        "allOf": each,
+    }
     return {"type": "array", "minItems": 1, "items": known}
 
 
@@ -213,7 +246,8 @@ def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
         raise FileError(f"the schema {check.value!r} cannot be read: {error.strerror}") from None
     if text is None:
         raise FileError(
-            f"the schema {check.value!r} is not there, or not text", hint="its path is relative to the rubric's folder"
+            f"the schema {check.value!r} is not there, or not text",
+            hint="its path is relative to the rubric's folder",
         )
     try:
         problem = json_problem(text)

@@ -1,4 +1,6 @@
-"""`similar`: how alike a text and a reference are in meaning, by the vectors that an embeddings model makes of them."""
+"""`similar`: how alike a text and a reference are in meaning, by the vectors that an embeddings
+model makes of them.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ async def _traced(embedder: Embedder, text: str) -> tuple[list[float], Usage]:
     from honestone.core.telemetry import CallAnswer, TracedCall
 
     identity = embedder.identity
-    call = TracedCall(role="check", name="similar", identity=identity, operation="embeddings", text=lambda: text)
+    call = TracedCall(
+        role="check", name="similar", identity=identity, operation="embeddings", text=lambda: text
+    )
     with span_of(call) as span:
         try:
             vector, usage = await embedder.embed(text)

@@ -1,4 +1,6 @@
-"""Checks of an artifact's files: which there are, and whether the links of its Markdown lead anywhere."""
+"""Checks of an artifact's files: which there are, and whether the links of its Markdown lead
+anywhere.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
         if count == _MOST_FILES_BESIDE:
             break
         if setting.name_in_artifact(path) is None:
-            whole.update(f"{path.relative_to(folder).as_posix()}\0".encode("utf-8", "surrogateescape"))
+            whole.update(
+                f"{path.relative_to(folder).as_posix()}\0".encode("utf-8", "surrogateescape")
+            )
             if path.suffix.lower() in _MARKDOWN and path.stat().st_size <= _LARGEST_PAGE_BESIDE:
                 whole.update(hashlib.sha256(path.read_bytes()).digest())
     return {_BESIDE: "sha256:" + whole.hexdigest()}
@@ -61,7 +65,8 @@ async def find(check: Check, subject: Subject) -> Finding:
     return finding(check, _links_resolve(check, subject))
 
 
-# ----------------------------------------------------------------------------------------------------- file-exists
+# -----------------------------------------------------------------------------------------------------
+# file-exists
 
 
 def _files_are_there(check: Check, version: Version) -> Told:
@@ -81,15 +86,21 @@ def _parents(path: str) -> Iterator[str]:
         yield path
 
 
-# --------------------------------------------------------------------------------------------------- links-resolve
+# ---------------------------------------------------------------------------------------------------
+# links-resolve
 
 
 class _Site:
-    """Where relative links lead: the folder artifact, or a file with its neighbours or without. `holds` says whether a path
-    is there, `text` gives what is in it; `pages` are those that are read already."""
+    """Where relative links lead: the folder artifact, or a file with its neighbours or without.
+    `holds` says whether a path is there, `text` gives what is in it; `pages` are those that are
+    read already.
+    """
 
     def __init__(
-        self, holds: Callable[[str], bool], text: Callable[[str], str | None], pages: Mapping[str, Page] = {}
+        self,
+        holds: Callable[[str], bool],
+        text: Callable[[str], str | None],
+        pages: Mapping[str, Page] = {},
     ) -> None:
         self._holds, self._text, self._pages = holds, text, dict(pages)
 
@@ -154,18 +165,24 @@ def _links_resolve(check: Check, subject: Subject) -> Told:
 
 
 def _links_of_file(check: Check, subject: Subject) -> Told:
-    """A file is judged alone: its own anchors resolve, other files only in the folder that the check names."""
+    """A file is judged alone: its own anchors resolve, other files only in the folder that the
+    check names.
+    """
     (name,) = subject.version.files
     page = read_page(subject.text)
     folder = _beside(check, subject.setting)
     if folder is not None:
         beside = _FolderOnDisk(folder)
         return _verdict(list(_problems(page, name, _Site(beside.holds, beside.text, {name: page}))))
-    problems = list(_problems(page, name, _Site(lambda path: False, lambda path: None, {name: page})))
+    problems = list(
+        _problems(page, name, _Site(lambda path: False, lambda path: None, {name: page}))
+    )
     others = any("not there" in problem for problem in problems)
     told = _verdict(problems)
     if others and told[1] is not None:
-        return False, visible(f"{told[1]} (the file is judged alone: name its folder with `beside`)")
+        return False, visible(
+            f"{told[1]} (the file is judged alone: name its folder with `beside`)"
+        )
     return told
 
 
@@ -195,10 +212,18 @@ def _problem(link: Link, page: Page, path: str, site: _Site) -> str | None:
     name, anchor = unquote(target.partition("?")[0]), unquote(fragment)
     shown = quoted(link.target)
     if not name:
-        return None if link.target and _has(page, anchor) else f"{shown} names no heading" if anchor else _empty(link)
+        return (
+            None
+            if link.target and _has(page, anchor)
+            else f"{shown} names no heading"
+            if anchor
+            else _empty(link)
+        )
     # As on GitHub, a leading slash means the top folder.
     place = (
-        normpath(name.lstrip("/") or ".") if name.startswith("/") else normpath(f"{dirname(path)}/{name}".lstrip("/"))
+        normpath(name.lstrip("/") or ".")
+        if name.startswith("/")
+        else normpath(f"{dirname(path)}/{name}".lstrip("/"))
     )
     if place == ".." or place.startswith("../") or "\0" in place:
         return f"{shown} leads out of the artifact"
@@ -215,7 +240,11 @@ def _empty(link: Link) -> str | None:
 
 
 def _has(page: Page, anchor: str) -> bool:
-    return anchor in ("", "top") or anchor in page.anchors or anchor.removeprefix("user-content-") in page.anchors
+    return (
+        anchor in ("", "top")
+        or anchor in page.anchors
+        or anchor.removeprefix("user-content-") in page.anchors
+    )
 
 
 def _is_markdown(path: str) -> bool:

@@ -45,14 +45,18 @@ def _summary(output: Output) -> dict[str, Any]:
     return {
         "event_count": None if calls is None else len(calls),
         "tool_calls": None if calls is None else dict(Counter(call.name for call in calls)),
-        "token_usage": None if known.input_tokens is None and known.output_tokens is None else tokens,
+        "token_usage": None
+        if known.input_tokens is None and known.output_tokens is None
+        else tokens,
         "cost_usd": known.usd,
         "duration_ms": known.duration_ms,
     }
 
 
 def points_of(check: Check, ended: Ended) -> float | None:
-    """The points from 0 to 100 that it gave, where its score is to count as it is; turned round by `not-`."""
+    """The points from 0 to 100 that it gave, where its score is to count as it is; turned round by
+    `not-`.
+    """
     if not check.option("scored", False):
         return None
     printed = ended.stdout.decode("utf-8", "replace").strip()
@@ -65,9 +69,13 @@ def points_of(check: Check, ended: Ended) -> float | None:
 
 
 def answer(check: Check, ended: Ended) -> Told:
-    """A score, or only an exit code. A program that failed with words on stderr has judged nothing, whatever it printed."""
+    """A score, or only an exit code. A program that failed with words on stderr has judged nothing,
+    whatever it printed.
+    """
     if ended.exit != 0 and (ended.exit is None or ended.exit < 0 or ended.stderr.strip()):
-        return None, visible(f"the grader {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": "))
+        return None, visible(
+            f"the grader {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": ")
+        )
     printed = ended.stdout.decode("utf-8", "replace").strip()
     if not printed and ended.stderr.strip():
         return None, visible(f"the grader gave no answer, but said: {last_words(ended.stderr)}")
@@ -90,7 +98,9 @@ def _is_only_text(check: Check, printed: str) -> bool:
 
 
 def score_of(said: Any) -> Fraction:
-    """The score from 0 to 1; without one the share of the assertions that passed. Raises ValueError."""
+    """The score from 0 to 1; without one the share of the assertions that passed. Raises
+    ValueError.
+    """
     if not isinstance(said, Mapping):
         raise ValueError("it is not a JSON object")
     if "score" in said:
@@ -108,5 +118,9 @@ def score_of(said: Any) -> Fraction:
 
 
 def _note(said: Table, score: Fraction) -> str:
-    failed = [str(one.get("text", "")) for one in tables(said.get("assertions")) if one.get("passed") is False]
+    failed = [
+        str(one.get("text", ""))
+        for one in tables(said.get("assertions"))
+        if one.get("passed") is False
+    ]
     return f"score {float(score):g}" + (f": {'; '.join(failed[:3])}" if failed else "")

@@ -1,6 +1,8 @@
-"""By which files of an artifact a check judges: those that its words name, tests, the settings of the programs that it runs, and
-what Python reads before any of it. One rule for proposals of a worker, which may not touch one, and for the workspace that a
-target leaves, in which they are as they were at the start."""
+"""By which files of an artifact a check judges: those that its words name, tests, the settings of
+the programs that it runs, and what Python reads before any of it. One rule for proposals of a
+worker, which may not touch one, and for the workspace that a target leaves, in which they are as
+they were at the start.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,12 @@ _LARGEST_SCRIPT: Final = 1_000_000
 _READ_BY_PYTHON: Final = (".py", ".pyc", ".so", ".pyd", ".pth", ".ini", ".toml", ".cfg")
 
 
-def would_judge(checks: Sequence[Check], setting: Setting, before: Version, after: Version) -> list[str]:
-    """The names that differ between two versions and judge, by these checks: a proposal may not touch one."""
+def would_judge(
+    checks: Sequence[Check], setting: Setting, before: Version, after: Version
+) -> list[str]:
+    """The names that differ between two versions and judge, by these checks: a proposal may not
+    touch one.
+    """
     asked = [check for check in checks if check.kind in _KINDS]
     code = [check for check in asked if check.kind != "json-schema"]
     found = {name for check in asked for name in judging_changes(check, setting, before, after)}
@@ -38,8 +44,9 @@ def would_judge(checks: Sequence[Check], setting: Setting, before: Version, afte
 
 
 def judging_changes(check: Check, setting: Setting, before: Version, after: Version) -> list[str]:
-    """The names that differ between two versions and by which this check judges. Nothing where it says that it is the
-    artifact's own (`own: true`)."""
+    """The names that differ between two versions and by which this check judges. Nothing where it
+    says that it is the artifact's own (`own: true`).
+    """
     if check.kind not in _KINDS or check.options.get("own"):
         return []
     rule = _Rule(check, setting, before)
@@ -72,7 +79,11 @@ def laid_over(check: Check, setting: Setting, start: Version, left: Version) -> 
 
 def changed_between(before: Version, after: Version) -> list[str]:
     """The names that are new, gone or different."""
-    return [name for name in {**before.files, **after.files} if before.files.get(name) != after.files.get(name)]
+    return [
+        name
+        for name in {**before.files, **after.files}
+        if before.files.get(name) != after.files.get(name)
+    ]
 
 
 def _starts_python(name: str) -> bool:
@@ -81,7 +92,9 @@ def _starts_python(name: str) -> bool:
 
 
 class _Rule:
-    """By which files of an artifact one check judges. `start` is the version in which they are looked up."""
+    """By which files of an artifact one check judges. `start` is the version in which they are
+    looked up.
+    """
 
     def __init__(self, check: Check, setting: Setting, start: Version) -> None:
         self._check, self._setting, self._start = check, setting, start
@@ -121,17 +134,23 @@ class _Rule:
 
     @cached_property
     def _has_tests(self) -> bool:
-        """Whether there were tests at the start. Where there were none, new ones are what is judged."""
+        """Whether there were tests at the start. Where there were none, new ones are what is
+        judged.
+        """
         return any(map(judging_words.is_test, self._start.files))
 
     def _is_setting(self, name: str, before: Entry | None, after: Entry | None) -> bool:
         if not self._programs:
             return False
-        if self._tests is not None and not PurePosixPath(self._tests).is_relative_to(PurePosixPath(name).parent):
+        if self._tests is not None and not PurePosixPath(self._tests).is_relative_to(
+            PurePosixPath(name).parent
+        ):
             return False  # pytest reads no settings of other folders
         if judging_words.is_shared(name):
             was, now = (
-                judging_words.settings_in(name, None if entry is None else entry.data, self._programs)
+                judging_words.settings_in(
+                    name, None if entry is None else entry.data, self._programs
+                )
                 for entry in (before, after)
             )
             return was != now
@@ -142,16 +161,22 @@ class _Rule:
         named = judging_words.named_by(words, self._content)
         self._programs = judging_words.with_their_own(named.programs)
         shows = "expect_stdout" in self._check.options
-        files = {self._name_of(word) for word in named.files if not (shows and _is_shown(word, named))}
+        files = {
+            self._name_of(word) for word in named.files if not (shows and _is_shown(word, named))
+        }
         for operands in named.compared:
             files |= set(self._held_against(operands))
-        self._files = frozenset(name for name in files if name is not None and name in self._start.files)
+        self._files = frozenset(
+            name for name in files if name is not None and name in self._start.files
+        )
 
     def _name_of(self, word: str) -> str | None:
         return self._setting.in_version(word, self._start)
 
     def _held_against(self, operands: Sequence[str]) -> list[str | None]:
-        """Of what is compared, which is the measure: what alone was there at the start, what its name says, else the first."""
+        """Of what is compared, which is the measure: what alone was there at the start, what its
+        name says, else the first.
+        """
         there = [name for word in operands if (name := self._name_of(word)) in self._start.files]
         called = [name for name in there if name is not None and judging_words.is_measure(name)]
         return [*(called or there[:1])]
@@ -170,8 +195,9 @@ class _Rule:
 
 
 def _is_shown(word: str, named: judging_words.NamedFiles) -> bool:
-    """Of a check that looks at what is printed: whether a file is the program that prints it, which is what is judged. One that
-    is called a check or a test judges all the same."""
+    """Of a check that looks at what is printed: whether a file is the program that prints it, which
+    is what is judged. One that is called a check or a test judges all the same.
+    """
     return word in named.scripts and not judging_words.is_measure(word)
 
 
@@ -190,10 +216,16 @@ def _around(tests: PurePosixPath, name: str) -> bool:
     return path.parent == tests.parent and tests.suffix == ".py" and path.suffix in _READ_BY_PYTHON
 
 
-def _shadows(checks: Sequence[Check], before: Mapping[str, Entry], after: Mapping[str, Entry]) -> Iterator[str]:
-    """New modules at the top that Python would take for ones of the library, of installed packages or of the checks."""
+def _shadows(
+    checks: Sequence[Check], before: Mapping[str, Entry], after: Mapping[str, Entry]
+) -> Iterator[str]:
+    """New modules at the top that Python would take for ones of the library, of installed packages
+    or of the checks.
+    """
     own = {
-        PurePosixPath(str(check.value).partition(":")[0]).stem for check in checks if check.kind in ("pytest", "python")
+        PurePosixPath(str(check.value).partition(":")[0]).stem
+        for check in checks
+        if check.kind in ("pytest", "python")
     }
     known = {_top(name) for name in before}
     for name in after.keys() - before.keys():

@@ -1,4 +1,6 @@
-"""Checks that measure how alike a text and a reference are, by arithmetic alone: `levenshtein`, `rouge-n`, `bleu`, `gleu`."""
+"""Checks that measure how alike a text and a reference are, by arithmetic alone: `levenshtein`,
+`rouge-n`, `bleu`, `gleu`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Links and anchors of a Markdown page, read as GitHub renders it. Pure; the work grows with the length of the text."""
+"""Links and anchors of a Markdown page, read as GitHub renders it. Pure; the work grows with the
+length of the text.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link or image, unescaped, and its line. Undefined: `target` is the label of a definition that is not there."""
+    """A link or image, unescaped, and its line. Undefined: `target` is the label of a definition
+    that is not there.
+    """
 
     target: str
     line: int
@@ -32,7 +36,8 @@ def read_page(text: str) -> Page:
     return Page(links=tuple(_links(prose)), anchors=frozenset(_anchors(prose)))
 
 
-# --------------------------------------------------------------------------------------------------------- blocks
+# ---------------------------------------------------------------------------------------------------------
+# blocks
 
 _FENCE: Final = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(`{3,}(?=[^`]*$)|~{3,})")
 _CLOSING: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*$")
@@ -40,7 +45,9 @@ _LIST: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 
 
 def _without_code_blocks(lines: list[str]) -> list[str]:
-    """The lines with front matter, fenced and indented code and comments emptied, so that numbers stay true."""
+    """The lines with front matter, fenced and indented code and comments emptied, so that numbers
+    stay true.
+    """
     kept = list(lines)
     _empty_front_matter(kept)
     fence, after_blank, in_list = "", True, False
@@ -61,7 +68,9 @@ def _without_code_blocks(lines: list[str]) -> list[str]:
         if indented and after_blank and not in_list:
             kept[index] = ""
             continue
-        in_list = bool(_LIST.match(line)) or (in_list and (indented or line.startswith(" ") or not after_blank))
+        in_list = bool(_LIST.match(line)) or (
+            in_list and (indented or line.startswith(" ") or not after_blank)
+        )
         after_blank = False
     return _without_comments(kept)
 
@@ -90,13 +99,16 @@ def _without_comments(lines: list[str]) -> list[str]:
     return "".join([*out, text[at:]]).split("\n")
 
 
-# -------------------------------------------------------------------------------------------------------- anchors
+# --------------------------------------------------------------------------------------------------------
+# anchors
 
 _ATX: Final = re.compile(r" {0,3}(?:>[ ]?)*(#{1,6})(?:[ \t]+(.*))?$")
 _SETEXT: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _HTML_HEADING: Final = re.compile(r"\s*<h[1-6]\b[^<>]*>(.*)</h[1-6]>\s*$", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[a-zA-Z/][^<>]*>")
-_NAMED: Final = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""")
+_NAMED: Final = re.compile(
+    r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))"""
+)
 
 
 def _anchors(lines: list[str]) -> Iterator[str]:
@@ -120,7 +132,12 @@ def _headings(lines: list[str]) -> Iterator[str]:
         elif paragraph and _SETEXT.match(line):
             yield " ".join(paragraph)
             paragraph = []
-        elif not line.strip() or _LIST.match(line) or line.startswith("    ") or line.lstrip().startswith((">", "|")):
+        elif (
+            not line.strip()
+            or _LIST.match(line)
+            or line.startswith("    ")
+            or line.lstrip().startswith((">", "|"))
+        ):
             paragraph = []
         else:
             paragraph.append(line.strip())
@@ -135,7 +152,9 @@ _KEPT: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", 
 
 
 def slug_of_heading(heading: str) -> str:
-    """The anchor that GitHub makes of a heading: its words in lower case, spaces as `-`, punctuation gone."""
+    """The anchor that GitHub makes of a heading: its words in lower case, spaces as `-`,
+    punctuation gone.
+    """
     pieces = re.split(r"(`+)(.+?)\1", heading[:1000])
     text = ""
     for index, piece in enumerate(pieces):
@@ -165,14 +184,16 @@ def _unique(slug: str, seen: dict[str, int]) -> str:
     return name
 
 
-# ---------------------------------------------------------------------------------------------------------- links
+# ----------------------------------------------------------------------------------------------------------
+# links
 
 _DEFINITION: Final = re.compile(
     r" {0,3}(?:>[ ]?)*\[(?!\^)((?:[^\[\]\\]|\\.)+)\]:[ \t]*(?:<([^<>]*)>|(\S+))(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*$"
 )
 _SPAN: Final = re.compile(r"`+")
 _HTML_LINK: Final = re.compile(
-    r"""<(?:a|img|source|video)\b[^<>]*?\s(?:href|src)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""", re.IGNORECASE
+    r"""<(?:a|img|source|video)\b[^<>]*?\s(?:href|src)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""",
+    re.IGNORECASE,
 )
 _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _AUTOLINK: Final = re.compile(r"<[a-zA-Z][a-zA-Z0-9+.-]*:[^\s<>]*>")
@@ -202,7 +223,9 @@ def _links_of_paragraph(text: str, first_line: int, defined: set[str]) -> Iterat
 
     for match in _HTML_LINK.finditer(text):
         yield Link(unescape(match[1] or match[2] or match[3] or "").strip(), line_at(match.start()))
-    for start, target, is_undefined in _bracketed(_AUTOLINK.sub(lambda m: " " * len(m[0]), text), defined):
+    for start, target, is_undefined in _bracketed(
+        _AUTOLINK.sub(lambda m: " " * len(m[0]), text), defined
+    ):
         yield Link(target, line_at(start), is_undefined)
 
 
@@ -230,7 +253,9 @@ def _without_spans(text: str) -> str:
 
 
 def _bracketed(text: str, defined: set[str]) -> Iterator[tuple[int, str, bool]]:
-    """(start, target, is undefined) of every [text](target), [text][label] and [label][] of a paragraph."""
+    """(start, target, is undefined) of every [text](target), [text][label] and [label][] of a
+    paragraph.
+    """
     open_brackets: list[int] = []
     at = 0
     while at < len(text):
@@ -249,7 +274,9 @@ def _bracketed(text: str, defined: set[str]) -> Iterator[tuple[int, str, bool]]:
                     yield start, _clean(target), False
                     at = end
                     continue
-            elif follows == "[" and not (start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_])")):
+            elif follows == "[" and not (
+                start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_])")
+            ):
                 close = text.find("]", at + 2, at + 1002)
                 label = text[at + 2 : close] if close >= 0 else ""
                 shown = text[start + 1 : at]
@@ -265,10 +292,13 @@ def _bracketed(text: str, defined: set[str]) -> Iterator[tuple[int, str, bool]]:
 _LONGEST_LINK: Final = 4000
 _SPACE: Final = re.compile(r"\s*")
 _PLAIN: Final = r"(?:[^\s()\\]|\\.)"
-# Round brackets in pairs, three deep. It never goes back, so that a text full of opening ones costs little.
+# Round brackets in pairs, three deep. It never goes back, so that a text full of opening ones costs
+# little.
 _BARE: Final = re.compile(rf"(?:{_PLAIN}|\((?:{_PLAIN}|\((?:{_PLAIN}|\({_PLAIN}*+\))*+\))*+\))*+")
 _ANGLED: Final = re.compile(r"<([^<>\n]*)>")
-_TITLE: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)", re.DOTALL)
+_TITLE: Final = re.compile(
+    r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)", re.DOTALL
+)
 
 
 def _destination(text: str, at: int) -> tuple[str | None, int]:

@@ -1,4 +1,6 @@
-"""Checks that say yes to everything, for a dry run. Their identity says so, so no record of theirs is ever mixed up."""
+"""Checks that say yes to everything, for a dry run. Their identity says so, so no record of theirs
+is ever mixed up.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from honestone.ports import Finding
 
 
 class MockChecks(CheckRunner):
-    """What cannot be started here is still an error: a dry run shows it too. Nothing is looked at or run."""
+    """What cannot be started here is still an error: a dry run shows it too. Nothing is looked at
+    or run.
+    """
 
     def identity(self, check: Check) -> Mapping[str, Any]:
         return {**super().identity(check), "mock": True}

@@ -54,11 +54,14 @@ _MET: Final = Finding(met=True)
 
 
 class CheckRunner:
-    """Implements ports.Checker. `base` is the rubric's folder, where programs, tests, schemas and modules are looked up.
-    `folder` is where the command works; what is in `closed` (the project, the store) no program sees.
+    """Implements ports.Checker. `base` is the rubric's folder, where programs, tests, schemas and
+    modules are looked up. `folder` is where the command works; what is in `closed` (the project,
+    the store) no program sees.
 
-    `artifacts` are the paths on disk of what is judged: a program among their files is never taken from disk, but from
-    the version, and does not count for a check's identity. `pass_env` names variables that code may see besides the harmless ones. `embedder` makes the vectors of `similar`.
+    `artifacts` are the paths on disk of what is judged: a program among their files is never taken
+    from disk, but from the version, and does not count for a check's identity. `pass_env` names
+    variables that code may see besides the harmless ones. `embedder` makes the vectors of
+    `similar`.
     """
 
     def __init__(
@@ -90,17 +93,20 @@ class CheckRunner:
         return self._setting.embedder
 
     def preflight(self, checks: Iterable[Check], version: Version | None = None) -> None:
-        """Raises UsageError for a check that cannot run here: no such program, tests, module, library or sandbox.
+        """Raises UsageError for a check that cannot run here: no such program, tests, module,
+        library or sandbox.
 
-        With `version`, a relative path has to be next to the rubric or in it; without, it may still be in one.
+        With `version`, a relative path has to be next to the rubric or in it; without, it may still
+        be in one.
         """
         for check in checks:
             for needs in _needs(check):
                 needs.preflight(check, self._setting, version)
 
     def identity(self, check: Check) -> Mapping[str, Any]:
-        """The check, the package that adds its kind, the digest of every file that it uses and that is not judged, and the
-        sandbox if code runs."""
+        """The check, the package that adds its kind, the digest of every file that it uses and that
+        is not judged, and the sandbox if code runs.
+        """
         written = {"check": check.name, "value": check.value, "options": dict(check.options)}
         if package := KINDS[check.kind].package:
             written["package"] = package
@@ -109,13 +115,20 @@ class CheckRunner:
         return written
 
     def judging_files(self, checks: Iterable[Check]) -> list[Path]:
-        """The tests, modules and schemas on disk that judge. Should they be in the artifact, they do not count as its files."""
+        """The tests, modules and schemas on disk that judge. Should they be in the artifact, they
+        do not count as its files.
+        """
         return [
-            path for check in checks for needs in _needs(check) for path in needs.judging_files(check, self._setting)
+            path
+            for check in checks
+            for needs in _needs(check)
+            for path in needs.judging_files(check, self._setting)
         ]
 
     def would_judge(self, checks: Sequence[Check], before: Version, after: Version) -> list[str]:
-        """The names of files that differ between two versions and judge: a proposal may not touch them."""
+        """The names of files that differ between two versions and judge: a proposal may not touch
+        them.
+        """
         from honestone.adapters.checks.judged_paths import would_judge
 
         return would_judge(checks, self._setting, before, after)
@@ -124,17 +137,24 @@ class CheckRunner:
         """The files of a version by which these checks judge it."""
         from honestone.adapters.checks.judged_paths import judging_names
 
-        return sorted({name for check in checks for name in judging_names(check, self._setting, version)})
+        return sorted(
+            {name for check in checks for name in judging_names(check, self._setting, version)}
+        )
 
     def compile(self, check: Check) -> TextCheck | None:
-        """A check of the text alone, compiled once per check; None when it needs files, code, a diff or a trace."""
+        """A check of the text alone, compiled once per check; None when it needs files, code, a
+        diff or a trace.
+        """
         known = self._compiled.get(id(check))
         if known is not None:
             return known[1]
         if not is_text_check(check) or not _OF_TEXT.isdisjoint(check.options):
             return None
         compiled = compile_text_check(check)
-        self._compiled[id(check)] = (check, compiled)  # with the check, so that its id stays its own
+        self._compiled[id(check)] = (
+            check,
+            compiled,
+        )  # with the check, so that its id stays its own
         return compiled
 
     def run_texts(self, compiled: Sequence[TextCheck], text: str) -> list[Told]:
@@ -151,7 +171,9 @@ class CheckRunner:
         reference: str | None = None,
         once: Once | None = None,
     ) -> list[Finding]:
-        with Subject(self._setting, version, output, input=input, reference=reference, once=once) as subject:
+        with Subject(
+            self._setting, version, output, input=input, reference=reference, once=once
+        ) as subject:
             return await self.answers(checks, subject)
 
     async def answers(self, checks: Sequence[Check], subject: Subject) -> list[Finding]:
@@ -211,7 +233,10 @@ _MOST_NAMES: Final = 100
 
 
 def _with_judging(
-    finding: Finding, check: Check, subject: Subject, names: Callable[[Check, Setting, Version], list[str]]
+    finding: Finding,
+    check: Check,
+    subject: Subject,
+    names: Callable[[Check, Setting, Version], list[str]],
 ) -> Finding:
     """The finding with the files that judged: of the artifact, and next to the rubric."""
     base = subject.setting.base
@@ -225,8 +250,9 @@ def _with_judging(
 
 
 async def _answered(check: Check, subject: Subject) -> Finding:
-    """The answer of a check's family. A bound that is met on the way is an answer of its own, whatever the family and
-    whether it is negated or not."""
+    """The answer of a check's family. A bound that is met on the way is an answer of its own,
+    whatever the family and whether it is negated or not.
+    """
     try:
         return await _by_family(check, subject)
     except GaveUp as why:

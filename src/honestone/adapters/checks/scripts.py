@@ -1,4 +1,6 @@
-"""The check `script`, and `transform` of other checks: code in JavaScript or Python, confined like every program of a check."""
+"""The check `script`, and `transform` of other checks: code in JavaScript or Python, confined like
+every program of a check.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,11 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
     for one in scripts_of(check):
         if one.language == "javascript":
             node = _require_node(check, setting)
-            if one.file is not None and Path(one.file).suffix in _TYPESCRIPT and not _reads_types(node):
+            if (
+                one.file is not None
+                and Path(one.file).suffix in _TYPESCRIPT
+                and not _reads_types(node)
+            ):
                 raise UsageError(
                     f"`{one.file}` is TypeScript, which the `{NODE}` on PATH does not read",
                     hint="install Node.js 22.18 or newer (https://nodejs.org), or compile the file to JavaScript",
@@ -113,14 +119,22 @@ def _unmet(check: Check, subject: Subject, note: str) -> Finding:
 
 
 async def transformed(check: Check, subject: Subject) -> Subject | Finding:
-    """What a check with `transform` looks at instead of the output; a finding where the code gives nothing to look at."""
+    """What a check with `transform` looks at instead of the output; a finding where the code gives
+    nothing to look at.
+    """
     try:
         changed = await _transformed(check, subject)
     except _Raised as wrong:
         return _unmet(check, subject, f"transform: {wrong}")
     except code.FinalAnswer as ended:
-        return finding(check, (None, f"transform: {ended.note}"), sandbox=subject.setting.sandbox.name)
-    text = changed if isinstance(changed, str) else json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
+        return finding(
+            check, (None, f"transform: {ended.note}"), sandbox=subject.setting.sandbox.name
+        )
+    text = (
+        changed
+        if isinstance(changed, str)
+        else json.dumps(changed, ensure_ascii=False, separators=(",", ":"))
+    )
     output = replace(subject.output or Output(text=""), text=text)
     given = {"input": subject.input, "reference": subject.reference}
     return Subject(subject.setting, subject.version, output, **given, once=subject.once)
@@ -135,9 +149,12 @@ async def _transformed(check: Check, subject: Subject) -> Json:
     return given
 
 
-async def values_of(script: Script, calls: Sequence[Sequence[Json]], setting: Setting) -> Sequence[Json]:
-    """What a function of a file returns for each list of arguments, in one confined process. Raises UsageError where it
-    cannot be run, fails, or returns what is not a value."""
+async def values_of(
+    script: Script, calls: Sequence[Sequence[Json]], setting: Setting
+) -> Sequence[Json]:
+    """What a function of a file returns for each list of arguments, in one confined process. Raises
+    UsageError where it cannot be run, fails, or returns what is not a value.
+    """
     check = Check(kind="script", value=script.to_plain())
     preflight(check, setting, None)
     try:
@@ -157,12 +174,23 @@ class _Raised(Exception):
 
 
 async def _run(
-    script: Script, given: Json, check: Check, subject: Subject, *, calls: Sequence[Sequence[Json]] | None = None
+    script: Script,
+    given: Json,
+    check: Check,
+    subject: Subject,
+    *,
+    calls: Sequence[Sequence[Json]] | None = None,
 ) -> Json:
-    """The value that the code returns; with `calls`, the list of those that its function returns. Raises _Raised, and code.FinalAnswer where it does not end or cannot be run."""
+    """The value that the code returns; with `calls`, the list of those that its function returns.
+    Raises _Raised, and code.FinalAnswer where it does not end or cannot be run.
+    """
     setting, copy = subject.setting, subject.fresh_copy()
     answer = copy.root / secrets.token_hex()
-    asked: dict[str, Json] = {"output": given, "context": _context(check, subject), "answer": str(answer)}
+    asked: dict[str, Json] = {
+        "output": given,
+        "context": _context(check, subject),
+        "answer": str(answer),
+    }
     if calls is not None:
         asked["calls"] = [list(arguments) for arguments in calls]
     folders = [setting.base, Path(site.getuserbase())]
@@ -174,25 +202,41 @@ async def _run(
     else:
         asked["code"] = script.code
     runner = _RUNNERS[script.language]
-    words = [NODE, str(runner)] if script.language == "javascript" else [sys.executable, "-P", str(runner)]
+    words = (
+        [NODE, str(runner)]
+        if script.language == "javascript"
+        else [sys.executable, "-P", str(runner)]
+    )
     stdin = json.dumps(asked).encode("utf-8", "replace")
     try:
         ended = await code.run_confined(
-            words, check, subject, copy, stdin=stdin, visible=[*folders, runner, _INSPECT], folder=setting.base
+            words,
+            check,
+            subject,
+            copy,
+            stdin=stdin,
+            visible=[*folders, runner, _INSPECT],
+            folder=setting.base,
         )
     except NotStarted as error:
         raise code.FinalAnswer(None, f"could not run: {error.reason}") from None
     said = _reply_in(answer)
     if said is None:
-        raise _Raised(f"ended without an answer ({code.exit_words(ended.exit)}){code.last_words_of(ended)}")
+        raise _Raised(
+            f"ended without an answer ({code.exit_words(ended.exit)}){code.last_words_of(ended)}"
+        )
     if "value" not in said:
         odd = said.get("odd")
-        raise _Raised(str(said["error"]) if odd is None else f"it returned {odd}, which is not a value")
+        raise _Raised(
+            str(said["error"]) if odd is None else f"it returned {odd}, which is not a value"
+        )
     return said["value"]
 
 
 def _reply_in(path: Path) -> Mapping[str, Json] | None:
-    """The answer as the code's runner left it; None where there is none. Raises FinalAnswer for one that is too large."""
+    """The answer as the code's runner left it; None where there is none. Raises FinalAnswer for one
+    that is too large.
+    """
     with contextlib.suppress(OSError, ValueError, RecursionError):
         if path.stat().st_size > _LARGEST_REPLY:
             raise code.FinalAnswer(None, f"its reply is larger than {_LARGEST_REPLY / 1e6:g} MB")

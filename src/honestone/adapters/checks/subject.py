@@ -1,4 +1,6 @@
-"""What a check is made on: the rubric's place, the version judged, and a private copy of it for checks that run code."""
+"""What a check is made on: the rubric's place, the version judged, and a private copy of it for
+checks that run code.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ from honestone.system.sandbox import Sandbox, hidden_from_programs
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Where a rubric's checks are made. `artifacts` are the paths on disk of what is judged, as far as known.
+    """Where a rubric's checks are made. `artifacts` are the paths on disk of what is judged, as far
+    as known.
 
-    `folder` is where the command works, `closed` what else a program does not see (the project, the store).
+    `folder` is where the command works, `closed` what else a program does not see (the project, the
+    store).
     """
 
     base: Path
@@ -42,7 +46,9 @@ class Setting:
 
     @cached_property
     def hidden(self) -> tuple[Path, ...]:
-        """What a program does not see: the project around the rubric's folder, the store, and names for us alone."""
+        """What a program does not see: the project around the rubric's folder, the store, and names
+        for us alone.
+        """
         return hidden_from_programs(self.base, self.folder, self.closed)
 
     @cached_property
@@ -68,25 +74,32 @@ class Setting:
         return None
 
     def in_version(self, name: str, version: Version) -> str | None:
-        """The name in the version of what a rubric calls `name`: as seen from the rubric, else from the version."""
+        """The name in the version of what a rubric calls `name`: as seen from the rubric, else from
+        the version.
+        """
         candidates = [os.path.normpath(name)]
         if self.artifacts and not os.path.isabs(name):
             seen = self.name_in_artifact(self.base / name)
             candidates = [seen, *candidates] if seen is not None else candidates
         for candidate in candidates:
-            if candidate in version.files or any(path.startswith(candidate + "/") for path in version.files):
+            if candidate in version.files or any(
+                path.startswith(candidate + "/") for path in version.files
+            ):
                 return candidate
         return None
 
     def prefers_version(self, name: str, version: Version) -> bool:
-        """Without knowing the artifact's path, a name that is in the version means the version's file."""
+        """Without knowing the artifact's path, a name that is in the version means the version's
+        file.
+        """
         return not self.artifacts and self.in_version(name, version) is not None
 
 
 @dataclass(eq=False)
 class Subject:
-    """One version, or one output of a run on it, under the checks of one rubric. `input` and `reference` are the case's, for
-    graders; `once` makes calls that cost."""
+    """One version, or one output of a run on it, under the checks of one rubric. `input` and
+    `reference` are the case's, for graders; `once` makes calls that cost.
+    """
 
     setting: Setting
     artifact: Version
@@ -99,7 +112,9 @@ class Subject:
 
     @cached_property
     def version(self) -> Version:
-        """The files that are judged: of the artifact, or the output as a file, in its workspace where there is one."""
+        """The files that are judged: of the artifact, or the output as a file, in its workspace
+        where there is one.
+        """
         if self.output is None:
             return self.artifact
         return judged(self.artifact, self.output.text, self.output.files)
@@ -108,7 +123,14 @@ class Subject:
         """The same with other files in the workspace."""
         assert self.output is not None
         output = replace(self.output, files=files, start=None)
-        return Subject(self.setting, self.artifact, output, input=self.input, reference=self.reference, once=self.once)
+        return Subject(
+            self.setting,
+            self.artifact,
+            output,
+            input=self.input,
+            reference=self.reference,
+            once=self.once,
+        )
 
     @cached_property
     def text(self) -> str:
@@ -146,19 +168,26 @@ class Subject:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._copy is not None:
             self._copy.close()
 
 
 class CheckWorkspace:
-    """A private folder: `work` holds the version, `home` and `tmp` are empty, `extra` is the check's own."""
+    """A private folder: `work` holds the version, `home` and `tmp` are empty, `extra` is the
+    check's own.
+    """
 
     def __init__(self, version: Version) -> None:
         self._version = version
         self.root = make_private("honestone-check-")
-        self.work, self.home, self.tmp, self.extra = (self.root / n for n in ("work", "home", "tmp", "extra"))
+        self.work, self.home, self.tmp, self.extra = (
+            self.root / n for n in ("work", "home", "tmp", "extra")
+        )
         self._written: dict[str, tuple[int, ...]] | None = None
 
     @property
@@ -184,7 +213,9 @@ class CheckWorkspace:
 
 
 def state_of(root: Path) -> dict[str, tuple[int, ...]]:
-    """Below a folder, every path with what changes when its bytes, mode or place do. A program cannot set the time of change (ctime)."""
+    """Below a folder, every path with what changes when its bytes, mode or place do. A program
+    cannot set the time of change (ctime).
+    """
     state: dict[str, tuple[int, ...]] = {}
     for path in _everything_below(root):
         try:
@@ -209,13 +240,19 @@ NO_DIFF: Final = "no diff to look at: the target did not work in a workspace"
 
 
 def over_texts(check: Check, subject: Subject, evaluate: Callable[[str], Told]) -> Told:
-    """A check of one text on what its options choose: the whole text, the diff, or every or any file of `path`."""
+    """A check of one text on what its options choose: the whole text, the diff, or every or any
+    file of `path`.
+    """
     place = check.options.get("in")
     if place == "diff":
         return (None, NO_DIFF) if subject.diff is None else evaluate(subject.diff)
     if isinstance(place, int):
         replies = subject.replies
-        return evaluate(replies[place - 1]) if place <= len(replies) else (None, NO_REPLY.format(place))
+        return (
+            evaluate(replies[place - 1])
+            if place <= len(replies)
+            else (None, NO_REPLY.format(place))
+        )
     if "path" not in check.options:
         return evaluate(subject.text)
     texts = subject.texts(check)
@@ -247,13 +284,22 @@ def _globs(check: Check) -> str:
 
 
 def finding(
-    check: Check, told: Told, *, sandbox: str | None = None, final: bool = False, score: float | None = None
+    check: Check,
+    told: Told,
+    *,
+    sandbox: str | None = None,
+    final: bool = False,
+    score: float | None = None,
 ) -> Finding:
-    """What was found, turned round for `not-`. `final`: holds as it is, negated or not. None stays None, and has no score.
-    A note is of what is wrong; next to a score it stays where the check is met."""
+    """What was found, turned round for `not-`. `final`: holds as it is, negated or not. None stays
+    None, and has no score. A note is of what is wrong; next to a score it stays where the check is
+    met.
+    """
     met, note = told
     if met is not None and check.negated and not final:
         met = not met
     score = None if met is None else score
     is_silent = note is None or (met and score is None)
-    return Finding(met=met, note=None if is_silent else visible(note or ""), sandbox=sandbox, score=score)
+    return Finding(
+        met=met, note=None if is_silent else visible(note or ""), sandbox=sandbox, score=score
+    )

@@ -1,4 +1,6 @@
-"""Checks of a text. The rules are in `core.checks`; here patterns that could run for ever are kept to a time."""
+"""Checks of a text. The rules are in `core.checks`; here patterns that could run for ever are kept
+to a time.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,22 @@ from types import FrameType
 from typing import Final, NoReturn, TypeVar
 
 from honestone.adapters.checks.subject import Subject, over_texts
-from honestone.core.checks import TextCheck, Told, compile_text_check, line_of, quoted, searches, visible
+from honestone.core.checks import (
+    TextCheck,
+    Told,
+    compile_text_check,
+    line_of,
+    quoted,
+    searches,
+    visible,
+)
 from honestone.core.rubric import Check
 from honestone.ports import Finding
 
 T = TypeVar("T")
 
 PATTERN_SECONDS: Final = 5.0
-TOOK_TOO_LONG: Final = (
-    f"the pattern takes more than {PATTERN_SECONDS:g} s on this text (repeats that overlap: simplify it)"
-)
+TOOK_TOO_LONG: Final = f"the pattern takes more than {PATTERN_SECONDS:g} s on this text (repeats that overlap: simplify it)"
 
 
 class TookTooLong(BaseException):
@@ -37,8 +45,8 @@ async def find(check: Check, subject: Subject) -> Finding:
 def told_all(checks: Sequence[TextCheck], text: str) -> list[Told]:
     """What compiled checks say of a text, each in bounded time.
 
-    Setting an alarm takes longer than most patterns, so one is set for all of them. When it rings, each pattern is tried
-    again by itself, with the whole time.
+    Setting an alarm takes longer than most patterns, so one is set for all of them. When it rings,
+    each pattern is tried again by itself, with the whole time.
     """
     slow = [one for one in checks if _needs_time(one, text)]
     if len(slow) > 1 and can_interrupt():
@@ -67,11 +75,14 @@ def told(compiled: TextCheck, text: str) -> Told:
         return None, TOOK_TOO_LONG
 
 
-# ------------------------------------------------------------------------------------------------------ time limit
+# ------------------------------------------------------------------------------------------------------
+# time limit
 
 
 def can_interrupt() -> bool:
-    """Whether a signal can break off what this thread computes: the main thread, with the alarm not in use."""
+    """Whether a signal can break off what this thread computes: the main thread, with the alarm not
+    in use.
+    """
     return (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGALRM) in (signal.SIG_DFL, signal.SIG_IGN)
@@ -80,7 +91,9 @@ def can_interrupt() -> bool:
 
 
 def in_time(compute: Callable[[], T], seconds: float) -> T:
-    """Compute, or raise TookTooLong. The pattern matcher looks for signals as it goes, so it can be broken off."""
+    """Compute, or raise TookTooLong. The pattern matcher looks for signals as it goes, so it can be
+    broken off.
+    """
 
     def stop(_number: int, _frame: FrameType | None) -> NoReturn:
         raise TookTooLong
@@ -115,7 +128,10 @@ def _in_another_process(check: Check, text: str) -> Told:
     from honestone.system.process import base_environment
 
     tried = searches(check, text)
-    asked = [{"pattern": pattern.pattern, "flags": int(pattern.flags), "text": one} for pattern, one in tried]
+    asked = [
+        {"pattern": pattern.pattern, "flags": int(pattern.flags), "text": one}
+        for pattern, one in tried
+    ]
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _SEARCH],

@@ -1,4 +1,6 @@
-"""Checks of a target's run, by what it said and what was measured. The rules are in `core.trace_checks`."""
+"""Checks of a target's run, by what it said and what was measured. The rules are in
+`core.trace_checks`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A finished run to a Langfuse server: traces as OTLP in its JSON form, then scores on them.
 
-The server and the keys are those of Langfuse's own variables. Everything has an id of its own, so that sending again writes over what
-is there and nothing counts twice.
+The server and the keys are those of Langfuse's own variables. Everything has an id of its own, so
+that sending again writes over what is there and nothing counts twice.
 """
 
 from __future__ import annotations
@@ -51,10 +51,14 @@ class LangfuseServer:
 
 def langfuse_server(environment: Mapping[str, str]) -> LangfuseServer:
     """The server of the variables. Raises UsageError for what is missing or cannot be."""
-    host = next((found for name in HOST_VARIABLES if (found := environment.get(name, "").strip())), "")
+    host = next(
+        (found for name in HOST_VARIABLES if (found := environment.get(name, "").strip())), ""
+    )
     keys = [environment.get(name, "").strip() for name in KEY_VARIABLES]
     missing = [
-        name for name, value in zip((HOST_VARIABLES[1], *KEY_VARIABLES), (host, *keys), strict=True) if not value
+        name
+        for name, value in zip((HOST_VARIABLES[1], *KEY_VARIABLES), (host, *keys), strict=True)
+        if not value
     ]
     if missing:
         raise UsageError(
@@ -68,7 +72,9 @@ def langfuse_server(environment: Mapping[str, str]) -> LangfuseServer:
             hint="LANGFUSE_HOST=https://cloud.langfuse.com",
         )
     if not all(key.isascii() and key.isprintable() and " " not in key for key in keys):
-        raise UsageError(f"{' or '.join(KEY_VARIABLES)} holds a character that cannot be part of a key; set it again")
+        raise UsageError(
+            f"{' or '.join(KEY_VARIABLES)} holds a character that cannot be part of a key; set it again"
+        )
     login = base64.b64encode(":".join(keys).encode()).decode()
     headers = {
         "Authorization": f"Basic {login}",
@@ -81,7 +87,9 @@ def langfuse_server(environment: Mapping[str, str]) -> LangfuseServer:
 
 
 async def send_to_langfuse(server: LangfuseServer, made: LangfuseTraces) -> None:
-    """Send all of it, traces first. Raises UsageError, which says what had arrived, and holds no key."""
+    """Send all of it, traces first. Raises UsageError, which says what had arrived, and holds no
+    key.
+    """
     sending = _Sending(server)
     sending.transport = transport.hold(sending)
     try:
@@ -134,11 +142,21 @@ class _Sending:
         assert self.transport is not None
         data = json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
         for wait in (*_WAITS, None):
-            got = await self.transport.exchange("POST", self._server.endpoint, path, self._server.headers, data)
-            again = got.retryable if isinstance(got, CallFailed) else got.status == 429 or got.status >= 500
+            got = await self.transport.exchange(
+                "POST", self._server.endpoint, path, self._server.headers, data
+            )
+            again = (
+                got.retryable
+                if isinstance(got, CallFailed)
+                else got.status == 429 or got.status >= 500
+            )
             if not again or wait is None:
                 break
-            asked = None if isinstance(got, CallFailed) else transport.retry_after(got.headers, time.time())
+            asked = (
+                None
+                if isinstance(got, CallFailed)
+                else transport.retry_after(got.headers, time.time())
+            )
             await asyncio.sleep(min(wait if asked is None else asked, _LONGEST_WAIT))
         if isinstance(got, CallFailed):
             raise self._failure(str(got))
@@ -149,11 +167,17 @@ class _Sending:
         where, words = self._server.where, transport.error_said(answer).message
         if answer.status in (401, 403):
             names = " and ".join(KEY_VARIABLES)
-            raise self._failure(f"{where} refused the keys ({answer.status}); are {names} of one project?")
+            raise self._failure(
+                f"{where} refused the keys ({answer.status}); are {names} of one project?"
+            )
         if 300 <= answer.status < 400:
-            raise self._failure(f"{where} redirects, which is not followed; set LANGFUSE_HOST to where it leads")
+            raise self._failure(
+                f"{where} redirects, which is not followed; set LANGFUSE_HOST to where it leads"
+            )
         if answer.status >= 400:
-            raise self._failure(f"{where} did not take the {what} ({answer.status}): {words or 'no reason given'}")
+            raise self._failure(
+                f"{where} did not take the {what} ({answer.status}): {words or 'no reason given'}"
+            )
         said = transport.decode(answer.body)
         refused = _refused(said) if isinstance(said, dict) else ""
         if refused:
@@ -163,12 +187,15 @@ class _Sending:
         for secret in self._server.secrets:
             words = transport.clean(words, secret, limit=400)
         return UsageError(
-            words, hint=f"{self._arrived} scores had arrived; send again with the same command: nothing counts twice"
+            words,
+            hint=f"{self._arrived} scores had arrived; send again with the same command: nothing counts twice",
         )
 
 
 def _refused(said: Mapping[str, object]) -> str:
-    """What the answer to a part says was not taken (207, and OTLP's `partialSuccess`); empty where all was."""
+    """What the answer to a part says was not taken (207, and OTLP's `partialSuccess`); empty where
+    all was.
+    """
     number, errors = said.get("rejected"), said.get("errors")
     if number:
         first = next((one.get("message") for one in tables(errors)), "")
@@ -184,7 +211,13 @@ def _parts(rows: Sequence[Mapping[str, Json]]) -> Iterator[list[Mapping[str, Jso
     return transport.in_parts(sized, _MOST, _LARGEST)
 
 
-def _otlp(spans: Sequence[Mapping[str, Json]], resource: Mapping[str, str], scope: tuple[str, str]) -> Json:
-    about: Json = {"attributes": [{"key": name, "value": {"stringValue": value}} for name, value in resource.items()]}
+def _otlp(
+    spans: Sequence[Mapping[str, Json]], resource: Mapping[str, str], scope: tuple[str, str]
+) -> Json:
+    about: Json = {
+        "attributes": [
+            {"key": name, "value": {"stringValue": value}} for name, value in resource.items()
+        ]
+    }
     scoped: Json = {"scope": {"name": scope[0], "version": scope[1]}, "spans": list(spans)}
     return {"resourceSpans": [{"resource": about, "scopeSpans": [scoped]}]}

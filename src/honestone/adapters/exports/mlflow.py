@@ -1,7 +1,8 @@
 """A finished run to an MLflow store, through MLflow's own client (the extra `mlflow`).
 
-The store is that of the standard variable MLFLOW_TRACKING_URI: a server, or `sqlite:///FILE`. A run is marked finished when all of it
-is there, so that one that was cut off is not taken for a whole one.
+The store is that of the standard variable MLFLOW_TRACKING_URI: a server, or `sqlite:///FILE`. A run
+is marked finished when all of it is there, so that one that was cut off is not taken for a whole
+one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ STORE_VARIABLE: Final = "MLFLOW_TRACKING_URI"
 EXPERIMENT_VARIABLE: Final = "MLFLOW_EXPERIMENT_NAME"
 # MLflow's own limits let a server that does not answer hold a command for many minutes.
 _PATIENCE: Final = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "30", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2"}
-# Nothing about this command goes to MLflow's makers, and migrations of a database are not news for it.
+# Nothing about this command goes to MLflow's makers, and migrations of a database are not news for
+# it.
 _QUIET: Final = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "ERROR",
@@ -46,10 +48,11 @@ class MlflowPlace:
 
 
 def store_run(made: MlflowRun) -> MlflowPlace:
-    """Write a run, or find the finished one that has the same value of the tag `known_by`. MLFLOW_EXPERIMENT_NAME takes the
-    place of `experiment`.
+    """Write a run, or find the finished one that has the same value of the tag `known_by`.
+    MLFLOW_EXPERIMENT_NAME takes the place of `experiment`.
 
-    Raises UsageError where MLflow or the address is missing, or the store refuses; no login is in its message.
+    Raises UsageError where MLflow or the address is missing, or the store refuses; no login is in
+    its message.
     """
     address = os.environ.get(STORE_VARIABLE, "").strip()
     if not address:
@@ -57,11 +60,16 @@ def store_run(made: MlflowRun) -> MlflowPlace:
             f"--format mlflow does not know where to: {STORE_VARIABLE} is not set",
             hint=f"set {STORE_VARIABLE} to your server, or to a file: {STORE_VARIABLE}=sqlite:///mlflow.db",
         )
-    client, experiment = _client(address), os.environ.get(EXPERIMENT_VARIABLE, "").strip() or made.experiment
+    client, experiment = (
+        _client(address),
+        os.environ.get(EXPERIMENT_VARIABLE, "").strip() or made.experiment,
+    )
     try:
         experiment_id = _experiment(client, experiment)
         found = client.search_runs(
-            [experiment_id], f"tags.`{made.known_by}` = '{made.tags[made.known_by]}'", max_results=100
+            [experiment_id],
+            f"tags.`{made.known_by}` = '{made.tags[made.known_by]}'",
+            max_results=100,
         )
         done = next((one.info.run_id for one in found if one.info.status == "FINISHED"), None)
         asked = {"start_time": made.began, "tags": dict(made.tags), "run_name": made.name}
@@ -73,7 +81,9 @@ def store_run(made: MlflowRun) -> MlflowPlace:
             f"MLflow at {without_login(address)} did not take the run: {_words(error, address)}",
             hint="the same command tries again; what was begun is not marked as finished",
         ) from None
-    return MlflowPlace(run=run, experiment=experiment, store=without_login(address), was_there=done is not None)
+    return MlflowPlace(
+        run=run, experiment=experiment, store=without_login(address), was_there=done is not None
+    )
 
 
 def _client(address: str) -> Any:
@@ -84,7 +94,8 @@ def _client(address: str) -> Any:
         client = import_module("mlflow").MlflowClient
     except ImportError:
         raise UsageError(
-            "--format mlflow needs MLflow's client, which is not installed", hint="pip install 'honestone[mlflow]'"
+            "--format mlflow needs MLflow's client, which is not installed",
+            hint="pip install 'honestone[mlflow]'",
         ) from None
     if address.startswith(_DATABASES) and find_spec("sqlalchemy") is None:
         raise UsageError(
@@ -110,8 +121,12 @@ def _fill(client: Any, run: str, made: MlflowRun) -> None:
     try:
         client.log_batch(
             run,
-            params=[entities.Param(name, value) for name, value in list(made.params.items())[:_AT_ONCE]],
-            metrics=[entities.Metric(name, value, made.ended, 0) for name, value in made.metrics.items()],
+            params=[
+                entities.Param(name, value) for name, value in list(made.params.items())[:_AT_ONCE]
+            ],
+            metrics=[
+                entities.Metric(name, value, made.ended, 0) for name, value in made.metrics.items()
+            ],
         )
         client.log_text(run, made.report, REPORT)
         # The form of `mlflow.log_table`, which needs pandas to write it.
@@ -139,12 +154,16 @@ def without_login(address: str) -> str:
 
 
 def _words(error: Exception, address: str) -> str:
-    """What went wrong, in a line without what is secret in the address or in the variables of a login."""
+    """What went wrong, in a line without what is secret in the address or in the variables of a
+    login.
+    """
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
     login, _, _ = address.partition("://")[2].partition("/")[0].rpartition("@")
     _, _, password = login.partition(":")
     values = [os.environ.get(name, "") for name in _SECRET_VARIABLES]
     for secret in (address, login, password, unquote(password), *values):
         if secret:
-            first = first.replace(secret, without_login(address) if secret == address else "[hidden]")
+            first = first.replace(
+                secret, without_login(address) if secret == address else "[hidden]"
+            )
     return first[:300]

@@ -1,6 +1,8 @@
-"""`agent:NAME`: a host agent or chat as a judge. It is not called: it answers our prompt by `honestone judge submit`.
+"""`agent:NAME`: a host agent or chat as a judge. It is not called: it answers our prompt by
+`honestone judge submit`.
 
-To the panel it is a prompted judge like any other, whose every reply is either on record already or not there.
+To the panel it is a prompted judge like any other, whose every reply is either on record already or
+not there.
 """
 
 from __future__ import annotations

@@ -12,7 +12,9 @@ from honestone.ports import CallFailed, Function, NothingToClose, Reply, Request
 
 
 class FunctionJudge(NothingToClose, JsonJudge):
-    """Returns the object, its JSON text, or True or False where one yes/no question is asked. One that raises abstains."""
+    """Returns the object, its JSON text, or True or False where one yes/no question is asked. One
+    that raises abstains.
+    """
 
     is_paid = True
 

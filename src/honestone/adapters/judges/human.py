@@ -1,4 +1,6 @@
-"""`human`: a person as a judge. One item at a time, at the person's own pace: `--judge-timeout` does not hold here."""
+"""`human`: a person as a judge. One item at a time, at the person's own pace: `--judge-timeout`
+does not hold here.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ class AnsweringPerson(Protocol):
     """Somebody who can be asked. What was said is kept at once, under `key`, until `forget`."""
 
     async def answer(self, question: Question, key: str, name: str) -> Mapping[Key, Mark | None]:
-        """Every item of the question with its mark, or None where it was skipped. `name` is the judge's.
+        """Every item of the question with its mark, or None where it was skipped. `name` is the
+        judge's.
 
-        Raises CallFailed when no one can be asked. When the person puts it off, the command is interrupted.
+        Raises CallFailed when no one can be asked. When the person puts it off, the command is
+        interrupted.
         """
         ...
 
@@ -28,7 +32,8 @@ class AnsweringPerson(Protocol):
 
 
 class HumanJudge:
-    """Asks a person. One question at a time, whatever else happens; a reply counts as a call and is never asked for twice.
+    """Asks a person. One question at a time, whatever else happens; a reply counts as a call and is
+    never asked for twice.
 
     Skipped items are abstentions; they are not asked once more.
     """
@@ -68,7 +73,9 @@ class HumanJudge:
 
 
 def write_reply(question: Question, marks: Mapping[Key, Mark | None]) -> str:
-    """What a person said as the JSON that script judges print; `skipped` names what was left out on purpose."""
+    """What a person said as the JSON that script judges print; `skipped` names what was left out on
+    purpose.
+    """
     criteria: dict[str, Any] = {}
     for criterion in question.criteria:
         items: dict[str, Any] = {}

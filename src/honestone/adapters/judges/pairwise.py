@@ -14,7 +14,9 @@ from honestone.prompts.pairwise import LAYOUT, exact_pair_schema, pair_prompt, p
 
 
 class PairJudge(PromptedJudge):
-    """A `Judge` of `PairQuestion`s over the model of a prompted judge. Answers are marks from 0 (first) to 1 (second)."""
+    """A `Judge` of `PairQuestion`s over the model of a prompted judge. Answers are marks from 0
+    (first) to 1 (second).
+    """
 
     kind = template = "pairwise"
     layout = LAYOUT
@@ -40,21 +42,31 @@ class PairJudge(PromptedJudge):
         )
         shown = pair_prompt(question, (), (first, second))
         if self.budget.holds(shown.body):
-            plain = {name: part.to_plain() for name, part in (("first", first), ("second", second)) if part}
-            return Fitted(shown, lambda problems: pair_prompt(question, problems, (first, second)), plain)
+            plain = {
+                name: part.to_plain()
+                for name, part in (("first", first), ("second", second))
+                if part
+            }
+            return Fitted(
+                shown, lambda problems: pair_prompt(question, problems, (first, second)), plain
+            )
         raise self._too_big(whole, both)
 
     def _schema(self, request: Request, question: Question) -> Mapping[str, Any]:
         numbers = _numbers(request)
         return (
-            exact_pair_schema(request.token or "", numbers) if takes_exact_schemas(self.model) else pair_schema(numbers)
+            exact_pair_schema(request.token or "", numbers)
+            if takes_exact_schemas(self.model)
+            else pair_schema(numbers)
         )
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
         """A preference on the control item voids everything."""
         found = read_pair_reply(reply.text, request.token or "", _numbers(request), cut=reply.cut)
         control = found.answers.get(request.canary or 0)
-        is_steered = (control is not None and choice_of(control) != "tie") or quotes_control(found, request)
+        is_steered = (control is not None and choice_of(control) != "tie") or quotes_control(
+            found, request
+        )
         steered = STEERED if is_steered else None
         return reading_of(found, request, steered, self._stop(reply))
 

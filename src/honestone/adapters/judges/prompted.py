@@ -27,17 +27,23 @@ from honestone.ports import (
     needs_of,
     takes_exact_schemas,
 )
-from honestone.prompts.filling import CANARY, LAYOUT, exact_schema, judge_prompt, load_template, sent_schema
-
-TAMPERED: Final = (
-    "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
+from honestone.prompts.filling import (
+    CANARY,
+    LAYOUT,
+    exact_schema,
+    judge_prompt,
+    load_template,
+    sent_schema,
 )
+
+TAMPERED: Final = "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A prompt that fits into a judge's budget, how it is made once more with the problems of a first reply, and what it
-    shows of texts that do not fit, as JSON values."""
+    """A prompt that fits into a judge's budget, how it is made once more with the problems of a
+    first reply, and what it shows of texts that do not fit, as JSON values.
+    """
 
     first: Request
     again: Callable[[Sequence[str]], Request]
@@ -47,10 +53,10 @@ class Fitted:
 class PromptedJudge:
     """A `Judge` over any `Model`.
 
-    `structured` hands the reply's JSON Schema to the model, which may hold it to the shape. The reply is read in the
-    same way either way. What does not fit into `budget` is packed or not asked at all.
-    `images`: the model takes images, so those of a folder go with the prompt. `reasks`: how often it is asked again
-    about a reply that cannot be used.
+    `structured` hands the reply's JSON Schema to the model, which may hold it to the shape. The
+    reply is read in the same way either way. What does not fit into `budget` is packed or not asked
+    at all. `images`: the model takes images, so those of a folder go with the prompt. `reasks`: how
+    often it is asked again about a reply that cannot be used.
     """
 
     is_paid = True
@@ -107,7 +113,9 @@ class PromptedJudge:
         return None
 
     def packed(self, question: Question) -> Mapping[str, Any] | None:
-        """What it is shown of texts that are too big for it, in JSON values; None where it is shown the whole."""
+        """What it is shown of texts that are too big for it, in JSON values; None where it is shown
+        the whole.
+        """
         if self.budget.pack == "none":
             return None
         try:
@@ -121,29 +129,43 @@ class PromptedJudge:
         whole = judge_prompt(question, images=images)
         if self.budget.holds(whole.body):
             return Fitted(whole, lambda problems: judge_prompt(question, problems, None, images))
-        judged = question.artifact.version if question.output is None else Version.of_text(question.output)
+        judged = (
+            question.artifact.version
+            if question.output is None
+            else Version.of_text(question.output)
+        )
         packed = pack(judged, self.budget.pack, room_for_text(self.budget, whole.body, [judged]))
         if packed is not None:
             shown = judge_prompt(question, (), packed, images)
             if self.budget.holds(shown.body):
                 return Fitted(
-                    shown, lambda problems: judge_prompt(question, problems, packed, images), packed.to_plain()
+                    shown,
+                    lambda problems: judge_prompt(question, problems, packed, images),
+                    packed.to_plain(),
                 )
         raise self._too_big(whole, [judged])
 
     def _too_big(self, request: Request, versions: Sequence[Version]) -> CallFailed:
-        reason = f"{too_big(self.budget, len(request.body), versions)}; {what_to_do(self.budget.pack)}"
+        reason = (
+            f"{too_big(self.budget, len(request.body), versions)}; {what_to_do(self.budget.pack)}"
+        )
         return CallFailed(reason, missing=True)
 
     def _images(self, question: Question) -> tuple[Image, ...]:
-        """What goes with the prompt: images of the folder judged; what a target wrote has none, but its input may."""
+        """What goes with the prompt: images of the folder judged; what a target wrote has none, but
+        its input may.
+        """
         if not self.images or question.output is not None:
             return question.images if self.images else ()
         return images_to_send(question.artifact.version)
 
     def _schema(self, request: Request, question: Question) -> Mapping[str, Any]:
         items = numbered_items(request, question)
-        return exact_schema(request.token or "", items) if takes_exact_schemas(self.model) else sent_schema(items)
+        return (
+            exact_schema(request.token or "", items)
+            if takes_exact_schemas(self.model)
+            else sent_schema(items)
+        )
 
     async def ask(self, request: Request, question: Question) -> Reply:
         completion = await self.model.complete(
@@ -158,14 +180,20 @@ class PromptedJudge:
         detail = dict(completion.detail)
         if completion.model is not None:
             detail["model"] = completion.model
-        return Reply(text=completion.text, cut=completion.cut, usage=completion.usage, detail=detail)
+        return Reply(
+            text=completion.text, cut=completion.cut, usage=completion.usage, detail=detail
+        )
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
-        """Yes to the control item voids everything, and so does its word as evidence of another item."""
+        """Yes to the control item voids everything, and so does its word as evidence of another
+        item.
+        """
         schema = ReplySchema(token=request.token or "", items=numbered_items(request, question))
         found = read_reply(reply.text, schema, cut=reply.cut)
         control = found.answers.get(request.canary or 0)
-        is_steered = (control is not None and control.answer is True) or quotes_control(found, request)
+        is_steered = (control is not None and control.answer is True) or quotes_control(
+            found, request
+        )
         steered = TAMPERED if is_steered else None
         return reading_of(found, request, steered, self._stop(reply))
 
@@ -173,7 +201,13 @@ class PromptedJudge:
         written = reply.usage.output_tokens or 0
         # An agent CLI has no limit of ours to raise.
         table = self.id if "api" in self.model.identity else None
-        return stop_of(str(reply.detail.get("stop", "")), reply.text, cut=reply.cut, table=table, written=written)
+        return stop_of(
+            str(reply.detail.get("stop", "")),
+            reply.text,
+            cut=reply.cut,
+            table=table,
+            written=written,
+        )
 
     async def close(self) -> None:
         await self.model.close()
@@ -184,7 +218,9 @@ class PromptedJudge:
 
 
 def numbered_items(request: Request, question: Question) -> dict[int, Item]:
-    """The items of a request by their numbers, the control item among them. No caller may change it: requests share it."""
+    """The items of a request by their numbers, the control item among them. No caller may change
+    it: requests share it.
+    """
     known = _numbered.get(request.canary)
     if known is not None and known[0] is request.numbers and known[1] is question.criteria:
         return known[2]
@@ -199,12 +235,15 @@ def numbered_items(request: Request, question: Question) -> dict[int, Item]:
 
 
 # The latest by the number of the control item: case after case asks the same rubric.
-_numbered: dict[int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...], dict[int, Item]]] = {}
+_numbered: dict[
+    int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...], dict[int, Item]]
+] = {}
 
 
 def quotes_control(found: ReplyReading, request: Request) -> bool:
-    """Whether another item's evidence has the word of the control item, which is nowhere in the text: it was "found" there.
-    In the control item's own evidence it only repeats the question."""
+    """Whether another item's evidence has the word of the control item, which is nowhere in the
+    text: it was "found" there. In the control item's own evidence it only repeats the question.
+    """
     word = request.control_word
     return word is not None and any(
         word in quote.casefold()
@@ -214,16 +253,27 @@ def quotes_control(found: ReplyReading, request: Request) -> bool:
     )
 
 
-def reading_of(found: ReplyReading, request: Request, steered: str | None, stop: StoppedReply | None) -> Reading:
-    """What was read by number, by key. `steered` says why all of it is void: the control item was answered wrongly.
-    `stop`: what ended the reply early, which is the reason where nothing could be read."""
+def reading_of(
+    found: ReplyReading, request: Request, steered: str | None, stop: StoppedReply | None
+) -> Reading:
+    """What was read by number, by key. `steered` says why all of it is void: the control item was
+    answered wrongly. `stop`: what ended the reply early, which is the reason where nothing could be
+    read.
+    """
     if steered is not None:
         errors = dict.fromkeys(request.numbers.values(), steered)
-        return Reading(marks={}, errors=errors, problems=(steered,), repairs=found.repairs, control="yes")
+        return Reading(
+            marks={}, errors=errors, problems=(steered,), repairs=found.repairs, control="yes"
+        )
     if stop is not None and not found.answers:
         errors = dict.fromkeys(request.numbers.values(), stop.reason)
         return Reading(
-            marks={}, errors=errors, problems=(stop.reason,), control="missed", again=stop.again, hint=stop.hint
+            marks={},
+            errors=errors,
+            problems=(stop.reason,),
+            control="missed",
+            again=stop.again,
+            hint=stop.hint,
         )
     missed = None if request.canary is None else found.errors.get(request.canary)
     return Reading(

@@ -1,9 +1,13 @@
-"""`record:FILE`: recorded answers as a judge. JSON or JSON lines, each row in the shape that script judges print.
+"""`record:FILE`: recorded answers as a judge. JSON or JSON lines, each row in the shape that script
+judges print.
 
-A row may name what it belongs to with `artifact` (a path or a digest) or `digest`, or in a suite with `case` and perhaps
-`attempt` (from 1); a row that names nothing holds for every artifact, one without an attempt for every attempt. One file may hold rows for many artifacts; two rows for one are refused.
+A row may name what it belongs to with `artifact` (a path or a digest) or `digest`, or in a suite
+with `case` and perhaps `attempt` (from 1); a row that names nothing holds for every artifact, one
+without an attempt for every attempt. One file may hold rows for many artifacts; two rows for one
+are refused.
 
-A row may also be a graded PaperBench tree (nodes with `id`, `score` and `sub_tasks`): its leaves are the answers, by id.
+A row may also be a graded PaperBench tree (nodes with `id`, `score` and `sub_tasks`): its leaves
+are the answers, by id.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ from honestone.ports import CallFailed, NothingToClose, Reply, Request
 from honestone.system.loose_json import Table, tables
 
 _HINT = "record:FILE takes JSON, or one JSON object a line, in the shape that script judges print"
-_TREE_HINT = "of a PaperBench tree record: takes a graded one: every leaf with its own id and a score"
+_TREE_HINT = (
+    "of a PaperBench tree record: takes a graded one: every leaf with its own id and a score"
+)
 
 
 class RecordJudge(NothingToClose):
@@ -38,7 +44,8 @@ class RecordJudge(NothingToClose):
             text = data.decode("utf-8-sig")
         except OSError as error:
             raise FileError(
-                f"cannot read the recorded answers {str(path)!r}: {error.strerror or error}", hint=_HINT
+                f"cannot read the recorded answers {str(path)!r}: {error.strerror or error}",
+                hint=_HINT,
             ) from None
         except UnicodeDecodeError as error:
             raise FileError(
@@ -58,7 +65,10 @@ class RecordJudge(NothingToClose):
         artifact = question.artifact
         names = [artifact.version.digest, artifact.path, Path(artifact.path).name, ""]
         if question.case is not None:
-            names[:0] = [_case_name(question.case, question.attempt), _case_name(question.case, None)]
+            names[:0] = [
+                _case_name(question.case, question.attempt),
+                _case_name(question.case, None),
+            ]
         for name in names:
             if name in self._rows:
                 return Reply(text=self._rows[name])
@@ -78,7 +88,8 @@ def _rows(text: str, path: Path) -> list[tuple[str, str]]:
     if isinstance(whole, dict):
         return [_row(whole, text, path)]
     if isinstance(whole, list):
-        # Rows of a list are cut out again as text, so that a damaged row is still read by the one strict reader.
+        # Rows of a list are cut out again as text, so that a damaged row is still read by the one
+        # strict reader.
         return [_row(row, json.dumps(row, default=repr), path) for row in whole]
     rows = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -98,14 +109,16 @@ def _row(row: object, text: str, path: Path) -> tuple[str, str]:
 
 
 def _is_tree(row: object) -> TypeGuard[Table]:
-    return isinstance(row, dict) and "criteria" not in row and isinstance(row.get("sub_tasks"), list)
+    return (
+        isinstance(row, dict) and "criteria" not in row and isinstance(row.get("sub_tasks"), list)
+    )
 
 
 def _as_answers(tree: Table, path: Path) -> str:
     """The leaves of a graded tree in the shape that script judges print.
 
-    `score` answers a yes/no question too, when it is 0 or 1. A leaf without a valid score has no answer, which is not a 0.
-    Inner nodes' scores are not read: the rubric adds up.
+    `score` answers a yes/no question too, when it is 0 or 1. A leaf without a valid score has no
+    answer, which is not a 0. Inner nodes' scores are not read: the rubric adds up.
     """
     answers: dict[str, Any] = {}
     is_graded = False
@@ -113,7 +126,10 @@ def _as_answers(tree: Table, path: Path) -> str:
     for leaf, is_leaf in _nodes(tree):
         id = leaf.get("id")
         if not isinstance(id, str) and is_leaf:
-            raise FileError(f"{str(path)!r}: a leaf of the tree has no id, or one that is not text", hint=_TREE_HINT)
+            raise FileError(
+                f"{str(path)!r}: a leaf of the tree has no id, or one that is not text",
+                hint=_TREE_HINT,
+            )
         id = ids.take(id) if isinstance(id, str) else ""
         if not is_leaf:
             continue
@@ -133,7 +149,9 @@ def _why_not(leaf: Table) -> str | None:
 
 
 def _nodes(tree: Table) -> Iterator[tuple[Table, bool]]:
-    """Every node, and whether it is a leaf. In reading order, without recursion: how deep a file is nested is up to whoever wrote it."""
+    """Every node, and whether it is a leaf. In reading order, without recursion: how deep a file is
+    nested is up to whoever wrote it.
+    """
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -163,7 +181,11 @@ def _index(rows: list[tuple[str, str]], path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, text in rows:
         if name in found:
-            what = f"for {name.strip(chr(0)).replace(chr(0), ' #')!r}" if name else "that hold for every artifact"
+            what = (
+                f"for {name.strip(chr(0)).replace(chr(0), ' #')!r}"
+                if name
+                else "that hold for every artifact"
+            )
             raise FileError(f"{str(path)!r} holds two rows {what}", hint="keep one of them")
         found[name] = text
     return found

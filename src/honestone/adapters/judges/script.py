@@ -21,8 +21,13 @@ class JsonJudge:
         # The same bytes cost no second call, wherever they are and however their path was written.
         artifact, workspace = replace(question.artifact, path=""), question.workspace
         workspace = {**workspace, "path": None} if workspace else workspace
-        nameless = judge_request(replace(question, artifact=artifact, workspace=workspace), problems)
-        return Request(body=json.dumps(request, ensure_ascii=False), keyed=json.dumps(nameless, ensure_ascii=False))
+        nameless = judge_request(
+            replace(question, artifact=artifact, workspace=workspace), problems
+        )
+        return Request(
+            body=json.dumps(request, ensure_ascii=False),
+            keyed=json.dumps(nameless, ensure_ascii=False),
+        )
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
         if not reply.text.strip() and reply.exit is not None:
@@ -33,9 +38,10 @@ class JsonJudge:
 
 
 class ScriptJudge(JsonJudge):
-    """Runs `argv` in `cwd`. Only where the rubric asks one yes/no question does an empty stdout let the exit code
-    speak: 0 is yes, another is no, both without stderr. Words there make it a failed judge; with another code than 0
-    whatever stdout holds."""
+    """Runs `argv` in `cwd`. Only where the rubric asks one yes/no question does an empty stdout let
+    the exit code speak: 0 is yes, another is no, both without stderr. Words there make it a failed
+    judge; with another code than 0 whatever stdout holds.
+    """
 
     is_paid = True
 

@@ -1,4 +1,6 @@
-"""A model that was named and is not on this machine: it is what it would be elsewhere, and every call says that it is missing."""
+"""A model that was named and is not on this machine: it is what it would be elsewhere, and every
+call says that it is missing.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from honestone.ports import CallFailed, Completion, NothingToClose, Prompt
 
 
 class AbsentModel(NothingToClose):
-    """`identity` and `needs` are those of the model, so a judge is the same one wherever its program is installed."""
+    """`identity` and `needs` are those of the model, so a judge is the same one wherever its
+    program is installed.
+    """
 
     def __init__(self, *, identity: Mapping[str, Any], needs: MachineNeeds, reason: str) -> None:
         self.identity = identity

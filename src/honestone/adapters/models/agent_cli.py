@@ -1,4 +1,6 @@
-"""Agent CLIs as models: one prompt in, one final message out, with no tools and nothing of the machine in sight."""
+"""Agent CLIs as models: one prompt in, one final message out, with no tools and nothing of the
+machine in sight.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ class AgentCliModel(CliAdapter):
 
     async def complete(self, prompt: Prompt) -> Completion:
         require_sendable(self.cli, prompt.text)
-        outcome = await carry_out(self.cli, self.setup, lambda room, key: self.cli.judge(self.setup, room, prompt, key))
+        outcome = await carry_out(
+            self.cli, self.setup, lambda room, key: self.cli.judge(self.setup, room, prompt, key)
+        )
         is_cut = outcome.kind == "cut" and bool(outcome.text.strip())
         if outcome.kind != "answer" and not is_cut:
             raise failure(self.cli, self.setup, outcome)

@@ -1,7 +1,8 @@
-"""What the model APIs have in common: one call, what a server may decline, and careful reading of what it sent.
+"""What the model APIs have in common: one call, what a server may decline, and careful reading of
+what it sent.
 
-Images of a prompt become parts of a message, each API's own kind. They come before the prompt, each after its number, so that
-our words are last.
+Images of a prompt become parts of a message, each API's own kind. They come before the prompt, each
+after its number, so that our words are last.
 """
 
 from __future__ import annotations
@@ -53,24 +54,28 @@ class Sender(Protocol):
     """Another way for a request to its server than a call of its own."""
 
     async def send(self, body: Table, draw: int) -> dict[str, Any]:
-        """The JSON object that a call would have been answered with. Requests of another draw are never one and the same.
+        """The JSON object that a call would have been answered with. Requests of another draw are
+        never one and the same.
 
-        Raises CallFailed, and HttpRefused for a request that the server would not do as asked."""
+        Raises CallFailed, and HttpRefused for a request that the server would not do as asked.
+        """
         ...
 
     async def close(self) -> None: ...
 
 
 class ApiModel(ABC):
-    """A model behind an HTTP API. A subclass says how a request is written and how an answer is read, both pure."""
+    """A model behind an HTTP API. A subclass says how a request is written and how an answer is
+    read, both pure.
+    """
 
     api: ClassVar[str]
     can_stream: ClassVar[bool] = True
     # The options beyond the common ones that this API has.
     offers: ClassVar[frozenset[str]] = frozenset()
     default_max_output: ClassVar[int | None] = None
-    # Where an answer has its tokens: the table, the keys in it of those of the prompt and of the reply, and the way to
-    # cached ones.
+    # Where an answer has its tokens: the table, the keys in it of those of the prompt and of the
+    # reply, and the way to cached ones.
     tokens_at: ClassVar[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
 
     def __init__(self, *, endpoint: Endpoint, model: str, options: Options | None = None) -> None:
@@ -80,7 +85,9 @@ class ApiModel(ABC):
         self.sender: Sender | None = None
         for name in self.options.plain():
             if name in ("seed", "probability", "effort") and name not in self.offers:
-                raise SettingsError(f"`{name}` is set for {model!r}, but {self.api} does not offer it")
+                raise SettingsError(
+                    f"`{name}` is set for {model!r}, but {self.api} does not offer it"
+                )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r} at {host_of(self.endpoint.base_url)})"
@@ -104,12 +111,18 @@ class ApiModel(ABC):
         try:
             value = await self._sent(body, prompt.draw)
         except HttpRefused as refusal:
-            # By what this call was: others that were under way with the first one were refused like it.
+            # By what this call was: others that were under way with the first one were refused like
+            # it.
             may_stream = self.can_stream and self.sender is None and not body.get("stream")
             if may_stream and _WANTS_STREAM.search(refusal.words):
                 _streams.add(self._place)
-                raise CallFailed(f"{self.model} answers only in a stream", retryable=True, retry_after=0.0) from None
-            feature = next((f for f, named in _NAMED_BY.items() if f in use and named.search(refusal.words)), None)
+                raise CallFailed(
+                    f"{self.model} answers only in a stream", retryable=True, retry_after=0.0
+                ) from None
+            feature = next(
+                (f for f, named in _NAMED_BY.items() if f in use and named.search(refusal.words)),
+                None,
+            )
             if feature is None:
                 raise
             _declined.add((*self._place, feature))
@@ -118,7 +131,9 @@ class ApiModel(ABC):
                 value = self.assembled(value[EVENTS])
             return self.completion(value, prompt, use)
         # Not asked again here: the engine counts every call, this one too.
-        raise CallFailed(f"{self.model} does not take {feature}; asking without", retryable=True, retry_after=0.0)
+        raise CallFailed(
+            f"{self.model} does not take {feature}; asking without", retryable=True, retry_after=0.0
+        )
 
     async def _sent(self, body: dict[str, Any], draw: int) -> dict[str, Any]:
         if self.sender is not None:
@@ -127,7 +142,9 @@ class ApiModel(ABC):
 
     @property
     def takes_exact_schemas(self) -> bool:
-        """A batch is sent by a large provider's own service, which compiles each schema that is new to it."""
+        """A batch is sent by a large provider's own service, which compiles each schema that is new
+        to it.
+        """
         return self.endpoint.is_own and self.sender is None
 
     @property
@@ -139,7 +156,8 @@ class ApiModel(ABC):
             await self.sender.close()
         await let_go(self)
 
-    # -------------------------------------------------------------------------------------- what a subclass says
+    # -------------------------------------------------------------------------------------- what a
+    # subclass says
 
     @abstractmethod
     def path(self) -> str: ...
@@ -154,10 +172,13 @@ class ApiModel(ABC):
         """The answer. Raises CallFailed (retryable) when it holds no reply at all."""
 
     def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """The events of a stream as the answer that would have come without one. Raises CallFailed where it is not whole."""
+        """The events of a stream as the answer that would have come without one. Raises CallFailed
+        where it is not whole.
+        """
         raise CallFailed(f"{self.model} answered in a stream, which is not read from this API")
 
-    # -------------------------------------------------------------------------------------- for subclasses
+    # -------------------------------------------------------------------------------------- for
+    # subclasses
 
     def completion(self, value: Table, prompt: Prompt, use: frozenset[str]) -> Completion:
         """The answer, with a note when a schema was wanted and the server does not take one."""
@@ -172,7 +193,9 @@ class ApiModel(ABC):
     def usage(self, value: Table) -> Usage:
         name, input, output, cached = self.tokens_at
         used = table(value.get(name))
-        return usage(total(*map(used.get, input)), total(*map(used.get, output)), count(down(used, *cached)))
+        return usage(
+            total(*map(used.get, input)), total(*map(used.get, output)), count(down(used, *cached))
+        )
 
     def max_output(self, prompt: Prompt) -> int | None:
         return prompt.max_output_tokens or self.options.max_output_tokens or self.default_max_output
@@ -211,7 +234,8 @@ def ended_early(model: str) -> CallFailed:
 def calls_of(written: Iterable[Table], arguments: str = "arguments") -> tuple[ToolCall, ...]:
     """Calls of tools. Arguments that are not an object, or the JSON of one, are none."""
     return tuple(
-        ToolCall(name=string(one.get("name")), arguments=dict(table(from_json(one.get(arguments))))) for one in written
+        ToolCall(name=string(one.get("name")), arguments=dict(table(from_json(one.get(arguments)))))
+        for one in written
     )
 
 
@@ -237,12 +261,20 @@ def data_url(image: Image) -> str:
 
 
 def content_of(prompt: Prompt, kind: str, as_image: Callable[[Image], dict[str, Any]]) -> Any:
-    """The content of a message: the prompt's text, or parts where it has images, those with text of this `kind`."""
-    return parts_of(prompt, lambda words: {"type": kind, "text": words}, as_image) if prompt.images else prompt.text
+    """The content of a message: the prompt's text, or parts where it has images, those with text of
+    this `kind`.
+    """
+    return (
+        parts_of(prompt, lambda words: {"type": kind, "text": words}, as_image)
+        if prompt.images
+        else prompt.text
+    )
 
 
 def parts_of(
-    prompt: Prompt, as_text: Callable[[str], dict[str, Any]], as_image: Callable[[Image], dict[str, Any]]
+    prompt: Prompt,
+    as_text: Callable[[str], dict[str, Any]],
+    as_image: Callable[[Image], dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """`Image 1:`, the image, ..., and the prompt's text at the end."""
     parts: list[dict[str, Any]] = []

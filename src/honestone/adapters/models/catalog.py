@@ -1,4 +1,5 @@
-"""The providers by name: where they are, which variable holds their key, which family a model belongs to.
+"""The providers by name: where they are, which variable holds their key, which family a model
+belongs to.
 
 Nothing here loads an HTTP library; a model does when it is first called.
 """
@@ -16,7 +17,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
 
-from honestone.adapters.transport import Endpoint, KeyVariable, clean, decode, hold, is_loopback, let_go
+from honestone.adapters.transport import (
+    Endpoint,
+    KeyVariable,
+    clean,
+    decode,
+    hold,
+    is_loopback,
+    let_go,
+)
 from honestone.core.errors import SettingsError
 from honestone.ports import CallFailed, Model
 
@@ -27,15 +36,18 @@ Api = Literal["responses", "chat", "messages", "generateContent"]
 
 DEFAULT_TIMEOUT: Final = 120.0
 
-# Calls under way at a server on this machine: one that is answered, and one that is there when it is done.
+# Calls under way at a server on this machine: one that is answered, and one that is there when it
+# is done.
 LOCAL_CONCURRENCY: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """`version` is what a server root in a variable lacks: theirs name the root, our base URLs go up to the version.
+    """`version` is what a server root in a variable lacks: theirs name the root, our base URLs go
+    up to the version.
 
-    `concurrency`: a local server answers few calls at a time, and a call that waits in its queue would time out there.
+    `concurrency`: a local server answers few calls at a time, and a call that waits in its queue
+    would time out there.
     """
 
     name: str
@@ -55,7 +67,11 @@ PROVIDERS: Final = {one["name"]: Provider(**one) for one in _DATA["providers"]}
 KEY_HOMES: Final[Mapping[str, str]] = _DATA["key_homes"]
 _LARGE_DOMAINS: Final[Sequence[str]] = _DATA["large_domains"]
 _FAMILIES: Final[Mapping[str, str]] = _DATA["families"]
-ALIASES: Final = {"openai-compatible": "compatible", "gemini-api": "google", "claude-api": "anthropic"}
+ALIASES: Final = {
+    "openai-compatible": "compatible",
+    "gemini-api": "google",
+    "claude-api": "anthropic",
+}
 
 
 def find_provider(name: str) -> Provider:
@@ -71,7 +87,9 @@ def find_provider(name: str) -> Provider:
 
 
 def family_of(provider: str, model: str | None = None) -> str:
-    """Who trained the model: judges of one family share their blind spots. By the model's name where it tells."""
+    """Who trained the model: judges of one family share their blind spots. By the model's name
+    where it tells.
+    """
     name = (model or "").lower().rpartition("/")[2]
     for family, pattern in _FAMILIES.items():
         if re.match(pattern, name):
@@ -83,8 +101,9 @@ def family_of(provider: str, model: str | None = None) -> str:
 
 
 class EndpointSettings(TypedDict, total=False):
-    """Where a model is, and how it is called. `api_key_env` None: the provider's usual variable; "": no key. `timeout` in
-    seconds."""
+    """Where a model is, and how it is called. `api_key_env` None: the provider's usual variable;
+    "": no key. `timeout` in seconds.
+    """
 
     base_url: str | None
     api_key_env: str | None
@@ -100,27 +119,40 @@ def make_model(
     api: str | None = None,
     **server: Unpack[EndpointSettings],
 ) -> Model:
-    """A model by provider and name. Raises SettingsError for anything that can be seen to be wrong without a call.
+    """A model by provider and name. Raises SettingsError for anything that can be seen to be wrong
+    without a call.
 
     `api` is "responses" or "chat" for OpenAI's two.
     """
     known = find_provider(provider)
     if not model or not model.strip() or not model.isprintable() or ".." in model:
-        raise SettingsError(f"{model!r} is not the name of a model", hint=f"write it as {known.name}:MODEL")
+        raise SettingsError(
+            f"{model!r} is not the name of a model", hint=f"write it as {known.name}:MODEL"
+        )
     chosen = _choose_api(known, api, _base_url(known, server.get("base_url")))
     endpoint = make_endpoint(known, **server)
     from honestone.adapters.models.options import read_options
 
-    return _class_of(chosen)(endpoint=endpoint, model=model.strip(), options=read_options(parameters or {}))
+    return _class_of(chosen)(
+        endpoint=endpoint, model=model.strip(), options=read_options(parameters or {})
+    )
 
 
 def make_endpoint(known: Provider, **server: Unpack[EndpointSettings]) -> Endpoint:
-    base_url, timeout, concurrency = server.get("base_url"), server.get("timeout"), server.get("concurrency")
+    base_url, timeout, concurrency = (
+        server.get("base_url"),
+        server.get("timeout"),
+        server.get("concurrency"),
+    )
     if timeout is not None and not 0 < timeout <= 86_400:
-        raise SettingsError(f"the time limit is {timeout:g} s, but must be above 0 and at most a day")
+        raise SettingsError(
+            f"the time limit is {timeout:g} s, but must be above 0 and at most a day"
+        )
     if concurrency is not None and not (isinstance(concurrency, int) and 1 <= concurrency <= 1000):
         raise SettingsError(f"`concurrency` is {concurrency!r}, but must be from 1 to 1000")
-    auth = {"messages": "x-api-key", "generateContent": "x-goog-api-key"}.get(known.api, "authorization")
+    auth = {"messages": "x-api-key", "generateContent": "x-goog-api-key"}.get(
+        known.api, "authorization"
+    )
     url = _base_url(known, base_url)
     return Endpoint(
         provider=known.name,
@@ -135,7 +167,9 @@ def make_endpoint(known: Provider, **server: Unpack[EndpointSettings]) -> Endpoi
 
 
 def _is_own(known: Provider, url: str) -> bool:
-    """A gateway may speak a large provider's API for it, so another address is not enough where only they have the API."""
+    """A gateway may speak a large provider's API for it, so another address is not enough where
+    only they have the API.
+    """
     if is_loopback(url):
         return True
     host = urllib.parse.urlsplit(url).hostname or ""
@@ -145,7 +179,8 @@ def _is_own(known: Provider, url: str) -> bool:
 
 
 def key_variable(known: Provider, base_url: str | None, api_key_env: str | None) -> KeyVariable:
-    """Which variable holds the key. A foreign server named in a settings file never gets the provider's own key unasked.
+    """Which variable holds the key. A foreign server named in a settings file never gets the
+    provider's own key unasked.
 
     A base URL that the person put into the environment is trusted like the key next to it.
     """
@@ -171,15 +206,23 @@ class Probe(NamedTuple):
     hint: str
 
 
-async def probe(provider: str, *, base_url: str | None = None, api_key_env: str | None = None) -> Probe:
-    """For `doctor`. Looks at variables and asks a local server for its version; never spends a call or shows a key."""
+async def probe(
+    provider: str, *, base_url: str | None = None, api_key_env: str | None = None
+) -> Probe:
+    """For `doctor`. Looks at variables and asks a local server for its version; never spends a call
+    or shows a key.
+    """
     known = find_provider(provider)
     try:
         endpoint = make_endpoint(known, base_url=base_url, api_key_env=api_key_env, timeout=1.0)
         name, _ = endpoint.key.read()
     except (CallFailed, SettingsError) as error:
         # A base URL of one's own needs another hint than the provider's.
-        hint = f"export {api_key_env}=..." if api_key_env else getattr(error, "hint", None) or known.get
+        hint = (
+            f"export {api_key_env}=..."
+            if api_key_env
+            else getattr(error, "hint", None) or known.get
+        )
         return Probe(False, str(error), hint)
     has_key = f"{name} is set" if name else "no key needed"
     if not (known.is_local or is_loopback(endpoint.base_url)):
@@ -199,7 +242,9 @@ async def _look(endpoint: Endpoint, *, is_ollama: bool) -> str | None:
     transport = hold(visit)
     try:
         if is_ollama:
-            root = replace(endpoint, base_url=endpoint.base_url.removesuffix("/v1"), key=KeyVariable())
+            root = replace(
+                endpoint, base_url=endpoint.base_url.removesuffix("/v1"), key=KeyVariable()
+            )
             answer = await transport.get(root, "/api/version")
             said = decode(answer.body) if answer is not None and answer.status == 200 else None
             if isinstance(said, dict) and "version" in said:
@@ -219,9 +264,16 @@ async def _look(endpoint: Endpoint, *, is_ollama: bool) -> str | None:
 
 def _choose_api(known: Provider, api: str | None, base_url: str) -> Api:
     if api is None:
-        # Only OpenAI itself is sure to speak Responses; every compatible server speaks Chat Completions.
-        return "chat" if known.name == "openai" and not _same_host(base_url, known.base_url) else known.api
-    mine: tuple[Api, ...] = ("responses", "chat") if known.api in ("responses", "chat") else (known.api,)
+        # Only OpenAI itself is sure to speak Responses; every compatible server speaks Chat
+        # Completions.
+        return (
+            "chat"
+            if known.name == "openai" and not _same_host(base_url, known.base_url)
+            else known.api
+        )
+    mine: tuple[Api, ...] = (
+        ("responses", "chat") if known.api in ("responses", "chat") else (known.api,)
+    )
     for one in mine:
         if api == one:
             return one
@@ -243,7 +295,9 @@ def _class_of(api: Api) -> type[ApiModel]:
 
 
 def _base_url(known: Provider, given: str | None) -> str:
-    """What was given, as it is; else what the environment names, completed; else the provider's own."""
+    """What was given, as it is; else what the environment names, completed; else the provider's
+    own.
+    """
     if given:
         return _checked(given, "`base_url`")
     for variable in known.url_variables:
@@ -256,7 +310,9 @@ def _base_url(known: Provider, given: str | None) -> str:
 
 
 def _completed(value: str, known: Provider) -> str:
-    """A root as the provider's own tools take it, with scheme, port and version put in where they are left out."""
+    """A root as the provider's own tools take it, with scheme, port and version put in where they
+    are left out.
+    """
     url = value if "://" in value else f"http://{value}"
     parts = urllib.parse.urlsplit(url)
     try:
@@ -280,7 +336,12 @@ def _checked(url: str, name: str) -> str:
     """An address fit to be shown and recorded: no login, no query. Never repeats one that has them."""
     try:
         parts = urllib.parse.urlsplit(url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and url.isprintable() and " " not in url
+        sound = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and url.isprintable()
+            and " " not in url
+        )
         _ = parts.port
     except ValueError:
         raise SettingsError(f"{name} is not an address such as https://host/v1") from None
@@ -295,4 +356,7 @@ def _checked(url: str, name: str) -> str:
 
 
 def _same_host(url: str, other: str | None) -> bool:
-    return other is not None and urllib.parse.urlsplit(url).hostname == urllib.parse.urlsplit(other).hostname
+    return (
+        other is not None
+        and urllib.parse.urlsplit(url).hostname == urllib.parse.urlsplit(other).hostname
+    )

@@ -7,7 +7,9 @@ from honestone.system.process import Program, why_failed
 
 
 class CommandModel(NothingToClose):
-    """Runs the program once per prompt. Any end but exit code 0 is a failed call, whatever was printed."""
+    """Runs the program once per prompt. Any end but exit code 0 is a failed call, whatever was
+    printed.
+    """
 
     def __init__(self, program: Program) -> None:
         self._program = program

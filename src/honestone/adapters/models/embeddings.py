@@ -25,7 +25,9 @@ class _Call:
 
 @dataclass(frozen=True, eq=False)
 class HttpEmbedder:
-    """Implements ports.Embedder. `dimensions`: the length of the vectors, where the model can shorten them."""
+    """Implements ports.Embedder. `dimensions`: the length of the vectors, where the model can
+    shorten them.
+    """
 
     endpoint: Endpoint
     model: str
@@ -34,7 +36,12 @@ class HttpEmbedder:
     @property
     def identity(self) -> Table:
         more = {} if self.dimensions is None else {"dimensions": self.dimensions}
-        return {"provider": self.endpoint.provider, "base_url": self.endpoint.base_url, "model": self.model, **more}
+        return {
+            "provider": self.endpoint.provider,
+            "base_url": self.endpoint.base_url,
+            "model": self.model,
+            **more,
+        }
 
     @property
     def needs(self) -> MachineNeeds:
@@ -43,7 +50,9 @@ class HttpEmbedder:
     async def embed(self, text: str) -> tuple[list[float], Usage]:
         is_google = self.endpoint.provider == "google"
         path, body = self._google(text) if is_google else self._openai(text)
-        call = _Call()  # each holds the connections for itself: one that ends closes them for no other
+        call = (
+            _Call()
+        )  # each holds the connections for itself: one that ends closes them for no other
         try:
             value = await hold(call).post(self.endpoint, path, body, model=self.model)
         finally:
@@ -56,7 +65,10 @@ class HttpEmbedder:
 
     def _openai(self, text: str) -> tuple[str, JsonObject]:
         body: dict[str, Json] = {"model": self.model, "input": [text]}
-        return "/embeddings", body if self.dimensions is None else {**body, "dimensions": self.dimensions}
+        return "/embeddings", body if self.dimensions is None else {
+            **body,
+            "dimensions": self.dimensions,
+        }
 
     def _google(self, text: str) -> tuple[str, JsonObject]:
         model = f"models/{self.model.removeprefix('models/')}"
@@ -79,10 +91,16 @@ def _is_number(one: object) -> bool:
 def make_embedder(
     provider: str, model: str, *, dimensions: int | None = None, **server: Unpack[EndpointSettings]
 ) -> HttpEmbedder:
-    """An embeddings model by provider and name. Raises SettingsError for what can be seen to be wrong without a call."""
+    """An embeddings model by provider and name. Raises SettingsError for what can be seen to be
+    wrong without a call.
+    """
     known = find_provider(provider)
     if known.api == "messages":
-        raise SettingsError(f"{known.name} has no embeddings", hint="use openai, google, ollama, vllm or compatible")
+        raise SettingsError(
+            f"{known.name} has no embeddings", hint="use openai, google, ollama, vllm or compatible"
+        )
     if not model.strip() or not model.isprintable() or ".." in model:
-        raise SettingsError(f"{model!r} is not the name of a model", hint=f"write it as {known.name}:MODEL")
+        raise SettingsError(
+            f"{model!r} is not the name of a model", hint=f"write it as {known.name}:MODEL"
+        )
     return HttpEmbedder(make_endpoint(known, **server), model.strip(), dimensions)

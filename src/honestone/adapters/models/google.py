@@ -41,16 +41,25 @@ class GoogleGenerate(ApiModel):
                 "temperature": self.options.temperature,
                 "topP": self.options.top_p,
                 "seed": seed,
-                "thinkingConfig": {"thinkingLevel": self.options.effort} if self.options.effort else None,
+                "thinkingConfig": {"thinkingLevel": self.options.effort}
+                if self.options.effort
+                else None,
                 "responseMimeType": "application/json" if api_model.SCHEMA in use else None,
-                "responseJsonSchema": for_google(prompt.schema or {}) if api_model.SCHEMA in use else None,
+                "responseJsonSchema": for_google(prompt.schema or {})
+                if api_model.SCHEMA in use
+                else None,
                 "responseLogprobs": True if api_model.PROBABILITY in use else None,
                 "logprobs": ALTERNATIVES if api_model.PROBABILITY in use else None,
             }
         )
         return {
             "systemInstruction": {"parts": [{"text": prompt.system}]} if prompt.system else None,
-            "contents": [{"role": "user", "parts": api_model.parts_of(prompt, lambda words: {"text": words}, _image)}],
+            "contents": [
+                {
+                    "role": "user",
+                    "parts": api_model.parts_of(prompt, lambda words: {"text": words}, _image),
+                }
+            ],
             "generationConfig": config,
         }
 

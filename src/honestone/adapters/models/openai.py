@@ -29,7 +29,12 @@ class OpenAIResponses(ApiModel):
     offers = frozenset({"effort", "probability"})
     default_max_output = 16_000  # thinking counts as output
 
-    tokens_at = ("usage", ("input_tokens",), ("output_tokens",), ("input_tokens_details", "cached_tokens"))
+    tokens_at = (
+        "usage",
+        ("input_tokens",),
+        ("output_tokens",),
+        ("input_tokens_details", "cached_tokens"),
+    )
 
     def path(self) -> str:
         return "/responses"
@@ -46,7 +51,9 @@ class OpenAIResponses(ApiModel):
             "temperature": self.options.temperature,
             "top_p": self.options.top_p,
             "reasoning": {"effort": effort} if effort else None,
-            "text": {"format": {"type": "json_schema", **_schema(prompt)}} if api_model.SCHEMA in use else None,
+            "text": {"format": {"type": "json_schema", **_schema(prompt)}}
+            if api_model.SCHEMA in use
+            else None,
             "include": ["message.output_text.logprobs"] if probable else None,
             "top_logprobs": ALTERNATIVES if probable else None,
         }
@@ -54,7 +61,11 @@ class OpenAIResponses(ApiModel):
     def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
         """The last event with a `response` of its own status holds the whole."""
         ended = ("response.completed", "response.incomplete", "response.failed")
-        whole = [event["response"] for event in tables(events) if event.get("type") in ended and "response" in event]
+        whole = [
+            event["response"]
+            for event in tables(events)
+            if event.get("type") in ended and "response" in event
+        ]
         if not whole:
             raise api_model.ended_early(self.model)
         return dict(table(whole[-1]))
@@ -64,7 +75,9 @@ class OpenAIResponses(ApiModel):
         if status == "failed":
             error = table(value.get("error"))
             words = clean(string(error.get("message")), "") or "no reason given"
-            raise CallFailed(f"{self.model} failed: {words}", retryable=error.get("code") in _PASSING)
+            raise CallFailed(
+                f"{self.model} failed: {words}", retryable=error.get("code") in _PASSING
+            )
         if status not in ("completed", "incomplete") or not isinstance(value.get("output"), list):
             raise api_model.no_reply("no output", self.model)
         messages = [item for item in tables(value["output"]) if item.get("type") == "message"]
@@ -76,7 +89,11 @@ class OpenAIResponses(ApiModel):
             said.append("".join(string(p.get("text")) or string(p.get("refusal")) for p in parts))
             tokens += [t for p in parts for t in openai_tokens(p.get("logprobs"))]
         called = [item for item in tables(value["output"]) if item.get("type") == "function_call"]
-        reason = string(table(value.get("incomplete_details")).get("reason")) if status == "incomplete" else ""
+        reason = (
+            string(table(value.get("incomplete_details")).get("reason"))
+            if status == "incomplete"
+            else ""
+        )
         refused = any(p.get("type") == "refusal" for m in final for p in tables(m.get("content")))
         return Completion(
             text="\n".join([*said, *map(json.dumps, called)]),
@@ -84,18 +101,27 @@ class OpenAIResponses(ApiModel):
             cut=status == "incomplete" and reason != "content_filter",
             usage=self.usage(value),
             model=string(value.get("model")) or None,
-            detail=_detail("refusal" if refused else reason, tokens if self.options.probability else None),
+            detail=_detail(
+                "refusal" if refused else reason, tokens if self.options.probability else None
+            ),
         )
 
 
 class OpenAIChat(ApiModel):
-    """Chat Completions. No length limit is sent to other people's servers unless one was asked for: many refuse a limit
-    that does not fit into what the prompt leaves of their context, and their own default is that rest."""
+    """Chat Completions. No length limit is sent to other people's servers unless one was asked for:
+    many refuse a limit that does not fit into what the prompt leaves of their context, and their
+    own default is that rest.
+    """
 
     api = "chat"
     offers = frozenset({"effort", "probability", "seed"})
 
-    tokens_at = ("usage", ("prompt_tokens",), ("completion_tokens",), ("prompt_tokens_details", "cached_tokens"))
+    tokens_at = (
+        "usage",
+        ("prompt_tokens",),
+        ("completion_tokens",),
+        ("prompt_tokens_details", "cached_tokens"),
+    )
 
     def path(self) -> str:
         return "/chat/completions"
@@ -105,7 +131,10 @@ class OpenAIChat(ApiModel):
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         return {
             "model": self.model,
-            "messages": [*system, {"role": "user", "content": api_model.content_of(prompt, "text", _image)}],
+            "messages": [
+                *system,
+                {"role": "user", "content": api_model.content_of(prompt, "text", _image)},
+            ],
             # OpenAI's newer models refuse the old name, other servers do not know the new one.
             "max_completion_tokens" if own else "max_tokens": self.max_output(prompt),
             "temperature": self.options.temperature,
@@ -120,8 +149,9 @@ class OpenAIChat(ApiModel):
         }
 
     def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """The pieces of the first choice joined. A stream is whole when it says why it ended, or ends with [DONE] behind a
-        whole JSON object."""
+        """The pieces of the first choice joined. A stream is whole when it says why it ended, or
+        ends with [DONE] behind a whole JSON object.
+        """
         message: dict[str, Any] = {"content": "", "refusal": ""}
         whole: dict[str, Any] = {}
         stop, tokens = "", list[Any]()
@@ -139,7 +169,13 @@ class OpenAIChat(ApiModel):
             raise api_model.ended_early(self.model)
         return {
             **whole,
-            "choices": [{"message": message, "finish_reason": stop or "stop", "logprobs": {"content": tokens}}],
+            "choices": [
+                {
+                    "message": message,
+                    "finish_reason": stop or "stop",
+                    "logprobs": {"content": tokens},
+                }
+            ],
         }
 
     def read(self, value: Table) -> Completion:
@@ -155,8 +191,12 @@ class OpenAIChat(ApiModel):
         if self.options.probability:
             tokens = openai_tokens(table(choice.get("logprobs")).get("content"))
         return Completion(
-            text=json.dumps(legacy) if legacy else _with_calls(string(content) or parts or refusal, called),
-            calls=api_model.calls_of([table(call.get("function")) for call in called] or ([legacy] if legacy else [])),
+            text=json.dumps(legacy)
+            if legacy
+            else _with_calls(string(content) or parts or refusal, called),
+            calls=api_model.calls_of(
+                [table(call.get("function")) for call in called] or ([legacy] if legacy else [])
+            ),
             cut=stop == "length",
             usage=self.usage(value),
             model=string(value.get("model")) or None,
@@ -165,15 +205,21 @@ class OpenAIChat(ApiModel):
 
 
 def _with_calls(said: str, calls: Sequence[Table]) -> str:
-    """What was said; with calls of tools the message as JSON, or its calls alone where nothing was said."""
+    """What was said; with calls of tools the message as JSON, or its calls alone where nothing was
+    said.
+    """
     if not calls:
         return said
-    return json.dumps({"role": "assistant", "content": said, "tool_calls": calls} if said else calls)
+    return json.dumps(
+        {"role": "assistant", "content": said, "tool_calls": calls} if said else calls
+    )
 
 
 def _responses_input(prompt: Prompt) -> Any:
     content = api_model.content_of(
-        prompt, "input_text", lambda image: {"type": "input_image", "image_url": api_model.data_url(image)}
+        prompt,
+        "input_text",
+        lambda image: {"type": "input_image", "image_url": api_model.data_url(image)},
     )
     return [{"role": "user", "content": content}] if prompt.images else content
 

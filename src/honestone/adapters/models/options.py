@@ -17,8 +17,9 @@ _OURS: Final = frozenset({"model", "messages", "input", "contents", "stream", "n
 class Options:
     """What changes a model's replies. None leaves a value to the provider.
 
-    `effort` is how long a reasoning model may think, in its provider's words. `probability` keeps how sure the model was
-    of each true and false that it wrote. `extra` is put into the request body as it is, for what one server alone knows.
+    `effort` is how long a reasoning model may think, in its provider's words. `probability` keeps
+    how sure the model was of each true and false that it wrote. `extra` is put into the request
+    body as it is, for what one server alone knows.
     """
 
     temperature: float | None = None
@@ -31,7 +32,11 @@ class Options:
 
     def plain(self) -> dict[str, Any]:
         """Those that were set, as plain JSON values."""
-        return {name: value for name in names() if (value := getattr(self, name)) not in (None, False, {})}
+        return {
+            name: value
+            for name in names()
+            if (value := getattr(self, name)) not in (None, False, {})
+        }
 
 
 def names() -> list[str]:
@@ -49,7 +54,13 @@ def read_options(parameters: Mapping[str, Any]) -> Options:
                 f"`{name}` is not a parameter of a model",
                 hint=f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names())}",
             )
-    return Options(**{name: _READ[name](name, value) for name, value in parameters.items() if value is not None})
+    return Options(
+        **{
+            name: _READ[name](name, value)
+            for name, value in parameters.items()
+            if value is not None
+        }
+    )
 
 
 def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,13 +68,19 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(body)
     for name, value in extra.items():
         ours = out.get(name)
-        out[name] = merged(ours, value) if isinstance(ours, dict) and isinstance(value, Mapping) else value
+        out[name] = (
+            merged(ours, value) if isinstance(ours, dict) and isinstance(value, Mapping) else value
+        )
     return out
 
 
 def _number(low: float, high: float) -> Callable[[str, object], float]:
     def read(name: str, value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             raise SettingsError(f"`{name}` is {value!r}, but must be a number")
         if not low <= value <= high:
             raise SettingsError(f"`{name}` is {value!r}, but must be from {low:g} to {high:g}")
@@ -72,7 +89,9 @@ def _number(low: float, high: float) -> Callable[[str, object], float]:
     return read
 
 
-def _of(kind: type, words: str, is_fit: Callable[[Any], object] = lambda value: True) -> Callable[[str, object], Any]:
+def _of(
+    kind: type, words: str, is_fit: Callable[[Any], object] = lambda value: True
+) -> Callable[[str, object], Any]:
     def read(name: str, value: object) -> Any:
         if type(value) is not kind or not is_fit(value):
             raise SettingsError(f"`{name}` is {value!r}, but must be {words}")

@@ -1,4 +1,6 @@
-"""What calls cost. An unknown price is None, and so is every sum that would need it: unknown is never 0."""
+"""What calls cost. An unknown price is None, and so is every sum that would need it: unknown is
+never 0.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _MILLION: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """US dollars for a million tokens. `cached` None: what a cached token costs is not known, so it counts in full."""
+    """US dollars for a million tokens. `cached` None: what a cached token costs is not known, so it
+    counts in full.
+    """
 
     input: float
     output: float
@@ -30,7 +34,8 @@ class Price:
 
 
 def price(provider: str, model: str, settings: Mapping[str, Any] | None = None) -> Price | None:
-    """From `[prices."MODEL"]` or `[prices."PROVIDER:MODEL"]`, else from the library genai-prices when it is there.
+    """From `[prices."MODEL"]` or `[prices."PROVIDER:MODEL"]`, else from the library genai-prices
+    when it is there.
 
     Raises SettingsError for a price that is none.
     """
@@ -41,14 +46,18 @@ def price(provider: str, model: str, settings: Mapping[str, Any] | None = None) 
 
 
 def usd(usage: Usage, price: Price | None) -> float | None:
-    """What a call cost: what the other side said, else tokens times price; None when either is unknown."""
+    """What a call cost: what the other side said, else tokens times price; None when either is
+    unknown.
+    """
     if usage.usd is not None:
         return usage.usd
     if price is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
     cached = min(usage.cached_tokens or 0, usage.input_tokens) if price.cached is not None else 0
     fresh = usage.input_tokens - cached
-    return (fresh * price.input + cached * (price.cached or 0) + usage.output_tokens * price.output) / _MILLION
+    return (
+        fresh * price.input + cached * (price.cached or 0) + usage.output_tokens * price.output
+    ) / _MILLION
 
 
 def estimate_tokens(text: str) -> int:
@@ -58,13 +67,20 @@ def estimate_tokens(text: str) -> int:
 
 def _from_settings(name: str, entry: Any) -> Price:
     if not isinstance(entry, Mapping):
-        raise SettingsError(f"[prices.{name!r}] must be a table", hint="write input = ... and output = ...")
+        raise SettingsError(
+            f"[prices.{name!r}] must be a table", hint="write input = ... and output = ..."
+        )
     for key in entry:
         if key not in ("input", "output", "cached"):
-            raise SettingsError(f"`{key}` of [prices.{name!r}] is not known", hint="there are input, output and cached")
+            raise SettingsError(
+                f"`{key}` of [prices.{name!r}] is not known",
+                hint="there are input, output and cached",
+            )
     for key in ("input", "output"):
         if key not in entry:
-            raise SettingsError(f"[prices.{name!r}] has no `{key}`", hint="in US dollars for a million tokens")
+            raise SettingsError(
+                f"[prices.{name!r}] has no `{key}`", hint="in US dollars for a million tokens"
+            )
     cached = entry.get("cached")
     return Price(
         input=_amount(name, "input", entry["input"]),
@@ -74,13 +90,21 @@ def _from_settings(name: str, entry: Any) -> Price:
 
 
 def _amount(name: str, key: str, value: Any) -> float:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    good = (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value >= 0
+    )
     if not good:
-        raise SettingsError(f"`{key}` of [prices.{name!r}] is {value!r}, but must be a number from 0")
+        raise SettingsError(
+            f"`{key}` of [prices.{name!r}] is {value!r}, but must be a number from 0"
+        )
     return float(value)
 
 
-# Tokens priced to learn a rate: few enough to stay in the lowest step of prices that grow with the prompt.
+# Tokens priced to learn a rate: few enough to stay in the lowest step of prices that grow with the
+# prompt.
 _SAMPLE: Final = 1_000
 
 
@@ -94,7 +118,9 @@ def _from_library(provider: str, model: str) -> Price | None:
         return None
 
     def rate(**tokens: int) -> float:
-        cost = genai_prices.calc_price(genai_prices.Usage(**tokens), model_ref=model, provider_id=provider)
+        cost = genai_prices.calc_price(
+            genai_prices.Usage(**tokens), model_ref=model, provider_id=provider
+        )
         return float(cost.total_price) * _MILLION / _SAMPLE
 
     try:
@@ -111,17 +137,27 @@ def _from_library(provider: str, model: str) -> Price | None:
 
 @lru_cache(maxsize=1)
 def _is_installed() -> bool:
-    """Looked up once: what is not there is looked for in every folder of the path, for each judge that is made."""
+    """Looked up once: what is not there is looked for in every folder of the path, for each judge
+    that is made.
+    """
     return find_spec("genai_prices") is not None
 
 
 class PricedModel:
-    """`prices` is the settings' table; a price does not change what a model says, so the identity leaves it out.
+    """`prices` is the settings' table; a price does not change what a model says, so the identity
+    leaves it out.
 
-    `batched`: its calls go in batches, which hold many of them and cost a share of the price."""
+    `batched`: its calls go in batches, which hold many of them and cost a share of the price.
+    """
 
     def __init__(
-        self, model: Model, provider: str, name: str, prices: Mapping[str, Any], *, batched: bool = False
+        self,
+        model: Model,
+        provider: str,
+        name: str,
+        prices: Mapping[str, Any],
+        *,
+        batched: bool = False,
     ) -> None:
         self.model = model
         self.is_batched = batched

@@ -1,4 +1,6 @@
-"""How sure a model was of each true and false that it wrote, from the log probabilities of its tokens."""
+"""How sure a model was of each true and false that it wrote, from the log probabilities of its
+tokens.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,20 @@ _AROUND = ' \t\r\n:,"[]{}.'
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a reply and the alternatives that the model weighed, itself among them, each with its logarithm."""
+    """One token of a reply and the alternatives that the model weighed, itself among them, each
+    with its logarithm.
+    """
 
     text: str
     alternatives: tuple[tuple[str, float], ...]
 
 
 def answers(tokens: Sequence[Token]) -> list[dict[str, Any]]:
-    """For each answer in order: where its word begins in the reply, P(true) and P(false). The rest of 1 was neither.
+    """For each answer in order: where its word begins in the reply, P(true) and P(false). The rest
+    of 1 was neither.
 
-    Only a bare word where JSON has a value counts, or the reply's first word; a true inside a quote does not count.
+    Only a bare word where JSON has a value counts, or the reply's first word; a true inside a quote
+    does not count.
     """
     found: list[dict[str, Any]] = []
     place = _Place()
@@ -35,7 +41,9 @@ def answers(tokens: Sequence[Token]) -> list[dict[str, Any]]:
         word_at = len(token.text) - len(token.text.lstrip(_AROUND))
         place.pass_over(token.text[:word_at])
         if _word(token.text) in _TRUE | _FALSE and place.takes_a_value:
-            found.append({"at": at + word_at, "true": _mass(token, _TRUE), "false": _mass(token, _FALSE)})
+            found.append(
+                {"at": at + word_at, "true": _mass(token, _TRUE), "false": _mass(token, _FALSE)}
+            )
         place.pass_over(token.text[word_at:])
         at += len(token.text)
     return found
@@ -68,7 +76,10 @@ class _Place:
 def openai_tokens(listed: Any) -> list[Token]:
     """From the list that both OpenAI APIs send."""
     return [
-        Token(string(entry.get("token")), _alternatives(tables(entry.get("top_logprobs")), "logprob") or _own(entry))
+        Token(
+            string(entry.get("token")),
+            _alternatives(tables(entry.get("top_logprobs")), "logprob") or _own(entry),
+        )
         for entry in tables(listed)
     ]
 
@@ -79,7 +90,9 @@ def google_tokens(result: Any) -> list[Token]:
     return [
         Token(
             string(one.get("token")),
-            _alternatives(tables(tops[i].get("candidates")) if i < len(tops) else [one], "logProbability"),
+            _alternatives(
+                tables(tops[i].get("candidates")) if i < len(tops) else [one], "logProbability"
+            ),
         )
         for i, one in enumerate(chosen)
     ]
@@ -93,7 +106,9 @@ def _alternatives(entries: Any, name: str) -> tuple[tuple[str, float], ...]:
     return tuple(
         (string(e.get("token")), float(e[name]))
         for e in entries
-        if isinstance(e.get(name), int | float) and not isinstance(e[name], bool) and e[name] <= 1e-6
+        if isinstance(e.get(name), int | float)
+        and not isinstance(e[name], bool)
+        and e[name] <= 1e-6
     )
 
 
@@ -103,5 +118,9 @@ def _word(token: str) -> str:
 
 def _mass(token: Token, words: frozenset[str]) -> float:
     """The probability of any spelling of these words, each spelling counted once."""
-    spellings = {spelling: logarithm for spelling, logarithm in token.alternatives if _word(spelling) in words}
+    spellings = {
+        spelling: logarithm
+        for spelling, logarithm in token.alternatives
+        if _word(spelling) in words
+    }
     return min(1.0, math.fsum(math.exp(logarithm) for logarithm in spellings.values()))

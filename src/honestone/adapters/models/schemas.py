@@ -17,7 +17,8 @@ _STRICT_CANNOT: Final = frozenset(
     "unevaluatedProperties minProperties maxProperties prefixItems contains".split()
 )
 
-# Bounds that Anthropic refuses to compile. The reply is checked against the rubric anyway, so they may go.
+# Bounds that Anthropic refuses to compile. The reply is checked against the rubric anyway, so they
+# may go.
 _ANTHROPIC_CANNOT: Final = frozenset(
     "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems".split()
 )
@@ -25,7 +26,9 @@ _ANTHROPIC_CANNOT: Final = frozenset(
 
 def remembered(make: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], T]:
     """Case after case sends the same schema object: what was made of the last few is made once."""
-    known: dict[int, tuple[Mapping[str, Any], T]] = {}  # holds the schema, so that its id cannot become another's
+    known: dict[
+        int, tuple[Mapping[str, Any], T]
+    ] = {}  # holds the schema, so that its id cannot become another's
 
     def made(schema: Mapping[str, Any]) -> T:
         found = known.get(id(schema))
@@ -65,7 +68,11 @@ def for_google(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _closed(node: dict[str, Any]) -> dict[str, Any]:
-    return {**node, "additionalProperties": False} if "properties" in node or node.get("type") == "object" else node
+    return (
+        {**node, "additionalProperties": False}
+        if "properties" in node or node.get("type") == "object"
+        else node
+    )
 
 
 def _closed_and_complete(node: dict[str, Any]) -> dict[str, Any]:
@@ -74,8 +81,15 @@ def _closed_and_complete(node: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(properties, dict):
         return _closed(node)
     required = node.get("required", [])
-    widened = {name: part if name in required else _or_null(part) for name, part in properties.items()}
-    return {**node, "properties": widened, "required": list(properties), "additionalProperties": False}
+    widened = {
+        name: part if name in required else _or_null(part) for name, part in properties.items()
+    }
+    return {
+        **node,
+        "properties": widened,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _or_null(part: Any) -> Any:
@@ -100,12 +114,18 @@ def _can_be_strict(node: Any) -> bool:
 
 
 def _parts(node: Mapping[str, Any]) -> list[Any]:
-    named = [part for table in ("properties", "$defs", "definitions") for part in dict(node.get(table) or {}).values()]
+    named = [
+        part
+        for table in ("properties", "$defs", "definitions")
+        for part in dict(node.get(table) or {}).values()
+    ]
     return [*named, *(node[k] for k in ("items", "anyOf") if k in node)]
 
 
 def _each(node: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-    """Every schema inside a schema changed, the outer ones after the inner. Names of properties are not schemas."""
+    """Every schema inside a schema changed, the outer ones after the inner. Names of properties are
+    not schemas.
+    """
     if isinstance(node, list):
         return [_each(part, change) for part in node]
     if not isinstance(node, Mapping):

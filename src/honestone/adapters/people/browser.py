@@ -1,7 +1,9 @@
-"""A person at a browser as judge or worker: the same sheet and drafts as at the terminal, shown by a server.
+"""A person at a browser as judge or worker: the same sheet and drafts as at the terminal, shown by
+a server.
 
-What is asked waits at a desk, which the server reads from its own threads. Whatever is said is in the draft on disk before the
-page moves, so it may be begun at the terminal and handed in here, or the other way round.
+What is asked waits at a desk, which the server reads from its own threads. Whatever is said is in
+the draft on disk before the page moves, so it may be begun at the terminal and handed in here, or
+the other way round.
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ class AskedEdit:
 
 
 class PersonDesk:
-    """What waits for the person, first come first shown. `announce` is called when something waits for the first time."""
+    """What waits for the person, first come first shown. `announce` is called when something waits
+    for the first time.
+    """
 
     def __init__(self, announce: Callable[[], None]) -> None:
         self.lock = threading.RLock()
@@ -122,7 +126,9 @@ class BrowserPerson:
         sheet, draft = new_sheet(question), self.kept / f"{key}.json"
         restore(sheet, read_draft(draft))
         sheet.typing, sheet.text = None, ""
-        await self._desk.wait(AskedSheet(id=_id(key, name), sheet=sheet, question=question, draft=draft))
+        await self._desk.wait(
+            AskedSheet(id=_id(key, name), sheet=sheet, question=question, draft=draft)
+        )
         return sheet.marks()
 
     def forget(self, key: str) -> None:

@@ -1,7 +1,9 @@
-"""A calm form for a person at the terminal: one item at a time, kept after every key, continued where it was left.
+"""A calm form for a person at the terminal: one item at a time, kept after every key, continued
+where it was left.
 
-The sheet is plain data with one function from a key to what it does; the terminal is at the end of the file. Nothing
-is shown here but what a judge may know: the item, the artifact, the case. No score, no check, no other judge.
+The sheet is plain data with one function from a key to what it does; the terminal is at the end of
+the file. Nothing is shown here but what a judge may know: the item, the artifact, the case. No
+score, no check, no other judge.
 """
 
 from __future__ import annotations
@@ -30,7 +32,17 @@ from honestone.core.json_value import parsed_json
 from honestone.core.rubric import Item, Key, as_written
 from honestone.core.tables import table_text
 from honestone.ports import CallFailed
-from honestone.system.drawing import Style, clean, clusters, count, cut_middle, line, tail, width, wrap
+from honestone.system.drawing import (
+    Style,
+    clean,
+    clusters,
+    count,
+    cut_middle,
+    line,
+    tail,
+    width,
+    wrap,
+)
 from honestone.system.files import write_atomically
 
 DRAFT: Final = "honestone.draft/1"
@@ -50,7 +62,9 @@ class Wish(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class ItemAnswer:
-    """What a person said to one item so far. With neither an answer nor `skipped`, the item is still open."""
+    """What a person said to one item so far. With neither an answer nor `skipped`, the item is
+    still open.
+    """
 
     answer: Answer | None = None
     skipped: bool = False
@@ -79,7 +93,8 @@ class SheetItem:
 
 @dataclass(slots=True, kw_only=True)
 class Sheet:
-    """All items and what was said. `at` is the item shown; the number of items is the last page, where it is handed in.
+    """All items and what was said. `at` is the item shown; the number of items is the last page,
+    where it is handed in.
 
     `typing` is what is being typed: `score`, `evidence` or `suggestion`, its text so far in `text`.
     """
@@ -111,14 +126,19 @@ class Sheet:
 
 def new_sheet(question: Question) -> Sheet:
     items = tuple(
-        SheetItem(key=(criterion.id, item.id), item=item, heading="" if item.whole else criterion.requirement)
+        SheetItem(
+            key=(criterion.id, item.id),
+            item=item,
+            heading="" if item.whole else criterion.requirement,
+        )
         for criterion in question.criteria
         for item in criterion.items
     )
     return Sheet(items=items, said=[ItemAnswer() for _ in items])
 
 
-# ------------------------------------------------------------------------------------------------------------- keys
+# -------------------------------------------------------------------------------------------------------------
+# keys
 
 _ANSWERS: Final = {"y": True, "n": False}
 # The same keys of a Korean keyboard that is not switched to Latin letters.
@@ -140,7 +160,9 @@ def press(sheet: Sheet, key: Press) -> Wish | None:
     if key.name == "paste":
         sheet.note = "pasted text is taken only where text is typed: press e or w first"
         return None
-    return _command(sheet, HANGUL_KEYS.get(key.text, key.text.lower()) if key.name == "char" else key.name)
+    return _command(
+        sheet, HANGUL_KEYS.get(key.text, key.text.lower()) if key.name == "char" else key.name
+    )
 
 
 def _command(sheet: Sheet, key: str) -> Wish | None:
@@ -220,8 +242,12 @@ def _set(sheet: Sheet, answer: Answer) -> None:
 
 
 def say(sheet: Sheet, place: int, answer: Answer | None, evidence: str, suggestion: str) -> None:
-    """Answer the item at a place, which has no problem, or skip it with None; the next item is shown."""
-    sheet.said[place] = ItemAnswer(answer=answer, skipped=answer is None, evidence=evidence, suggestion=suggestion)
+    """Answer the item at a place, which has no problem, or skip it with None; the next item is
+    shown.
+    """
+    sheet.said[place] = ItemAnswer(
+        answer=answer, skipped=answer is None, evidence=evidence, suggestion=suggestion
+    )
     _go(sheet, place + 1)
 
 
@@ -235,7 +261,9 @@ def _type(sheet: Sheet, key: Press) -> None:
 
 
 def typed_with(text: str, key: Press) -> str:
-    """A line that is being typed, after one more key. A paste may hold line breaks; here it becomes one line."""
+    """A line that is being typed, after one more key. A paste may hold line breaks; here it becomes
+    one line.
+    """
     match key.name:
         case "char" | "paste":
             return (text + (key.text if key.name == "char" else line(key.text)))[:LONGEST_TEXT]
@@ -253,7 +281,11 @@ def _finish_typing(sheet: Sheet) -> None:
     if what == "score":
         match = _NUMBER.fullmatch(text)
         number = None if match is None else float(text) if match[1] else int(text)
-        sheet.note = f"{text!r} is not a number" if number is None else answer_problem(sheet.item, number) or ""
+        sheet.note = (
+            f"{text!r} is not a number"
+            if number is None
+            else answer_problem(sheet.item, number) or ""
+        )
         if number is None or sheet.note:
             sheet.text = ""
             return
@@ -265,7 +297,8 @@ def _finish_typing(sheet: Sheet) -> None:
     sheet.typing, sheet.text = None, ""
 
 
-# ------------------------------------------------------------------------------------------------------------ drafts
+# ------------------------------------------------------------------------------------------------------------
+# drafts
 
 
 def draft_of(sheet: Sheet) -> dict[str, Any]:
@@ -276,16 +309,25 @@ def draft_of(sheet: Sheet) -> dict[str, Any]:
         "typing": sheet.typing,
         "text": sheet.text,
         "said": [
-            {"item": list(asked.key), **asdict(said)} for asked, said in zip(sheet.items, sheet.said, strict=True)
+            {"item": list(asked.key), **asdict(said)}
+            for asked, said in zip(sheet.items, sheet.said, strict=True)
         ],
     }
 
 
 def restore(sheet: Sheet, plain: object) -> None:
     """What a draft says, as far as it is sound: we wrote it, but a file can be changed."""
-    if not isinstance(plain, dict) or plain.get("schema") != DRAFT or not isinstance(plain.get("said"), list):
+    if (
+        not isinstance(plain, dict)
+        or plain.get("schema") != DRAFT
+        or not isinstance(plain.get("said"), list)
+    ):
         return
-    kept = {tuple(one["item"]): one for one in plain["said"] if isinstance(one, dict) and _is_key(one.get("item"))}
+    kept = {
+        tuple(one["item"]): one
+        for one in plain["said"]
+        if isinstance(one, dict) and _is_key(one.get("item"))
+    }
     for asked, said in zip(sheet.items, sheet.said, strict=True):
         _restore_one(said, asked.item, kept.get(asked.key, {}))
     at = plain.get("at")
@@ -311,10 +353,13 @@ def _restore_one(said: ItemAnswer, item: Item, kept: Mapping[str, Any]) -> None:
 
 
 def _is_key(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)
+    return (
+        isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------- pages
+# -------------------------------------------------------------------------------------------------------------
+# pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,20 +386,32 @@ def page_of(sheet: Sheet, view: View, style: Style, columns: int) -> FormPage:
         page.body = [row for text in _WORDS["help"] for row in wrap(text, columns, rest="    ")]
         page.foot = ["", "any key goes back"]
         return page
-    page.body = _end_page(sheet, style, columns) if sheet.is_at_end else _item_page(sheet, view, style, columns)
+    page.body = (
+        _end_page(sheet, style, columns)
+        if sheet.is_at_end
+        else _item_page(sheet, view, style, columns)
+    )
     page.foot = _foot(sheet, style, columns)
     return page
 
 
 def _head(sheet: Sheet, view: View, style: Style, columns: int) -> list[str]:
-    place = f"{min(sheet.at + 1, len(sheet.items))} of {len(sheet.items)}" if not sheet.is_at_end else "all items"
+    place = (
+        f"{min(sheet.at + 1, len(sheet.items))} of {len(sheet.items)}"
+        if not sheet.is_at_end
+        else "all items"
+    )
     left = cut_middle(
         f"{line(view.name)}{style.glyph('between')}{line(view.path)}",
         max(columns - len(place) - 2, 4),
         style.glyph("more"),
     )
     gap = " " * max(columns - width(left) - len(place), 1)
-    return [f"{style.paint(left, 'cyan')}{gap}{place}", style.paint(style.glyph("rule") * columns, "dim"), ""]
+    return [
+        f"{style.paint(left, 'cyan')}{gap}{place}",
+        style.paint(style.glyph("rule") * columns, "dim"),
+        "",
+    ]
 
 
 def _item_page(sheet: Sheet, view: View, style: Style, columns: int) -> list[str]:
@@ -363,7 +420,13 @@ def _item_page(sheet: Sheet, view: View, style: Style, columns: int) -> list[str
     if view.input is not None:
         out += [
             style.paint(row, "dim")
-            for row in wrap(line(view.input), columns, first="input: ", most=_INPUT_LINES, more=style.glyph("more"))
+            for row in wrap(
+                line(view.input),
+                columns,
+                first="input: ",
+                most=_INPUT_LINES,
+                more=style.glyph("more"),
+            )
         ]
         out.append("")
     if asked.heading:
@@ -408,7 +471,9 @@ def _end_page(sheet: Sheet, style: Style, columns: int) -> list[str]:
             most=2,
             more=style.glyph("more"),
         )
-    ending = f"Enter goes to the first of {still_open} still open" if still_open else "Enter hands it in"
+    ending = (
+        f"Enter goes to the first of {still_open} still open" if still_open else "Enter hands it in"
+    )
     return [*out, "", *(style.paint(row, "bold") for row in wrap(ending, columns))]
 
 
@@ -424,13 +489,19 @@ def _foot(sheet: Sheet, style: Style, columns: int) -> list[str]:
     if sheet.note:
         out += [style.paint(row, "yellow") for row in wrap(clean(sheet.note), columns)]
     if sheet.typing is not None:
-        return [*out, *wrap(f"{_WORDS['typed'][sheet.typing]}; Enter keeps it, Esc leaves it", columns)]
+        return [
+            *out,
+            *wrap(f"{_WORDS['typed'][sheet.typing]}; Enter keeps it, Esc leaves it", columns),
+        ]
     keys = ["b back", "o open it", "q later", "? help"]
     if not sheet.is_at_end:
         answers = ["a number"] if sheet.item.anchors is not None else ["y yes", "n no"]
         answers += ["x does not apply"] if sheet.item.may_not_apply else []
         keys = [*answers, "s skip", "e evidence", "w what to change", *keys]
-    return [*out, *(style.paint(row, "dim") for row in _row_of(keys, style.glyph("between"), columns))]
+    return [
+        *out,
+        *(style.paint(row, "dim") for row in _row_of(keys, style.glyph("between"), columns)),
+    ]
 
 
 def _row_of(words: Sequence[str], between: str, columns: int) -> list[str]:
@@ -459,7 +530,8 @@ def typed_row(text: str, columns: int) -> str:
     return f"> {tail(clean(text), max(columns - 4, 8))}"
 
 
-# ------------------------------------------------------------------------------------------------------- the person
+# -------------------------------------------------------------------------------------------------------
+# the person
 
 _locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
@@ -470,7 +542,9 @@ def _one_at_a_time() -> asyncio.Lock:
 
 
 class TerminalPerson:
-    """Whoever sits at the controlling terminal: answers questions, edits copies. `kept` is the folder of drafts."""
+    """Whoever sits at the controlling terminal: answers questions, edits copies. `kept` is the
+    folder of drafts.
+    """
 
     def __init__(self, kept: Path) -> None:
         self.kept = kept
@@ -503,7 +577,9 @@ class TerminalPerson:
     # -- as a worker
 
     async def edit(self, brief: str, place: Path, brief_file: Path) -> bool:
-        """Let the person edit what is at `place`. False: they give it up. Raises CallFailed without a terminal."""
+        """Let the person edit what is at `place`. False: they give it up. Raises CallFailed without
+        a terminal.
+        """
         async with _one_at_a_time():
             try:
                 with others_held_back(), Terminal(paged=False) as terminal:
@@ -514,14 +590,20 @@ class TerminalPerson:
                 ) from None
 
 
-async def _fill_in(sheet: Sheet, view: View, question: Question, draft: Path, terminal: Terminal) -> bool:
+async def _fill_in(
+    sheet: Sheet, view: View, question: Question, draft: Path, terminal: Terminal
+) -> bool:
     """Whether it was handed in; else it was put off. After every key the draft is on disk."""
     while True:
         columns, rows = terminal.size
         typed = None if sheet.typing is None else typed_row(sheet.text, min(columns - 1, _WIDEST))
         page = page_of(sheet, view, terminal.style, columns)
         below = 0 if typed is None else 2
-        lines = [*page.head, *page.body, *page.foot] if terminal.is_dumb else fitted(page, rows - below, sheet.scroll)
+        lines = (
+            [*page.head, *page.body, *page.foot]
+            if terminal.is_dumb
+            else fitted(page, rows - below, sheet.scroll)
+        )
         terminal.show(lines, typed)
         wish = press(sheet, await terminal.press())
         write_atomically(draft, json.dumps(draft_of(sheet)).encode())
@@ -548,14 +630,17 @@ def read_draft(path: Path) -> object:
     return None
 
 
-# ------------------------------------------------------------------------------------------------ pager and editor
+# ------------------------------------------------------------------------------------------------
+# pager and editor
 
 _SECRET: Final = re.compile(r"api_?key|_key$|token|secret|passw|credential", re.IGNORECASE)
 
 
 async def _open(question: Question, terminal: Terminal) -> str | None:
     """What is judged, in the person's pager. Made harmless: a pager may hand escape sequences on."""
-    command = os.environ.get("PAGER") or next((name for name in ("less", "more") if shutil.which(name)), None)
+    command = os.environ.get("PAGER") or next(
+        (name for name in ("less", "more") if shutil.which(name)), None
+    )
     if command is None:
         return "no pager found: set PAGER"
     with tempfile.TemporaryDirectory(prefix="honestone-look-") as folder:
@@ -576,7 +661,11 @@ def shown_text(question: Question) -> str:
         return clean(version.text)
     else:
         parts.append((question.artifact.path, version.text))
-    return "\n".join(f"== {line(title)} ==\n\n{clean(text).rstrip()}\n" for title, text in parts if text is not None)
+    return "\n".join(
+        f"== {line(title)} ==\n\n{clean(text).rstrip()}\n"
+        for title, text in parts
+        if text is not None
+    )
 
 
 async def run_lent(command: str, path: Path, folder: Path, terminal: Terminal) -> str | None:
@@ -614,8 +703,12 @@ def editor() -> str | None:
 async def _edit(brief: str, place: Path, brief_file: Path, terminal: Terminal) -> bool:
     command = editor()
     columns = max(min(terminal.size[0] - 1, _WIDEST), 12)
-    brief_rows = [row for text in clean(brief).splitlines() for row in wrap(text, columns, rest="  ")]
-    ways = f"Enter opens it with {line(command, 60)}" if command else "Edit it, then press Enter here"
+    brief_rows = [
+        row for text in clean(brief).splitlines() for row in wrap(text, columns, rest="  ")
+    ]
+    ways = (
+        f"Enter opens it with {line(command, 60)}" if command else "Edit it, then press Enter here"
+    )
     places = [f"This brief: {brief_file}", f"The copy to edit: {place}"]
     terminal.show(["", *brief_rows, "", *places, "", f"{ways}; q gives this round up"])
     is_wanted = await _choice(terminal, {"enter": True}) is True
@@ -623,7 +716,9 @@ async def _edit(brief: str, place: Path, brief_file: Path, terminal: Terminal) -
         return is_wanted
     while True:
         before = state_of(place)
-        trouble = await run_lent(command, place, place if place.is_dir() else place.parent, terminal)
+        trouble = await run_lent(
+            command, place, place if place.is_dir() else place.parent, terminal
+        )
         if trouble is None and state_of(place) != before:
             return True
         choices = "e edits again; Enter hands it in as it is; q gives this round up"

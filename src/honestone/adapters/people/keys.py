@@ -28,15 +28,18 @@ _NAMES: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """One key: `char` and `paste` with their text; enter, esc, backspace, kill, end, up, down, left, right; `resize`."""
+    """One key: `char` and `paste` with their text; enter, esc, backspace, kill, end, up, down,
+    left, right; `resize`.
+    """
 
     name: str
     text: str = ""
 
 
 class KeyReader:
-    """Sequences that mean nothing here are dropped whole: prompt_toolkit gives an unknown one as Escape and then its
-    characters, which must never be taken for answers."""
+    """Sequences that mean nothing here are dropped whole: prompt_toolkit gives an unknown one as
+    Escape and then its characters, which must never be taken for answers.
+    """
 
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -54,7 +57,9 @@ class KeyReader:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the beginning of a sequence may be held back: only time tells an Esc key from one."""
+        """Whether the beginning of a sequence may be held back: only time tells an Esc key from
+        one.
+        """
         return bool(self._text)
 
     @property
@@ -63,7 +68,9 @@ class KeyReader:
         return begun >= 0 and _PASTE_ENDS not in self._text[begun:]
 
     def give_up_waiting(self) -> list[Press]:
-        """Nothing came after it: a lone Esc is the key, half a sequence is noise, a paste without its end is a paste."""
+        """Nothing came after it: a lone Esc is the key, half a sequence is noise, a paste without
+        its end is a paste.
+        """
         if self.is_pasting:
             self._parser.feed(_PASTE_ENDS)
         self._parser.flush()
@@ -91,7 +98,9 @@ class KeyReader:
             self._found.append(Press("char", key))
 
     def _skip(self, key: str) -> None:
-        """One more key of an unknown sequence: `ESC [ ... letter`, `ESC O x`, `ESC ] ... BEL`, or Alt with a key."""
+        """One more key of an unknown sequence: `ESC [ ... letter`, `ESC O x`, `ESC ] ... BEL`, or
+        Alt with a key.
+        """
         began = self._escaped
         if key == Keys.Escape and began != "]":
             if began == "\x1b":

@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.adapters.people.form import HANGUL_KEYS, LONGEST_TEXT, FormPage, fitted, typed_row, typed_with
+from honestone.adapters.people.form import (
+    HANGUL_KEYS,
+    LONGEST_TEXT,
+    FormPage,
+    fitted,
+    typed_row,
+    typed_with,
+)
 from honestone.adapters.people.terminal import Terminal
 from honestone.system.drawing import Style, clean, line, width, wrap
 
@@ -21,7 +28,9 @@ class LeftForLater(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class QuestionPages:
-    """Shows pages and waits for keys. `title` is above every page, `note` below the next one until a key is pressed."""
+    """Shows pages and waits for keys. `title` is above every page, `note` below the next one until
+    a key is pressed.
+    """
 
     terminal: Terminal
     title: str = ""
@@ -35,7 +44,14 @@ class QuestionPages:
     def columns(self) -> int:
         return max(min(self.terminal.size[0] - 1, _WIDEST), 20)
 
-    def show(self, body: Sequence[str], *, typed: str | None = None, foot: Sequence[str] = (), scroll: int = 0) -> None:
+    def show(
+        self,
+        body: Sequence[str],
+        *,
+        typed: str | None = None,
+        foot: Sequence[str] = (),
+        scroll: int = 0,
+    ) -> None:
         """One page; `typed` is the line that is being typed."""
         style, columns = self.style, self.columns
         rule = style.paint(style.glyph("rule") * columns, "dim")
@@ -47,11 +63,17 @@ class QuestionPages:
         page.foot += [row for text in foot for row in wrap(clean(text), columns)]
         rows = self.terminal.size[1] - (0 if typed is None else 2)
         everything = [*page.head, *page.body, *page.foot]
-        self.terminal.show(everything if self.terminal.is_dumb else fitted(page, rows, scroll), typed)
+        self.terminal.show(
+            everything if self.terminal.is_dumb else fitted(page, rows, scroll), typed
+        )
 
-    async def ask(self, body: Sequence[str], text: str, keep: Callable[[str], None], *, by_line: bool) -> list[str]:
-        """A line of text, which may begin with `text`; `keep` gets it after every key. With `by_line` every line of a
-        paste is an answer of its own, else they become one. Raises LeftForLater."""
+    async def ask(
+        self, body: Sequence[str], text: str, keep: Callable[[str], None], *, by_line: bool
+    ) -> list[str]:
+        """A line of text, which may begin with `text`; `keep` gets it after every key. With
+        `by_line` every line of a paste is an answer of its own, else they become one. Raises
+        LeftForLater.
+        """
         scroll = 0
         while True:
             self.show(body, typed=typed_row(text, self.columns), scroll=scroll)
@@ -77,9 +99,16 @@ class QuestionPages:
             keep(text)
 
     async def choose(
-        self, body: Sequence[str], keys: Mapping[str, str], *, foot: Sequence[str] = (), other: str | None = None
+        self,
+        body: Sequence[str],
+        keys: Mapping[str, str],
+        *,
+        foot: Sequence[str] = (),
+        other: str | None = None,
     ) -> str:
-        """What the pressed key means; other keys mean `other`, without it nothing. Raises LeftForLater."""
+        """What the pressed key means; other keys mean `other`, without it nothing. Raises
+        LeftForLater.
+        """
         scroll = 0
         while True:
             self.show(body, foot=foot, scroll=scroll)

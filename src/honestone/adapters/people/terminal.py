@@ -1,7 +1,7 @@
 """The controlling terminal for a form: keys in, pages out, and no other output meanwhile.
 
-The terminal is asked for by name (`/dev/tty`), so stdin and stdout may be pipes. Nothing here blocks the event loop:
-other judges work on while a person thinks.
+The terminal is asked for by name (`/dev/tty`), so stdin and stdout may be pipes. Nothing here
+blocks the event loop: other judges work on while a person thinks.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ class NoTerminal(Exception):
     """The terminal to ask at is missing, or it was closed."""
 
 
-# --------------------------------------------------------------------------------------------------------- terminal
+# ---------------------------------------------------------------------------------------------------------
+# terminal
 
 
 class Terminal:
     """The terminal while a form is open. Leaving the context gives it back as it was found.
 
-    `paged`: the form takes the whole screen and gives it back afterwards; else, and on a terminal that cannot move its
-    cursor, pages are printed one below the other.
+    `paged`: the form takes the whole screen and gives it back afterwards; else, and on a terminal
+    that cannot move its cursor, pages are printed one below the other.
     """
 
     def __init__(self, *, paged: bool = True) -> None:
@@ -62,7 +63,9 @@ class Terminal:
         self._typed: str | None = None
 
     def _look(self) -> Style:
-        with open(self._fd, "w", encoding=getattr(sys.stderr, "encoding", None) or "utf-8", closefd=False) as stream:
+        with open(
+            self._fd, "w", encoding=getattr(sys.stderr, "encoding", None) or "utf-8", closefd=False
+        ) as stream:
             return style_for(stream)
 
     @property
@@ -83,7 +86,10 @@ class Terminal:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         try:
             self._leave()
@@ -92,8 +98,8 @@ class Terminal:
 
     def _enter(self) -> None:
         self._modes.enter_context(raw_mode(self._fd))
-        # Ctrl-C interrupts even while no key is waited for. Stopped and continued, the terminal would come back in the
-        # shell's modes, so Ctrl-Z is off.
+        # Ctrl-C interrupts even while no key is waited for. Stopped and continued, the terminal
+        # would come back in the shell's modes, so Ctrl-Z is off.
         modes = termios.tcgetattr(self._fd)
         modes[3] |= termios.ISIG
         with suppress(OSError, ValueError):
@@ -108,7 +114,9 @@ class Terminal:
             if self._typed is not None:
                 self._write("\n")
             if not self.is_dumb:
-                self._write(("\x1b[?25h\x1b[?1049l" if self._paged else "") + "\x1b[?2004l\r\x1b[2K")
+                self._write(
+                    ("\x1b[?25h\x1b[?1049l" if self._paged else "") + "\x1b[?2004l\r\x1b[2K"
+                )
         self._modes.close()
 
     @contextmanager
@@ -134,7 +142,9 @@ class Terminal:
                 quiet = 0
                 continue
             quiet += 1
-            if self._keys.is_waiting and quiet > (_LOST_PASTE if self._keys.is_pasting else _LONE_ESCAPE):
+            if self._keys.is_waiting and quiet > (
+                _LOST_PASTE if self._keys.is_pasting else _LONE_ESCAPE
+            ):
                 self._ready += self._keys.give_up_waiting()
             else:
                 await asyncio.sleep(_POLL)
@@ -165,7 +175,9 @@ class Terminal:
             return
         if list(lines) != self._shown:
             self._write(
-                ("\n" if self._typed is not None else "") + "".join(f"{line}\n" for line in lines) + (typed or "")
+                ("\n" if self._typed is not None else "")
+                + "".join(f"{line}\n" for line in lines)
+                + (typed or "")
             )
         elif typed is not None:
             goes_on = self._typed is not None and typed.startswith(self._typed)
@@ -193,7 +205,8 @@ def tell(text: str) -> None:
         terminal.show([cut(text, max(terminal.size[0] - 1, 8))])
 
 
-# ------------------------------------------------------------------------------------------------- quiet from others
+# -------------------------------------------------------------------------------------------------
+# quiet from others
 
 # What every frame of the live progress line begins with (`cli.terminal`).
 _FRAME: Final = b"\r\x1b[2K"
@@ -203,7 +216,8 @@ _FRAME: Final = b"\r\x1b[2K"
 def others_held_back() -> Iterator[None]:
     """Other output to the terminal is printed afterwards, the live progress line left out.
 
-    So rows that are ready, notes and the spinner cannot fight with a form, an editor or a pager, and none is lost.
+    So rows that are ready, notes and the spinner cannot fight with a form, an editor or a pager,
+    and none is lost.
     """
     streams = [stream for stream in (sys.stderr, sys.stdout) if _is_on_a_terminal(stream)]
     held: list[tuple[Any, int, IO[bytes]]] = []

@@ -1,7 +1,9 @@
-"""The queue of a shared store: procrastinate's tables in the same database and schema. Only this file imports it.
+"""The queue of a shared store: procrastinate's tables in the same database and schema. Only this
+file imports it.
 
-Its job manager is used, and not its worker: that one stops its heartbeat before it waits for jobs in hand, and ends when the
-server goes away. Every statement goes over our own connection, which waits for a server that is away and commits once.
+Its job manager is used, and not its worker: that one stops its heartbeat before it waits for jobs
+in hand, and ends when the server goes away. Every statement goes over our own connection, which
+waits for a server that is away and commits once.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ T = TypeVar("T")
 TASK: Final = "case"
 # Cases that are put into the queue by one statement.
 _AT_A_TIME: Final = 5_000
-# What a runner does with its cases are functions of the store (postgres-3.sql), which look at who asks.
+# What a runner does with its cases are functions of the store (postgres-3.sql), which look at who
+# asks.
 _TAKE: Final = b"select id, run, name, deaths, errors, rank from honestone.take_cases(%s, %s, %s)"
 _DONE: Final = b"select honestone.end_cases(%s)"
 _GIVE_BACK: Final = b"select honestone.give_back_case(%s, %s, %s)"
@@ -38,7 +41,8 @@ _BEAT: Final = b"select honestone.beat(%s, %s, %s)"
 _LEAVE: Final = b"select honestone.leave(%s)"
 _SWEEP: Final = b"select id, run, name, deaths from honestone.sweep(%s, %s)"
 _THERE: Final = b"select args ->> 'case' from honestone.procrastinate_jobs where queue_name = %s"
-# Cases of an order after which the server looks at its queue again, so that it does not sort all of them for each that is taken.
+# Cases of an order after which the server looks at its queue again, so that it does not sort all of
+# them for each that is taken.
 _MANY: Final = 1_000
 # Seconds that a command which ends waits for the server.
 _ENDS_WITHIN: Final = 5.0
@@ -55,7 +59,9 @@ from honestone.runners order by id
 
 
 class Transactions(Protocol):
-    """A connection whose every write is one transaction that is committed once; a write inside another is a part of it."""
+    """A connection whose every write is one transaction that is committed once; a write inside
+    another is a part of it.
+    """
 
     def read(self, work: Callable[[Cursor[TupleRow]], T]) -> T: ...
 
@@ -69,7 +75,9 @@ class Transactions(Protocol):
 
 
 class _Connector:
-    """What the job manager asks of a connector, over our connection: nothing in it waits, and all of it may write."""
+    """What the job manager asks of a connector, over our connection: nothing in it waits, and all
+    of it may write.
+    """
 
     def __init__(self, db: Transactions) -> None:
         self._db = db
@@ -101,7 +109,9 @@ class _Connector:
 
 
 class ProcrastinateQueue:
-    """The queue in the database that `db` is connected to; its tables are made where there are none. Answers `ports.Queue`."""
+    """The queue in the database that `db` is connected to; its tables are made where there are
+    none. Answers `ports.Queue`.
+    """
 
     def __init__(self, db: Transactions) -> None:
         self._db = db
@@ -109,7 +119,9 @@ class ProcrastinateQueue:
         if not db.read(_is_made):
             db.make(_make)
 
-    def order(self, start: Callable[[], str], plan: bytes, cases: Sequence[str], *, priority: int) -> str:
+    def order(
+        self, start: Callable[[], str], plan: bytes, cases: Sequence[str], *, priority: int
+    ) -> str:
         def work(cursor: Cursor[TupleRow]) -> str:
             run = start()
             cursor.execute(_ORDER, (run, priority, plan))
@@ -131,10 +143,14 @@ class ProcrastinateQueue:
 
     def _put(self, run: str, cases: Sequence[str], priority: int) -> None:
         for start in range(0, len(cases), _AT_A_TIME):
-            self._jobs.batch_defer_jobs([_job(run, case, priority) for case in cases[start : start + _AT_A_TIME]])
+            self._jobs.batch_defer_jobs(
+                [_job(run, case, priority) for case in cases[start : start + _AT_A_TIME]]
+            )
 
     def orders(self) -> list[str]:
-        return [str(row[0]) for row in self._db.read(lambda cursor: cursor.execute(_OPEN).fetchall())]
+        return [
+            str(row[0]) for row in self._db.read(lambda cursor: cursor.execute(_OPEN).fetchall())
+        ]
 
     def plan_of(self, run: str) -> bytes | None:
         query = b"select plan from honestone.orders where run = %s"
@@ -148,7 +164,9 @@ class ProcrastinateQueue:
 
     def end(self, run: str) -> None:
         def work(cursor: Cursor[TupleRow]) -> None:
-            cursor.execute(b"delete from honestone.procrastinate_jobs where queue_name = %s", (run,))
+            cursor.execute(
+                b"delete from honestone.procrastinate_jobs where queue_name = %s", (run,)
+            )
             cursor.execute(b"delete from honestone.orders where run = %s", (run,))
 
         self._db.write(work)
@@ -181,13 +199,16 @@ class ProcrastinateQueue:
     def waiting(self, run: str) -> CasesLeft:
         rows = self._jobs.list_queues(queue=run)
         return next(
-            (CasesLeft(todo=int(row["todo"]), doing=int(row["doing"])) for row in rows), CasesLeft(todo=0, doing=0)
+            (CasesLeft(todo=int(row["todo"]), doing=int(row["doing"])) for row in rows),
+            CasesLeft(todo=0, doing=0),
         )
 
     def beat(self, runner: int | None, card: RunnerCard) -> int:
         data = msgspec.json.encode(card)
         arguments = (runner, data, card.silence)
-        return int(_only(self._db.write(lambda cursor: cursor.execute(_BEAT, arguments).fetchone())))
+        return int(
+            _only(self._db.write(lambda cursor: cursor.execute(_BEAT, arguments).fetchone()))
+        )
 
     def leave(self, runner: int) -> None:
         with self._db.at_most(_ENDS_WITHIN):
@@ -207,14 +228,18 @@ class ProcrastinateQueue:
 
     def sweep(self, silence: float) -> list[QueuedCase]:
         rows = self._db.write(lambda cursor: cursor.execute(_SWEEP, (silence, LOST)).fetchall())
-        return [QueuedCase(id=id, run=run, case=_case_of(case), deaths=deaths) for id, run, case, deaths in rows]
+        return [
+            QueuedCase(id=id, run=run, case=_case_of(case), deaths=deaths)
+            for id, run, case, deaths in rows
+        ]
 
     def close(self) -> None:
         self._db.close()
 
 
 def _job(run: str, case: str, priority: int) -> Job:
-    # The name of its queue is that of its run, so that a runner which refuses a run never takes a case of it.
+    # The name of its queue is that of its run, so that a runner which refuses a run never takes a
+    # case of it.
     return Job(
         id=None,
         queue=run,
@@ -225,7 +250,8 @@ def _job(run: str, case: str, priority: int) -> Job:
         task_kwargs={
             "run": run,
             "case": name_in_queue(case),
-            # What a database cannot make of that: the id in JSON, and its bytes, in an event and in what may be there once.
+            # What a database cannot make of that: the id in JSON, and its bytes, in an event and in
+            # what may be there once.
             "json": json.dumps(case),
             "bytes": case.encode("utf-8", "surrogatepass").hex(),
         },

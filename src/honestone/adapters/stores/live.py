@@ -1,7 +1,9 @@
-"""Records of runs that are under way, for whoever looks from another process: one file a run in the folder of the store.
+"""Records of runs that are under way, for whoever looks from another process: one file a run in the
+folder of the store.
 
-A thread keeps them, so that what is under way is never held up and is seen to be alive whatever it does. It is started by the
-first run and ends soon after the last; a run that is over in a moment writes nothing.
+A thread keeps them, so that what is under way is never held up and is seen to be alive whatever it
+does. It is started by the first run and ends soon after the last; a run that is over in a moment
+writes nothing.
 """
 
 from __future__ import annotations
@@ -45,13 +47,17 @@ class _Beat:
 
 
 class LiveRecords(ABC):
-    """When the records of the runs of one store are kept; where, is said by those who inherit. `clock` gives seconds."""
+    """When the records of the runs of one store are kept; where, is said by those who inherit.
+    `clock` gives seconds.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._beats: dict[str, _Beat] = {}
         self._lock = Lock()
-        self._writing = Lock()  # `keep` does not wait for it: whoever calls that may be an event loop
+        self._writing = (
+            Lock()
+        )  # `keep` does not wait for it: whoever calls that may be an event loop
         self._closed = Event()
         self._thread: Thread | None = None
 
@@ -135,7 +141,9 @@ class LiveFiles(LiveRecords):
                 if self._folder.is_symlink():
                     return
                 self._remove_old()
-            with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as stream:
+            with open(
+                os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb"
+            ) as stream:
                 stream.write(msgspec.json.encode(live))
             os.replace(half, path)
 

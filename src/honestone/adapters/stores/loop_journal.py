@@ -1,6 +1,8 @@
-"""The journal of a store that answers at once: its calls are made in the event loop, and nothing is awaited for them.
+"""The journal of a store that answers at once: its calls are made in the event loop, and nothing is
+awaited for them.
 
-Events that several tasks append to runs at about the same time are one transaction a run, whoever wished for it.
+Events that several tasks append to runs at about the same time are one transaction a run, whoever
+wished for it.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ class AppendWish(NamedTuple):
 
 
 def append_wishes(store: Store, wishes: Sequence[AppendWish]) -> Mapping[int, Lost]:
-    """Appends all in order. What was lost, by the `id` of the wish; wishes that lost nothing are left out."""
+    """Appends all in order. What was lost, by the `id` of the wish; wishes that lost nothing are
+    left out.
+    """
     found: dict[int, Lost] = {}
     runs = {wish.run for wish in wishes}
     for run in runs:
@@ -45,7 +49,9 @@ def append_wishes(store: Store, wishes: Sequence[AppendWish]) -> Mapping[int, Lo
             start = 0
             for wish in some:
                 end = start + len(wish.events)
-                found[id(wish)] = {place - start: event for place, event in lost.items() if start <= place < end}
+                found[id(wish)] = {
+                    place - start: event for place, event in lost.items() if start <= place < end
+                }
                 start = end
     return found
 
@@ -57,7 +63,9 @@ def _append(store: Store, run: str, events: Sequence[Recordable]) -> Lost:
     return _NONE if (other := store.append(run, events[0])) is None else {0: other}
 
 
-def found_cases(store: Store, asked: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], CaseOnRecord]:
+def found_cases(
+    store: Store, asked: Sequence[tuple[str, str]]
+) -> Mapping[tuple[str, str], CaseOnRecord]:
     """By run and id, those that are there."""
     runs = dict.fromkeys(run for run, _ in asked)
     every = {run: store.cases_of(run, [id for other, id in asked if other == run]) for run in runs}
@@ -65,7 +73,9 @@ def found_cases(store: Store, asked: Sequence[tuple[str, str]]) -> Mapping[tuple
 
 
 class LoopJournal:
-    """Implements `ports.Journal` for a store whose calls take microseconds: less than handing them to a thread."""
+    """Implements `ports.Journal` for a store whose calls take microseconds: less than handing them
+    to a thread.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -73,7 +83,9 @@ class LoopJournal:
         self._find_cases = Together[tuple[str, str], Mapping[tuple[str, str], CaseOnRecord]](
             lambda asked: found_cases(store, asked)
         )
-        self._append = Together[AppendWish, Mapping[int, Lost]](lambda wishes: append_wishes(store, wishes))
+        self._append = Together[AppendWish, Mapping[int, Lost]](
+            lambda wishes: append_wishes(store, wishes)
+        )
 
     async def recall(self, key: str) -> Sequence[KeptReply]:
         return (await self._look_up(key)).get(key, ())
@@ -98,7 +110,9 @@ class LoopJournal:
     async def take_slot(self, line: str, seconds: float) -> float:
         return self._store.take_slot(line, seconds)
 
-    async def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+    async def append(
+        self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None
+    ) -> Event | None:
         return self._store.append(run, event, blobs)
 
     async def append_many(self, run: str, events: Iterable[Recordable]) -> Lost:

@@ -17,7 +17,9 @@ _MOST_PAGES: Final = 256
 
 
 class MemoryStore(SqliteStore):
-    """A `ports.Store` that is gone with its process. Its folder is a temporary one, made when it is first asked for."""
+    """A `ports.Store` that is gone with its process. Its folder is a temporary one, made when it is
+    first asked for.
+    """
 
     def __init__(self) -> None:
         super().__init__(Path())

@@ -1,4 +1,6 @@
-"""A look into the store of a folder whose maker is not known: what it holds, and whether an older version made it here."""
+"""A look into the store of a folder whose maker is not known: what it holds, and whether an older
+version made it here.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from typing import Final
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.system.own_stores import DATABASE, first_use
 
-# Between the making of a store and its first record; and before the first use of a version that signs stores.
+# Between the making of a store and its first record; and before the first use of a version that
+# signs stores.
 _SECONDS: Final = 10
 _A_DAY: Final = 86400
 
@@ -31,27 +34,39 @@ class Contents:
 def contents_of(folder: Path) -> Contents:
     """Raises StoreError for a store that is missing or cannot be read."""
     if not (folder / DATABASE).exists():
-        raise NoStoreError(f"no store has been made in {str(folder)!r} yet", hint="there is nothing to trust")
+        raise NoStoreError(
+            f"no store has been made in {str(folder)!r} yet", hint="there is nothing to trust"
+        )
     try:
         with _opened(folder) as db:
-            odd = db.execute("select type || ' ' || name from sqlite_master where type in ('trigger', 'view')")
+            odd = db.execute(
+                "select type || ' ' || name from sqlite_master where type in ('trigger', 'view')"
+            )
             return Contents(
                 odd=tuple(str(name) for (name,) in odd),
-                kinds={str(kind): int(n) for kind, n in db.execute("select kind, count(*) from runs group by kind")},
+                kinds={
+                    str(kind): int(n)
+                    for kind, n in db.execute("select kind, count(*) from runs group by kind")
+                },
                 replies=int(db.execute("select count(*) from replies").fetchone()[0]),
-                judges=tuple(str(one) for (one,) in db.execute("select distinct judge from replies limit 20")),
+                judges=tuple(
+                    str(one) for (one,) in db.execute("select distinct judge from replies limit 20")
+                ),
                 newest=db.execute("select max(started) from runs").fetchone()[0],
             )
     except sqlite3.Error as error:
-        raise StoreError(f"the store {str(folder)!r} cannot be read: {error}", hint="it may be damaged") from None
+        raise StoreError(
+            f"the store {str(folder)!r} cannot be read: {error}", hint="it may be damaged"
+        ) from None
 
 
 def was_made_here(folder: Path) -> bool:
     """Whether a store without a mark was made in this place by an older version.
 
-    The time of change of a file is the kernel's: no program sets it. `.gitignore` is written when a store is made and never
-    again, so it is as old as the first record; in a checkout, an archive or a copy it is as old as that. And it must be older
-    by a day than the first use of a version that signs stores, so that a fresh account takes nothing in.
+    The time of change of a file is the kernel's: no program sets it. `.gitignore` is written when a
+    store is made and never again, so it is as old as the first record; in a checkout, an archive or
+    a copy it is as old as that. And it must be older by a day than the first use of a version that
+    signs stores, so that a fresh account takes nothing in.
     """
     try:
         made = os.lstat(folder / ".gitignore").st_ctime

@@ -14,8 +14,9 @@ _NO_ORIGIN: Final = RunOrigin()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorePlace:
-    """`folder` is this machine's, for files that belong to runs; without an `address` it holds the store too. `origin` is
-    recorded with new runs; `patience` is in seconds."""
+    """`folder` is this machine's, for files that belong to runs; without an `address` it holds the
+    store too. `origin` is recorded with new runs; `patience` is in seconds.
+    """
 
     folder: Path
     address: StoreAddress | None = None

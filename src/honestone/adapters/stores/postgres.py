@@ -1,4 +1,6 @@
-"""A store that several machines share: one PostgreSQL database. Append-only; a reply is there before anything is made of it."""
+"""A store that several machines share: one PostgreSQL database. Append-only; a reply is there
+before anything is made of it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,16 @@ from honestone.adapters.stores.postgres_connection import PostgresConnection
 from honestone.adapters.stores.undelivered import Undelivered
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.store_address import PATIENCE, StoreAddress
-from honestone.ports import CaseOnRecord, KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
+from honestone.ports import (
+    CaseOnRecord,
+    KeptReply,
+    Recordable,
+    RunInfo,
+    RunOrigin,
+    StoreRow,
+    StoreState,
+    StoreTable,
+)
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -42,10 +53,11 @@ insert into honestone.events (run, seq, data, once)
 select %s, coalesce(max(seq), 0) + 1, %s, %s from honestone.events where run = %s
 on conflict (run, once) where once is not null do nothing
 """
-# Before an append: of processes that append to a run at once each waits for the one before, and then sees its number. Without that
-# they choose the same number, and all but one begin again.
+# Before an append: of processes that append to a run at once each waits for the one before, and
+# then sees its number. Without that they choose the same number, and all but one begin again.
 _IN_TURN: Final = b"select pg_advisory_xact_lock(%s)"
-# With `once = any(...)` all events of the run would be read until the server has looked at its tables.
+# With `once = any(...)` all events of the run would be read until the server has looked at its
+# tables.
 _KEPT_ONCE: Final = b"""
 select once, seq, data from unnest(%s::bytea[]) wanted join honestone.events on run = %s and once = wanted
 """
@@ -56,8 +68,11 @@ _CASES_BY_ID: Final = b"""
 select number, data from unnest(%s::text[]) name
 join honestone.cases on run = %s and md5(id) = md5(name) and id = name
 """
-_INSERT_REPLY: Final = b"insert into honestone.replies (key, judge, at, data) values (%s, %s, %s, %s)"
-# A reply that a runner was given counts in its run only: `%s` is the run that is worked on, null outside of one.
+_INSERT_REPLY: Final = (
+    b"insert into honestone.replies (key, judge, at, data) values (%s, %s, %s, %s)"
+)
+# A reply that a runner was given counts in its run only: `%s` is the run that is worked on, null
+# outside of one.
 _OF_RUN: Final = b" and (run is null or run = %s)"
 _KEEP_REPLY: Final = (
     b"""
@@ -76,7 +91,9 @@ select honestone.add_grants(%(run)s, %(calls)s, %(usd)s, %(dearest)s, %(most_cal
 """
 _ADD_SLOT: Final = b"select honestone.take_slot(%(line)s, %(more)s)"
 _LATE: Final = "late"
-_INSERT_BLOB: Final = b"insert into honestone.blobs (digest, data) values (%s, %s) on conflict do nothing"
+_INSERT_BLOB: Final = (
+    b"insert into honestone.blobs (digest, data) values (%s, %s) on conflict do nothing"
+)
 _TAKE_SLOT: Final = b"""
 insert into honestone.rates as line (account, at)
 values (%(line)s, extract(epoch from clock_timestamp())::float8 + %(more)s::float8)
@@ -104,16 +121,20 @@ returning """
     + _STATE
 )
 _GRANTS: Final = b"select " + _STATE + b" from honestone.grants where run = %(run)s"
-_EVENTS: Final = b"select seq, data from honestone.events where run = %s and seq > %s order by seq limit %s"
+_EVENTS: Final = (
+    b"select seq, data from honestone.events where run = %s and seq > %s order by seq limit %s"
+)
 # Those that may be on record several times.
 _EVENTS_AGAIN: Final = _EVENTS.replace(b" order", b" and once is null order")
 
 
 class PostgresStore:
-    """The store at an address; `folder` is this machine's, for files that belong to its runs. Implements `ports.Store`.
+    """The store at an address; `folder` is this machine's, for files that belong to its runs.
+    Implements `ports.Store`.
 
-    Its tables are made where the database has none, unless `readonly`. Raises StoreError where it does not answer, and for
-    tables of another format; StoreAway when it stays away for `patience` seconds later.
+    Its tables are made where the database has none, unless `readonly`. Raises StoreError where it
+    does not answer, and for tables of another format; StoreAway when it stays away for `patience`
+    seconds later.
     """
 
     def __init__(
@@ -182,7 +203,8 @@ class PostgresStore:
         version = self.format
         if version == 0 and readonly:
             raise NoStoreError(
-                f"no store has been made in {self._shown} yet", hint="`honestone eval` makes one on its first run"
+                f"no store has been made in {self._shown} yet",
+                hint="`honestone eval` makes one on its first run",
             )
         if version > FORMAT:
             raise StoreError(
@@ -218,7 +240,9 @@ class PostgresStore:
         self._db.make(work)
 
     def make_roles(self) -> None:
-        """The roles of docs/cluster.md with their rights, as they are for this format. Raises StoreError."""
+        """The roles of docs/cluster.md with their rights, as they are for this format. Raises
+        StoreError.
+        """
 
         def work(cursor: Cursor[TupleRow]) -> None:
             cursor.connection.execute(roles_sql().encode())
@@ -241,13 +265,19 @@ class PostgresStore:
 
     def take_slot(self, line: str, seconds: float) -> float:
         query = _TAKE_SLOT if self._may_write else _ADD_SLOT
-        found = self._db.write(lambda cursor: cursor.execute(query, {"line": line, "more": seconds}).fetchone())
+        found = self._db.write(
+            lambda cursor: cursor.execute(query, {"line": line, "more": seconds}).fetchone()
+        )
         return max(0.0, float(_only(found)) - max(seconds, 0.0))
 
     def unlock(self, identity: str) -> None:
         if identity in self._locks:
             self._locks.discard(identity)
-            self._db.read(lambda cursor: cursor.execute(b"select pg_advisory_unlock(%s)", (_number(identity),)))
+            self._db.read(
+                lambda cursor: cursor.execute(
+                    b"select pg_advisory_unlock(%s)", (_number(identity),)
+                )
+            )
 
     def _lock_again(self) -> None:
         """A claim ends with its connection, so a new connection takes it again."""
@@ -266,11 +296,17 @@ class PostgresStore:
 
     # -- runs and events
 
-    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable) -> str:
+    def start_run(
+        self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable
+    ) -> str:
         new = stored.NewRun.of(first)
 
         def work(cursor: Cursor[TupleRow]) -> str:
-            run = stored.new_id(_only(cursor.execute(b"select coalesce(max(id), '') from honestone.runs").fetchone()))
+            run = stored.new_id(
+                _only(
+                    cursor.execute(b"select coalesce(max(id), '') from honestone.runs").fetchone()
+                )
+            )
             origin = (self._origin.project, self._origin.person)
             facts = (run, kind, subject, identity, contract, stored.timestamp(), *origin)
             cursor.execute(_INSERT_RUN, tuple(map(stored.text_of, facts)))
@@ -282,7 +318,9 @@ class PostgresStore:
 
         return self._db.write(work)
 
-    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+    def append(
+        self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None
+    ) -> Event | None:
         return self._append(run, [stored.NewEvent.of(event)], blobs or {}).get(0)
 
     def append_many(self, run: str, events: Iterable[Recordable]) -> Mapping[int, Event | None]:
@@ -301,9 +339,15 @@ class PostgresStore:
                 cursor.execute(_APPEND, (run, every[0].data, every[0].once, run))
                 return set() if cursor.rowcount else {0}
             lost = _lost(every, _on_record(cursor, run, every))
-            rows = [(run, new.data, new.once, run) for place, new in enumerate(every) if place not in lost]
+            rows = [
+                (run, new.data, new.once, run)
+                for place, new in enumerate(every)
+                if place not in lost
+            ]
             cursor.executemany(_APPEND, rows)
-            if cursor.rowcount < len(rows):  # another process wrote one of them since; this is tried again
+            if cursor.rowcount < len(
+                rows
+            ):  # another process wrote one of them since; this is tried again
                 raise errors.UniqueViolation
             return lost
 
@@ -314,11 +358,14 @@ class PostgresStore:
             return {}
         found = self._db.read(partial(_on_record, run=run, every=[every[place] for place in lost]))
         return {
-            place: self._read(run, *found[once]) if (once := every[place].once) in found else None for place in lost
+            place: self._read(run, *found[once]) if (once := every[place].once) in found else None
+            for place in lost
         }
 
     def _read(self, run: str, number: int, data: bytes) -> Event:
-        return stored.read_event(data, number, run, self._shown, self._cases(run) if number == 1 else ())
+        return stored.read_event(
+            data, number, run, self._shown, self._cases(run) if number == 1 else ()
+        )
 
     def _cases(self, run: str) -> stored.StoredCases:
         def read(after: int) -> Iterator[bytes]:
@@ -326,7 +373,9 @@ class PostgresStore:
                 yield data
 
         def count() -> int:
-            return int(self._rows(b"select count(*) from honestone.cases where run = %s", (run,))[0][0])
+            return int(
+                self._rows(b"select count(*) from honestone.cases where run = %s", (run,))[0][0]
+            )
 
         return stored.StoredCases(read, count)
 
@@ -334,7 +383,11 @@ class PostgresStore:
         names = list(map(stored.text_of, ids))
         cases = [stored.recorded_case(data) for _, data in self._rows(_CASES_BY_ID, (names, run))]
         found: dict[str, CaseOnRecord] = {case.id: (case, []) for case in cases if case.id in ids}
-        of_case = {once: id for id, (case, _) in found.items() for once in stored.once_of_attempts(id, case.attempts)}
+        of_case = {
+            once: id
+            for id, (case, _) in found.items()
+            for once in stored.once_of_attempts(id, case.attempts)
+        }
         rows = self._rows(_KEPT_ONCE, (list(of_case), run))
         for once, number, data in sorted(rows, key=lambda row: row[1]):
             found[of_case[once]][1].append(self._read(run, number, data))
@@ -356,8 +409,12 @@ class PostgresStore:
     def open_grants(self, run: str, least: RunGrants) -> RunGrants:
         given = {"run": run, "calls": least.calls, "usd": least.usd, "dearest": least.dearest}
         if not self._may_write:  # they were opened with the run
-            return self._db.read(lambda cursor: stored.run_grants(cursor.execute(_GRANTS, given).fetchone()))
-        return self._db.write(lambda cursor: stored.run_grants(cursor.execute(_OPEN_GRANTS, given).fetchone()))
+            return self._db.read(
+                lambda cursor: stored.run_grants(cursor.execute(_GRANTS, given).fetchone())
+            )
+        return self._db.write(
+            lambda cursor: stored.run_grants(cursor.execute(_OPEN_GRANTS, given).fetchone())
+        )
 
     def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
         given = {"run": run, **asdict(request)}
@@ -384,7 +441,9 @@ class PostgresStore:
         for number, data in self._pages(_EVENTS, run, after):
             yield self._read(run, number, data)
 
-    def _pages(self, query: bytes, run: str, after: int, limit: int = 1) -> Iterator[tuple[int, bytes]]:
+    def _pages(
+        self, query: bytes, run: str, after: int, limit: int = 1
+    ) -> Iterator[tuple[int, bytes]]:
         """First `limit` of them: the first one alone is what is often wanted."""
         while True:
             page = self._rows(query, (run, after, limit))
@@ -394,8 +453,9 @@ class PostgresStore:
             after, limit = page[-1][0], _PAGE
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
-        """A page of cases is read at a time, since they are mostly asked for in their order; in memory is that page, and what may
-        be on record several times: little."""
+        """A page of cases is read at a time, since they are mostly asked for in their order; in
+        memory is that page, and what may be on record several times: little.
+        """
         has_rows, end = bool(self._rows(_CASES, (run, 0, 1))), self.event_count(run)
         of_case: dict[str, list[int]] = {}
         for number, data in self._pages(_EVENTS_AGAIN if has_rows else _EVENTS, run, 0):
@@ -419,7 +479,11 @@ class PostgresStore:
                 for number, _ in self._rows(_CASES_BY_ID, (names, run)):
                     if case not in page:
                         turn_to(number)
-            rows = [row for number in of_case.get(case, ()) for row in self._rows(_EVENTS, (run, number - 1, 1))]
+            rows = [
+                row
+                for number in of_case.get(case, ())
+                for row in self._rows(_EVENTS, (run, number - 1, 1))
+            ]
             for number, data in sorted([*page.get(case, ()), *rows]):
                 if number <= end:
                     yield self._read(run, number, data)
@@ -427,11 +491,15 @@ class PostgresStore:
         return read
 
     def last_event(self, run: str) -> bytes:
-        rows = self._rows(b"select data from honestone.events where run = %s order by seq desc limit 1", (run,))
+        rows = self._rows(
+            b"select data from honestone.events where run = %s order by seq desc limit 1", (run,)
+        )
         return rows[0][0] if rows else b""
 
     def event_count(self, run: str) -> int:
-        rows = self._rows(b"select coalesce(max(seq), 0) from honestone.events where run = %s", (run,))
+        rows = self._rows(
+            b"select coalesce(max(seq), 0) from honestone.events where run = %s", (run,)
+        )
         return int(rows[0][0])
 
     def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
@@ -452,7 +520,9 @@ class PostgresStore:
         project = self._origin.project if own else ""
         return [
             stored.run_info(row)
-            for row in self._rows(_RUNS + where + b" order by id desc limit %s", (project, project, limit))
+            for row in self._rows(
+                _RUNS + where + b" order by id desc limit %s", (project, project, limit)
+            )
         ]
 
     def find_run(self, name: str) -> RunInfo:
@@ -460,7 +530,11 @@ class PostgresStore:
             return stored.found_run(self.runs(limit=1, own=True), name)
         begins = b" where starts_with(id, %s) order by id desc limit 5"
         return stored.found_run(
-            [stored.run_info(row) for row in self._rows(_RUNS + begins, (stored.text_of(name.upper()),))], name
+            [
+                stored.run_info(row)
+                for row in self._rows(_RUNS + begins, (stored.text_of(name.upper()),))
+            ],
+            name,
         )
 
     def unfinished(self, identity: str) -> RunInfo | None:
@@ -472,18 +546,29 @@ class PostgresStore:
 
     def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
         newest = (
-            b"select data from honestone.replies where key = %s" + _OF_RUN + b" and at >= %s order by id desc limit 1"
+            b"select data from honestone.replies where key = %s"
+            + _OF_RUN
+            + b" and at >= %s order by id desc limit 1"
         )
-        return next(stored.readable((row[0],) for row in self._rows(newest, (key, self._run, since or ""))), None)
+        return next(
+            stored.readable((row[0],) for row in self._rows(newest, (key, self._run, since or ""))),
+            None,
+        )
 
     def answers(self, keys: Sequence[str]) -> dict[str, list[KeptReply]]:
         found: dict[str, list[KeptReply]] = {}
-        of_keys = b"select key, at, data from honestone.replies where key = any(%s)" + _OF_RUN + b" order by id"
+        of_keys = (
+            b"select key, at, data from honestone.replies where key = any(%s)"
+            + _OF_RUN
+            + b" order by id"
+        )
         for key, at, data in self._rows(of_keys, (list(keys), self._run)):
             found.setdefault(key, []).append(KeptReply(at, data))
         return found
 
-    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None) -> KeptReply | None:
+    def keep_reply(
+        self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
+    ) -> KeptReply | None:
         row = (key, stored.text_of(judge), stored.timestamp(), stored.encode(reply))
         waiting = self._undelivered.keep([row], self._run)
         is_kept = self._db.write(partial(self._add_reply, row=row, known=known), away=waiting.write)
@@ -491,9 +576,13 @@ class PostgresStore:
         return None if is_kept or known is None else self.answers([key])[key][known]
 
     def _add_reply(self, cursor: Cursor[TupleRow], row: stored.ReplyRow, known: int | None) -> bool:
-        """False where there are more than `known`. What comes when the run is over already is not needed any more."""
+        """False where there are more than `known`. What comes when the run is over already is not
+        needed any more.
+        """
         if not self._may_write:
-            return bool(_only(cursor.execute(_ADD_REPLY, (self._run, *row, known)).fetchone()) != _LATE)
+            return bool(
+                _only(cursor.execute(_ADD_REPLY, (self._run, *row, known)).fetchone()) != _LATE
+            )
         return cursor.execute(_KEEP_REPLY, (*row, known, row[0], self._run, known)).rowcount > 0
 
     def _deliver(self, rows: Sequence[stored.ReplyRow], run: str | None) -> None:
@@ -507,12 +596,19 @@ class PostgresStore:
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
         # In the order they were kept, so that the newest of one key is what remains.
-        of_keys = b"select key, data from honestone.replies where key = any(%s)" + _OF_RUN + b" order by id"
+        of_keys = (
+            b"select key, data from honestone.replies where key = any(%s)"
+            + _OF_RUN
+            + b" order by id"
+        )
         return dict(self._rows(of_keys, (list(keys), self._run)))
 
     def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
         now = stored.timestamp()
-        rows = [(key, stored.text_of(judge), now, stored.encode(reply)) for key, reply in replies.items()]
+        rows = [
+            (key, stored.text_of(judge), now, stored.encode(reply))
+            for key, reply in replies.items()
+        ]
         waiting = self._undelivered.keep(rows, self._run)
 
         def work(cursor: Cursor[TupleRow]) -> None:
@@ -551,7 +647,9 @@ class PostgresStore:
         )
 
     def rows_of(self, table: StoreTable) -> Iterator[StoreRow]:
-        """In pages, each after the last key of the one before; the keys come first in each row of a page."""
+        """In pages, each after the last key of the one before; the keys come first in each row of a
+        page.
+        """
         keys, last = _KEYS[table], _FIRST[table]
         marks = ", ".join("%s" for _ in last)
         # A runner's reply counts in its run only, and the run is over when it is copied.
@@ -622,7 +720,9 @@ where not exists (
 }
 
 
-def _on_record(cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEvent]) -> dict[bytes, tuple[int, bytes]]:
+def _on_record(
+    cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEvent]
+) -> dict[bytes, tuple[int, bytes]]:
     """By `once`: the number and data of those events that are on record already."""
     once = [new.once for new in every if new.once is not None]
     rows = cursor.execute(_KEPT_ONCE, (once, run)).fetchall() if once else []
@@ -655,7 +755,10 @@ def _lost(every: Sequence[stored.NewEvent], known: Collection[bytes]) -> set[int
 
 
 def _add(cursor: Cursor[TupleRow], query: bytes, rows: Sequence[StoreRow]) -> int:
-    cleaned = [tuple(stored.text_of(value) if isinstance(value, str) else value for value in row) for row in rows]
+    cleaned = [
+        tuple(stored.text_of(value) if isinstance(value, str) else value for value in row)
+        for row in rows
+    ]
     cursor.executemany(query, cleaned)
     return int(cursor.rowcount)
 
@@ -670,7 +773,8 @@ def _script(number: int) -> bytes:
 
 
 def _format(cursor: Cursor[TupleRow]) -> int:
-    # Not to_regclass: it does not see a table that another session made since this transaction began.
+    # Not to_regclass: it does not see a table that another session made since this transaction
+    # began.
     there = b"select exists (select from pg_catalog.pg_tables where schemaname = 'honestone' and tablename = 'format')"
     if not _only(cursor.execute(there).fetchone()):
         return 0
@@ -684,8 +788,12 @@ def _only(row: tuple[Any, ...] | None) -> Any:
 
 def _number(name: str) -> int:
     """Of an advisory lock: 64 bits, signed."""
-    return int.from_bytes(hashlib.sha256(f"honestone {name}".encode()).digest()[:8], "big", signed=True)
+    return int.from_bytes(
+        hashlib.sha256(f"honestone {name}".encode()).digest()[:8], "big", signed=True
+    )
 
 
 def _try_lock(cursor: Cursor[TupleRow], identity: str) -> bool:
-    return bool(_only(cursor.execute(b"select pg_try_advisory_lock(%s)", (_number(identity),)).fetchone()))
+    return bool(
+        _only(cursor.execute(b"select pg_try_advisory_lock(%s)", (_number(identity),)).fetchone())
+    )

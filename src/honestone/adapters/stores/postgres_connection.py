@@ -1,4 +1,6 @@
-"""A connection to PostgreSQL that waits for a server that is away, and does every write exactly once."""
+"""A connection to PostgreSQL that waits for a server that is away, and does every write exactly
+once.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,9 @@ CONNECT_SECONDS: Final = 10
 CLOSE_SECONDS: Final = 5.0
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 2.0
-# A client machine that is gone is noticed in half a minute, so that its locks are free.
-# Limits of a role or database are for people's queries: ours may wait for a lock, and a session that is idle holds claims.
+# A client machine that is gone is noticed in half a minute, so that its locks are free. Limits of a
+# role or database are for people's queries: ours may wait for a lock, and a session that is idle
+# holds claims.
 _SESSION: Final = b"""
 set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
 set search_path = honestone, public; set default_transaction_isolation = 'read committed';
@@ -40,23 +43,28 @@ select set_config(name, '0', false) from pg_settings where name in ('statement_t
     'transaction_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout');
 select pid, backend_start::text from pg_stat_activity where pid = pg_backend_pid()
 """
-# In every transaction: its number in this session, so that it is known later whether it was committed. The numbers of the
-# server do not serve: after a crash it gives those of lost transactions away again.
+# In every transaction: its number in this session, so that it is known later whether it was
+# committed. The numbers of the server do not serve: after a crash it gives those of lost
+# transactions away again.
 _COUNT: Final = b"select honestone.count_commit(%s, %s)"
 _FORGET: Final = b"select honestone.forget_commits(%s)"
 _ENDING: Final = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
-# What a server refuses for now: its disk is full, or it has become a standby. The same server, or the one in its place, takes it later.
+# What a server refuses for now: its disk is full, or it has become a standby. The same server, or
+# the one in its place, takes it later.
 _FOR_NOW: Final = (errors.DiskFull, errors.OutOfMemory, errors.ReadOnlySqlTransaction)
-# Stores that took a write from this process: that they take none is no fault of the command or its user.
+# Stores that took a write from this process: that they take none is no fault of the command or its
+# user.
 _written: Final = set[str]()
 _END: Final = b"select pg_terminate_backend(pid) from pg_stat_activity where pid = %s and backend_start::text = %s"
 
 
 class PostgresConnection:
-    """Of several threads one uses it at a time; the others wait. `patience`: seconds to wait for a server that had answered.
+    """Of several threads one uses it at a time; the others wait. `patience`: seconds to wait for a
+    server that had answered.
 
-    Raises StoreError where the first connection cannot be made and for what the server refuses, StoreAway when it stays
-    away, or refuses for now what it took before, for longer than `patience`. `renew` is called with every connection after the first one.
+    Raises StoreError where the first connection cannot be made and for what the server refuses,
+    StoreAway when it stays away, or refuses for now what it took before, for longer than
+    `patience`. `renew` is called with every connection after the first one.
     """
 
     def __init__(self, address: StoreAddress, *, patience: float, readonly: bool = False) -> None:
@@ -89,8 +97,10 @@ class PostgresConnection:
             return self._with_patience(lambda db: work(db.cursor(binary=True)))
 
     def write(self, work: Work[T], *, away: Callable[[], None] = lambda: None) -> T:
-        """What `work` returns, in one transaction that is committed exactly once. `work` may be called several times; `away`
-        is called once when the server turns out to be away. Inside another `write` it is a part of that transaction."""
+        """What `work` returns, in one transaction that is committed exactly once. `work` may be
+        called several times; `away` is called once when the server turns out to be away. Inside
+        another `write` it is a part of that transaction.
+        """
         with self._turn:
             return work(self._within) if self._within is not None else self._write(work, away)
 
@@ -105,7 +115,9 @@ class PostgresConnection:
                 cursor.execute(b"begin")
                 # It waits for a transaction of before that the server has not ended yet.
                 counted = cursor.execute(_COUNT, numbered).fetchone()
-                if counted is None or not counted[0]:  # that one was committed, although its end was not heard
+                if (
+                    counted is None or not counted[0]
+                ):  # that one was committed, although its end was not heard
                     cursor.execute(b"rollback")
                     return results[-1]
                 self._within = cursor
@@ -133,9 +145,14 @@ class PostgresConnection:
             self._with_patience(attempt)
 
     def give_up(self) -> None:
-        """What waits for the server in another thread ends with StoreAway, and the connection is not used again."""
+        """What waits for the server in another thread ends with StoreAway, and the connection is
+        not used again.
+        """
         self._has_given_up, self._patience = True, 0.0
-        with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(self._db.fileno())) as line:
+        with (
+            suppress(psycopg.Error, OSError),
+            socket.socket(fileno=os.dup(self._db.fileno())) as line,
+        ):
             line.shutdown(socket.SHUT_RDWR)
 
     @contextmanager
@@ -176,7 +193,9 @@ class PostgresConnection:
             db.execute(b"set default_transaction_read_only = on")
         return db
 
-    def _with_patience(self, work: Callable[[Connection[TupleRow]], T], away: Callable[[], None] = lambda: None) -> T:
+    def _with_patience(
+        self, work: Callable[[Connection[TupleRow]], T], away: Callable[[], None] = lambda: None
+    ) -> T:
         last, pause, clashes = None, _FIRST_PAUSE, 0
         while True:
             try:
@@ -185,14 +204,20 @@ class PostgresConnection:
                         raise psycopg.OperationalError("it was given up")
                     self._reconnect()
                 return work(self._db)
-            except (errors.UniqueViolation, errors.SerializationFailure, errors.DeadlockDetected) as error:
+            except (
+                errors.UniqueViolation,
+                errors.SerializationFailure,
+                errors.DeadlockDetected,
+            ) as error:
                 clashes += 1  # another process wrote at the same moment
                 if clashes > 50:
                     raise self._trouble(error) from None
                 time.sleep(random.random() * 0.01 * clashes)
             except psycopg.Error as error:
                 is_for_now = isinstance(error, _FOR_NOW) and self.address.shown in _written
-                if isinstance(error, _ENDING) or (is_for_now and isinstance(error, errors.ReadOnlySqlTransaction)):
+                if isinstance(error, _ENDING) or (
+                    is_for_now and isinstance(error, errors.ReadOnlySqlTransaction)
+                ):
                     self._db.close()
                 if not self._db.closed and not is_for_now:
                     raise self._trouble(error) from None
@@ -201,7 +226,9 @@ class PostgresConnection:
                     away()
                 if time.monotonic() - last >= self._patience:
                     what = (
-                        f"refuses to write ({self._said(error)}) and has done so" if is_for_now else "has not answered"
+                        f"refuses to write ({self._said(error)}) and has done so"
+                        if is_for_now
+                        else "has not answered"
                     )
                     raise StoreAway(
                         f"the store {self.address.shown} {what} for {self._patience:g} s",
@@ -213,7 +240,8 @@ class PostgresConnection:
     def _reconnect(self) -> None:
         before = self._backend
         self._db = self._connect()
-        # The server may not have noticed yet that the connection is lost; then the old session still holds its locks.
+        # The server may not have noticed yet that the connection is lost; then the old session
+        # still holds its locks.
         self._db.execute(_END, before)
         self.renew()
 
@@ -252,7 +280,10 @@ _HINTS: Final = (
         "pg_hba.conf",
         "add a line for this machine to pg_hba.conf on the server (docs/cluster.md); if it begins with `hostssl`, the address needs ?sslmode=require",
     ),
-    ("root certificate", "put the certificate of the server's authority there, or name its file with sslrootcert"),
+    (
+        "root certificate",
+        "put the certificate of the server's authority there, or name its file with sslrootcert",
+    ),
     (
         "does not support SSL",
         "turn on `ssl` on the server; only in a network that you trust, remove sslmode from the address",

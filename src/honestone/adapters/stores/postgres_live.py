@@ -23,7 +23,9 @@ on conflict (run) do update set at = excluded.at, data = excluded.data
 
 
 class LiveRows(LiveRecords):
-    """Read over the connection of the store, `reading`; kept over one of their own, because a thread keeps them."""
+    """Read over the connection of the store, `reading`; kept over one of their own, because a
+    thread keeps them.
+    """
 
     def __init__(self, address: StoreAddress, reading: PostgresConnection) -> None:
         super().__init__()
@@ -36,7 +38,9 @@ class LiveRows(LiveRecords):
         if row is None:
             return None
         with suppress(ValueError):
-            return KeptLive(live=msgspec.json.decode(row[0], type=LiveRun), age=max(0.0, float(row[1])))
+            return KeptLive(
+                live=msgspec.json.decode(row[0], type=LiveRun), age=max(0.0, float(row[1]))
+            )
         return None
 
     def close(self) -> None:

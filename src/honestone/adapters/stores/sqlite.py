@@ -1,4 +1,6 @@
-"""The store: one SQLite file in WAL mode. Append-only; a reply is on disk before anything is made of it."""
+"""The store: one SQLite file in WAL mode. Append-only; a reply is on disk before anything is made
+of it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ from honestone.adapters.stores import stored
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.spend import RunGrants
-from honestone.ports import CaseOnRecord, KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
+from honestone.ports import (
+    CaseOnRecord,
+    KeptReply,
+    Recordable,
+    RunInfo,
+    RunOrigin,
+    StoreRow,
+    StoreState,
+    StoreTable,
+)
 from honestone.system.files import open_below, write_atomically
 from honestone.system.own_stores import claim_new, sign_database
 
@@ -68,9 +79,13 @@ MIGRATIONS = (_V1, _V2, _V3)
 
 
 class SqliteStore:
-    """A store in `folder` (made when absent unless `readonly`). Implements `ports.Store`. `origin` is that of its new runs."""
+    """A store in `folder` (made when absent unless `readonly`). Implements `ports.Store`. `origin`
+    is that of its new runs.
+    """
 
-    def __init__(self, folder: Path, *, readonly: bool = False, origin: RunOrigin = NO_ORIGIN) -> None:
+    def __init__(
+        self, folder: Path, *, readonly: bool = False, origin: RunOrigin = NO_ORIGIN
+    ) -> None:
         self._root = folder
         self._origin = origin
         self._select = _SELECT
@@ -112,20 +127,27 @@ class SqliteStore:
     def _open(self) -> sqlite3.Connection:
         self._make_private()
         ignore = self.root / ".gitignore"
-        # Switching to WAL fails at once when another process is at it, whatever the busy timeout: so one at a time.
+        # Switching to WAL fails at once when another process is at it, whatever the busy timeout:
+        # so one at a time.
         with self._locked("open.lock"):
             if not ignore.exists():
                 write_atomically(ignore, b"*\n", private=True)
             # One thread at a time uses it, and not always the same one.
-            db = sqlite3.connect(self.root / FILE, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            db = sqlite3.connect(
+                self.root / FILE,
+                timeout=_BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+            )
             self._opened = _file_id(self.root / FILE)
             try:
                 version = self._version(db)
                 if version < len(MIGRATIONS):
                     db.execute("pragma journal_mode = wal")
                     self._migrate(db, version)
-                # Every commit is with the system when the call returns, so a kill loses nothing; the last ones before a
-                # power cut may be lost, never torn. `full` would cost four times as much for each reply.
+                # Every commit is with the system when the call returns, so a kill loses nothing;
+                # the last ones before a power cut may be lost, never torn. `full` would cost four
+                # times as much for each reply.
                 db.execute("pragma synchronous = normal")
             except BaseException:
                 db.close()
@@ -133,16 +155,22 @@ class SqliteStore:
         return db
 
     def _make_private(self) -> None:
-        """The folder and the database are for this person alone: they hold prompts, texts and replies."""
+        """The folder and the database are for this person alone: they hold prompts, texts and
+        replies.
+        """
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         is_new = not os.path.lexists(self.root / FILE)
         if is_new:
             claim_new(self.root)
         self._refuse_links()
         with suppress(PermissionError):  # somebody else's, who lets us write to it
-            if self.root.name == ".honestone":  # of an older version; another folder may hold more than ours
+            if (
+                self.root.name == ".honestone"
+            ):  # of an older version; another folder may hold more than ours
                 self.root.chmod(0o700)
-            handle = os.open(self.root / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            handle = os.open(
+                self.root / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
             try:
                 os.fchmod(handle, 0o600)
             finally:
@@ -151,28 +179,35 @@ class SqliteStore:
             sign_database(self.root)
 
     def _refuse_links(self) -> None:
-        """SQLite follows links, and so do programs that look for its journal: none of these names may be one."""
+        """SQLite follows links, and so do programs that look for its journal: none of these names
+        may be one.
+        """
         for name in (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"):
             if os.path.islink(self.root / name):
                 raise StoreError(
-                    f"`{self.root / name}` is a link, and a store is not written through links", hint="remove it"
+                    f"`{self.root / name}` is a link, and a store is not written through links",
+                    hint="remove it",
                 )
 
     def _open_readonly(self) -> sqlite3.Connection:
         path = self.root / FILE
         if not path.exists():
             raise self._none_yet()
-        # A reader of a store that is in use needs its shared-memory file; on read-only media there is no writer.
+        # A reader of a store that is in use needs its shared-memory file; on read-only media there
+        # is no writer.
         mode = "mode=ro" if os.access(self.root, os.W_OK) else "immutable=1"
         log = path.with_name(f"{FILE}-wal")
         if mode == "immutable=1" and log.exists() and log.stat().st_size:
-            # What a killed process wrote last is only in the log, which needs a writable folder to be read.
+            # What a killed process wrote last is only in the log, which needs a writable folder to
+            # be read.
             self._copy = tempfile.TemporaryDirectory(prefix="honestone-store-")
             for part in (path, log):
                 shutil.copyfile(part, Path(self._copy.name) / part.name)
             path, mode = Path(self._copy.name) / FILE, "mode=ro"
         quoted = str(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-        db = sqlite3.connect(f"file:{quoted}?{mode}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        db = sqlite3.connect(
+            f"file:{quoted}?{mode}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+        )
         version = self._version(db)
         if version == 0:  # made an instant ago, by a command that has not written its tables
             db.close()
@@ -183,14 +218,18 @@ class SqliteStore:
 
     def _none_yet(self) -> NoStoreError:
         return NoStoreError(
-            f"no store has been made in {str(self.root)!r} yet", hint="`honestone eval` makes one on its first run"
+            f"no store has been made in {str(self.root)!r} yet",
+            hint="`honestone eval` makes one on its first run",
         )
 
     def _version(self, db: sqlite3.Connection) -> int:
         version = int(db.execute("pragma user_version").fetchone()[0])
         if version < 0:
             db.close()
-            raise StoreError(f"the store {str(self.root)!r} is damaged: its format is {version}", hint=_NEW_FOLDER)
+            raise StoreError(
+                f"the store {str(self.root)!r} is damaged: its format is {version}",
+                hint=_NEW_FOLDER,
+            )
         if version > len(MIGRATIONS):
             db.close()
             raise StoreError(
@@ -201,11 +240,15 @@ class SqliteStore:
 
     def _migrate(self, db: sqlite3.Connection, version: int) -> None:
         for number in range(version, len(MIGRATIONS)):
-            db.executescript(f"begin immediate; {MIGRATIONS[number]} pragma user_version = {number + 1}; commit;")
+            db.executescript(
+                f"begin immediate; {MIGRATIONS[number]} pragma user_version = {number + 1}; commit;"
+            )
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
-        handle = os.open(self.root / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        handle = os.open(
+            self.root / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+        )
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -215,9 +258,12 @@ class SqliteStore:
     def lock(self, identity: str) -> bool:
         with open_below(self.root, ["locks"], mode=0o700) as folder:
             name = identity.removeprefix("sha256:")[:32]
-            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+            handle = os.open(
+                name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=folder
+            )
         try:
-            # Per handle, not per process: two stores in two threads keep each other out as two processes do.
+            # Per handle, not per process: two stores in two threads keep each other out as two
+            # processes do.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(handle)
@@ -249,21 +295,40 @@ class SqliteStore:
 
     # -- runs and events
 
-    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable) -> str:
+    def start_run(
+        self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable
+    ) -> str:
         new = stored.NewRun.of(first)
         with self._transaction():
-            run = stored.new_id(self._db.execute("select coalesce(max(id), '') from runs").fetchone()[0])
+            run = stored.new_id(
+                self._db.execute("select coalesce(max(id), '') from runs").fetchone()[0]
+            )
             self._db.execute(
                 "insert into runs (id, kind, subject, identity, contract, started, project, person) values (?, ?, ?, ?, ?, ?, ?, ?)",
-                (run, kind, subject, identity, contract, stored.timestamp(), self._origin.project, self._origin.person),
+                (
+                    run,
+                    kind,
+                    subject,
+                    identity,
+                    contract,
+                    stored.timestamp(),
+                    self._origin.project,
+                    self._origin.person,
+                ),
             )
-            self._db.execute("insert into grants (run, calls, at) values (?, 0, ?)", (run, time.time()))
+            self._db.execute(
+                "insert into grants (run, calls, at) values (?, 0, ?)", (run, time.time())
+            )
             self._db.execute(_APPEND, (run, new.data, None))
             for rows in new.rows(run):
-                self._db.executemany("insert into cases (run, number, id, data) values (?, ?, ?, ?)", rows)
+                self._db.executemany(
+                    "insert into cases (run, number, id, data) values (?, ?, ?, ?)", rows
+                )
         return run
 
-    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+    def append(
+        self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None
+    ) -> Event | None:
         new = stored.NewEvent.of(event)
         if blobs:
             with self._transaction():
@@ -286,18 +351,31 @@ class SqliteStore:
     def finish_run(self, run: str, result: str, event: Recordable) -> None:
         with self._transaction():
             self._insert_event(run, stored.NewEvent.of(event))
-            self._db.execute("update runs set finished = ?, result = ? where id = ?", (stored.timestamp(), result, run))
+            self._db.execute(
+                "update runs set finished = ?, result = ? where id = ?",
+                (stored.timestamp(), result, run),
+            )
         if self._live is not None:
             self._live.end(run)
 
     def open_grants(self, run: str, least: RunGrants) -> RunGrants:
         now = time.time()
         with self._reading():  # One statement is a transaction of its own.
-            row = self._db.execute(_OPEN_GRANTS, (run, least.calls, least.usd, least.dearest, now)).fetchone()
+            row = self._db.execute(
+                _OPEN_GRANTS, (run, least.calls, least.usd, least.dearest, now)
+            ).fetchone()
         return stored.run_grants(row)
 
     def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
-        given = (run, request.calls, request.usd, request.dearest, request.most_calls, request.most_usd, time.time())
+        given = (
+            run,
+            request.calls,
+            request.usd,
+            request.dearest,
+            request.most_calls,
+            request.most_usd,
+            time.time(),
+        )
         with self._reading():
             row = self._db.execute(_GRANT, given).fetchone()
             if row is not None:
@@ -314,7 +392,9 @@ class SqliteStore:
 
     def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
         with self._reading():
-            for expected, (number, data) in enumerate(self._db.execute(_EVENTS, (run, after)), after + 1):
+            for expected, (number, data) in enumerate(
+                self._db.execute(_EVENTS, (run, after)), after + 1
+            ):
                 stored.require_next(number, expected, run, str(self.root))
                 yield self._event(run, number, data)
 
@@ -335,7 +415,9 @@ class SqliteStore:
         return read
 
     def _event(self, run: str, number: int, data: bytes) -> Event:
-        return stored.read_event(data, number, run, str(self.root), self._cases(run) if number == 1 else ())
+        return stored.read_event(
+            data, number, run, str(self.root), self._cases(run) if number == 1 else ()
+        )
 
     def _cases(self, run: str) -> stored.StoredCases:
         def read(after: int) -> Iterator[bytes]:
@@ -345,7 +427,11 @@ class SqliteStore:
 
         def count() -> int:
             with self._reading():
-                return int(self._db.execute("select count(*) from cases where run = ?", (run,)).fetchone()[0])
+                return int(
+                    self._db.execute("select count(*) from cases where run = ?", (run,)).fetchone()[
+                        0
+                    ]
+                )
 
         return stored.StoredCases(read, count)
 
@@ -361,7 +447,9 @@ class SqliteStore:
     def _attempts_of(self, run: str, case: RecordedCase) -> list[Event]:
         keys = stored.once_of_attempts(case.id, case.attempts)
         query = f"select seq, data from events where run = ? and once in ({', '.join('?' * len(keys))}) order by seq"
-        return [self._event(run, number, data) for number, data in self._db.execute(query, (run, *keys))]
+        return [
+            self._event(run, number, data) for number, data in self._db.execute(query, (run, *keys))
+        ]
 
     def last_event(self, run: str) -> bytes:
         newest = "select data from events where run = ? order by seq desc limit 1"
@@ -371,7 +459,11 @@ class SqliteStore:
 
     def event_count(self, run: str) -> int:
         with self._reading():
-            return int(self._db.execute("select coalesce(max(seq), 0) from events where run = ?", (run,)).fetchone()[0])
+            return int(
+                self._db.execute(
+                    "select coalesce(max(seq), 0) from events where run = ?", (run,)
+                ).fetchone()[0]
+            )
 
     def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
         self._lives().keep(run, record)
@@ -387,9 +479,12 @@ class SqliteStore:
         return self._live
 
     def runs(self, *, limit: int | None = None, own: bool = False) -> list[RunInfo]:
-        # A folder is one person's: it may be renamed or get settings later, and its runs remain that person's own.
+        # A folder is one person's: it may be renamed or get settings later, and its runs remain
+        # that person's own.
         with self._reading():
-            rows = self._db.execute(f"{self._select} order by id desc limit ?", (-1 if limit is None else limit,))
+            rows = self._db.execute(
+                f"{self._select} order by id desc limit ?", (-1 if limit is None else limit,)
+            )
             return [stored.run_info(row) for row in rows]
 
     def find_run(self, name: str) -> RunInfo:
@@ -397,14 +492,16 @@ class SqliteStore:
             return stored.found_run(self.runs(limit=1, own=True), name)
         with self._reading():
             rows = self._db.execute(
-                f"{self._select} where substr(id, 1, ?) = ? order by id desc limit 5", (len(name), name.upper())
+                f"{self._select} where substr(id, 1, ?) = ? order by id desc limit 5",
+                (len(name), name.upper()),
             ).fetchall()
         return stored.found_run([stored.run_info(row) for row in rows], name)
 
     def unfinished(self, identity: str) -> RunInfo | None:
         with self._reading():
             row = self._db.execute(
-                f"{self._select} where identity = ? and finished is null order by id desc limit 1", (identity,)
+                f"{self._select} where identity = ? and finished is null order by id desc limit 1",
+                (identity,),
             ).fetchone()
         return stored.run_info(row) if row else None
 
@@ -413,7 +510,8 @@ class SqliteStore:
     def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
         with self._reading():
             row = self._db.execute(
-                "select data from replies where key = ? and at >= ? order by id desc limit 1", (key, since or "")
+                "select data from replies where key = ? and at >= ? order by id desc limit 1",
+                (key, since or ""),
             ).fetchone()
         return next(stored.readable([row] if row else []), None)
 
@@ -423,9 +521,15 @@ class SqliteStore:
             found.setdefault(key, []).append(KeptReply(at, data))
         return found
 
-    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None) -> KeptReply | None:
-        with self._reading():  # One statement is a transaction of its own, and this one runs for every paid call.
-            done = self._db.execute(_KEEP_REPLY, (key, judge, stored.timestamp(), stored.encode(reply), known))
+    def keep_reply(
+        self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
+    ) -> KeptReply | None:
+        with (
+            self._reading()
+        ):  # One statement is a transaction of its own, and this one runs for every paid call.
+            done = self._db.execute(
+                _KEEP_REPLY, (key, judge, stored.timestamp(), stored.encode(reply), known)
+            )
         return None if done.rowcount or known is None else self.answers([key])[key][known]
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
@@ -437,7 +541,9 @@ class SqliteStore:
             for start in range(0, len(keys), 500):
                 some = keys[start : start + 500]
                 marks = ",".join("?" * len(some))
-                yield from self._db.execute(f"select {columns} from replies where key in ({marks}) order by id", some)
+                yield from self._db.execute(
+                    f"select {columns} from replies where key in ({marks}) order by id", some
+                )
 
     def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
         now = stored.timestamp()
@@ -462,7 +568,9 @@ class SqliteStore:
         with self._reading():
             found = self._db.execute("pragma quick_check").fetchone()[0]
             if found != "ok":
-                raise StoreError(f"the store {str(self.root)!r} is damaged: {found}", hint=_NEW_FOLDER)
+                raise StoreError(
+                    f"the store {str(self.root)!r} is damaged: {found}", hint=_NEW_FOLDER
+                )
             version = self._version(self._db)
             counts = self._db.execute(
                 "select (select count(*) from runs), (select count(*) from runs where finished is null),"
@@ -482,8 +590,12 @@ class SqliteStore:
         with self._reading():
             if table == "runs":
                 yield from self._db.execute(f"{self._select} order by id")
-            elif table != "cases" or self._version(self._db) > 2:  # before, they were in the first event of their run
-                yield from self._db.execute(f"select {stored.COLUMNS_OF[table]} from {table} order by {_ORDER[table]}")
+            elif (
+                table != "cases" or self._version(self._db) > 2
+            ):  # before, they were in the first event of their run
+                yield from self._db.execute(
+                    f"select {stored.COLUMNS_OF[table]} from {table} order by {_ORDER[table]}"
+                )
 
     def add_rows(self, table: StoreTable, rows: Iterable[StoreRow]) -> int:
         added = 0
@@ -506,7 +618,9 @@ class SqliteStore:
     # -- inside
 
     def _insert_event(self, run: str, new: stored.NewEvent) -> bool:
-        """Whether it was kept. Its number is looked up in the same statement: another process may have added to the run."""
+        """Whether it was kept. Its number is looked up in the same statement: another process may
+        have added to the run.
+        """
         return bool(self._db.execute(_APPEND, (run, new.data, new.once)).rowcount)
 
     def _on_record(self, run: str, lost: stored.NewEvent) -> Event | None:
@@ -515,7 +629,9 @@ class SqliteStore:
         return None if row is None else self._event(run, *row)
 
     def _insert_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        self._db.executemany("insert or ignore into blobs (digest, data) values (?, ?)", blobs.items())
+        self._db.executemany(
+            "insert or ignore into blobs (digest, data) values (?, ?)", blobs.items()
+        )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -553,7 +669,8 @@ class SqliteStore:
 
 
 _SELECT = f"select {stored.COLUMNS} from runs"
-# Of a store that was made before runs said for which project they are, and that cannot be written to.
+# Of a store that was made before runs said for which project they are, and that cannot be written
+# to.
 _OLD_SELECT = _SELECT.replace("project, person", "null, null")
 _EVENTS = "select seq, data from events where run = ? and seq > ? order by seq"
 _APPEND = (

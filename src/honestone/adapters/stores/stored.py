@@ -1,6 +1,7 @@
 """What a row of any store holds: ids, times, events and replies as JSON.
 
-The classes of events are imported where they are needed: who lists runs needs none, and they take long to make.
+The classes of events are imported where they are needed: who lists runs needs none, and they take
+long to make.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 # The columns of the table `runs`, in the order of `run_info`.
 COLUMNS: Final = "id, kind, subject, identity, contract, started, finished, result, project, person"
-# What is copied of each table. A finished run replaces the same one that was not: no other row ever changes.
+# What is copied of each table. A finished run replaces the same one that was not: no other row ever
+# changes.
 COLUMNS_OF: Final[Mapping[StoreTable, str]] = {
     "runs": COLUMNS,
     "events": "run, seq, data",
@@ -51,8 +53,12 @@ def new_id(last: str) -> str:
     return run_id(time.time_ns() // 1_000_000, secrets.randbits(80), last=last)
 
 
-def batches(rows: Iterable[StoreRow], origin: RunOrigin, table: StoreTable) -> Iterator[list[StoreRow]]:
-    """The rows in lists that are not too long. A run without a project gets that of `origin`, an event its `once_of`."""
+def batches(
+    rows: Iterable[StoreRow], origin: RunOrigin, table: StoreTable
+) -> Iterator[list[StoreRow]]:
+    """The rows in lists that are not too long. A run without a project gets that of `origin`, an
+    event its `once_of`.
+    """
     every = iter(rows)
     while some := list(islice(every, ROWS_AT_A_TIME)):
         if table == "runs" and origin.project:
@@ -63,8 +69,9 @@ def batches(rows: Iterable[StoreRow], origin: RunOrigin, table: StoreTable) -> I
 
 
 class NewEvent(NamedTuple):
-    """An event as it is written. `once` is None where a run may hold several of its kind; `attempt` is the case and number that
-    it is about."""
+    """An event as it is written. `once` is None where a run may hold several of its kind; `attempt`
+    is the case and number that it is about.
+    """
 
     data: bytes
     once: bytes | None
@@ -73,13 +80,17 @@ class NewEvent(NamedTuple):
     @classmethod
     def of(cls, event: Recordable) -> NewEvent:
         plain = plain_event(event)
-        about = (plain["case"], plain["attempt"]) if "case" in plain and "attempt" in plain else None
+        about = (
+            (plain["case"], plain["attempt"]) if "case" in plain and "attempt" in plain else None
+        )
         return cls(encode(plain), once_of(plain), about)
 
 
 class AboutCase(NamedTuple):
-    """An event in the parts that `honestone.add_event` of a shared store takes: the `case` as the queue has it, and the `rest` as
-    JSON. The store writes the other parts into the event itself, so that a runner does not say what an event is about."""
+    """An event in the parts that `honestone.add_event` of a shared store takes: the `case` as the
+    queue has it, and the `rest` as JSON. The store writes the other parts into the event itself, so
+    that a runner does not say what an event is about.
+    """
 
     type: str
     case: str
@@ -106,7 +117,9 @@ class AboutCase(NamedTuple):
 
 
 def follows_lost(place: int, events: Sequence[NewEvent], lost: Collection[int]) -> bool:
-    """Whether an event of the same attempt before it was not kept: what was said of an output that is not on record."""
+    """Whether an event of the same attempt before it was not kept: what was said of an output that
+    is not on record.
+    """
     about = events[place].attempt
     return about is not None and any(events[other].attempt == about for other in lost)
 
@@ -116,8 +129,10 @@ _PASSED_BY: Final = "passed-by"
 
 
 def once_of(plain: Mapping[str, Any]) -> bytes | None:
-    """What of an event may be on record once in a run: an attempt's output, its judgement, that a case was passed by. A
-    judgement that a limit refused may be there several times, and next to one that was not refused."""
+    """What of an event may be on record once in a run: an attempt's output, its judgement, that a
+    case was passed by. A judgement that a limit refused may be there several times, and next to one
+    that was not refused.
+    """
     if plain.get("type") not in (*_OF_ATTEMPTS, _PASSED_BY) or plain.get("refused") is not None:
         return None
     what = f"{plain['type']} {plain.get('attempt')} {plain.get('case')}"
@@ -155,14 +170,20 @@ class NewRun(NamedTuple):
         return cls(encode(plain_event(replace(first, cases=()))), first.cases)
 
     def rows(self, run: str) -> Iterator[list[tuple[str, int, str, bytes]]]:
-        """The rows of the cases, in lists that are not too long; each time from the first, as a transaction may begin again."""
-        every = ((run, number, text_of(one.id), encode(one.plain)) for number, one in enumerate(self.cases, 1))
+        """The rows of the cases, in lists that are not too long; each time from the first, as a
+        transaction may begin again.
+        """
+        every = (
+            (run, number, text_of(one.id), encode(one.plain))
+            for number, one in enumerate(self.cases, 1)
+        )
         while some := list(islice(every, ROWS_AT_A_TIME)):
             yield some
 
 
 class StoredCases(Sequence["RecordedCase"]):
-    """The cases of a run, read from its store each time they are gone through, because they may be many.
+    """The cases of a run, read from its store each time they are gone through, because they may be
+    many.
 
     `read` gives the rows after a number, in order; `count` says how many there are.
     """
@@ -191,7 +212,9 @@ class StoredCases(Sequence["RecordedCase"]):
         return recorded_case(found)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
+        return (
+            isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -209,11 +232,18 @@ def recorded_case(data: bytes) -> RecordedCase:
 def require_next(number: int, expected: int, run: str, store: str) -> None:
     """Raises StoreError where an event is missing before this one."""
     if number != expected:
-        raise StoreError(f"the store {store!r} is damaged: event {expected} of run {run} is missing", hint=DAMAGED)
+        raise StoreError(
+            f"the store {store!r} is damaged: event {expected} of run {run} is missing",
+            hint=DAMAGED,
+        )
 
 
-def read_event(data: bytes, number: int, run: str, store: str, cases: Sequence[RecordedCase] = ()) -> Event:
-    """`cases` are those of its run, for its first event. Raises StoreError for a row that is damaged; `store` says where."""
+def read_event(
+    data: bytes, number: int, run: str, store: str, cases: Sequence[RecordedCase] = ()
+) -> Event:
+    """`cases` are those of its run, for its first event. Raises StoreError for a row that is
+    damaged; `store` says where.
+    """
     from honestone.core.events import SuiteStarted, event_from_plain
 
     try:
@@ -221,13 +251,17 @@ def read_event(data: bytes, number: int, run: str, store: str, cases: Sequence[R
     except Exception as error:  # whatever a damaged row does to the code that reads it
         what = f"event {number} of run {run} cannot be read ({type(error).__name__})"
         raise StoreError(f"the store {store!r} is damaged: {what}", hint=DAMAGED) from None
-    if isinstance(event, SuiteStarted) and not event.cases:  # else it is of a store that kept them in the event
+    if (
+        isinstance(event, SuiteStarted) and not event.cases
+    ):  # else it is of a store that kept them in the event
         return replace(event, cases=cases)
     return event
 
 
 def text_of(value: str) -> str:
-    """Without what a database refuses in a text: U+0000, halves of surrogate pairs, and a path's bytes that are not UTF-8."""
+    """Without what a database refuses in a text: U+0000, halves of surrogate pairs, and a path's
+    bytes that are not UTF-8.
+    """
     return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
@@ -238,7 +272,8 @@ def found_run(rows: list[RunInfo], name: str) -> RunInfo:
     if not rows:
         raise StoreError(f"no run {name!r} in this store", hint="`honestone runs` lists them")
     raise StoreError(
-        f"several runs begin with {name!r}: {', '.join(row.id for row in rows)}", hint="give more of the id"
+        f"several runs begin with {name!r}: {', '.join(row.id for row in rows)}",
+        hint="give more of the id",
     )
 
 
@@ -261,7 +296,9 @@ def case_of(data: bytes) -> str | None:
 
 
 def encode(value: Any) -> bytes:
-    """As JSON. A reply may hold half a surrogate pair, which is not UTF-8; it is kept all the same, escaped."""
+    """As JSON. A reply may hold half a surrogate pair, which is not UTF-8; it is kept all the same,
+    escaped.
+    """
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:

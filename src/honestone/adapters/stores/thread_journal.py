@@ -1,4 +1,6 @@
-"""The journal of a store that waits for a server: a thread makes its calls, so that the event loop is free meanwhile."""
+"""The journal of a store that waits for a server: a thread makes its calls, so that the event loop
+is free meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +24,25 @@ T = TypeVar("T")
 # Seconds that a task which is cancelled waits for the answer to a call that it had begun.
 PATIENCE_OF_CANCELLED: Final = 10.0
 _CLOSE_SECONDS: Final = 10.0
-# Seconds that an event waits for others, so that one transaction keeps them all: it is the dearest call of a case.
+# Seconds that an event waits for others, so that one transaction keeps them all: it is the dearest
+# call of a case.
 _TOGETHER: Final = 0.02
 
 
 async def through(answer: asyncio.Future[T], seconds: float = PATIENCE_OF_CANCELLED) -> T:
-    """The answer to a call that is made in any case. A task that is cancelled while it waits gets the answer first: it may be a
-    claim or a grant that it has to give back. It is cancelled at what it awaits next."""
+    """The answer to a call that is made in any case. A task that is cancelled while it waits gets
+    the answer first: it may be a claim or a grant that it has to give back. It is cancelled at what
+    it awaits next.
+    """
     try:
         return await asyncio.shield(answer)
     except asyncio.CancelledError:
         here = asyncio.current_task()
         if here is None or answer.cancelled():
             raise
-        await asyncio.wait((answer,), timeout=seconds)  # where it is cancelled once more, it waits no longer
+        await asyncio.wait(
+            (answer,), timeout=seconds
+        )  # where it is cancelled once more, it waits no longer
         if not answer.done():
             raise
         here.uncancel()  # this cancellation has been taken; the next line asks for it again
@@ -44,8 +51,10 @@ async def through(answer: asyncio.Future[T], seconds: float = PATIENCE_OF_CANCEL
 
 
 class ThreadJournal:
-    """Implements `ports.Journal` for a store that may be used by several threads. One thread of its own makes the calls, one after
-    the other. `give_up` makes a call end that waits for a server; `close` uses it where one does not end."""
+    """Implements `ports.Journal` for a store that may be used by several threads. One thread of its
+    own makes the calls, one after the other. `give_up` makes a call end that waits for a server;
+    `close` uses it where one does not end.
+    """
 
     def __init__(self, store: Store, give_up: Callable[[], None]) -> None:
         self._store = store
@@ -55,9 +64,9 @@ class ThreadJournal:
         self._look_up = Together[str, asyncio.Future[Mapping[str, Sequence[KeptReply]]]](
             lambda keys: self._begin(lambda: store.answers(list(dict.fromkeys(keys))))
         )
-        self._find_cases = Together[tuple[str, str], asyncio.Future[Mapping[tuple[str, str], CaseOnRecord]]](
-            lambda asked: self._begin(lambda: found_cases(store, asked))
-        )
+        self._find_cases = Together[
+            tuple[str, str], asyncio.Future[Mapping[tuple[str, str], CaseOnRecord]]
+        ](lambda asked: self._begin(lambda: found_cases(store, asked)))
         self._wishes: list[AppendWish] = []
         self._appended: asyncio.Future[Mapping[int, Lost]]
 
@@ -84,7 +93,9 @@ class ThreadJournal:
     async def take_slot(self, line: str, seconds: float) -> float:
         return await self._call(lambda: self._store.take_slot(line, seconds))
 
-    async def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+    async def append(
+        self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None
+    ) -> Event | None:
         if blobs:
             return await self._call(lambda: self._store.append(run, event, blobs))
         return (await self.append_many(run, (event,))).get(0)
@@ -112,8 +123,10 @@ class ThreadJournal:
         self._store.keep_live(run, record)
 
     def close(self) -> None:
-        """Ends when every call that was begun has been made. A server that does not answer is waited for ten seconds; then the
-        calls end with StoreAway, and replies that were paid for are on this machine's disk."""
+        """Ends when every call that was begun has been made. A server that does not answer is
+        waited for ten seconds; then the calls end with StoreAway, and replies that were paid for
+        are on this machine's disk.
+        """
         self._begin_appending()
         if self._thread is None:
             return
@@ -131,7 +144,9 @@ class ThreadJournal:
 
     def _append(self, wish: AppendWish) -> asyncio.Future[Mapping[int, Lost]]:
         loop = asyncio.get_running_loop()
-        if self._wishes and self._appended.get_loop() is not loop:  # that one was closed before their time came
+        if (
+            self._wishes and self._appended.get_loop() is not loop
+        ):  # that one was closed before their time came
             self._begin_appending()
         if not self._wishes:
             self._appended = loop.create_future()
@@ -174,6 +189,8 @@ class ThreadJournal:
 
 
 def _heard(answer: asyncio.Future[Any]) -> None:
-    """An error is raised in whoever waits; a task that waits no longer has been cancelled, and nothing is to be said of it."""
+    """An error is raised in whoever waits; a task that waits no longer has been cancelled, and
+    nothing is to be said of it.
+    """
     if not answer.cancelled():
         answer.exception()

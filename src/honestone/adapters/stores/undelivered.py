@@ -1,4 +1,6 @@
-"""Replies that were paid for while a shared store was away: on this machine's disk until the store has them."""
+"""Replies that were paid for while a shared store was away: on this machine's disk until the store
+has them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _SUFFIX: Final = ".json"
 
 @dataclass(slots=True)
 class _Waiting:
-    """Rows that a write is waiting with, the run that they are for, and the file that holds them meanwhile."""
+    """Rows that a write is waiting with, the run that they are for, and the file that holds them
+    meanwhile.
+    """
 
     file: Path
     rows: Sequence[ReplyRow]
@@ -27,7 +31,10 @@ class _Waiting:
     is_written: bool = False
 
     def write(self) -> None:
-        plain = [[key, judge, at, base64.b64encode(data).decode(), self.run] for key, judge, at, data in self.rows]
+        plain = [
+            [key, judge, at, base64.b64encode(data).decode(), self.run]
+            for key, judge, at, data in self.rows
+        ]
         with suppress(OSError):  # a full disk: they wait in memory alone
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_atomically(self.file, json.dumps(plain).encode(), private=True)
@@ -53,6 +60,8 @@ class Undelivered:
         for file in sorted(self._folder.glob(f"*{_SUFFIX}")) if self._folder.is_dir() else ():
             with suppress(OSError, ValueError):
                 plain = json.loads(file.read_bytes())
-                rows = [(key, judge, at, base64.b64decode(data)) for key, judge, at, data, *_ in plain]
+                rows = [
+                    (key, judge, at, base64.b64decode(data)) for key, judge, at, data, *_ in plain
+                ]
                 add(rows, next((row[4] for row in plain if len(row) > 4), None))
                 file.unlink(missing_ok=True)

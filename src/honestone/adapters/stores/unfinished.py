@@ -1,4 +1,6 @@
-"""The unfinished loops of a store, by one query and without an event: for hooks, which must answer at once."""
+"""The unfinished loops of a store, by one query and without an event: for hooks, which must answer
+at once.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Calls a person's function in a process of its own, again and again: a request comes over a socket, its answer goes back.
+"""Calls a person's function in a process of its own, again and again: a request comes over a
+socket, its answer goes back.
 
-Standard library only: it is started as a script, and nothing of ours is to be in the function's way. Each message is four
-bytes with its length and that many bytes of JSON. The first names the function, each later one is a call.
+Standard library only: it is started as a script, and nothing of ours is to be in the function's
+way. Each message is four bytes with its length and that many bytes of JSON. The first names the
+function, each later one is a call.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def _read(source: Any) -> dict[str, Any] | None:
 
 
 class _Calls:
-    """The function, once it is found, and an event loop that async ones share, with the clients that they keep."""
+    """The function, once it is found, and an event loop that async ones share, with the clients
+    that they keep.
+    """
 
     def __init__(self) -> None:
         self._function: Any = None
@@ -57,10 +61,14 @@ class _Calls:
             return json.dumps(answer, allow_nan=False).encode()
         except (TypeError, ValueError, RecursionError):
             what = type(answer["returned"]).__name__
-            return json.dumps({"error": f"it returned {what}, not a text or an object of JSON values"}).encode()
+            return json.dumps(
+                {"error": f"it returned {what}, not a text or an object of JSON values"}
+            ).encode()
 
     def _called(self, asked: dict[str, Any]) -> Any:
-        for name in [name for name in os.environ if name.startswith(MARK) and name not in asked["env"]]:
+        for name in [
+            name for name in os.environ if name.startswith(MARK) and name not in asked["env"]
+        ]:
             del os.environ[name]
         os.environ.update(asked["env"])
         folder = os.open(asked["cwd"], os.O_RDONLY)
@@ -94,7 +102,9 @@ def _found(asked: dict[str, Any]) -> Any:
 
 
 def artifact_parameter(function: Any) -> Any:
-    """The parameter that takes the artifact: the one of this name, else a second one that has to be given; None for none."""
+    """The parameter that takes the artifact: the one of this name, else a second one that has to be
+    given; None for none.
+    """
     import inspect
 
     try:
@@ -108,8 +118,9 @@ def artifact_parameter(function: Any) -> Any:
 
 
 def arguments(parameter: Any, given: Any, artifact: Any) -> tuple[list[Any], dict[str, Any]]:
-    """What a function with this `artifact_parameter` is called with. `artifact` is a path or None. Raises TypeError where
-    one is needed and not there."""
+    """What a function with this `artifact_parameter` is called with. `artifact` is a path or None.
+    Raises TypeError where one is needed and not there.
+    """
     if parameter is None or (artifact is None and parameter.default is not parameter.empty):
         return [given], {}
     if artifact is None:

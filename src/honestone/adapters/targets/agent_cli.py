@@ -1,7 +1,9 @@
-"""`codex`, `claude`, `gemini` (and any CLI by settings): a target that is an agent, given the case's input as its task.
+"""`codex`, `claude`, `gemini` (and any CLI by settings): a target that is an agent, given the
+case's input as its task.
 
-It works in the case's workspace, else in a fresh folder, from a home that was never used, with the skill on its own shelf.
-What its events tell becomes the trace: tool calls in order, tokens, and whether it read the skill.
+It works in the case's workspace, else in a fresh folder, from a home that was never used, with the
+skill on its own shelf. What its events tell becomes the trace: tool calls in order, tokens, and
+whether it read the skill.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class AgentCliTarget(CliAdapter):
             raise SettingsError(
                 f"the target `{name}` is not there: {missing.reason}", hint="see: honestone doctor"
             ) from None
-        # Here the program itself is what is measured: after an update of it a baseline from before is another agent's.
+        # Here the program itself is what is measured: after an update of it a baseline from before
+        # is another agent's.
         program = describe_command((os.path.realpath(self.setup.program),), Path("/"))["files"]
         self.identity = {**self.identity, "program": sorted(program.values())}
 
@@ -55,7 +58,8 @@ class AgentCliTarget(CliAdapter):
         require(f"the target `{self.cli.name}`", self.needs)
         if any(case.images and not case.skip for case in cases):
             raise UsageError(
-                "an agent CLI is not sent images", hint="name a model API, or leave their cases out with --case"
+                "an agent CLI is not sent images",
+                hint="name a model API, or leave their cases out with --case",
             )
 
     async def run(self, task: Task) -> Output:
@@ -78,7 +82,9 @@ class AgentCliTarget(CliAdapter):
                 skill = shelves.enter_context(skills_installed(task, self.cli.shelf(room, folder)))
                 command = self.cli.agent(setup, room, text, folder, key)
                 return (
-                    command if skill is None else replace(command, env={**command.env, "HONESTONE_SKILL": str(skill)})
+                    command
+                    if skill is None
+                    else replace(command, env={**command.env, "HONESTONE_SKILL": str(skill)})
                 )
 
             return await carry_out(self.cli, setup, build)
@@ -93,12 +99,16 @@ def _asked(task: Task) -> str:
 def _output(cli: AgentCli, setup: Setup, outcome: CliOutcome, task: Task, took: int) -> Output:
     trace = _with_skill(cli, outcome.trace, task)
     if outcome.kind == "timeout":
-        return Output(text="", error=f"no output within {setup.timeout:g} s", duration_ms=took, trace=trace)
+        return Output(
+            text="", error=f"no output within {setup.timeout:g} s", duration_ms=took, trace=trace
+        )
     if outcome.kind not in ("answer", "empty"):
         why = failure(cli, setup, outcome).reason
         return Output(text="", error=why, duration_ms=took, usage=outcome.usage, trace=trace)
     if trace is not None and outcome.denials:
-        trace = replace(trace, extra={**trace.extra, "denials": [one_line(word) for word in outcome.denials]})
+        trace = replace(
+            trace, extra={**trace.extra, "denials": [one_line(word) for word in outcome.denials]}
+        )
     return Output(text=outcome.text, duration_ms=took, usage=outcome.usage, trace=trace)
 
 
@@ -108,13 +118,18 @@ def _with_skill(cli: AgentCli, trace: Trace | None, task: Task) -> Trace | None:
     if trace is None or trace.tool_calls is None:
         return trace
     skill = task.skill
-    loaded = _is_called(cli, skill, task.prompt) or any(_reads(call, skill) for call in trace.tool_calls)
+    loaded = _is_called(cli, skill, task.prompt) or any(
+        _reads(call, skill) for call in trace.tool_calls
+    )
     return replace(trace, skill_loaded=loaded)
 
 
 def _is_called(cli: AgentCli, skill: Skill, prompt: str) -> bool:
     """Of a skill that the task calls by `$NAME` codex puts the text into the prompt itself."""
-    return cli.name == "codex" and re.search(rf"\${re.escape(skill.name)}(?![\w-])", prompt) is not None
+    return (
+        cli.name == "codex"
+        and re.search(rf"\${re.escape(skill.name)}(?![\w-])", prompt) is not None
+    )
 
 
 def _reads(call: ToolCall, skill: Skill) -> bool:
@@ -138,7 +153,9 @@ def _own_name(skill: Skill) -> str:
 
 
 def _lines(skill: Skill) -> list[str]:
-    """Those that only who reads the file can know: its front matter is shown to everybody, and a rule is in any text."""
+    """Those that only who reads the file can know: its front matter is shown to everybody, and a
+    rule is in any text.
+    """
     lines = map(str.strip, split(skill.text).body.splitlines())
     return [line for line in lines if sum(map(str.isalnum, line)) > 3]
 

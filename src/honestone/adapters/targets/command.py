@@ -1,7 +1,9 @@
-"""`cmd:COMMAND`: a target that is a command. Input on stdin, output on stdout, or by `{PROMPT_FILE}`, `{OUTPUT_FILE}`.
+"""`cmd:COMMAND`: a target that is a command. Input on stdin, output on stdout, or by
+`{PROMPT_FILE}`, `{OUTPUT_FILE}`.
 
-Templates are replaced inside the words after splitting, so nothing is expanded or split again. `$HONESTONE_ARTIFACT`
-names a private copy of the artifact, `$HONESTONE_SKILL` the skill that was installed for the run.
+Templates are replaced inside the words after splitting, so nothing is expanded or split again.
+`$HONESTONE_ARTIFACT` names a private copy of the artifact, `$HONESTONE_SKILL` the skill that was
+installed for the run.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from honestone.system.sandbox import Sandbox
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetBox:
-    """The sandbox of a target. `base` is the suite's folder, which it sees; `hidden` is what it does not see."""
+    """The sandbox of a target. `base` is the suite's folder, which it sees; `hidden` is what it
+    does not see.
+    """
 
     sandbox: Sandbox
     base: Path
@@ -32,14 +36,23 @@ class TargetBox:
 
 
 class CommandTarget(NothingToClose):
-    """Any end but exit code 0, a time-out, output that is too long or not UTF-8 is an error, never a low score."""
+    """Any end but exit code 0, a time-out, output that is too long or not UTF-8 is an error, never
+    a low score.
+    """
 
-    def __init__(self, program: Program, *, output: OutputForm = "text", box: TargetBox | None = None) -> None:
+    def __init__(
+        self, program: Program, *, output: OutputForm = "text", box: TargetBox | None = None
+    ) -> None:
         self._program = program
         self._form = output
         self._box = box
         boxed = {} if box is None else {"sandbox": box.sandbox.name}
-        self.identity = {"kind": "cmd", **program.identity, **({"output": output} if output != "text" else {}), **boxed}
+        self.identity = {
+            "kind": "cmd",
+            **program.identity,
+            **({"output": output} if output != "text" else {}),
+            **boxed,
+        }
         self.needs = program.needs
 
     @property
@@ -57,7 +70,9 @@ class CommandTarget(NothingToClose):
         text = prompt_of(task)
         with room_for(task, cwd=self._program.cwd, pass_env=self._program.pass_env) as room:
             if room.artifact is None and any("{ARTIFACT}" in word for word in self._program.argv):
-                return Output(text="", error="the command names {ARTIFACT}, but this run is given none")
+                return Output(
+                    text="", error="the command names {ARTIFACT}, but this run is given none"
+                )
             prompt, out = room.own / "prompt.txt", room.own / "output.txt"
             prompt.write_bytes(text.encode("utf-8", "replace"))
             argv = filled(self._words(room), _places(task, text, room, prompt, out))
@@ -75,14 +90,18 @@ class CommandTarget(NothingToClose):
                     output_limit=OUTPUT_LIMIT,
                 )
             except process.NotStarted as error:
-                return Output(text="", error=f"it could not be started: {error.reason}", was_run=False)
+                return Output(
+                    text="", error=f"it could not be started: {error.reason}", was_run=False
+                )
             to_file = any("{OUTPUT_FILE}" in word for word in self._program.argv)
             return self._output(ended, out if to_file else None, timeout)
 
     def _confined(
         self, argv: Sequence[str], room: Room, task: Task
     ) -> tuple[Sequence[str], process.Rules | None, Mapping[str, str]]:
-        """The words, rules and variables of a run in the sandbox: with a home of its own, and what its words name in sight."""
+        """The words, rules and variables of a run in the sandbox: with a home of its own, and what
+        its words name in sight.
+        """
         if self._box is None or self._box.sandbox.name == "none":
             return argv, None, room.env
         root = room.own.parent
@@ -99,7 +118,9 @@ class CommandTarget(NothingToClose):
         return words, rules, env
 
     def _words(self, room: Room) -> Sequence[str]:
-        """In another folder than the person's, a program named relative to that one is found all the same."""
+        """In another folder than the person's, a program named relative to that one is found all
+        the same.
+        """
         if room.cwd == self._program.cwd:
             return self._program.argv
         return anchor_program(self._program.argv, self._program.cwd, artifact=room.own)
@@ -161,6 +182,8 @@ def _places(task: Task, text: str, room: Room, prompt: Path, out: Path) -> dict[
 
 
 def filled(words: Sequence[str], places: Mapping[str, str]) -> list[str]:
-    """All words but the program's name with their places filled, in one pass: what is put in is not looked at again."""
+    """All words but the program's name with their places filled, in one pass: what is put in is not
+    looked at again.
+    """
     place = re.compile("|".join(map(re.escape, places)))
     return [words[0], *(place.sub(lambda found: places[found[0]], word) for word in words[1:])]

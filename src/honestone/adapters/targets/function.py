@@ -1,4 +1,6 @@
-"""A function of the calling process as a target: `f(input)`, or `f(input, artifact)` with the path of a private copy."""
+"""A function of the calling process as a target: `f(input)`, or `f(input, artifact)` with the path
+of a private copy.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from honestone.system.private import private_folder
 
 
 class FunctionTarget(NothingToClose):
-    """It runs where the caller runs: with the caller's variables and folder, and whatever it keeps from case to case."""
+    """It runs where the caller runs: with the caller's variables and folder, and whatever it keeps
+    from case to case.
+    """
 
     def __init__(self, function: Function, *, timeout: float) -> None:
         self._call = FunctionCall(function, timeout)
@@ -32,7 +36,9 @@ class FunctionTarget(NothingToClose):
             return await self._output(task, None)
         with private_folder("artifact") as root:
             (root / "copy").mkdir()
-            return await self._output(task, make_copy(task.version, root / "copy", name="artifact").place)
+            return await self._output(
+                task, make_copy(task.version, root / "copy", name="artifact").place
+            )
 
     async def _output(self, task: Task, artifact: Path | None) -> Output:
         began, timeout = time.monotonic(), task.timeout or self._call.timeout

@@ -1,7 +1,9 @@
-"""`http://...`, `https://...`: a target that is a server. One POST a run, JSON in; JSON or text out.
+"""`http://...`, `https://...`: a target that is a server. One POST a run, JSON in; JSON or text
+out.
 
-Sent: {"input", "messages", "case", "attempt"}, with "artifact" and "skill" where the run has one. A reply of type JSON is
-{"output": TEXT, "trace": {...}} or a JSON text; any other is the output itself. Nothing is followed or retried.
+Sent: {"input", "messages", "case", "attempt"}, with "artifact" and "skill" where the run has one. A
+reply of type JSON is {"output": TEXT, "trace": {...}} or a JSON text; any other is the output
+itself. Nothing is followed or retried.
 """
 
 from __future__ import annotations
@@ -28,24 +30,31 @@ from honestone.ports import CallFailed, Output, Task
 
 
 class HttpTarget:
-    """`key_env` names the variable whose value is sent as a bearer token; it is read for each call and kept nowhere."""
+    """`key_env` names the variable whose value is sent as a bearer token; it is read for each call
+    and kept nowhere.
+    """
 
     def __init__(self, url: str, *, timeout: float, key_env: str | None = None) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SettingsError(
-                f"the target `{visible(url, 80)}` is not an address", hint="for example http://127.0.0.1:8080/answer"
+                f"the target `{visible(url, 80)}` is not an address",
+                hint="for example http://127.0.0.1:8080/answer",
             )
         if parts.username is not None or parts.password is not None:
             raise SettingsError(
                 "the target's address holds a login, which would appear in logs and reports",
                 hint="name the variable that holds the key: api_key_env of a [targets.NAME] table",
             )
-        self._endpoint = Endpoint(provider="target", base_url=url, timeout=timeout, max_bytes=OUTPUT_LIMIT)
+        self._endpoint = Endpoint(
+            provider="target", base_url=url, timeout=timeout, max_bytes=OUTPUT_LIMIT
+        )
         self._host = parts.netloc
         self._key_env = key_env
         self.identity: Mapping[str, Any] = {"kind": "http", "url": url}
-        self.needs = NO_NEEDS if key_env is None else MachineNeeds(keys=(KeyNeed(variables=(key_env,)),))
+        self.needs = (
+            NO_NEEDS if key_env is None else MachineNeeds(keys=(KeyNeed(variables=(key_env,)),))
+        )
 
     def refuse(self, cases: Sequence[Case]) -> None:
         require(f"the target {self._host}", self.needs)
@@ -53,10 +62,17 @@ class HttpTarget:
     async def run(self, task: Task) -> Output:
         endpoint = replace(self._endpoint, timeout=task.timeout or self._endpoint.timeout)
         key, started = os.environ.get(self._key_env or "", "").strip(), time.monotonic()
-        # A connection of its own for each run: one that the server closes meanwhile would cost a run.
-        headers = {"Content-Type": "application/json", "Accept": "application/json, text/plain", "Connection": "close"}
+        # A connection of its own for each run: one that the server closes meanwhile would cost a
+        # run.
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/plain",
+            "Connection": "close",
+        }
         body = json.dumps(_body(task)).encode()
-        got = await hold(self).exchange("POST", endpoint, "", headers | key_header(endpoint.auth, key), body)
+        got = await hold(self).exchange(
+            "POST", endpoint, "", headers | key_header(endpoint.auth, key), body
+        )
         output = Output(text="", error=got.reason) if isinstance(got, CallFailed) else _read(got)
         error = output.error.replace(key, "[key]") if output.error and key else output.error
         return replace(output, error=error, duration_ms=since(started))
@@ -80,7 +96,9 @@ def _read(answer: Answer) -> Output:
 def _body(task: Task) -> dict[str, Any]:
     body: dict[str, Any] = {
         "input": prompt_of(task),
-        "messages": [{"role": message.role, "content": message.content} for message in task.messages],
+        "messages": [
+            {"role": message.role, "content": message.content} for message in task.messages
+        ],
         "case": task.case,
         "attempt": task.attempt,
     }

@@ -1,4 +1,6 @@
-"""`mock`: answers every case with the words that its checks look for. It asks no model, and its identity says so."""
+"""`mock`: answers every case with the words that its checks look for. It asks no model, and its
+identity says so.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from honestone.core.suite.case import Case
 from honestone.core.suite.trace import Trace
 from honestone.ports import NothingToClose, Output, Task
 
-_LOOKS_FOR: Final = ("contains", "contains-all", "contains-any", "icontains", "icontains-all", "icontains-any")
+_LOOKS_FOR: Final = (
+    "contains",
+    "contains-all",
+    "contains-any",
+    "icontains",
+    "icontains-all",
+    "icontains-any",
+)
 
 
 class MockTarget(NothingToClose):
@@ -33,7 +42,11 @@ class MockTarget(NothingToClose):
 
 def _words(case: Case) -> Iterator[str]:
     for _, item in case.rubric.questions():
-        if item.check is not None and not item.check.negated and item.check.options.get("in") != "diff":
+        if (
+            item.check is not None
+            and not item.check.negated
+            and item.check.options.get("in") != "diff"
+        ):
             yield from _looked_for(item.check)
 
 

@@ -1,7 +1,8 @@
-"""`PROVIDER:MODEL` and settings names: a target that is a model API, asked with the case's input as its prompt.
+"""`PROVIDER:MODEL` and settings names: a target that is a model API, asked with the case's input as
+its prompt.
 
-A skill comes before the task, between fences that its text cannot close. Another artifact is the prompt itself: the input
-takes the place of `{{input}}` in it, else it follows.
+A skill comes before the task, between fences that its text cannot close. Another artifact is the
+prompt itself: the input takes the place of `{{input}}` in it, else it follows.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class ModelTarget:
         self.needs = needs_of(model)
 
     def refuse(self, cases: Sequence[Case]) -> None:
-        """Raises SettingsError when the key is missing. What else is wrong the model says when it is first asked."""
+        """Raises SettingsError when the key is missing. What else is wrong the model says when it
+        is first asked.
+        """
         require("the target", self.needs)
 
     async def run(self, task: Task) -> Output:
@@ -86,16 +89,22 @@ def _failed(why: str, started: float, usage: Usage | None = None) -> Output:
     return Output(text="", error=why, duration_ms=since(started), usage=usage or Usage())
 
 
-# ----------------------------------------------------------------------------------------------------------- prompts
+# -----------------------------------------------------------------------------------------------------------
+# prompts
 
 
 def prompt_for(task: Task) -> Prompt:
-    """A leading system message is the system prompt, unless it has images, which APIs take from users alone; the attempt is
-    the draw, for models that have a seed."""
+    """A leading system message is the system prompt, unless it has images, which APIs take from
+    users alone; the attempt is the draw, for models that have a seed.
+    """
     first = task.messages[0] if len(task.messages) > 1 else None
     is_system = first is not None and first.role == "system" and IMAGE_MARK not in first.content
     system = first.content if first is not None and is_system else None
-    written = as_prompt(task.messages[1:] if system is not None else task.messages) if task.messages else ""
+    written = (
+        as_prompt(task.messages[1:] if system is not None else task.messages)
+        if task.messages
+        else ""
+    )
     asked, images = written_images(written)
     skills = (*([task.skill] if task.skill is not None else ()), *task.more_skills)
     if skills:
@@ -109,7 +118,11 @@ def prompt_for(task: Task) -> Prompt:
 
 def with_artifact(version: Version, asked: str) -> str:
     """The artifact as the prompt, with the input in its place, or after it."""
-    text = "\n\n".join(_fenced(*file) for file in version.texts.items()) if version.is_folder else version.text
+    text = (
+        "\n\n".join(_fenced(*file) for file in version.texts.items())
+        if version.is_folder
+        else version.text
+    )
     if INPUT_PLACE in text:
         return text.replace(INPUT_PLACE, asked)
     return f"{text.rstrip()}\n\n{asked}" if asked else text
@@ -117,7 +130,9 @@ def with_artifact(version: Version, asked: str) -> str:
 
 def skill_text(skill: Skill) -> str:
     """All Markdown files of a skill, SKILL.md first, each between fences."""
-    pages = {path: text for path, text in skill.version.texts.items() if path.lower().endswith(".md")}
+    pages = {
+        path: text for path, text in skill.version.texts.items() if path.lower().endswith(".md")
+    }
     order = sorted(pages, key=lambda path: (path != SKILL_FILE, path))
     opening = (
         f"You have the skill `{skill.name}`. Its files stand between fences below; use it where it helps with the task "

@@ -1,9 +1,11 @@
-"""`python:module:function`: a target that is a function, called in child processes that stay: one for each case at a time.
+"""`python:module:function`: a target that is a function, called in child processes that stay: one
+for each case at a time.
 
-It is found in the working directory or next to the suite, imported once a process, called with the input (several
-messages: the list of {role, content}) and the path of a private copy of the artifact where it takes one. It may be async,
-and returns a text or {"output": TEXT, ...}. What it prints is not output. What it keeps in its module lasts from case to
-case; a process that hangs or dies is ended with all that it started, and another one takes its place.
+It is found in the working directory or next to the suite, imported once a process, called with the
+input (several messages: the list of {role, content}) and the path of a private copy of the artifact
+where it takes one. It may be async, and returns a text or {"output": TEXT, ...}. What it prints is
+not output. What it keeps in its module lasts from case to case; a process that hangs or dies is
+ended with all that it started, and another one takes its place.
 """
 
 from __future__ import annotations
@@ -39,16 +41,26 @@ _SHAPE: Final = "it is python:module:function, for example python:my_bot:answer"
 
 
 class PythonTarget:
-    """`function` is `module:function`; `places` are the folders in which the module is looked up, in order."""
+    """`function` is `module:function`; `places` are the folders in which the module is looked up,
+    in order.
+    """
 
     def __init__(
-        self, function: str, *, cwd: Path, places: Sequence[Path] = (), timeout: float, pass_env: Sequence[str] = ()
+        self,
+        function: str,
+        *,
+        cwd: Path,
+        places: Sequence[Path] = (),
+        timeout: float,
+        pass_env: Sequence[str] = (),
     ) -> None:
         if not _NAME.fullmatch(function):
             raise UsageError(f"`python:{visible(function, 80)}` names no function", hint=_SHAPE)
         self._module, _, self._function = function.partition(":")
         self._cwd = cwd
-        self._places = list(dict.fromkeys([cwd.absolute(), *(place.absolute() for place in places)]))
+        self._places = list(
+            dict.fromkeys([cwd.absolute(), *(place.absolute() for place in places)])
+        )
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
         self._idle: list[WarmProgram] = []
@@ -65,7 +77,9 @@ class PythonTarget:
         return {}
 
     def refuse(self, cases: Sequence[Case]) -> None:
-        """Imports the module, as every process will, to see that the function is there. The process is kept for the run."""
+        """Imports the module, as every process will, to see that the function is there. The process
+        is kept for the run.
+        """
         try:
             asyncio.run(self._look())
         except _NotReady as why:
@@ -82,7 +96,9 @@ class PythonTarget:
         """In a process that other cases had before; a run that is isolated has one of its own."""
         began, timeout = time.monotonic(), task.timeout or self._timeout
         try:
-            answer = await (self._alone(task, timeout) if task.isolated else self._warm(task, timeout))
+            answer = await (
+                self._alone(task, timeout) if task.isolated else self._warm(task, timeout)
+            )
             if "error" in answer:
                 raise Misread(visible(answer["error"]))
             if "returned" not in answer:
@@ -123,16 +139,24 @@ class PythonTarget:
                 self._idle.append(program)
 
     async def _ready(self, cwd: Path, env: Mapping[str, str], timeout: float) -> WarmProgram:
-        """A process with the function at hand. Raises _NotReady with why there is none, and Gone when it takes too long."""
+        """A process with the function at hand. Raises _NotReady with why there is none, and Gone
+        when it takes too long.
+        """
         try:
             program = WarmProgram(_ARGV, cwd=cwd, env=env, output_limit=OUTPUT_LIMIT)
         except process.NotStarted as error:
             raise _NotReady(f"it could not be started: {error.reason}") from None
-        named = {"module": self._module, "function": self._function, "paths": [str(p) for p in self._places]}
+        named = {
+            "module": self._module,
+            "function": self._function,
+            "paths": [str(p) for p in self._places],
+        }
         try:
             answer = _read(await program.ask(json.dumps(named).encode(), timeout))
         except Gone as gone:
-            raise _NotReady(failure_of(gone.ended, timeout) or "importing it ended the program") from None
+            raise _NotReady(
+                failure_of(gone.ended, timeout) or "importing it ended the program"
+            ) from None
         if "found" not in answer:
             await asyncio.to_thread(program.end)
             raise _NotReady(str(answer.get("error", "importing it ended the program")))
@@ -150,7 +174,12 @@ class _NotReady(Exception):
 
 
 async def _call(
-    program: WarmProgram, task: Task, artifact: Path | None, cwd: Path, env: Mapping[str, str], timeout: float
+    program: WarmProgram,
+    task: Task,
+    artifact: Path | None,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,
 ) -> Table:
     asked = {
         "input": given_of(task),

@@ -1,6 +1,8 @@
-"""`record:FILE`, and the outputs of `eval --outputs FILE`: what was recorded before, instead of a target that is run.
+"""`record:FILE`, and the outputs of `eval --outputs FILE`: what was recorded before, instead of a
+target that is run.
 
-Strict: a case or attempt that is missing or there twice, or a row without output, is refused before anything is judged.
+Strict: a case or attempt that is missing or there twice, or a row without output, is refused before
+anything is judged.
 """
 
 from __future__ import annotations
@@ -10,7 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from honestone.adapters.targets.record_files import SHAPE, RecordedOutput, RecordFile, Where, read_record
+from honestone.adapters.targets.record_files import (
+    SHAPE,
+    RecordedOutput,
+    RecordFile,
+    Where,
+    read_record,
+)
 from honestone.adapters.targets.trace_parsing import Misread, told
 from honestone.core.errors import UsageError
 from honestone.core.json_value import listed, visible
@@ -22,12 +30,18 @@ Attempt: TypeAlias = tuple[str, int]
 
 
 def wanted_attempts(cases: Sequence[Case]) -> list[Attempt]:
-    """What has to be on record for these cases. Where a pass ends the attempts, there may be one only."""
-    numbers = {case.id: 1 if case.stops_at_pass else case.attempts for case in cases if case.skip is None}
+    """What has to be on record for these cases. Where a pass ends the attempts, there may be one
+    only.
+    """
+    numbers = {
+        case.id: 1 if case.stops_at_pass else case.attempts for case in cases if case.skip is None
+    }
     return [(id, number) for id, most in numbers.items() for number in range(1, most + 1)]
 
 
-def require_all(wanted: Sequence[Attempt], known: Mapping[Attempt, object], place: str, hint: str = SHAPE) -> None:
+def require_all(
+    wanted: Sequence[Attempt], known: Mapping[Attempt, object], place: str, hint: str = SHAPE
+) -> None:
     """Raises UsageError that names the attempts without an output."""
     missing = sorted(set(wanted) - known.keys())
     if missing:
@@ -55,8 +69,10 @@ class _Outputs(Mapping[Attempt, Output]):
 
 
 class RecordTarget(NothingToClose):
-    """Reads the file when it is made. `outputs` are those of the cases that `refuse` was shown, `inputs` what these cases
-    asked then and `made_by` who answered, as far as the file says so. `notes` speak of rows that are not used."""
+    """Reads the file when it is made. `outputs` are those of the cases that `refuse` was shown,
+    `inputs` what these cases asked then and `made_by` who answered, as far as the file says so.
+    `notes` speak of rows that are not used.
+    """
 
     def __init__(self, path: Path, *, name: str | None = None) -> None:
         self._file: Final = read_record(path, name or str(path))
@@ -73,7 +89,9 @@ class RecordTarget(NothingToClose):
         return self._file.about
 
     def refuse(self, cases: Sequence[Case]) -> None:
-        """Every attempt at every case that is not skipped has one row. Raises UsageError that names what has not."""
+        """Every attempt at every case that is not skipped has one row. Raises UsageError that names
+        what has not.
+        """
         asked = {case.id: case for case in cases if case.skip is None}
         rows: dict[Attempt, Where] = {}
         unusable: list[UsageError] = []
@@ -110,12 +128,16 @@ class RecordTarget(NothingToClose):
 
 
 def _next(id: str, rows: Mapping[Attempt, object], asked: Mapping[str, Case]) -> int:
-    """The number of a row that has none: the first attempt that has no row yet. Beyond the last one it is doubled."""
+    """The number of a row that has none: the first attempt that has no row yet. Beyond the last one
+    it is doubled.
+    """
     most = asked[id].attempts if id in asked else 1
     return next((number for number in range(1, most + 1) if (id, number) not in rows), most)
 
 
-def _doubled(file: RecordFile, key: Attempt, first: Where, second: tuple[Where, RecordedOutput]) -> UsageError:
+def _doubled(
+    file: RecordFile, key: Attempt, first: Where, second: tuple[Where, RecordedOutput]
+) -> UsageError:
     line = file.place(first[0]).removeprefix(f"{file.name}:")
     by = [one.made_by for one in (file.output(first), second[1])]
     makers = f", by {listed([str(one) for one in by])}" if by[0] != by[1] else ""
@@ -128,16 +150,23 @@ def _output(row: RecordedOutput, id: str, file: RecordFile, where: Where) -> Out
     if row.output is None or (row.output == "" and row.error is not None):
         if row.error is None:
             raise UsageError(
-                f"the row of case `{visible(id, 80)}` has no `output`", place=file.place(where[0]), hint=SHAPE
+                f"the row of case `{visible(id, 80)}` has no `output`",
+                place=file.place(where[0]),
+                hint=SHAPE,
             )
         return Output(text="", error=visible(row.error), duration_ms=_took(row))
     try:
         output = told(
-            {"output": row.output, **{key: one for key, one in (row.reported or {}).items() if one is not None}}
+            {
+                "output": row.output,
+                **{key: one for key, one in (row.reported or {}).items() if one is not None},
+            }
         )
     except Misread as why:
         raise UsageError(
-            f"the row of case `{visible(id, 80)}` cannot be used: {why}", place=file.place(where[0]), hint=SHAPE
+            f"the row of case `{visible(id, 80)}` cannot be used: {why}",
+            place=file.place(where[0]),
+            hint=SHAPE,
         ) from None
     traced = output.trace.duration_ms if output.trace is not None else None
     return replace(output, duration_ms=_took(row) or traced or 0, diff=row.diff)

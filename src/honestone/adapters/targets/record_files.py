@@ -1,7 +1,9 @@
-"""Files of recorded outputs, whoever wrote them, as one kind of row: `record:FILE` and `eval --outputs FILE` read them here.
+"""Files of recorded outputs, whoever wrote them, as one kind of row: `record:FILE` and `eval
+--outputs FILE` read them here.
 
-JSON lines {"id", "output", "attempt": 1}, in any order; what `--json` and `show --format jsonl` print; promptfoo's result
-files; Inspect's logs (.json and .eval). Each row is known by what it holds, never by the name of its file.
+JSON lines {"id", "output", "attempt": 1}, in any order; what `--json` and `show --format jsonl`
+print; promptfoo's result files; Inspect's logs (.json and .eval). Each row is known by what it
+holds, never by the name of its file.
 """
 
 from __future__ import annotations
@@ -24,20 +26,30 @@ from weakref import finalize
 
 from honestone.core.artifact import as_text, digest_of
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import after_space, json_once, line_of, members_of, parsed_json, visible
+from honestone.core.json_value import (
+    after_space,
+    json_once,
+    line_of,
+    members_of,
+    parsed_json,
+    visible,
+)
 from honestone.core.rubric import slug
 from honestone.system.loose_json import Table, down, table
 
 MAX_BYTES: Final = 500_000_000
-SHAPE: Final = 'a row is {"id": "CASE", "output": "TEXT"}, with "attempt": N from the second attempt on'
+SHAPE: Final = (
+    'a row is {"id": "CASE", "output": "TEXT"}, with "attempt": N from the second attempt on'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedOutput:
-    """`names` are the ids that its case may have, the likeliest first. Without `attempt` it is the case's next one.
+    """`names` are the ids that its case may have, the likeliest first. Without `attempt` it is the
+    case's next one.
 
-    `output` is None where there is none, `error` why; `reported` is what else the target reported. `input` is what the case
-    asked then and `made_by` who answered, where the file says so.
+    `output` is None where there is none, `error` why; `reported` is what else the target reported.
+    `input` is what the case asked then and `made_by` who answered, where the file says so.
     """
 
     names: tuple[str, ...]
@@ -57,7 +69,9 @@ Where: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class RecordFile:
-    """`rows` are what the file holds, in its order; `place` says where one is. `about` is what it says of all of them."""
+    """`rows` are what the file holds, in its order; `place` says where one is. `about` is what it
+    says of all of them.
+    """
 
     name: str
     digest: str
@@ -85,7 +99,9 @@ class RecordFile:
         """Every output with its place. Raises UsageError for a row that is not one."""
         for index, row in enumerate(self.rows):
             if not isinstance(row, dict):
-                raise UsageError("this row is not a JSON object", place=self.place(index), hint=SHAPE)
+                raise UsageError(
+                    "this row is not a JSON object", place=self.place(index), hint=SHAPE
+                )
             try:
                 for number, one in enumerate(_outputs_of(row)):
                     yield (index, number), one
@@ -101,7 +117,9 @@ def read_record(path: Path, name: str) -> RecordFile:
     """Raises FileError for what cannot be read, UsageError with the line for what is not JSON."""
     lines = _FileLines.of(path, name)
     if lines is not None:
-        return RecordFile(name=name, digest=lines.digest, rows=lines, places=lambda: lines.numbers, about={})
+        return RecordFile(
+            name=name, digest=lines.digest, rows=lines, places=lambda: lines.numbers, about={}
+        )
     data = _read(path, name)
     digest = digest_of(data)
     if data.startswith(b"PK\x03\x04"):
@@ -115,11 +133,17 @@ def read_record(path: Path, name: str) -> RecordFile:
         if isinstance(rows, list):
             about = table(whole)
             return RecordFile(
-                name=name, digest=digest, rows=rows, places=partial(_line_numbers, text, steps), about=about
+                name=name,
+                digest=digest,
+                rows=rows,
+                places=partial(_line_numbers, text, steps),
+                about=about,
             )
     found = list(_lines(text, name))
     numbers = [str(number) for number, _ in found]
-    return RecordFile(name=name, digest=digest, rows=[row for _, row in found], places=lambda: numbers, about={})
+    return RecordFile(
+        name=name, digest=digest, rows=[row for _, row in found], places=lambda: numbers, about={}
+    )
 
 
 def _read(path: Path, name: str) -> bytes:
@@ -139,14 +163,30 @@ def _archive(data: bytes, name: str, digest: str) -> RecordFile:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(one.file_size for one in archive.infolist()) > MAX_BYTES:
-                raise FileError(f"the record {name!r} is larger than {MAX_BYTES / 1e6:g} MB when it is unpacked")
-            members = [one for one in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", one)]
-            about = table(json_once(archive.read("header.json"))) if "header.json" in archive.namelist() else {}
+                raise FileError(
+                    f"the record {name!r} is larger than {MAX_BYTES / 1e6:g} MB when it is unpacked"
+                )
+            members = [
+                one for one in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", one)
+            ]
+            about = (
+                table(json_once(archive.read("header.json")))
+                if "header.json" in archive.namelist()
+                else {}
+            )
             rows = [json_once(archive.read(member)) for member in members]
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, RecursionError, EOFError) as error:
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+        RecursionError,
+        EOFError,
+    ) as error:
         why = visible(str(error), 120)
         raise FileError(
-            f"the record {name!r} cannot be unpacked: {why}", hint="inspect log convert --to json writes it as JSON"
+            f"the record {name!r} cannot be unpacked: {why}",
+            hint="inspect log convert --to json writes it as JSON",
         ) from None
     return RecordFile(name=name, digest=digest, rows=rows, places=lambda: members, about=about)
 
@@ -160,8 +200,9 @@ def _text_of(line: bytes) -> str:
 
 
 class _FileLines(Sequence[Any]):
-    """The rows of a file of JSON lines, each read when it is asked for, so that what was recorded is not held in memory.
-    Raises FileError for a row that is not the one that was there at first."""
+    """The rows of a file of JSON lines, each read when it is asked for, so that what was recorded
+    is not held in memory. Raises FileError for a row that is not the one that was there at first.
+    """
 
     def __init__(self, name: str, handle: int) -> None:
         """Raises UsageError for a line that is not JSON, UnicodeError for one that is not text."""
@@ -189,7 +230,11 @@ class _FileLines(Sequence[Any]):
                 first = list(islice((line for line in file if line.strip()), 2))
             if len([json.loads(_text_of(line)) for line in first]) == 2:
                 return cls(name, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
-        except (OSError, ValueError, RecursionError):  # whoever reads it as a whole says what is wrong
+        except (
+            OSError,
+            ValueError,
+            RecursionError,
+        ):  # whoever reads it as a whole says what is wrong
             pass
         return None
 
@@ -214,7 +259,10 @@ class _FileLines(Sequence[Any]):
         at, length, crc, number = self._rows[4 * index : 4 * index + 4]
         line = os.pread(self._handle, length, at)
         if zlib.crc32(line) != crc:
-            raise FileError(f"the record {self._name!r} was changed while it was used", place=f"{self._name}:{number}")
+            raise FileError(
+                f"the record {self._name!r} was changed while it was used",
+                place=f"{self._name}:{number}",
+            )
         return _row(line, self._name, number)
 
 
@@ -231,7 +279,9 @@ def _row(line: str | bytes, name: str, number: int) -> object:
     except (ValueError, RecursionError) as error:
         why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise UsageError(
-            f"this line is not JSON: {visible(why[:1].lower() + why[1:])}", place=f"{name}:{number}", hint=SHAPE
+            f"this line is not JSON: {visible(why[:1].lower() + why[1:])}",
+            place=f"{name}:{number}",
+            hint=SHAPE,
         ) from None
 
 
@@ -243,7 +293,8 @@ def _line_numbers(text: str, steps: Sequence[str]) -> list[str]:
     return [str(line_of(text, one.start)) for one in members_of(text, at)]
 
 
-# ---------------------------------------------------------------------------------------------------------- the rows
+# ----------------------------------------------------------------------------------------------------------
+# the rows
 
 
 def _outputs_of(row: Table) -> Iterator[RecordedOutput]:
@@ -271,7 +322,11 @@ def _plain(row: Table) -> RecordedOutput:
 def _of_report(row: Table) -> Iterator[RecordedOutput]:
     """A case of `honestone.report/1`, or a line of `--format jsonl`: every attempt that it holds."""
     name, attempts = _id(row.get("test_id", row.get("id"))), row.get("attempts")
-    reported = {"trace": None, "token_usage": row.get("token_usage"), "cost_usd": row.get("cost_usd")}
+    reported = {
+        "trace": None,
+        "token_usage": row.get("token_usage"),
+        "cost_usd": row.get("cost_usd"),
+    }
     for each in attempts if isinstance(attempts, list) and attempts else [row]:
         if not isinstance(each, dict):
             raise _NotARow("`attempts` holds something that is not an attempt")
@@ -281,7 +336,9 @@ def _of_report(row: Table) -> Iterator[RecordedOutput]:
             extra = trace.get("extra")
             trace = {**table(extra), **{k: v for k, v in trace.items() if k != "extra"}}
         reasons = each.get("reasons")
-        why = _text(each.get("error")) or (_text(reasons[0]) if isinstance(reasons, list) and reasons else None)
+        why = _text(each.get("error")) or (
+            _text(reasons[0]) if isinstance(reasons, list) and reasons else None
+        )
         yield RecordedOutput(
             names=(name,),
             attempt=_number(each.get("attempt", 1)),
@@ -306,7 +363,9 @@ def _of_inspect(row: Table) -> RecordedOutput:
         names=(_id(row.get("id")),),
         attempt=_number(row.get("epoch", 1)),
         output=None if failed else text,
-        error=(_text(down(failed, "message")) or "the sample failed") if failed else _text(said.get("error")),
+        error=(_text(down(failed, "message")) or "the sample failed")
+        if failed
+        else _text(said.get("error")),
         reported={name: down(usage, name) for name in ("input_tokens", "output_tokens")},
         duration_ms=seconds * 1000 if isinstance(seconds, float | int) else None,
         made_by=_text(said.get("model")),
@@ -317,7 +376,9 @@ def _content(content: object) -> object:
     """The text of a message whose content is a list of parts."""
     if not isinstance(content, list):
         return content
-    return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+    return "\n".join(
+        str(part["text"]) for part in content if isinstance(part, dict) and "text" in part
+    )
 
 
 def _of_promptfoo(row: Table) -> RecordedOutput:
@@ -343,16 +404,26 @@ def _of_promptfoo(row: Table) -> RecordedOutput:
 
 
 def _promptfoo_names(row: Table) -> Iterator[str]:
-    """What the reader of promptfoo's configs calls the case: [PROMPT/]TEST[/VALUE...], the values being those of
-    variables that list several. Which these are is not in a result, so each choice of them is a name."""
+    """What the reader of promptfoo's configs calls the case: [PROMPT/]TEST[/VALUE...], the values
+    being those of variables that list several. Which these are is not in a result, so each choice
+    of them is a name.
+    """
     described = _text(down(row, "testCase", "description"))
     test = _test_number(row.get("testIdx")) if described is None else slug(described, limit=60)
     if described is not None:
         yield described
     variables = row.get("vars") or down(row, "testCase", "vars")
-    values = [slug(_spelled(value), limit=24) for value in variables.values()] if isinstance(variables, dict) else []
+    values = (
+        [slug(_spelled(value), limit=24) for value in variables.values()]
+        if isinstance(variables, dict)
+        else []
+    )
     label = _text(down(row, "prompt", "label")) or _text(down(row, "prompt", "raw")) or ""
-    prompts = ["", f"{slug(label, limit=40)}/", f"{slug(Path(label.partition(': ')[0]).stem, limit=40)}/"]
+    prompts = [
+        "",
+        f"{slug(label, limit=40)}/",
+        f"{slug(Path(label.partition(': ')[0]).stem, limit=40)}/",
+    ]
     for most in range(min(len(values), 4) + 1):
         for chosen in combinations(values[:8], most):
             yield from ("/".join([f"{prompt}{test}", *chosen]) for prompt in prompts)

@@ -1,6 +1,7 @@
 """What a target said: an output as text or JSON, and what comes with it as the trace of its run.
 
-Read strictly: a token count that is a text, or a tool call without a name, is an error and never a guess.
+Read strictly: a token count that is a text, or a tool call without a name, is an error and never a
+guess.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ def usage_of(trace: Trace) -> Usage:
     return Usage(input_tokens=trace.input_tokens, output_tokens=trace.output_tokens, usd=trace.usd)
 
 
-# ----------------------------------------------------------------------------------------------------------- traces
+# -----------------------------------------------------------------------------------------------------------
+# traces
 
 _KNOWN: Final = frozenset(
     "trace tool_calls token_usage usage input_tokens output_tokens usd cost_usd duration_ms skill_loaded model_calls llm_calls".split()
@@ -107,25 +109,33 @@ _KNOWN: Final = frozenset(
 
 
 def read_trace(plain: Mapping[str, Any]) -> Trace:
-    """The known names of a trace; other names are kept in `extra`. A `trace` object inside counts like its names here."""
+    """The known names of a trace; other names are kept in `extra`. A `trace` object inside counts
+    like its names here.
+    """
     inner = plain.get("trace")
     if isinstance(inner, Mapping):
         plain = {**{key: value for key, value in plain.items() if key != "trace"}, **inner}
     elif inner is not None:
         raise Misread("`trace` is not an object")
-    tokens: Any = next((plain[name] for name in ("token_usage", "usage") if plain.get(name) is not None), {})
+    tokens: Any = next(
+        (plain[name] for name in ("token_usage", "usage") if plain.get(name) is not None), {}
+    )
     if not isinstance(tokens, Mapping):
         raise Misread("`token_usage` is not an object")
 
     def of(name: str, short: str) -> Any:
-        return plain.get(name) if plain.get(name) is not None else tokens.get(name, tokens.get(short))
+        return (
+            plain.get(name) if plain.get(name) is not None else tokens.get(name, tokens.get(short))
+        )
 
     took = _amount(plain.get("duration_ms"), "duration_ms")
     return Trace(
         tool_calls=_calls(plain.get("tool_calls")),
         input_tokens=_count(of("input_tokens", "input"), "input_tokens"),
         output_tokens=_count(of("output_tokens", "output"), "output_tokens"),
-        usd=_amount(plain.get("usd") if plain.get("usd") is not None else plain.get("cost_usd"), "usd"),
+        usd=_amount(
+            plain.get("usd") if plain.get("usd") is not None else plain.get("cost_usd"), "usd"
+        ),
         duration_ms=None if took is None else round(took),
         skill_loaded=_flag(plain.get("skill_loaded"), "skill_loaded"),
         model_calls=_count(plain.get("model_calls", plain.get("llm_calls")), "model_calls"),
@@ -148,10 +158,14 @@ def _call(call: Any, number: int) -> ToolCall:
     name = known.get("name", known.get("tool"))
     if not isinstance(name, str) or not name:
         raise Misread(f"`tool_calls[{number}]` has no `name`")
-    given: Any = next((known[key] for key in ("arguments", "args", "input") if known.get(key) is not None), {})
+    given: Any = next(
+        (known[key] for key in ("arguments", "args", "input") if known.get(key) is not None), {}
+    )
     if not isinstance(given, Mapping):
         raise Misread(f"`arguments` of `tool_calls[{number}]` is not an object")
-    return ToolCall(name=name, arguments=dict(given), result=known.get("result", known.get("output")))
+    return ToolCall(
+        name=name, arguments=dict(given), result=known.get("result", known.get("output"))
+    )
 
 
 def _count(value: Any, name: str) -> int | None:
@@ -166,7 +180,11 @@ def _amount(value: Any, name: str) -> float | None:
     if value is None:
         return None
     try:
-        number = float("nan") if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+        number = (
+            float("nan")
+            if isinstance(value, bool) or not isinstance(value, int | float)
+            else float(value)
+        )
     except OverflowError:
         number = float("nan")
     if not isfinite(number) or not 0 <= number <= MOST:

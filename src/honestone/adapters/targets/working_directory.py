@@ -1,7 +1,9 @@
-"""Where a target's program runs, and with which variables: the case's workspace, a private place, or the working folder.
+"""Where a target's program runs, and with which variables: the case's workspace, a private place,
+or the working folder.
 
-An isolated run sees nothing of the user: a fresh HOME and a fresh working folder outside the user's, no variable but
-PATH, LANG, HOME and TMPDIR, and of the artifact only the skill that was installed.
+An isolated run sees nothing of the user: a fresh HOME and a fresh working folder outside the
+user's, no variable but PATH, LANG, HOME and TMPDIR, and of the artifact only the skill that was
+installed.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _ISOLATED: Final = ("PATH", "LANG", "HOME", "TMPDIR")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """`own` is a private empty folder; `artifact` a private copy of the artifact, of a skill the folder it is in."""
+    """`own` is a private empty folder; `artifact` a private copy of the artifact, of a skill the
+    folder it is in.
+    """
 
     cwd: Path
     env: Mapping[str, str]
@@ -69,7 +73,11 @@ def _environment(
     named = {"HONESTONE_SKILL": skill, "HONESTONE_ARTIFACT": artifact}
     places = {name: str(place) for name, place in named.items() if place is not None}
     if not task.isolated:
-        case = {"HONESTONE_CASE": task.case, "HONESTONE_ATTEMPT": str(task.attempt), "HONESTONE_ROOM": str(root)}
+        case = {
+            "HONESTONE_CASE": task.case,
+            "HONESTONE_ATTEMPT": str(task.attempt),
+            "HONESTONE_ROOM": str(root),
+        }
         return process.base_environment({**case, **places}, pass_names=pass_env)
     env = process.base_environment(pass_names=pass_env)
     kept = {name: value for name, value in env.items() if name in (*_ISOLATED, *pass_env)}
@@ -80,7 +88,9 @@ def _environment(
 
 @contextlib.contextmanager
 def skills_installed(task: Task, shelf: Path) -> Iterator[Path | None]:
-    """The folder of the task's skill below `shelf`, with its other skills next to it, for the time of the run."""
+    """The folder of the task's skill below `shelf`, with its other skills next to it, for the time
+    of the run.
+    """
     with contextlib.ExitStack() as stack:
         for other in task.more_skills:
             stack.enter_context(installed(other, shelf))
@@ -89,7 +99,8 @@ def skills_installed(task: Task, shelf: Path) -> Iterator[Path | None]:
 
 @contextlib.contextmanager
 def installed(skill: Skill | None, shelf: Path) -> Iterator[Path | None]:
-    """The skill's folder below `shelf`, and only for the time of the run: it does not count as a file of a workspace.
+    """The skill's folder below `shelf`, and only for the time of the run: it does not count as a
+    file of a workspace.
 
     What is there under its name already makes way and comes back.
     """
@@ -108,7 +119,9 @@ def installed(skill: Skill | None, shelf: Path) -> Iterator[Path | None]:
             yield place
         finally:
             remove(place)
-            with contextlib.suppress(OSError):  # the run may have taken the folders away, or filled them
+            with contextlib.suppress(
+                OSError
+            ):  # the run may have taken the folders away, or filled them
                 if os.path.lexists(aside / "was"):
                     shelf.mkdir(parents=True, exist_ok=True)
                     shutil.move(aside / "was", place)

@@ -1,4 +1,6 @@
-"""Every name that telemetry uses, with its meaning: the adapter takes its names from here, and `docs/telemetry.md` lists them."""
+"""Every name that telemetry uses, with its meaning: the adapter takes its names from here, and
+`docs/telemetry.md` lists them.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +27,21 @@ EVALUATION_EVENT: Final = "gen_ai.evaluation.result"
 # Providers whose name in the conventions is another one.
 PROVIDERS: Final = {"google": "gcp.gemini"}
 
-DURATIONS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+DURATIONS: Final = (
+    0.01,
+    0.02,
+    0.04,
+    0.08,
+    0.16,
+    0.32,
+    0.64,
+    1.28,
+    2.56,
+    5.12,
+    10.24,
+    20.48,
+    40.96,
+    81.92,
+)
 # The bounds of buckets that the conventions advise.
 TOKENS: Final = tuple(4**power for power in range(14))

@@ -1,6 +1,8 @@
-"""OpenTelemetry: spans, metrics and evaluation events with the GenAI semantic conventions. The only module that imports it.
+"""OpenTelemetry: spans, metrics and evaluation events with the GenAI semantic conventions. The only
+module that imports it.
 
-All is queued, bounded, and sent by threads of the SDK. What it raises ends here: telemetry never changes a run.
+All is queued, bounded, and sent by threads of the SDK. What it raises ends here: telemetry never
+changes a run.
 """
 
 from __future__ import annotations
@@ -31,7 +33,13 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from honestone import __version__
-from honestone.adapters.telemetry.names import DURATIONS, EVALUATION_EVENT, METRICS, PROVIDERS, TOKENS
+from honestone.adapters.telemetry.names import (
+    DURATIONS,
+    EVALUATION_EVENT,
+    METRICS,
+    PROVIDERS,
+    TOKENS,
+)
 from honestone.adapters.telemetry.variables import SIGNALS, SignalName, SignalSettings, collector_of
 from honestone.core.telemetry import (
     Activity,
@@ -55,7 +63,9 @@ _Attributes = dict[str, str | int | float]
 
 @dataclass(kw_only=True)
 class Pipelines:
-    """Where each signal goes; None where it goes nowhere. `failed` holds the collectors that did not take a batch."""
+    """Where each signal goes; None where it goes nowhere. `failed` holds the collectors that did
+    not take a batch.
+    """
 
     traces: TracerProvider
     metrics: MeterProvider
@@ -65,9 +75,14 @@ class Pipelines:
     @classmethod
     def of(cls, settings: SignalSettings, environment: Mapping[str, str]) -> Pipelines:
         """As the variables say."""
-        logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # said once, at the end, by us
+        logging.getLogger("opentelemetry").addHandler(
+            logging.NullHandler()
+        )  # said once, at the end, by us
         name = environment.get("OTEL_SERVICE_NAME") or "honestone"
-        given = "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "") and name == "honestone"
+        given = (
+            "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
+            and name == "honestone"
+        )
         resource = Resource.create({} if given else {"service.name": name})
         failed: set[str] = set()
 
@@ -90,7 +105,9 @@ class Pipelines:
 _Watch = Callable[[Any, SignalName], Any]
 
 
-_SENDERS: Final[Mapping[SignalName, tuple[Callable[[], Any], Callable[..., Any], Callable[[Any], Any]]]] = {
+_SENDERS: Final[
+    Mapping[SignalName, tuple[Callable[[], Any], Callable[..., Any], Callable[[Any], Any]]]
+] = {
     "traces": (OTLPSpanExporter, ConsoleSpanExporter, BatchSpanProcessor),
     "metrics": (OTLPMetricExporter, ConsoleMetricExporter, PeriodicExportingMetricReader),
     "logs": (OTLPLogExporter, ConsoleLogRecordExporter, BatchLogRecordProcessor),
@@ -134,16 +151,24 @@ def _quietly(work: Callable[[], object]) -> None:
 
 
 class OtelTelemetry:
-    """Implements ports.Telemetry. `captures`: texts are sent too. A span without a parent here is a part of TRACEPARENT's."""
+    """Implements ports.Telemetry. `captures`: texts are sent too. A span without a parent here is a
+    part of TRACEPARENT's.
+    """
 
-    def __init__(self, pipelines: Pipelines, *, captures: bool, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, pipelines: Pipelines, *, captures: bool, environment: Mapping[str, str]
+    ) -> None:
         self._pipelines = pipelines
         self.captures = captures
         self.tracer = pipelines.traces.get_tracer("honestone", __version__)
-        self.logger = None if pipelines.logs is None else pipelines.logs.get_logger("honestone", __version__)
+        self.logger = (
+            None if pipelines.logs is None else pipelines.logs.get_logger("honestone", __version__)
+        )
         meter = pipelines.metrics.get_meter("honestone", __version__)
         self._histograms = {
-            name: meter.create_histogram(name, unit, text, explicit_bucket_boundaries_advisory=_bounds(name))
+            name: meter.create_histogram(
+                name, unit, text, explicit_bucket_boundaries_advisory=_bounds(name)
+            )
             for name, (kind, unit, text) in METRICS.items()
             if kind == "histogram"
         }
@@ -152,7 +177,11 @@ class OtelTelemetry:
             for name, (kind, unit, text) in METRICS.items()
             if kind == "counter"
         }
-        carried = {name.lower(): environment[name] for name in ("TRACEPARENT", "TRACESTATE") if name in environment}
+        carried = {
+            name.lower(): environment[name]
+            for name in ("TRACEPARENT", "TRACESTATE")
+            if name in environment
+        }
         self._outer = _PROPAGATOR.extract(carried)
         providers = (pipelines.traces, pipelines.metrics, pipelines.logs)
         self._closers = [_Closer(one.shutdown) for one in providers if one is not None]
@@ -189,12 +218,16 @@ class OtelTelemetry:
             for collector in sorted(self._pipelines.failed)
         ]
         if not all(in_time) and not lines:
-            lines.append(f"telemetry: not all of it was taken within {PATIENCE:g} s; the run is not affected")
+            lines.append(
+                f"telemetry: not all of it was taken within {PATIENCE:g} s; the run is not affected"
+            )
         return lines
 
 
 class _Closer:
-    """Closes a provider in a thread that is there already: none can be started while a program ends."""
+    """Closes a provider in a thread that is there already: none can be started while a program
+    ends.
+    """
 
     def __init__(self, shutdown: Callable[[], object]) -> None:
         self._asked = threading.Event()
@@ -222,7 +255,9 @@ class OtelSpan:
         self._activity = activity
         self._span = span
         self._began = time.monotonic()
-        self._thing = called_thing(activity.identity) if isinstance(activity, TracedCall) else CalledThing()
+        self._thing = (
+            called_thing(activity.identity) if isinstance(activity, TracedCall) else CalledThing()
+        )
         self._answer: CallAnswer | None = None
         self._error: str | None = None
 
@@ -260,10 +295,14 @@ class OtelSpan:
         if isinstance(self._activity, TracedCall):
             self._measure_call(self._activity, took)
         elif isinstance(self._activity, TracedRun):
-            self._telemetry.measure("honestone.run.duration", took, {"honestone.run.kind": self._activity.kind})
+            self._telemetry.measure(
+                "honestone.run.duration", took, {"honestone.run.kind": self._activity.kind}
+            )
 
     def _event(self, attributes: _Attributes) -> None:
-        """A log record of the span, as the conventions say; an event in the span where no logs are sent."""
+        """A log record of the span, as the conventions say; an event in the span where no logs are
+        sent.
+        """
         logger = self._telemetry.logger
         if logger is None:
             self._span.add_event(EVALUATION_EVENT, _clean(attributes))
@@ -271,7 +310,10 @@ class OtelSpan:
         context = trace.set_span_in_context(self._span)
         logger.emit(
             LogRecord(
-                timestamp=time.time_ns(), context=context, event_name=EVALUATION_EVENT, attributes=_clean(attributes)
+                timestamp=time.time_ns(),
+                context=context,
+                event_name=EVALUATION_EVENT,
+                attributes=_clean(attributes),
             )
         )
 
@@ -308,7 +350,9 @@ class OtelSpan:
             telemetry.count("honestone.cost", usage.usd, role)
         for name, tokens in (("input", usage.input_tokens), ("output", usage.output_tokens)):
             if tokens is not None and model:
-                telemetry.measure("gen_ai.client.token.usage", tokens, {**model, "gen_ai.token.type": name})
+                telemetry.measure(
+                    "gen_ai.client.token.usage", tokens, {**model, "gen_ai.token.type": name}
+                )
 
 
 def _named(activity: Activity) -> tuple[str, trace.SpanKind, _Attributes]:
@@ -316,10 +360,15 @@ def _named(activity: Activity) -> tuple[str, trace.SpanKind, _Attributes]:
     internal = trace.SpanKind.INTERNAL
     match activity:
         case TracedRun():
-            found: _Attributes = {"honestone.run.id": activity.id, "honestone.run.kind": activity.kind}
+            found: _Attributes = {
+                "honestone.run.id": activity.id,
+                "honestone.run.kind": activity.kind,
+            }
             return f"run {activity.kind}", internal, found
         case TracedPart():
-            number: _Attributes = {} if activity.number is None else {"honestone.part.number": activity.number}
+            number: _Attributes = (
+                {} if activity.number is None else {"honestone.part.number": activity.number}
+            )
             return activity.kind, internal, {"honestone.part.name": activity.name, **number}
         case TracedCall():
             thing = called_thing(activity.identity)

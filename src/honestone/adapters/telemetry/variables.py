@@ -1,4 +1,6 @@
-"""The standard variables of OpenTelemetry that decide whether and what is sent. The rest of them is read by its SDK."""
+"""The standard variables of OpenTelemetry that decide whether and what is sent. The rest of them is
+read by its SDK.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ _KNOWN: Final = ("otlp", "console", "none", "")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalSettings:
-    """By signal, the exporters that it goes to (`otlp`, `console`). `captures`: texts are sent too. `problems`: settings that
-    cannot be followed, as lines for a person."""
+    """By signal, the exporters that it goes to (`otlp`, `console`). `captures`: texts are sent too.
+    `problems`: settings that cannot be followed, as lines for a person.
+    """
 
     exporters: Mapping[SignalName, frozenset[str]]
     captures: bool = False
@@ -29,15 +32,22 @@ class SignalSettings:
 
 
 def read_signals(environment: Mapping[str, str]) -> SignalSettings:
-    """What the variables ask for. A signal is on where its exporter, its endpoint or the common endpoint is set."""
+    """What the variables ask for. A signal is on where its exporter, its endpoint or the common
+    endpoint is set.
+    """
     if _value(environment, "OTEL_SDK_DISABLED").lower() == "true":
         return SignalSettings(exporters={})
     found: dict[SignalName, frozenset[str]] = {}
     problems: list[str] = []
     for signal in SIGNALS:
         found[signal] = _exporters(environment, signal, problems)
-    captures = _value(environment, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT").lower() in _CAPTURED
-    return SignalSettings(exporters=found, captures=captures, problems=tuple(dict.fromkeys(problems)))
+    captures = (
+        _value(environment, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT").lower()
+        in _CAPTURED
+    )
+    return SignalSettings(
+        exporters=found, captures=captures, problems=tuple(dict.fromkeys(problems))
+    )
 
 
 def collector_of(environment: Mapping[str, str], signal: SignalName) -> str:
@@ -51,15 +61,23 @@ def collector_of(environment: Mapping[str, str], signal: SignalName) -> str:
         return "an address that cannot be read"
 
 
-def _exporters(environment: Mapping[str, str], signal: SignalName, problems: list[str]) -> frozenset[str]:
+def _exporters(
+    environment: Mapping[str, str], signal: SignalName, problems: list[str]
+) -> frozenset[str]:
     name = f"OTEL_{signal.upper()}_EXPORTER"
     endpoints = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT")
     default = "otlp" if any(_value(environment, one) for one in endpoints) else "none"
     words = [word.strip().lower() for word in (_value(environment, name) or default).split(",")]
-    problems += [f"{name} names an exporter that honestone does not have" for word in words if word not in _KNOWN]
+    problems += [
+        f"{name} names an exporter that honestone does not have"
+        for word in words
+        if word not in _KNOWN
+    ]
     wanted = {word for word in words if word in ("otlp", "console")}
     if "otlp" in wanted and not _speaks_http(environment, signal):
-        problems.append("the OTLP protocol of the variables is not http/protobuf, the only one that honestone sends")
+        problems.append(
+            "the OTLP protocol of the variables is not http/protobuf, the only one that honestone sends"
+        )
         wanted.remove("otlp")
     return frozenset(wanted)
 

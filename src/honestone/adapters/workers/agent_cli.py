@@ -1,7 +1,8 @@
-"""Agent CLIs as workers: they edit the artifact in its private copy, with their own tools and inside their own fences.
+"""Agent CLIs as workers: they edit the artifact in its private copy, with their own tools and
+inside their own fences.
 
-What a worker achieved is read from the bytes by whoever called it. From here comes how it ended: refused edits are
-"denied" even where the CLI exits 0 and says that all is done.
+What a worker achieved is read from the bytes by whoever called it. From here comes how it ended:
+refused edits are "denied" even where the CLI exits 0 and says that all is done.
 """
 
 from __future__ import annotations
@@ -28,14 +29,17 @@ class AgentCliWorker(CliAdapter, EagerWorker):
 
     timeout = 900.0
 
-    def __init__(self, name: str, *, id: str | None = None, **settings: Unpack[CliSettings]) -> None:
+    def __init__(
+        self, name: str, *, id: str | None = None, **settings: Unpack[CliSettings]
+    ) -> None:
         """Raises SettingsError when it cannot work here, before anything is spent."""
         self.id = id or name
         try:
             super().__init__(name, **settings)
         except CallFailed as missing:
             raise SettingsError(
-                f"the worker `{self.id}` cannot work here: {missing.reason}", hint="see: honestone doctor"
+                f"the worker `{self.id}` cannot work here: {missing.reason}",
+                hint="see: honestone doctor",
             ) from None
         require(f"the worker `{self.id}`", self.needs)
 
@@ -46,7 +50,9 @@ class AgentCliWorker(CliAdapter, EagerWorker):
         try:
             require_sendable(self.cli, text)
             outcome = await carry_out(
-                self.cli, self.setup, lambda room, key: self.cli.worker(self.setup, room, text, place, key)
+                self.cli,
+                self.setup,
+                lambda room, key: self.cli.worker(self.setup, room, text, place, key),
             )
         except CallFailed as failed:
             return WorkDone(ended="crashed", message=failed.reason)
@@ -54,12 +60,16 @@ class AgentCliWorker(CliAdapter, EagerWorker):
 
 
 def plainly(brief: str) -> str:
-    """A brief that no CLI takes for one of its commands: it begins with a plain line, whatever comes next."""
+    """A brief that no CLI takes for one of its commands: it begins with a plain line, whatever
+    comes next.
+    """
     return brief if brief.lstrip("\ufeff \t\r\n")[:1].isalnum() else _PLAIN_START + brief
 
 
 def work_done(cli: AgentCli, setup: Setup, outcome: CliOutcome, *, is_changed: bool) -> WorkDone:
-    """A refused edit matters when nothing else came of it: one that found another way is judged by its bytes."""
+    """A refused edit matters when nothing else came of it: one that found another way is judged by
+    its bytes.
+    """
     code = outcome.notes.get("exit")
     code = code if isinstance(code, int) else None
     if outcome.kind == "timeout":

@@ -1,6 +1,8 @@
-"""`cmd:COMMAND`: a worker that is a command. It runs inside a private copy and edits the artifact there.
+"""`cmd:COMMAND`: a worker that is a command. It runs inside a private copy and edits the artifact
+there.
 
-The brief comes on stdin and as the file `$HONESTONE_BRIEF`; `$HONESTONE_ARTIFACT` is the artifact's path in the copy.
+The brief comes on stdin and as the file `$HONESTONE_BRIEF`; `$HONESTONE_ARTIFACT` is the artifact's
+path in the copy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`fix`: the rubric's own fix commands as the worker. One after another, only for what is unmet in the focus."""
+"""`fix`: the rubric's own fix commands as the worker. One after another, only for what is unmet in
+the focus.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from pathlib import Path
 from time import monotonic
 
 from honestone.ports import Brief, NothingToClose, WorkDone
-from honestone.system.process import Program, anchor_program, describe_command, require_program, split_command
+from honestone.system.process import (
+    Program,
+    anchor_program,
+    describe_command,
+    require_program,
+    split_command,
+)
 
 
 class FixWorker(NothingToClose):
@@ -16,16 +24,27 @@ class FixWorker(NothingToClose):
     id = "fix"
 
     def __init__(
-        self, fixes: Sequence[str], *, beside: Path, artifact: Path, timeout: float, pass_env: Sequence[str] = ()
+        self,
+        fixes: Sequence[str],
+        *,
+        beside: Path,
+        artifact: Path,
+        timeout: float,
+        pass_env: Sequence[str] = (),
     ) -> None:
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
-        self._commands = {fix: anchor_program(split_command(fix), beside, artifact=artifact) for fix in fixes}
+        self._commands = {
+            fix: anchor_program(split_command(fix), beside, artifact=artifact) for fix in fixes
+        }
         for fix, argv in self._commands.items():
             # A relative program may be part of a folder artifact: then it is there in every copy.
             if not (artifact.is_dir() and (artifact / argv[0]).is_file()):
                 require_program(argv, beside, what=f"the fix command `{fix}`")
-        self.identity = {"kind": "fix", "fixes": [describe_command(argv, beside) for argv in self._commands.values()]}
+        self.identity = {
+            "kind": "fix",
+            "fixes": [describe_command(argv, beside) for argv in self._commands.values()],
+        }
 
     def can_work_on(self, fixes: Sequence[str]) -> bool:
         return bool(fixes)
@@ -36,10 +55,14 @@ class FixWorker(NothingToClose):
         failed: WorkDone | None = None
         for fix in brief.fixes:
             left = max(deadline - monotonic(), 0.01)
-            program = Program(argv=self._commands[fix], cwd=place, timeout=left, pass_env=self._pass_env)
+            program = Program(
+                argv=self._commands[fix], cwd=place, timeout=left, pass_env=self._pass_env
+            )
             done = await program.edit(brief.text, place, brief_file)
             if done.ended == "timeout":
                 return done
             if done.ended == "crashed":
-                failed = WorkDone(ended="crashed", exit=done.exit, message=f"`{fix}`: {done.message}")
+                failed = WorkDone(
+                    ended="crashed", exit=done.exit, message=f"`{fix}`: {done.message}"
+                )
         return failed or done

@@ -1,4 +1,6 @@
-"""A function as a worker: `f(path, brief)` edits the private copy at `path`, or returns the new text."""
+"""A function as a worker: `f(path, brief)` edits the private copy at `path`, or returns the new
+text.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,23 @@ class FunctionWorker(EagerWorker):
         try:
             returned = await self._call(place, brief.text)
         except TimeoutError:
-            return WorkDone(ended="timeout", message=f"still working after {self._call.timeout:g} s (worker_timeout)")
+            return WorkDone(
+                ended="timeout",
+                message=f"still working after {self._call.timeout:g} s (worker_timeout)",
+            )
         except Raised as why:
             return WorkDone(ended="crashed", message=f"it raised {why}")
         if returned is None:
             return WorkDone(ended="exited", exit=0)
         if not isinstance(returned, str):
-            return WorkDone(ended="crashed", message=f"it returned {type(returned).__name__}, not the new text or None")
+            return WorkDone(
+                ended="crashed",
+                message=f"it returned {type(returned).__name__}, not the new text or None",
+            )
         if place.is_dir():
-            return WorkDone(ended="crashed", message="it returned a text, but the artifact is a folder: edit the files")
+            return WorkDone(
+                ended="crashed",
+                message="it returned a text, but the artifact is a folder: edit the files",
+            )
         place.write_bytes(returned.encode("utf-8", "replace"))
         return WorkDone(ended="exited", exit=0)

@@ -1,4 +1,6 @@
-"""`human`: a person as the worker. They read the brief, edit a copy in their own editor, and hand it in or give up."""
+"""`human`: a person as the worker. They read the brief, edit a copy in their own editor, and hand
+it in or give up.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ class Person(Protocol):
 
 
 class HumanWorker(EagerWorker):
-    """The copy is in the folder of the store, not in a temporary one: after Ctrl-C or a kill the same command resumes it.
+    """The copy is in the folder of the store, not in a temporary one: after Ctrl-C or a kill the
+    same command resumes it.
 
     `--worker-timeout` does not hold: a person takes the time it takes.
     """
@@ -47,13 +50,17 @@ class HumanWorker(EagerWorker):
             self._handed_in.append(kept)
         else:
             kept.remove()
-        return WorkDone(ended="exited", exit=0, message="" if is_handed_in else "the person gave this round up")
+        return WorkDone(
+            ended="exited", exit=0, message="" if is_handed_in else "the person gave this round up"
+        )
 
     async def close(self) -> None:
         self._tidy()
 
     def _tidy(self) -> None:
-        """What was handed in before this moment is on record; until then a kill may have come between."""
+        """What was handed in before this moment is on record; until then a kill may have come
+        between.
+        """
         for kept in self._handed_in:
             kept.remove()
         self._handed_in.clear()

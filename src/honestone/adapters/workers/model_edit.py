@@ -1,8 +1,10 @@
-"""A worker that is a model: it is shown the artifact and replies with search/replace edits, applied exactly or refused.
+"""A worker that is a model: it is shown the artifact and replies with search/replace edits, applied
+exactly or refused.
 
-One form of reply, a JSON object, because models can be held to it by a schema and because every marker line that a
-plain-text form would need also occurs in artifacts (a Markdown heading underlined with `=======`). All edits of a reply
-are applied or none; a reply that cannot be applied is asked for once more with the reasons.
+One form of reply, a JSON object, because models can be held to it by a schema and because every
+marker line that a plain-text form would need also occurs in artifacts (a Markdown heading
+underlined with `=======`). All edits of a reply are applied or none; a reply that cannot be applied
+is asked for once more with the reasons.
 """
 
 from __future__ import annotations
@@ -19,7 +21,16 @@ from typing import Any, Final
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
 from honestone.core.json_value import each_once, fence_of
-from honestone.ports import Brief, CallFailed, Completion, EagerWorker, Model, Prompt, Usage, WorkDone
+from honestone.ports import (
+    Brief,
+    CallFailed,
+    Completion,
+    EagerWorker,
+    Model,
+    Prompt,
+    Usage,
+    WorkDone,
+)
 from honestone.prompts.filling import load_schema, load_template
 from honestone.system.files import load_artifact, write_atomically
 from honestone.system.loose_json import Table, table
@@ -75,9 +86,11 @@ class Shown:
 
 
 class ModelEditWorker(EagerWorker):
-    """Asks `model` for edits. `ask` makes the calls instead where retries and budgets are wired around them.
+    """Asks `model` for edits. `ask` makes the calls instead where retries and budgets are wired
+    around them.
 
-    `hidden` are paths inside a folder artifact that are neither shown nor changed: the rubric, the suite.
+    `hidden` are paths inside a folder artifact that are neither shown nor changed: the rubric, the
+    suite.
     """
 
     def __init__(
@@ -97,7 +110,11 @@ class ModelEditWorker(EagerWorker):
 
     @property
     def identity(self) -> dict[str, Any]:
-        return {"kind": "model-edit", "model": dict(self._model.identity), "prompt": load_template("edit").digest}
+        return {
+            "kind": "model-edit",
+            "model": dict(self._model.identity),
+            "prompt": load_template("edit").digest,
+        }
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         """Never raises CallFailed: a call that failed is a worker that crashed, with its reason."""
@@ -123,7 +140,9 @@ class ModelEditWorker(EagerWorker):
                 continue
             return self._write(place, files, changed, _sum(spent))
         return WorkDone(
-            ended="denied", message=_clip("its edits were refused twice: " + "; ".join(complaint)), usage=_sum(spent)
+            ended="denied",
+            message=_clip("its edits were refused twice: " + "; ".join(complaint)),
+            usage=_sum(spent),
         )
 
     async def close(self) -> None:
@@ -144,7 +163,9 @@ class ModelEditWorker(EagerWorker):
                 files[path] = Shown(shown, entry.data.startswith(_BOM), has_crlf, len(entry.data))
         return files
 
-    def _write(self, place: Path, files: Mapping[str, Shown], changed: Mapping[str, str], usage: Usage) -> WorkDone:
+    def _write(
+        self, place: Path, files: Mapping[str, Shown], changed: Mapping[str, str], usage: Usage
+    ) -> WorkDone:
         """All files or none: what was written before a failure is put back."""
         done: list[str] = []
         try:
@@ -154,12 +175,15 @@ class ModelEditWorker(EagerWorker):
         except (OSError, FileError) as error:
             for path in done:
                 write_atomically(_at(place, path), files[path].back(files[path].text))
-            return WorkDone(ended="crashed", message=f"its edits could not be written: {error}", usage=usage)
+            return WorkDone(
+                ended="crashed", message=f"its edits could not be written: {error}", usage=usage
+            )
         message = f"edited {', '.join(changed)}" if changed else "it proposed no change"
         return WorkDone(ended="exited", exit=0, message=_clip(message), usage=usage)
 
 
-# ------------------------------------------------------------------------------------------------------ the prompt
+# ------------------------------------------------------------------------------------------------------
+# the prompt
 
 
 def prompt_text(task: str, files: Mapping[str, Shown], complaint: Sequence[str] = ()) -> str:
@@ -183,7 +207,8 @@ def prompt_text(task: str, files: Mapping[str, Shown], complaint: Sequence[str] 
     )
 
 
-# ------------------------------------------------------------------------------------------------------ the reply
+# ------------------------------------------------------------------------------------------------------
+# the reply
 
 
 def read_edits(text: str, *, cut: bool = False) -> list[Edit]:
@@ -200,7 +225,11 @@ def read_edits(text: str, *, cut: bool = False) -> list[Edit]:
     edits, problems = [], []
     for number, entry in enumerate(found[0]["edits"], 1):
         named = table(entry)
-        texts = [part for name in ("path", "search", "replace") if isinstance(part := named.get(name), str)]
+        texts = [
+            part
+            for name in ("path", "search", "replace")
+            if isinstance(part := named.get(name), str)
+        ]
         if len(texts) == 3:
             edits.append(Edit(*texts))
         else:
@@ -211,7 +240,9 @@ def read_edits(text: str, *, cut: bool = False) -> list[Edit]:
 
 
 def apply(edits: Sequence[Edit], files: Mapping[str, Shown], place: Path) -> dict[str, str]:
-    """The new text of each file that changes. Raises Unfit with every reason why one of the edits does not fit."""
+    """The new text of each file that changes. Raises Unfit with every reason why one of the edits
+    does not fit.
+    """
     problems: list[str] = []
     spans: dict[str, list[tuple[int, int, str]]] = {}
     for number, edit in enumerate(edits, 1):
@@ -219,7 +250,9 @@ def apply(edits: Sequence[Edit], files: Mapping[str, Shown], place: Path) -> dic
             path = _path(edit.path, files, place)
             spans.setdefault(path, []).append(_span(edit, files[path]))
         except Unfit as unfit:
-            problems += [f"edit {number} ({_clip(edit.path, 80)}): {reason}" for reason in unfit.reasons]
+            problems += [
+                f"edit {number} ({_clip(edit.path, 80)}): {reason}" for reason in unfit.reasons
+            ]
     for path, wanted in spans.items():
         wanted.sort(key=lambda span: span[:2])
         if any(one[1] > two[0] or one[:2] == two[:2] for one, two in pairwise(wanted)):
@@ -238,28 +271,40 @@ def apply(edits: Sequence[Edit], files: Mapping[str, Shown], place: Path) -> dic
 
 def _span(edit: Edit, shown: Shown) -> tuple[int, int, str]:
     """Where an edit is in its file."""
-    search, replace = (part.replace("\r\n", "\n") if shown.has_crlf else part for part in (edit.search, edit.replace))
+    search, replace = (
+        part.replace("\r\n", "\n") if shown.has_crlf else part
+        for part in (edit.search, edit.replace)
+    )
     if not search:
         if not shown.is_short:
-            raise Unfit(f'"search" is empty, but the file is too long to be replaced whole ({shown.size} bytes)')
+            raise Unfit(
+                f'"search" is empty, but the file is too long to be replaced whole ({shown.size} bytes)'
+            )
         return 0, len(shown.text), replace
     start = shown.text.find(search)
     if start < 0:
         raise Unfit('"search" does not occur in the file; copy it character for character')
     if shown.text.find(search, start + 1) >= 0:
-        raise Unfit('"search" occurs more than once in the file; take in neighbouring lines until it is unique')
+        raise Unfit(
+            '"search" occurs more than once in the file; take in neighbouring lines until it is unique'
+        )
     return start, start + len(search), replace
 
 
 def _path(named: str, files: Mapping[str, Shown], place: Path) -> str:
-    """The file that an edit names. The brief tells the artifact's whole path, so that is understood as well."""
+    """The file that an edit names. The brief tells the artifact's whole path, so that is understood
+    as well.
+    """
     for path in files:
         if named in (path, f"./{path}", str(_at(place, path))):
             return path
     if PurePosixPath(named).is_absolute() or ".." in PurePosixPath(named).parts:
         raise Unfit("this path leads out of the artifact")
     near = get_close_matches(named, files, n=1)
-    raise Unfit("this is not one of the files that were shown" + (f"; did you mean {near[0]}?" if near else ""))
+    raise Unfit(
+        "this is not one of the files that were shown"
+        + (f"; did you mean {near[0]}?" if near else "")
+    )
 
 
 def _objects_with_edits(text: str) -> list[dict[str, Any]]:
@@ -282,7 +327,8 @@ def _objects_with_edits(text: str) -> list[dict[str, Any]]:
     return found
 
 
-# ------------------------------------------------------------------------------------------------------ small parts
+# ------------------------------------------------------------------------------------------------------
+# small parts
 
 
 def _at(place: Path, path: str) -> Path:

@@ -1,7 +1,9 @@
-"""A worker's copy that outlives the process: for those who edit at their own pace (a person, a host agent).
+"""A worker's copy that outlives the process: for those who edit at their own pace (a person, a host
+agent).
 
-The engine makes a private copy for every proposal and throws it away; this one is made from it once, edited in peace,
-and handed over to the engine's copy when the edit is done. However often the process is killed, it stays as it is.
+The engine makes a private copy for every proposal and throws it away; this one is made from it
+once, edited in peace, and handed over to the engine's copy when the edit is done. However often the
+process is killed, it stays as it is.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class PersistentCopy:
         return self.brief_file.read_text(encoding="utf-8")
 
     def hand_over(self, place: Path) -> None:
-        """Bring everything as it is now, strays and links too, to the engine's copy, whose artifact is at `place`."""
+        """Bring everything as it is now, strays and links too, to the engine's copy, whose artifact
+        is at `place`.
+        """
         mirror(self.folder / _COPY, place.parent)
 
     def remove(self) -> None:
@@ -47,7 +51,9 @@ class PersistentCopy:
 
 
 def keep_copy(folder: Path, brief: Brief, place: Path) -> PersistentCopy:
-    """The copy in `folder`; made of the engine's, whose artifact is at `place`, unless it is there already."""
+    """The copy in `folder`; made of the engine's, whose artifact is at `place`, unless it is there
+    already.
+    """
     kept = PersistentCopy(folder, place.name)
     if folder.is_dir():
         return kept
@@ -64,7 +70,9 @@ def keep_copy(folder: Path, brief: Brief, place: Path) -> PersistentCopy:
 
 
 def mirror(source: Path, target: Path) -> None:
-    """Make the folder `target` hold what `source` holds. Links stay links; pipes and devices are left out."""
+    """Make the folder `target` hold what `source` holds. Links stay links; pipes and devices are
+    left out.
+    """
     if target.is_dir():
         for path in list(target.iterdir()):
             if path.is_dir() and not path.is_symlink():
@@ -89,6 +97,7 @@ def work_key(brief: Brief, place: Path) -> str:
         with suppress(OSError):
             if path.is_file() and not path.is_symlink():
                 whole.update(
-                    f"\0{path.relative_to(place.parent)}\0".encode("utf-8", "surrogateescape") + path.read_bytes()
+                    f"\0{path.relative_to(place.parent)}\0".encode("utf-8", "surrogateescape")
+                    + path.read_bytes()
                 )
     return whole.hexdigest()[:32]

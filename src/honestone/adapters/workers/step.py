@@ -1,6 +1,7 @@
 """`step`: a host agent as the worker, one action at a time (`honestone step`).
 
-The loop does not wait for a proposal: it stops where it needs one, and resumes when the edit is submitted.
+The loop does not wait for a proposal: it stops where it needs one, and resumes when the edit is
+submitted.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ class Waiting(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedEdit:
-    """The copy of a round is handed in. How the edit ended is reported; what it achieved is read from the bytes."""
+    """The copy of a round is handed in. How the edit ended is reported; what it achieved is read
+    from the bytes.
+    """
 
     round: int | None
     ended: Ending = "exited"
@@ -35,7 +38,9 @@ class SubmittedEdit:
 
 
 class StepWorker(EagerWorker):
-    """Hands the copy of each round out below `folder`, and takes it back in the round that was submitted."""
+    """Hands the copy of each round out below `folder`, and takes it back in the round that was
+    submitted.
+    """
 
     id = "step"
 
@@ -56,5 +61,13 @@ class StepWorker(EagerWorker):
         if edit is not None and edit.round == brief.round:
             kept.hand_over(place)
             self.has_taken = True
-            return WorkDone(ended=edit.ended, exit=0 if edit.ended == "exited" else None, message=edit.message)
-        raise Waiting("propose", round=brief.round, focus=list(brief.focus), brief=kept.brief, location=str(kept.place))
+            return WorkDone(
+                ended=edit.ended, exit=0 if edit.ended == "exited" else None, message=edit.message
+            )
+        raise Waiting(
+            "propose",
+            round=brief.round,
+            focus=list(brief.focus),
+            brief=kept.brief,
+            location=str(kept.place),
+        )

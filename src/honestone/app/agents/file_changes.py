@@ -1,4 +1,6 @@
-"""Changes to several files, all or none, and the record of what was made, so that it can be taken back."""
+"""Changes to several files, all or none, and the record of what was made, so that it can be taken
+back.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +32,19 @@ class FileChange:
 
 
 class FileNotes(msgspec.Struct, kw_only=True):
-    """What was made in a file: "" is the file itself, "hooks.Stop" a container in it. `replaced` is what --force put aside."""
+    """What was made in a file: "" is the file itself, "hooks.Stop" a container in it. `replaced` is
+    what --force put aside.
+    """
 
     made: set[str] = set()
     replaced: str | None = None
 
 
 class InstallRecord(msgspec.Struct, kw_only=True):
-    """What was made in a project or home, kept in the person's own state folder. `folders` are those that were made, those
-    of the record too; `command` is what --command named; `unfinished` says that files are being written, or were when a
-    command was killed."""
+    """What was made in a project or home, kept in the person's own state folder. `folders` are
+    those that were made, those of the record too; `command` is what --command named; `unfinished`
+    says that files are being written, or were when a command was killed.
+    """
 
     files: dict[str, FileNotes] = {}
     command: str | None = None
@@ -48,14 +53,18 @@ class InstallRecord(msgspec.Struct, kw_only=True):
 
 
 def load_record(base: Path) -> InstallRecord | None:
-    """None where nothing was installed, or by somebody else. Raises FileError for a record that is damaged."""
+    """None where nothing was installed, or by somebody else. Raises FileError for a record that is
+    damaged.
+    """
     place = _place(base)
     try:
         return msgspec.json.decode(place.read_bytes(), type=InstallRecord)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError) as error:
-        raise FileError(f"cannot read {str(place)!r}: {error}", hint="remove it; the record is lost then") from None
+        raise FileError(
+            f"cannot read {str(place)!r}: {error}", hint="remove it; the record is lost then"
+        ) from None
 
 
 def save_record(base: Path, record: InstallRecord) -> None:
@@ -87,7 +96,9 @@ def make_changes(changes: Sequence[FileChange], *, private: bool) -> None:
         remove_empty(made)
         if isinstance(error, OSError):
             why = error.strerror or error
-            raise FileError(f"cannot write {str(done[-1].path)!r}: {why}; nothing was changed") from None
+            raise FileError(
+                f"cannot write {str(done[-1].path)!r}: {why}; nothing was changed"
+            ) from None
         raise
 
 

@@ -1,4 +1,6 @@
-"""How often the stop hook held a session at a run: counted in the run's folder of the store, never reset."""
+"""How often the stop hook held a session at a run: counted in the run's folder of the store, never
+reset.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ MOST_IN_A_ROW: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holds:
-    """`recorded` is what was on record at the last hold; `in_a_row` counts those that found the same."""
+    """`recorded` is what was on record at the last hold; `in_a_row` counts those that found the
+    same.
+    """
 
     total: int = 0
     in_a_row: int = 0
@@ -44,13 +48,17 @@ def read_holds(folder: Path) -> Holds:
     except FileNotFoundError:
         return Holds()
     match plain:
-        case {"total": int(total), "in_a_row": int(in_a_row), "recorded": str(recorded)} if 0 <= in_a_row <= total:
+        case {"total": int(total), "in_a_row": int(in_a_row), "recorded": str(recorded)} if (
+            0 <= in_a_row <= total
+        ):
             return Holds(total=total, in_a_row=in_a_row, recorded=recorded)
     raise ValueError(f"{folder / HOLDS} holds no count")
 
 
 def count_hold(folder: Path, recorded: str) -> Holds | None:
-    """Another hold, on disk before it is made; None where there were enough. Raises OSError and ValueError."""
+    """Another hold, on disk before it is made; None where there were enough. Raises OSError and
+    ValueError.
+    """
     with alone_in(folder):
         holds = read_holds(folder).one_more(recorded)
         if holds is not None:
@@ -60,7 +68,9 @@ def count_hold(folder: Path, recorded: str) -> Holds | None:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """One process at a time with a folder: hosts may run several hooks, and people several installations."""
+    """One process at a time with a folder: hosts may run several hooks, and people several
+    installations.
+    """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -1,4 +1,6 @@
-"""The files of a coding agent with what is ours in them: put in, taken out, and compared with what would be put in."""
+"""The files of a coding agent with what is ours in them: put in, taken out, and compared with what
+would be put in.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,17 @@ class NotOurs(Exception):
 
 
 class HostFile(Protocol):
-    """What we do to one file. A text is None where no file exists. Raises ValueError for what cannot be read."""
+    """What we do to one file. A text is None where no file exists. Raises ValueError for what
+    cannot be read.
+    """
 
     def command(self, text: str | None) -> str | None:
         """What calls honestone in what is ours; None when nothing is ours."""
 
     def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
-        """With ours, in place of an older one; as it is where it holds that already. Raises NotOurs."""
+        """With ours, in place of an older one; as it is where it holds that already. Raises
+        NotOurs.
+        """
 
     def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
         """Without ours."""
@@ -60,7 +66,8 @@ def host_files(host: Host, *, servers: bool = True) -> Iterator[tuple[str, HostF
         yield host.servers, ServerSettings(is_toml=host.servers.endswith(".toml"))
 
 
-# ------------------------------------------------------------------------------------------------ files of our own
+# ------------------------------------------------------------------------------------------------
+# files of our own
 
 _STAMP: Final = re.compile(r"honestone agent install ([0-9a-f]{12})")
 _BLANK: Final = "0" * 12
@@ -68,7 +75,9 @@ _BLANK: Final = "0" * 12
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
-    """A file that is ours alone. It holds a digest of itself, and so is known again in any version until somebody edits it."""
+    """A file that is ours alone. It holds a digest of itself, and so is known again in any version
+    until somebody edits it.
+    """
 
     template: str
 
@@ -82,7 +91,9 @@ class OwnFile:
     def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
         if text is not None and text != self.text(command) and not _is_untouched(text):
             if not force:
-                raise NotOurs("was edited" if self.command(text) else "was not written by honestone")
+                raise NotOurs(
+                    "was edited" if self.command(text) else "was not written by honestone"
+                )
             notes.replaced = text if notes.replaced is None else notes.replaced
         return self.text(command)
 
@@ -102,7 +113,8 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-# --------------------------------------------------------------------------------------- settings that others share
+# --------------------------------------------------------------------------------------- settings
+# that others share
 
 _HOOK: Final = re.compile(r"(.+) agent hook (?:stop|session-start)")
 
@@ -112,7 +124,11 @@ def hook_groups(host: Host, command: str) -> dict[str, dict[str, list[Json]]]:
     limit = _SECONDS * host.second
     verbs = {host.stop: "stop", "SessionStart": "session-start"}
     return {
-        event: {"hooks": [{"type": "command", "command": f"{command} agent hook {verb}", "timeout": limit}]}
+        event: {
+            "hooks": [
+                {"type": "command", "command": f"{command} agent hook {verb}", "timeout": limit}
+            ]
+        }
         for event, verb in verbs.items()
     }
 
@@ -125,7 +141,9 @@ def server(command: str) -> dict[str, str | list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class HookSettings:
-    """Settings with hooks: of ours, one for each of two events. Whatever calls `agent hook` is ours."""
+    """Settings with hooks: of ours, one for each of two events. Whatever calls `agent hook` is
+    ours.
+    """
 
     host: Host
 
@@ -161,7 +179,9 @@ def _hooks(text: str | None) -> Iterator[_FoundHook]:
     for event, groups in _object({} if text is None else read_object(text).get("hooks")).items():
         for number, group in enumerate(_list(groups)):
             handlers = _list(_object(group).get("hooks"))
-            ours = {at: match[1] for at, handler in enumerate(handlers) if (match := _called(handler))}
+            ours = {
+                at: match[1] for at, handler in enumerate(handlers) if (match := _called(handler))
+            }
             path: JsonPath = ("hooks", event, number)
             for at, command in ours.items():
                 place = path if len(ours) == len(handlers) else (*path, "hooks", at)
@@ -181,8 +201,9 @@ def _without_hooks(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Settings with our MCP server: the member `mcpServers.honestone` of JSON, which keeps what the person adds to it, or
-    the table `mcp_servers.honestone` of TOML."""
+    """Settings with our MCP server: the member `mcpServers.honestone` of JSON, which keeps what the
+    person adds to it, or the table `mcp_servers.honestone` of TOML.
+    """
 
     is_toml: bool
 
@@ -208,7 +229,13 @@ class ServerSettings:
         if not self.command(text):
             return text
         kept = self._cut(text)
-        return _cleared(kept, notes) if not self.is_toml else None if not kept.strip() and "" in notes.made else kept
+        return (
+            _cleared(kept, notes)
+            if not self.is_toml
+            else None
+            if not kept.strip() and "" in notes.made
+            else kept
+        )
 
     def _found(self, text: str | None) -> Json:
         if self.is_toml:

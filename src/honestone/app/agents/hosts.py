@@ -1,4 +1,6 @@
-"""The coding agents, as data: where each finds skills, hooks and MCP servers in a project and in a home."""
+"""The coding agents, as data: where each finds skills, hooks and MCP servers in a project and in a
+home.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,10 @@ NAME: Final = "honestone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """Paths are relative to the project or home. `called` is what a person types; `session` the variable with the session's
-    id in its shell; `second` is one second in the unit of the host's time limits."""
+    """Paths are relative to the project or home. `called` is what a person types; `session` the
+    variable with the session's id in its shell; `second` is one second in the unit of the host's
+    time limits.
+    """
 
     name: str
     title: str
@@ -29,7 +33,8 @@ class Host:
     command_file: str | None = None
 
 
-# Not TOML: a hook reads this at each stop of a session, and a reader of TOML takes longer than all else that it does.
+# Not TOML: a hook reads this at each stop of a session, and a reader of TOML takes longer than all
+# else that it does.
 _TABLES: Final = json.loads(Path(__file__).with_name("hosts.json").read_text("utf-8"))
 HOSTS: Final = {name: Host(name=name, **one) for name, one in _TABLES.items()}
 

@@ -1,4 +1,6 @@
-"""`honestone agent install`, `uninstall` and `status`: the skill, the hooks and the MCP server in the agents' own files."""
+"""`honestone agent install`, `uninstall` and `status`: the skill, the hooks and the MCP server in
+the agents' own files.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,7 @@ from honestone.app.agents.holds import alone_in
 from honestone.app.agents.hosts import HOSTS, NAME, Host, Scope
 from honestone.core.errors import FileError, UsageError
 
-TRUST: Final = (
-    "Codex runs the hooks only once you trust them: start codex here and type /hooks (the project has to be trusted)"
-)
+TRUST: Final = "Codex runs the hooks only once you trust them: start codex here and type /hooks (the project has to be trusted)"
 APPROVE: Final = (
     'without a person to ask, Codex calls the MCP tools only with default_tools_approval_mode = "approve" in '
     "[mcp_servers.honestone] of config.toml"
@@ -27,7 +27,9 @@ APPROVE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallRequest:
-    """`agents` are names of hosts; `command` calls honestone (None: as installed before, else `honestone`)."""
+    """`agents` are names of hosts; `command` calls honestone (None: as installed before, else
+    `honestone`).
+    """
 
     agents: Sequence[str]
     scope: Scope
@@ -73,7 +75,9 @@ def agents_on_path() -> tuple[str, ...]:
 
 
 def install(request: InstallRequest) -> Installed:
-    """Raises FileError, before anything is written, for settings that cannot be read and for what is not ours."""
+    """Raises FileError, before anything is written, for settings that cannot be read and for what
+    is not ours.
+    """
     _require_words(request.command)
     hosts = [HOSTS[name] for name in request.agents]
     with alone_in(request.scope.base):
@@ -83,7 +87,9 @@ def install(request: InstallRequest) -> Installed:
             for named, file in host_files.host_files(host, servers=request.mcp):
                 edits.put(named, file, command, force=request.force)
         known, edits.record.command = edits.record.command, request.command or edits.record.command
-        if not request.dry_run and (edits.changes or edits.record.unfinished or edits.record.command != known):
+        if not request.dry_run and (
+            edits.changes or edits.record.unfinished or edits.record.command != known
+        ):
             edits.carry_out()
             edits.record.unfinished = False
             file_changes.save_record(request.scope.base, edits.record)
@@ -97,11 +103,15 @@ def _require_words(command: str | None) -> None:
     except ValueError:
         words = []
     if not words:
-        raise UsageError(f"--command {command!r} is not a command", hint="name a program, with quotes in pairs")
+        raise UsageError(
+            f"--command {command!r} is not a command", hint="name a program, with quotes in pairs"
+        )
 
 
 def uninstall(request: InstallRequest) -> Installed:
-    """Takes out what is ours, and leaves what the person made of it since. Raises FileError before anything is written."""
+    """Takes out what is ours, and leaves what the person made of it since. Raises FileError before
+    anything is written.
+    """
     hosts = [HOSTS[name] for name in request.agents]
     others = [host for host in HOSTS.values() if host not in hosts]
     with alone_in(request.scope.base):
@@ -121,7 +131,9 @@ def _close_record(base: Path, edits: _Edits) -> None:
     record = edits.record
     record.unfinished = False
     record.files = {
-        file: notes for file, notes in record.files.items() if file not in edits.taken or notes.replaced is not None
+        file: notes
+        for file, notes in record.files.items()
+        if file not in edits.taken or notes.replaced is not None
     }
     if record.files:
         file_changes.save_record(base, record)
@@ -142,7 +154,9 @@ def _state(host: Host, edits: _Edits) -> AgentState:
         command = edits.command(host) or NAME
         for named, file in host_files.host_files(host):
             text, shown = edits.text(named), edits.scope.shown(named)
-            is_there = text is not None and (isinstance(file, host_files.OwnFile) or file.command(text) is not None)
+            is_there = text is not None and (
+                isinstance(file, host_files.OwnFile) or file.command(text) is not None
+            )
             if is_there and not host_files.is_current(file, text or "", command):
                 states[shown] = "changed"
             elif is_there:
@@ -163,12 +177,15 @@ def _state(host: Host, edits: _Edits) -> AgentState:
     )
 
 
-# --------------------------------------------------------------------------------------------------- edits in memory
+# ---------------------------------------------------------------------------------------------------
+# edits in memory
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A file by its real path, and the name it has in the table: as it is on disk, and as it is to be."""
+    """A file by its real path, and the name it has in the table: as it is on disk, and as it is to
+    be.
+    """
 
     key: str
     named: str
@@ -181,11 +198,17 @@ class _Draft:
 
 
 class _Edits:
-    """The files of one scope with what is to be done to them, and the record of what was done before."""
+    """The files of one scope with what is to be done to them, and the record of what was done
+    before.
+    """
 
     def __init__(self, scope: Scope) -> None:
         found = file_changes.load_record(scope.base)
-        self.scope, self.record, self.is_recorded = scope, found or file_changes.InstallRecord(), found is not None
+        self.scope, self.record, self.is_recorded = (
+            scope,
+            found or file_changes.InstallRecord(),
+            found is not None,
+        )
         self.kept: list[str] = []
         """Notes on what `uninstall` leaves."""
         self.taken: set[str] = set()
@@ -193,7 +216,9 @@ class _Edits:
         self._drafts: dict[Path, _Draft] = {}
 
     def text(self, named: str) -> str | None:
-        """As it is to be. Raises FileError for what cannot be read, and for a link that leads out of a project."""
+        """As it is to be. Raises FileError for what cannot be read, and for a link that leads out
+        of a project.
+        """
         return self._draft(named).text
 
     def command(self, host: Host) -> str | None:
@@ -215,7 +240,9 @@ class _Edits:
                 if isinstance(file, host_files.OwnFile)
                 else "rename it first"
             )
-            raise FileError(f"{shown!r} {error}, so it was left alone and nothing was written", hint=hint) from None
+            raise FileError(
+                f"{shown!r} {error}, so it was left alone and nothing was written", hint=hint
+            ) from None
 
     def take(self, named: str, file: host_files.HostFile, *, force: bool) -> None:
         draft, shown = self._draft(named), self.scope.shown(named)
@@ -265,7 +292,9 @@ class _Edits:
         self.record.folders |= file_changes.missing_folders(*paths)
         if old is None:
             removed = (change.path for change in self.changes if change.after is None)
-            self.record.folders |= {str(one) for path in removed for one in path.parents if base in one.parents}
+            self.record.folders |= {
+                str(one) for path in removed for one in path.parents if base in one.parents
+            }
         file_changes.save_record(base, self.record)
         try:
             file_changes.make_changes(self.changes, private=self.scope.user)
@@ -280,21 +309,29 @@ class _Edits:
     def _draft(self, named: str) -> _Draft:
         path, shown = Path(os.path.realpath(self.scope.path(named))), self.scope.shown(named)
         if path not in self._drafts:
-            inside = path.is_relative_to(self.scope.base) and ".git" not in path.relative_to(self.scope.base).parts
+            inside = (
+                path.is_relative_to(self.scope.base)
+                and ".git" not in path.relative_to(self.scope.base).parts
+            )
             if not self.scope.user and not inside:
                 raise FileError(
-                    f"{shown!r} leads out of the project by a link", hint="remove the link, or install with --user"
+                    f"{shown!r} leads out of the project by a link",
+                    hint="remove the link, or install with --user",
                 )
             with _readable(shown):
                 before = path.read_bytes() if path.exists() else None
-                self._drafts[path] = _Draft(str(path), named, before, None if before is None else before.decode())
+                self._drafts[path] = _Draft(
+                    str(path), named, before, None if before is None else before.decode()
+                )
         return self._drafts[path]
 
     def _notes_of(self, draft: _Draft, file: host_files.HostFile) -> file_changes.FileNotes:
         """Without a record, what is empty in a file that holds ours is taken for ours too."""
         if draft.key not in self.record.files:
             ours = draft.text is not None and file.command(draft.text) is not None
-            self.record.files[draft.key] = file_changes.FileNotes(made=set(host_files.MAY_BE_MADE) if ours else set())
+            self.record.files[draft.key] = file_changes.FileNotes(
+                made=set(host_files.MAY_BE_MADE) if ours else set()
+            )
         return self.record.files[draft.key]
 
     def _asked(self, named: str, file: host_files.HostFile) -> str | None:
@@ -309,4 +346,6 @@ def _readable(shown: str) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise FileError(f"cannot edit {shown!r}: {why}", hint="nothing was written; correct the file first") from None
+        raise FileError(
+            f"cannot edit {shown!r}: {why}", hint="nothing was written; correct the file first"
+        ) from None

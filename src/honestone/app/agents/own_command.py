@@ -1,4 +1,6 @@
-"""What calls honestone in a shell that another program starts: an agent's, which may have another PATH than this process."""
+"""What calls honestone in a shell that another program starts: an agent's, which may have another
+PATH than this process.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from honestone.core.errors import FileError
 def own_command(folder: Path) -> str:
     """Words for a POSIX shell, to be followed by arguments.
 
-    `honestone` where it is on PATH. Else the shell looks for that, and takes the path that `agent install --command` named
-    for the folder, one above it or the person's home, or that of this program. A command of several words, such as
-    `uvx honestone`, is taken as it was named.
+    `honestone` where it is on PATH. Else the shell looks for that, and takes the path that `agent
+    install --command` named for the folder, one above it or the person's home, or that of this
+    program. A command of several words, such as `uvx honestone`, is taken as it was named.
     """
     named = _named(folder) or _this_program()
     if len(shlex.split(named)) > 1:
@@ -37,6 +39,7 @@ def _named(folder: Path) -> str | None:
 
 
 def _this_program() -> str:
-    # -P: it starts in the folder of a project, and a module of that folder must not answer for one of ours.
+    # -P: it starts in the folder of a project, and a module of that folder must not answer for one
+    # of ours.
     script = Path(sys.executable).with_name(NAME)
     return shlex.join([str(script)] if script.exists() else [sys.executable, "-P", "-m", NAME])

@@ -14,13 +14,17 @@ from honestone.app.agents.hosts import HOSTS
 from honestone.app.agents.run_folder import KEPT, REPLIES, STEPS, read_json
 
 # Where a session finds its id in its shell, the first that is set.
-SESSION_VARIABLES: Final = ("HONESTONE_SESSION", *(host.session for host in HOSTS.values() if host.session))
+SESSION_VARIABLES: Final = (
+    "HONESTONE_SESSION",
+    *(host.session for host in HOSTS.values() if host.session),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedRun:
-    """`folder` is the run's in the store, `started_in` where it was started, `called` what called honestone there;
-    `recorded` changes with the record."""
+    """`folder` is the run's in the store, `started_in` where it was started, `called` what called
+    honestone there; `recorded` changes with the record.
+    """
 
     run: str
     session: str
@@ -37,11 +41,16 @@ class OwnedRun:
     def command(self, here: Path) -> str:
         """What continues the run, typed in the folder `here`."""
         words = f"{self.called} step next --session {shlex.quote(self.session)}"
-        return words if self.started_in == str(here) else f"cd {shlex.quote(self.started_in)} && {words}"
+        return (
+            words
+            if self.started_in == str(here)
+            else f"cd {shlex.quote(self.started_in)} && {words}"
+        )
 
 
 def find_owned_run(session: str, places: Iterable[Path]) -> OwnedRun | None:
-    """The newest unfinished run that the session owns, in the stores of these folders and of those above them.
+    """The newest unfinished run that the session owns, in the stores of these folders and of those
+    above them.
 
     Raises OSError, ValueError and sqlite3.Error where damage keeps it from being found.
     """
@@ -57,9 +66,12 @@ def find_owned_run(session: str, places: Iterable[Path]) -> OwnedRun | None:
                 damaged.append(str(folder / KEPT))
                 continue
             match plain:
-                case {"session": str(owner), "folder": str(started_in), "rubric": str(rubric), **more} if (
-                    owner == session
-                ):
+                case {
+                    "session": str(owner),
+                    "folder": str(started_in),
+                    "rubric": str(rubric),
+                    **more,
+                } if owner == session:
                     replies, called = folder / REPLIES, more.get("command")
                     return OwnedRun(
                         run=run,
@@ -76,7 +88,9 @@ def find_owned_run(session: str, places: Iterable[Path]) -> OwnedRun | None:
 
 
 def _unfinished(store: Path) -> list[tuple[str, int]]:
-    """Each unfinished loop and how much is on record, newest first: by one query, or from the store that runs share."""
+    """Each unfinished loop and how much is on record, newest first: by one query, or from the store
+    that runs share.
+    """
     if not _is_elsewhere(store):
         return unfinished_loops(store)
     from honestone.app.workspace import Workspace
@@ -93,7 +107,11 @@ def _is_elsewhere(store: Path) -> bool:
 
 def _stores(places: Iterable[Path]) -> Iterator[Path]:
     elsewhere = os.environ.get("HONESTONE_STORE", "")
-    moved = os.environ.get("HONESTONE_HOME") if ":" in elsewhere else elsewhere or os.environ.get("HONESTONE_HOME")
+    moved = (
+        os.environ.get("HONESTONE_HOME")
+        if ":" in elsewhere
+        else elsewhere or os.environ.get("HONESTONE_HOME")
+    )
     named = moved or ".honestone"
     folders = (folder for place in places for folder in (place, *place.parents))
     for store in dict.fromkeys(folder / named for folder in folders):

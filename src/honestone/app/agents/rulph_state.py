@@ -1,4 +1,6 @@
-"""The stop hook for rulph's own loop: decided by its state.json, where holds are counted as rulph does."""
+"""The stop hook for rulph's own loop: decided by its state.json, where holds are counted as rulph
+does.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def answer_by_state(given: JsonObject, file: str, here: Path) -> StopAnswer:
             raise ValueError(f"{path}: {error}") from None
         if state is None or state.is_over or state.session_id not in ("", session):
             return StopAnswer()
-        write_atomically(path, _counted(text, plain, state.iteration + 1).encode(), through_links=True)
+        write_atomically(
+            path, _counted(text, plain, state.iteration + 1).encode(), through_links=True
+        )
     return StopAnswer(
         reason=f"The rulph loop is not finished: {state}. Continue it to its final report "
         f"(held {state.iteration + 1} of at most {state.max_iterations} times)."

@@ -17,8 +17,11 @@ from honestone.core.numbers import show_bar
 LIMIT: Final = 1400
 
 
-def answer_start(given: JsonObject, places: Sequence[Path], unknown: str | None = None) -> str | None:
-    """What the session is reminded of; None where there is nothing. `unknown` is its id where its shell has none.
+def answer_start(
+    given: JsonObject, places: Sequence[Path], unknown: str | None = None
+) -> str | None:
+    """What the session is reminded of; None where there is nothing. `unknown` is its id where its
+    shell has none.
 
     Raises OSError, ValueError, sqlite3.Error and StoreError for damage.
     """
@@ -27,7 +30,9 @@ def answer_start(given: JsonObject, places: Sequence[Path], unknown: str | None 
     lines = [] if owned is None else [_reminder(owned, places[0])]
     if unknown:
         given_too = f"step next ... --session {shlex.quote(unknown)}"
-        lines.append(f"Commands of honestone in this session: `{own_command(places[0])} {given_too}`.")
+        lines.append(
+            f"Commands of honestone in this session: `{own_command(places[0])} {given_too}`."
+        )
     return visible(" ".join(lines), LIMIT) if lines else None
 
 

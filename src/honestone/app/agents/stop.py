@@ -1,4 +1,6 @@
-"""The stop hook: whether a session may end its turn. It may, unless it owns a run that is not finished."""
+"""The stop hook: whether a session may end its turn. It may, unless it owns a run that is not
+finished.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,18 @@ from honestone.core.json_value import JsonObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopAnswer:
-    """Held with a reason, or let go; `word` is what the person should know of a loop that was given up."""
+    """Held with a reason, or let go; `word` is what the person should know of a loop that was given
+    up.
+    """
 
     reason: str | None = None
     word: str | None = None
 
 
 def may_hold(given: JsonObject) -> bool:
-    """Whether this is a turn's own end, with nothing under way: not a sub-agent's, not planning, no work in the background."""
+    """Whether this is a turn's own end, with nothing under way: not a sub-agent's, not planning, no
+    work in the background.
+    """
     return (
         given.get("hook_event_name") in ("Stop", "AfterAgent")
         and given.get("permission_mode") != "plan"
@@ -29,12 +35,17 @@ def may_hold(given: JsonObject) -> bool:
 
 
 def answer_stop(given: JsonObject, places: Sequence[Path]) -> StopAnswer:
-    """What the hook answers. `places` are the folders where the session works, the current one first.
+    """What the hook answers. `places` are the folders where the session works, the current one
+    first.
 
     Raises OSError, ValueError and sqlite3.Error for damage, which lets go.
     """
     session = given.get("session_id")
-    owned = find_owned_run(session, places) if may_hold(given) and isinstance(session, str) and session else None
+    owned = (
+        find_owned_run(session, places)
+        if may_hold(given) and isinstance(session, str) and session
+        else None
+    )
     if owned is None:
         return StopAnswer()
     command = owned.command(places[0])

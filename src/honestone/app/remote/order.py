@@ -1,6 +1,8 @@
-"""`eval SUITE --remote`: the suite is planned and ordered here, its cases are run by runners, and the run is watched to its end.
+"""`eval SUITE --remote`: the suite is planned and ordered here, its cases are run by runners, and
+the run is watched to its end.
 
-Nothing is asked and no target is run here, so no key is needed. The order holds the digest of everything a runner must find the same.
+Nothing is asked and no target is run here, so no key is needed. The order holds the digest of
+everything a runner must find the same.
 """
 
 from __future__ import annotations
@@ -47,10 +49,17 @@ LOOKS: Final = 10
 
 
 def evaluate_remotely(
-    workspace: Workspace, request: SuiteRequest, observer: Observer, *, priority: int, heartbeat: float
+    workspace: Workspace,
+    request: SuiteRequest,
+    observer: Observer,
+    *,
+    priority: int,
+    heartbeat: float,
 ) -> SuiteResult:
-    """Raises UsageError where the store is not shared, for what cannot be ordered, and while another command watches the same
-    run; Interrupted, and then the same command takes the run up; RunCancelled; StoreAway."""
+    """Raises UsageError where the store is not shared, for what cannot be ordered, and while
+    another command watches the same run; Interrupted, and then the same command takes the run up;
+    RunCancelled; StoreAway.
+    """
     if workspace.shared is None:
         raise UsageError(
             f"--remote needs a store that runners share, but {workspace.shown_store} is a folder",
@@ -62,15 +71,26 @@ def evaluate_remotely(
         queue = open_queue(workspace.store_place(), store)
         plan = plan_suite(workspace, replace(request, is_ordered=True), observer)
         if plan.subject.is_isolated:
-            refuse("the tasks of a skill are run on this machine, with and without it", "leave out --remote")
+            refuse(
+                "the tasks of a skill are run on this machine, with and without it",
+                "leave out --remote",
+            )
         if any(case.depends_on for case in plan.chosen):
-            refuse("cases that depend on others are run on this machine, in their order", "leave out --remote")
+            refuse(
+                "cases that depend on others are run on this machine, in their order",
+                "leave out --remote",
+            )
         if plan.seats and not asked.judges:
-            refuse("no judge is named, and which can be asked differs from machine to machine", "name one with --judge")
+            refuse(
+                "no judge is named, and which can be asked differs from machine to machine",
+                "name one with --judge",
+            )
         order = make_order(plan, asked, root, store)
         for note in (suite_cost(plan, 1), *plan.contacts, *plan.doubts, *plan.notes):
             observer.note(note)
-        run = RemoteRun.open(plan, order, store, queue, observer, priority=priority, heartbeat=heartbeat)
+        run = RemoteRun.open(
+            plan, order, store, queue, observer, priority=priority, heartbeat=heartbeat
+        )
         del plan  # it holds every case of the suite
         record = run.to_end()
         return SuiteResult(record=record, noise=noise_of_cases(store, started_of(store, run.run)))
@@ -87,7 +107,9 @@ def _root(workspace: Workspace) -> Path:
 
 
 def make_order(plan: SuitePlan, asked: OrderedSuite, root: Path, store: Store) -> Plan:
-    """What a runner is told, with the files of the suite in the store. Raises FileError for a file that cannot travel."""
+    """What a runner is told, with the files of the suite in the store. Raises FileError for a file
+    that cannot travel.
+    """
     return replace(
         described(plan, asked, code_here()),
         head=OrderedHead.of(plan).to_plain(),
@@ -105,16 +127,23 @@ def code_here() -> str:
 def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
     """What must be the same here and there, as it is on this machine; `code` is its `code_here`."""
     made_by, artifact = plan.target, plan.subject.version
-    asked_of = [*(seat.judge.identity for seat in plan.seats), {} if made_by is None else made_by.identity]
+    asked_of = [
+        *(seat.judge.identity for seat in plan.seats),
+        {} if made_by is None else made_by.identity,
+    ]
     return Plan(
         request=asked.to_plain(),
         contract=plan.contract.id,
         code=code,
         version=version("honestone"),
         judges={seat.id: digest_json(dict(seat.judge.identity)) for seat in plan.seats},
-        target=None if made_by is None else digest_json([dict(made_by.identity), dict(plan.program.digests)]),
+        target=None
+        if made_by is None
+        else digest_json([dict(made_by.identity), dict(plan.program.digests)]),
         artifact=None if artifact is None else artifact.digest,
-        sandbox=next((str(one["sandbox"]) for one in plan.check_identities if "sandbox" in one), None),
+        sandbox=next(
+            (str(one["sandbox"]) for one in plan.check_identities if "sandbox" in one), None
+        ),
         files=dict(pair for one in (*asked_of, *plan.check_identities) for pair in _files(one)),
         needs={who: needs for who, needs in _needs(plan) if needs != NO_NEEDS},
     )
@@ -138,7 +167,9 @@ def _needs(plan: SuitePlan) -> Iterator[tuple[str, MachineNeeds]]:
 
 
 def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:
-    """The files and folders that a run needs. Programs of the machine, outside of the folder that travels, stay."""
+    """The files and folders that a run needs. Programs of the machine, outside of the folder that
+    travels, stay.
+    """
     settings = plan.workspace.settings
     yield from plan.files
     yield from (root / name for name in settings.store.include)
@@ -147,8 +178,14 @@ def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:
     if plan.subject.place is not None:
         yield plan.subject.place
     base = plan.source.base
-    yield from (base / case.workspace.copy for case in plan.cases if case.workspace is not None and case.workspace.copy)
-    judging = [path for watches in plan.watches.values() for watch in watches for path in watch.paths]
+    yield from (
+        base / case.workspace.copy
+        for case in plan.cases
+        if case.workspace is not None and case.workspace.copy
+    )
+    judging = [
+        path for watches in plan.watches.values() for watch in watches for path in watch.paths
+    ]
     for path in (*plan.program_files, *plan.program.paths, *judging, *plan.judging_files()):
         if path.resolve().is_relative_to(root):
             yield path
@@ -156,8 +193,9 @@ def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:
 
 @dataclass(kw_only=True)
 class RemoteRun:
-    """A run whose cases are in the queue. `record` is the run as far as it was read, `seen` how many of its events that is.
-    `used` is what it was planned with."""
+    """A run whose cases are in the queue. `record` is the run as far as it was read, `seen` how
+    many of its events that is. `used` is what it was planned with.
+    """
 
     run: str
     record: WatchedRecord
@@ -184,12 +222,18 @@ class RemoteRun:
         priority: int,
         heartbeat: float,
     ) -> RemoteRun:
-        """The unfinished run of the same suite, taken up, else a new one, ordered with its cases in one transaction. The plan is
-        needed no more. Raises UsageError while another command watches the run, and for one that was begun without --remote."""
+        """The unfinished run of the same suite, taken up, else a new one, ordered with its cases in
+        one transaction. The plan is needed no more. Raises UsageError while another command watches
+        the run, and for one that was begun without --remote.
+        """
         identity = claimed_identity(plan, store, plan.subject, plan.chosen)
         meter = plan.meter(plan.judge_calls(plan.chosen))
         old = unfinished(plan, store, identity)
-        run = _ordered(plan, order, store, queue, identity, meter, priority) if old is None else old.id
+        run = (
+            _ordered(plan, order, store, queue, identity, meter, priority)
+            if old is None
+            else old.id
+        )
         if queue.plan_of(run) is None:
             raise UsageError(
                 f"run {run} of this suite was begun on one machine and is unfinished",
@@ -204,13 +248,18 @@ class RemoteRun:
             meter=meter,
             priority=priority,
             heartbeat=heartbeat,
-            used=[*(seat.judge for seat in plan.seats), *(() if plan.target is None else (plan.target,))],
+            used=[
+                *(seat.judge for seat in plan.seats),
+                *(() if plan.target is None else (plan.target,)),
+            ],
             is_resumed=old is not None,
         )
         found._read()
         found.record.ask_again()
         if old is not None:
-            observer.note(f"resuming run {run}: {found._done} of {count(found.record.count, 'case')} done")
+            observer.note(
+                f"resuming run {run}: {found._done} of {count(found.record.count, 'case')} done"
+            )
         return found
 
     @property
@@ -239,8 +288,10 @@ class RemoteRun:
             await one.close()
 
     def _looks(self) -> Iterator[None]:
-        """At the record, until every case is there. The queue is counted seldom: it says only whether cases are missing there.
-        Not in an event loop, in which Ctrl-C would wait for a server that does not answer."""
+        """At the record, until every case is there. The queue is counted seldom: it says only
+        whether cases are missing there. Not in an event loop, in which Ctrl-C would wait for a
+        server that does not answer.
+        """
         self._pass_by_skipped()
         if self.is_resumed:  # else they were put there with the order
             self._queue_rest()
@@ -253,7 +304,9 @@ class RemoteRun:
                 self._queue_rest()
             if self.store.result_of(self.run) == CANCELLED:
                 self.queue.end(self.run)
-                raise RunCancelled(f"run {self.run} was cancelled", hint="what is on record is kept")
+                raise RunCancelled(
+                    f"run {self.run} was cancelled", hint="what is on record is kept"
+                )
             yield
             looks += 1
             if self.record.left:
@@ -277,12 +330,15 @@ class RemoteRun:
         if self.record.left:
             self.queue.queue_again(self.run, list(self.record.left), priority=self.priority)
 
-    # ------------------------------------------------------------------------------------------------------ progress
+    # ------------------------------------------------------------------------------------------------------
+    # progress
 
     def _report(self) -> None:
         alive = [one for one in self.queue.runners() if one.age < MISSED * self.heartbeat]
         working = [one for one in alive if self.run in one.card.runs]
-        in_hand = sum(name.startswith(f"{self.run} ") for one in working for name in one.card.in_hand)
+        in_hand = sum(
+            name.startswith(f"{self.run} ") for one in working for name in one.card.in_hand
+        )
         words = [f"{count(len(working), 'runner')}, {count(in_hand, 'case')} in hand"]
         words += [f"{self.record.bad} not passing"] if self.record.bad else []
         waits = sorted({" ".join(account.split()) for one in working for account in one.card.waits})
@@ -292,17 +348,22 @@ class RemoteRun:
             self._say_why(alive)
 
     def _say_why(self, alive: Sequence[SeenRunner]) -> None:
-        """Once each: that no runner is at work, the reasons of those that refuse the run, and that no one is left to take it."""
+        """Once each: that no runner is at work, the reasons of those that refuse the run, and that
+        no one is left to take it.
+        """
         run = self.run
         refused = [(one.card.host, no) for one in alive for no in one.card.refused if no.run == run]
         for host, no in refused:
             why = "; ".join(filter(None, (no.reason, no.remedy)))
             self._say_once(why, f"the runner on {host} refuses run {run}: {why}")
         if not alive:
-            self._say_once("none", "no runner is at work; start one on any machine: honestone runner")
+            self._say_once(
+                "none", "no runner is at work; start one on any machine: honestone runner"
+            )
         elif len(refused) == len(alive):
             self._say_once(
-                "all refuse", "no runner takes this run; it waits for one that does (all reasons: honestone runners)"
+                "all refuse",
+                "no runner takes this run; it waits for one that does (all reasons: honestone runners)",
             )
 
     def _say_once(self, what: str, words: str) -> None:
@@ -312,7 +373,13 @@ class RemoteRun:
 
 
 def _ordered(
-    plan: SuitePlan, order: Plan, store: Store, queue: Queue, identity: str, meter: Meter, priority: int
+    plan: SuitePlan,
+    order: Plan,
+    store: Store,
+    queue: Queue,
+    identity: str,
+    meter: Meter,
+    priority: int,
 ) -> str:
     """A new run with its cases in the queue."""
     data = json.dumps(order.to_plain()).encode()

@@ -1,4 +1,6 @@
-"""A run on other machines as its coordinator follows it: in memory is what is under way, and 13 bytes of each case."""
+"""A run on other machines as its coordinator follows it: in memory is what is under way, and 13
+bytes of each case.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,19 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from honestone.core.events import AttemptJudged, CasePassedBy, OutputProduced, RecordedCase, SuiteStarted
+from honestone.core.events import (
+    AttemptJudged,
+    CasePassedBy,
+    OutputProduced,
+    RecordedCase,
+    SuiteStarted,
+)
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.ports import Store
 
-# What of a case decides when it is over and what it comes to. Cases that are alike in it share one object.
+# What of a case decides when it is over and what it comes to. Cases that are alike in it share one
+# object.
 _DECIDES: Final = ("rubric", "attempts", "attempt_rule", "stops_at_pass", "skip", "expect")
 
 # So often are ids told apart by other hashes; then they are the same.
@@ -29,10 +38,14 @@ def started_of(store: Store, run: str) -> SuiteStarted:
 
 
 class UnfinishedCases(Mapping[str, CaseRecord]):
-    """The cases of a run without a result, by id, in the suite's order. In memory are a hash of each id and a number for what the
-    case is alike in with others; the ids are read from the store when they are gone through."""
+    """The cases of a run without a result, by id, in the suite's order. In memory are a hash of
+    each id and a number for what the case is alike in with others; the ids are read from the store
+    when they are gone through.
+    """
 
-    def __init__(self, cases: Sequence[RecordedCase], record_of: Callable[[RecordedCase], CaseRecord]) -> None:
+    def __init__(
+        self, cases: Sequence[RecordedCase], record_of: Callable[[RecordedCase], CaseRecord]
+    ) -> None:
         self._cases, self._kinds = cases, list[CaseRecord]()
         self._salt = 0
         while not self._is_read(record_of) and self._salt < _SALTS:  # two ids have one hash
@@ -51,7 +64,9 @@ class UnfinishedCases(Mapping[str, CaseRecord]):
         self._hashes = array("q", (hashes[number] for number in order))
         self._kind_of = array("I", (kinds[number] for number in order))
         self._is_left, self._count = bytearray(b"\1" * len(order)), len(order)
-        twice = [place for place, (one, other) in enumerate(pairwise(self._hashes), 1) if one == other]
+        twice = [
+            place for place, (one, other) in enumerate(pairwise(self._hashes), 1) if one == other
+        ]
         for place in twice:
             self._is_left[place] = False
         self._count -= len(twice)
@@ -88,19 +103,27 @@ class UnfinishedCases(Mapping[str, CaseRecord]):
     def skipped(self) -> Iterator[tuple[str, str]]:
         """Those that the suite itself skips, with the reason."""
         if any(one.case.skip is not None for one in self._kinds):
-            yield from ((id, one.case.skip) for id, one in self.items() if one.case.skip is not None)
+            yield from (
+                (id, one.case.skip) for id, one in self.items() if one.case.skip is not None
+            )
 
 
 class WatchedRecord(SuiteRecord):
-    """`left` are the cases without a result, by id, `bad` counts those that did not pass. Cases are read from the store, one at
-    a time, whenever they are gone through. Until `ask_again` those are kept too whose result is that of a limit."""
+    """`left` are the cases without a result, by id, `bad` counts those that did not pass. Cases are
+    read from the store, one at a time, whenever they are gone through. Until `ask_again` those are
+    kept too whose result is that of a limit.
+    """
 
-    def __init__(self, run: str, store: Store, reading: Callable[[], AbstractContextManager[Store]]) -> None:
+    def __init__(
+        self, run: str, store: Store, reading: Callable[[], AbstractContextManager[Store]]
+    ) -> None:
         started = started_of(store, run)
         super().__init__(replace(started, cases=()), run=run)
         self._id, self._reading = run, reading
         self.count, self.bad = len(started.cases), 0
-        self.left = UnfinishedCases(started.cases, lambda kept: replace(self.case_record(kept), is_brief=True))
+        self.left = UnfinishedCases(
+            started.cases, lambda kept: replace(self.case_record(kept), is_brief=True)
+        )
         self._under_way = dict[str, CaseRecord]()
         self._limited: dict[str, CaseRecord] | None = {}
         self._passed_by: list[str] = []
@@ -123,7 +146,9 @@ class WatchedRecord(SuiteRecord):
             self._limited[id] = one
 
     def ask_again(self) -> None:
-        """What a limit refused or passed by is left again: the run that is taken up may have room for it."""
+        """What a limit refused or passed by is left again: the run that is taken up may have room
+        for it.
+        """
         for id, one in (self._limited or {}).items():
             self._passed_by += [id] if one.is_cut_short else []
             self.bad -= _is_bad(one)
@@ -134,7 +159,9 @@ class WatchedRecord(SuiteRecord):
         self._limited = None
 
     def leave_out_passed_by(self) -> None:
-        """When no case is in the queue: nothing more is put on record of one that is passed by again."""
+        """When no case is in the queue: nothing more is put on record of one that is passed by
+        again.
+        """
         for id in self._passed_by:
             self.left.put(id, is_left=False)
 

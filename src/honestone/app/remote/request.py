@@ -1,4 +1,6 @@
-"""What `eval SUITE` was asked, as plain JSON, so that a runner on another machine asks the same of the same files."""
+"""What `eval SUITE` was asked, as plain JSON, so that a runner on another machine asks the same of
+the same files.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,9 @@ class OrderedJudging(JudgingKeywords, total=False):
 
 
 class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The options of `SuiteRequest` that are plain values. Paths are from the folder that the order was made in. Which cases are
-    chosen is not among them: those of the run are rows of the store."""
+    """The options of `SuiteRequest` that are plain values. Paths are from the folder that the order
+    was made in. Which cases are chosen is not among them: those of the run are rows of the store.
+    """
 
     suite: str
     judging: OrderedJudging
@@ -71,8 +74,10 @@ class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a suite says besides its cases. Paths are from the folder that the order was made in; `files` are those that the
-    suite was read from. `unused`: keys of rubrics that only cases have which are skipped."""
+    """What a suite says besides its cases. Paths are from the folder that the order was made in;
+    `files` are those that the suite was read from. `unused`: keys of rubrics that only cases have
+    which are skipped.
+    """
 
     dialect: str
     base: str
@@ -109,8 +114,9 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return msgspec.convert(plain, cls)
 
     def source(self, folder: Path, rubrics: Mapping[str, Rubric]) -> SuiteSource:
-        """The suite below `folder`, with one case in the place of all that share a rubric: a runner reads a case when it takes
-        it. `rubrics` are those of the run, by key."""
+        """The suite below `folder`, with one case in the place of all that share a rubric: a runner
+        reads a case when it takes it. `rubrics` are those of the run, by key.
+        """
         first, *more = self.artifacts or (None,)
         target, *targets = self.targets or (TargetSpec(),)
         cases = [
@@ -158,7 +164,9 @@ def ordered(workspace: Workspace, request: SuiteRequest) -> OrderedSuite:
     named = [one for one in (*judging.judges, target) if one is not None]
     texts = [one for one in named if isinstance(one, str)]
     if len(texts) < len(named) or "human" in texts:
-        refuse("a judge or target that is a person, a function or an object of this process cannot travel")
+        refuse(
+            "a judge or target that is a person, a function or an object of this process cannot travel"
+        )
     artifact = request.artifact or next(iter(request.artifacts), None)
     # The code of another tool's file was permitted here, or this machine would not have read it.
     given = {name: getattr(judging, name) for name in _JUDGING} | {"allow_code": True}

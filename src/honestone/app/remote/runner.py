@@ -1,4 +1,6 @@
-"""A runner: it accepts the orders that it can carry out as they were meant, and works on their cases."""
+"""A runner: it accepts the orders that it can carry out as they were meant, and works on their
+cases.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,19 @@ from honestone.ports import Journal, Observer, Output, SharedStore, Store
 from honestone.system.bundles import lay_out
 from honestone.system.private import private_folder
 
-_SAME_CODE: Final = "install the same version of honestone here, with the same packages that add to it"
-_SAME_MACHINE: Final = "order the run again, or start a runner where its files and programs are the same"
+_SAME_CODE: Final = (
+    "install the same version of honestone here, with the same packages that add to it"
+)
+_SAME_MACHINE: Final = (
+    "order the run again, or start a runner where its files and programs are the same"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerOptions:
-    """`only`: cases of this run alone. `drain`: until nothing is left. `grace` and `heartbeat` are in seconds."""
+    """`only`: cases of this run alone. `drain`: until nothing is left. `grace` and `heartbeat` are
+    in seconds.
+    """
 
     concurrency: int = 8
     only: str | None = None
@@ -56,10 +64,15 @@ class RunnerOptions:
 
 
 def run_runner(workspace: Workspace, options: RunnerOptions, observer: Observer) -> bool:
-    """Works until it is stopped or everything is done; False where it drains and refused all there was. Raises StoreError, and
-    StoreAway when the store was away for too long."""
+    """Works until it is stopped or everything is done; False where it drains and refused all there
+    was. Raises StoreError, and StoreAway when the store was away for too long.
+    """
     place = workspace.store_place()
-    with workspace.open_store() as store, closing(open_queue(place)) as queue, private_folder("runner") as folder:
+    with (
+        workspace.open_store() as store,
+        closing(open_queue(place)) as queue,
+        private_folder("runner") as folder,
+    ):
         run = None if options.only is None else store.find_run(options.only).id
         card = RunnerCard(
             host=os.uname().nodename,
@@ -70,7 +83,9 @@ def run_runner(workspace: Workspace, options: RunnerOptions, observer: Observer)
             silence=MISSED * options.heartbeat,
         )
         heart = Heart(open_queue(place), card, options.heartbeat)
-        sessions = Sessions(workspace=workspace, store=store, folder=folder, options=options, observer=observer)
+        sessions = Sessions(
+            workspace=workspace, store=store, folder=folder, options=options, observer=observer
+        )
         loop = RunnerLoop(
             queue=queue,
             heart=heart,
@@ -81,7 +96,9 @@ def run_runner(workspace: Workspace, options: RunnerOptions, observer: Observer)
             drain=options.drain,
             grace=options.grace,
         )
-        observer.note(f"waits for cases of {place.shown}, {options.concurrency} at a time; Ctrl-C or SIGTERM stops it")
+        observer.note(
+            f"waits for cases of {place.shown}, {options.concurrency} at a time; Ctrl-C or SIGTERM stops it"
+        )
         heart.start()
         try:
             asyncio.run(_until_stopped(loop))
@@ -91,8 +108,9 @@ def run_runner(workspace: Workspace, options: RunnerOptions, observer: Observer)
 
 
 async def _until_stopped(runner: RunnerLoop) -> None:
-    """SIGTERM and Ctrl-C: it takes no more, and finishes what it has in hand within its grace, also where the server does not
-    answer; a second Ctrl-C gives that back at once."""
+    """SIGTERM and Ctrl-C: it takes no more, and finishes what it has in hand within its grace, also
+    where the server does not answer; a second Ctrl-C gives that back at once.
+    """
     loop, here = asyncio.get_running_loop(), asyncio.current_task()
     assert here is not None
 
@@ -114,7 +132,10 @@ async def _until_stopped(runner: RunnerLoop) -> None:
 def list_runners(workspace: Workspace) -> Sequence[SeenRunner]:
     """Those that have not ended in order, and were not given up. Raises StoreError."""
     try:
-        with workspace.open_store(readonly=True), closing(open_queue(workspace.store_place())) as queue:
+        with (
+            workspace.open_store(readonly=True),
+            closing(open_queue(workspace.store_place())) as queue,
+        ):
             return queue.runners()
     except NoStoreError:  # nothing was ordered yet
         return ()
@@ -139,18 +160,26 @@ class Sessions:
             raise RunRefused(error.message, error.hint or _SAME_MACHINE) from None
         at_a_time = self.options.concurrency
         store = self.store.in_run(run) if isinstance(self.store, SharedStore) else self.store
-        return await asyncio.to_thread(SuiteSession.open, run, plan, store, self.observer, at_a_time)
+        return await asyncio.to_thread(
+            SuiteSession.open, run, plan, store, self.observer, at_a_time
+        )
 
     def _plan(self, run: str) -> SuitePlan:
-        """What the order means on this machine: the same, else it is refused. In a thread: it may read large files."""
+        """What the order means on this machine: the same, else it is refused. In a thread: it may
+        read large files.
+        """
         with self.workspace.open_store() as store:
             order = self._order(run, store)
             if order.code != self._code:
                 here = version("honestone")
                 differs = (
-                    "though the version is the same" if here == order.version else f"and its version {order.version}"
+                    "though the version is the same"
+                    if here == order.version
+                    else f"and its version {order.version}"
                 )
-                raise RunRefused(f"its code is not that of this runner (version {here}), {differs}", _SAME_CODE)
+                raise RunRefused(
+                    f"its code is not that of this runner (version {here}), {differs}", _SAME_CODE
+                )
             _require(order)
             asked = OrderedSuite.from_plain(order.request)
             started, workspace = started_of(store, run), self._workspace(order, store)
@@ -162,7 +191,9 @@ class Sessions:
             if plan.rubrics.keys() != started.rubrics.keys():
                 raise RunRefused("its rubrics are not the same here", _SAME_MACHINE)
             if plan.target is not None:
-                plan.target.refuse(Each(started.cases, lambda kept: kept.case(started.rubrics[kept.rubric])))
+                plan.target.refuse(
+                    Each(started.cases, lambda kept: kept.case(started.rubrics[kept.rubric]))
+                )
             return plan
 
     def _order(self, run: str, store: Store) -> Plan:
@@ -176,7 +207,9 @@ class Sessions:
     def _workspace(self, order: Plan, store: Store) -> Workspace:
         place = self.folder / order.bundle.digest.removeprefix("sha256:")[:32]
         if not place.exists():
-            part = Path(mkdtemp(dir=self.folder))  # a bundle that cannot be laid out is not taken for one that was
+            part = Path(
+                mkdtemp(dir=self.folder)
+            )  # a bundle that cannot be laid out is not taken for one that was
             lay_out(order.bundle, store.blob, part)
             part.rename(place)
         folder = (place / order.at).resolve()
@@ -188,7 +221,9 @@ class Sessions:
 
 
 def _require(order: Plan) -> None:
-    """Raises RunRefused where this machine does not have what the judges and the target of an order need."""
+    """Raises RunRefused where this machine does not have what the judges and the target of an order
+    need.
+    """
     machine = ThisMachine()
     found = [(who, one) for who, needs in order.needs.items() for one in needs.missing(machine)]
     if found:
@@ -201,8 +236,10 @@ def _require(order: Plan) -> None:
 
 @dataclass(kw_only=True)
 class SuiteSession:
-    """A run that was accepted. A case is read from the store when it is taken, with what is on record of it, and refused where
-    its contract is another one here. `_asked` and `_open` are of the cases in hand."""
+    """A run that was accepted. A case is read from the store when it is taken, with what is on
+    record of it, and refused where its contract is another one here. `_asked` and `_open` are of
+    the cases in hand.
+    """
 
     run: str
     plan: SuitePlan
@@ -214,7 +251,9 @@ class SuiteSession:
     _folders: dict[Path, str] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, run: str, plan: SuitePlan, store: Store, observer: Observer, at_a_time: int) -> SuiteSession:
+    def open(
+        cls, run: str, plan: SuitePlan, store: Store, observer: Observer, at_a_time: int
+    ) -> SuiteSession:
         started = started_of(store, run)
         meter = plan.judging.meter(plan.workspace.settings, calls=started.limits.get("calls") or 0)
         reserve_in(store, run, meter, at_a_time=at_a_time, from_start=True)
@@ -226,7 +265,15 @@ class SuiteSession:
                 records[event.case].add(event)
 
         work_on = case_work(
-            plan, store, meter, observer, run=run, subject=plan.subject, panel=panel, add=add, asked=asked
+            plan,
+            store,
+            meter,
+            observer,
+            run=run,
+            subject=plan.subject,
+            panel=panel,
+            add=add,
+            asked=asked,
         )
         return cls(
             run=run,
@@ -250,7 +297,9 @@ class SuiteSession:
             for number in range(1, record.case.attempts + 1):
                 if record.is_complete:
                     return
-                if number > 1 and await self.is_cancelled():  # else it was just taken from the queue
+                if (
+                    number > 1 and await self.is_cancelled()
+                ):  # else it was just taken from the queue
                     return
                 if number in record.attempts:
                     continue
@@ -267,9 +316,14 @@ class SuiteSession:
         try:
             here = self.plan.contract_here(record.case, self._folders)
         except FileError as error:
-            raise RunRefused(f"case `{record.case.id}`: {error.message}", error.hint or _SAME_MACHINE) from None
+            raise RunRefused(
+                f"case `{record.case.id}`: {error.message}", error.hint or _SAME_MACHINE
+            ) from None
         if here != record.contract:
-            raise RunRefused(f"the files or checks of case `{record.case.id}` are not the same here", _SAME_MACHINE)
+            raise RunRefused(
+                f"the files or checks of case `{record.case.id}` are not the same here",
+                _SAME_MACHINE,
+            )
 
     async def is_cancelled(self) -> bool:
         return await self.journal.result_of(self.run) == CANCELLED
@@ -286,16 +340,21 @@ class SuiteSession:
         return record
 
     async def give_up(self, case: QueuedCase, reason: str) -> None:
-        """Every attempt that is not on record ends as an error of the target, with the reason; one whose output is on record has
-        no answers, for that reason."""
+        """Every attempt that is not on record ends as an error of the target, with the reason; one
+        whose output is on record has no answers, for that reason.
+        """
         record = await self._record(case.case)
         unanswered = Ballot(
-            judge=CHECK, marks={}, abstained={key: reason for key, _ in record.scorer.rubric.questions()}
+            judge=CHECK,
+            marks={},
+            abstained={key: reason for key, _ in record.scorer.rubric.questions()},
         )
         for number in range(1, record.case.attempts + 1):
             if number in record.attempts:
                 continue
-            event: Event = AttemptJudged(case=case.case, attempt=number, ballots=(unanswered,), spend=Spend())
+            event: Event = AttemptJudged(
+                case=case.case, attempt=number, ballots=(unanswered,), spend=Spend()
+            )
             if number not in record.produced:
                 output = produced_event(case.case, number, Output(text="", error=reason))
                 event = replace(output, spend=Spend())

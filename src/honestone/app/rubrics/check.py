@@ -1,4 +1,6 @@
-"""What is wrong or weak in a rubric, what can be fixed in its file, and whether it judges examples as it must."""
+"""What is wrong or weak in a rubric, what can be fixed in its file, and whether it judges examples
+as it must.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ SCHEMA: Final = "honestone.findings/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricCheckRequest:
-    """`golden` is a folder of examples with the verdict that the rubric must give; `oracle` must pass, and an empty artifact
-    must fail. `history`: look at recorded runs; None looks where there are some. `fix` edits the file."""
+    """`golden` is a folder of examples with the verdict that the rubric must give; `oracle` must
+    pass, and an empty artifact must fail. `history`: look at recorded runs; None looks where there
+    are some. `fix` edits the file.
+    """
 
     path: Path
     judging: JudgingOptions = field(default_factory=JudgingOptions)
@@ -36,11 +40,17 @@ class RubricCheckRequest:
     accept_loss: bool = False
 
 
-def check_rubric(workspace: Workspace, request: RubricCheckRequest, observer: Observer) -> RubricCheck:
-    """Raises UsageError and its kinds for a file that is not a rubric, CouldNotJudge without judges for the examples."""
+def check_rubric(
+    workspace: Workspace, request: RubricCheckRequest, observer: Observer
+) -> RubricCheck:
+    """Raises UsageError and its kinds for a file that is not a rubric, CouldNotJudge without judges
+    for the examples.
+    """
     tries = request.golden is not None or request.oracle is not None
     if request.judging.judges and not tries:
-        raise UsageError("--judge is for --golden and --oracle; nothing else asks judges", hint="leave it out")
+        raise UsageError(
+            "--judge is for --golden and --oracle; nothing else asks judges", hint="leave it out"
+        )
     checked = _read(workspace, request)
     checked.history = _history(checked, workspace, request.history)
     if request.fix:
@@ -78,7 +88,9 @@ class RubricCheck:
         return rows | ({self.oracle.agreement} if self.oracle is not None else set())
 
     def exit_code(self, *, strict: bool) -> int:
-        """Exit code of the command: 1 for a wrong verdict (with `strict` for a finding too), 3 for an open one."""
+        """Exit code of the command: 1 for a wrong verdict (with `strict` for a finding too), 3 for
+        an open one.
+        """
         if "differs" in self.agreements or (strict and self.findings):
             return 1
         return 3 if "undecided" in self.agreements else 0
@@ -104,11 +116,14 @@ class RubricCheck:
         return out
 
 
-# ---------------------------------------------------------------------------------------------------- reading
+# ----------------------------------------------------------------------------------------------------
+# reading
 
 
 def _read(workspace: Workspace, request: RubricCheckRequest) -> RubricCheck:
-    """The rubric in a file. Raises SourceErrors for what a foreign file says and ours cannot, unless that is accepted."""
+    """The rubric in a file. Raises SourceErrors for what a foreign file says and ours cannot,
+    unless that is accepted.
+    """
     from honestone.formats.source import ForeignRubric, refuse_losses
     from honestone.interop.recognise import read_any_rubric
 
@@ -120,7 +135,9 @@ def _read(workspace: Workspace, request: RubricCheckRequest) -> RubricCheck:
         dialect = source.dialect
         lost = refuse_losses(source.losses, dialect, accepted=request.accept_loss)
         notes = [f"read as {dialect}", *notes, *lost]
-    return RubricCheck(path=path, rubric=source.rubric, marked=source.marked, dialect=dialect, notes=notes)
+    return RubricCheck(
+        path=path, rubric=source.rubric, marked=source.marked, dialect=dialect, notes=notes
+    )
 
 
 def _require_checks(checked: RubricCheck, workspace: Workspace, judging: JudgingOptions) -> None:
@@ -131,7 +148,9 @@ def _require_checks(checked: RubricCheck, workspace: Workspace, judging: Judging
     from honestone.app.preflight import require_checks_of_rubric
 
     folder = checked.path.parent.resolve()
-    checker = CheckRunner(folder, sandbox=judging.sandbox, pass_env=judging.pass_env, folder=workspace.folder)
+    checker = CheckRunner(
+        folder, sandbox=judging.sandbox, pass_env=judging.pass_env, folder=workspace.folder
+    )
     require_checks_of_rubric(checked.rubric, checked.marked.at(()), checker, checked.notes)
 
 
@@ -141,7 +160,9 @@ def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) ->
         return None
     if not workspace.has_store:
         if wanted:
-            raise StoreError("no recorded runs here", hint="`honestone eval` records one in .honestone")
+            raise StoreError(
+                "no recorded runs here", hint="`honestone eval` records one in .honestone"
+            )
         return None
     from honestone.app.rubrics.history import read_history
 
@@ -166,12 +187,14 @@ def _findings(checked: RubricCheck) -> list[Remark]:
         found += history_findings(
             checked.history,
             checked.rubric,
-            known or dict.fromkeys((key for key, _ in checked.rubric.questions()), checked.marked.at(())),
+            known
+            or dict.fromkeys((key for key, _ in checked.rubric.questions()), checked.marked.at(())),
         )
     return found
 
 
-# ---------------------------------------------------------------------------------------------------- --fix
+# ----------------------------------------------------------------------------------------------------
+# --fix
 
 
 def _fix(checked: RubricCheck, golden: Path | None) -> None:
@@ -192,7 +215,11 @@ def _fix(checked: RubricCheck, golden: Path | None) -> None:
         mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
         write_atomically(checked.path, mark + checked.fixed.text.encode(), through_links=True)
         source = parse_rubric(checked.fixed.text, str(checked.path))
-        checked.rubric, checked.marked, checked.notes = source.rubric, source.marked, list(source.notes)
+        checked.rubric, checked.marked, checked.notes = (
+            source.rubric,
+            source.marked,
+            list(source.notes),
+        )
 
 
 class _Referred:
@@ -206,12 +233,18 @@ class _Referred:
         self._by: dict[str, str] = {}
         if golden is not None:
             for example in read_examples(golden, checked.rubric)[0]:
-                self._by |= dict.fromkeys(example.expect.criteria, f"the golden example {example.name}")
+                self._by |= dict.fromkeys(
+                    example.expect.criteria, f"the golden example {example.name}"
+                )
         if checked.history is not None:
             self._by |= dict.fromkeys(checked.history.ids, "a recorded run")
         lock = lock_path(checked.path)
         try:
-            self._by |= dict.fromkeys(locked_ids(read_lock(lock).contract), lock.name) if lock.exists() else {}
+            self._by |= (
+                dict.fromkeys(locked_ids(read_lock(lock).contract), lock.name)
+                if lock.exists()
+                else {}
+            )
         except FileError:
             self._everything: str | None = f"{lock.name}, which cannot be read,"
         else:
@@ -221,13 +254,22 @@ class _Referred:
         return self._everything or self._by.get(id)
 
 
-# ---------------------------------------------------------------------------------------------------- examples
+# ----------------------------------------------------------------------------------------------------
+# examples
 
 
-def _try(checked: RubricCheck, workspace: Workspace, request: RubricCheckRequest, observer: Observer) -> None:
+def _try(
+    checked: RubricCheck, workspace: Workspace, request: RubricCheckRequest, observer: Observer
+) -> None:
     """All examples in one go, so that one limit holds for all of them."""
     golden, oracle = request.golden, request.oracle
-    from honestone.app.rubrics.trial import ExampleSubject, Trial, empty_like, golden_row, oracle_result
+    from honestone.app.rubrics.trial import (
+        ExampleSubject,
+        Trial,
+        empty_like,
+        golden_row,
+        oracle_result,
+    )
     from honestone.formats.golden_file import read_examples
     from honestone.system.files import printable
 
@@ -235,12 +277,20 @@ def _try(checked: RubricCheck, workspace: Workspace, request: RubricCheckRequest
     checked.notes += notes
     paths = [example.path for example in examples] + ([oracle] if oracle is not None else [])
     trial = Trial(workspace, checked.rubric, checked.path, request.judging, paths)
-    subjects = [ExampleSubject(name=printable(path), path=path, version=trial.load(path)) for path in paths]
+    subjects = [
+        ExampleSubject(name=printable(path), path=path, version=trial.load(path)) for path in paths
+    ]
     if oracle is not None:
         good = subjects[-1]
-        subjects.append(ExampleSubject(name=good.name, path=oracle / "(empty)", version=empty_like(good.version)))
+        subjects.append(
+            ExampleSubject(
+                name=good.name, path=oracle / "(empty)", version=empty_like(good.version)
+            )
+        )
     tried = trial.judge_all(subjects, observer.note)
     if golden is not None:
-        checked.golden = [golden_row(example, one) for example, one in zip(examples, tried, strict=False)]
+        checked.golden = [
+            golden_row(example, one) for example, one in zip(examples, tried, strict=False)
+        ]
     if oracle is not None:
         checked.oracle = oracle_result(oracle, tried[-2], tried[-1])

@@ -1,7 +1,9 @@
-"""The conversation of `rubric new`: what is judged and what matters, a draft until it is accepted, the bars.
+"""The conversation of `rubric new`: what is judged and what matters, a draft until it is accepted,
+the bars.
 
-Each step asks only what has not been answered, and after every key the answers are on disk: so the conversation can
-be left anywhere and continues there. `adapters.people.questions` shows the pages and reads the keys.
+Each step asks only what has not been answered, and after every key the answers are on disk: so the
+conversation can be left anywhere and continues there. `adapters.people.questions` shows the pages
+and reads the keys.
 """
 
 from __future__ import annotations
@@ -19,7 +21,13 @@ from honestone.adapters.people.form import editor, run_lent
 from honestone.adapters.people.questions import LeftForLater, QuestionPages
 from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held_back
 from honestone.app.drafting_model import criteria_by_model, find_model
-from honestone.app.rubrics.draft_file import KeptAnswers, RubricAnswers, draft_from, is_complete, with_bars
+from honestone.app.rubrics.draft_file import (
+    KeptAnswers,
+    RubricAnswers,
+    draft_from,
+    is_complete,
+    with_bars,
+)
 from honestone.app.rubrics.new import NO_MODEL, NewRubricRequest, rubric_text, shipped_rubrics
 from honestone.app.workspace import Workspace
 from honestone.core.authoring import rubric_drafting as drafting
@@ -38,7 +46,8 @@ _STEPS: Final = {1: "what is judged, and what matters", 2: "the draft", 3: "the 
 def converse(workspace: Workspace, request: NewRubricRequest, *, again: str) -> RubricDraft:
     """The rubric that the person accepted; its answers stay kept until `KeptAnswers.drop`.
 
-    Raises UsageError without a terminal, Interrupted (`again` is the command that resumes) when they leave.
+    Raises UsageError without a terminal, Interrupted (`again` is the command that resumes) when
+    they leave.
     """
     kept = KeptAnswers(request.output)
     said = request.answers()
@@ -52,10 +61,14 @@ def converse(workspace: Workspace, request: NewRubricRequest, *, again: str) -> 
     except (KeyboardInterrupt, LeftForLater):
         if not kept.path.exists():
             raise Interrupted("nothing was said yet, so nothing was kept", hint=again) from None
-        raise Interrupted(f"every answer is kept in {kept.path}; to continue:", hint=again) from None
+        raise Interrupted(
+            f"every answer is kept in {kept.path}; to continue:", hint=again
+        ) from None
 
 
-async def _converse(workspace: Workspace, said: RubricAnswers, kept: KeptAnswers, judge: str | None) -> RubricDraft:
+async def _converse(
+    workspace: Workspace, said: RubricAnswers, kept: KeptAnswers, judge: str | None
+) -> RubricDraft:
     with others_held_back(), Terminal() as terminal:
         pages = QuestionPages(terminal=terminal)
         talk = _Conversation(workspace=workspace, pages=pages, kept=kept, said=said, judge=judge)
@@ -120,7 +133,9 @@ class _Conversation:
         return with_bars(self.said.draft, self.said)
 
     def _go_back(self, step: str) -> None:
-        """What the question before asked is open again. From levels that are the items, from weights the draft."""
+        """What the question before asked is open again. From levels that are the items, from
+        weights the draft.
+        """
         said = self.said
         match step.partition(" ")[0]:
             case "about":
@@ -138,7 +153,8 @@ class _Conversation:
     def _save(self) -> None:
         self.kept.save(self.said)
 
-    # ------------------------------------------------------------------------------------------------------- resuming
+    # -------------------------------------------------------------------------------------------------------
+    # resuming
 
     async def _resume_or_start_over(self) -> None:
         """What an earlier conversation left is offered; flags of this command come before it."""
@@ -158,7 +174,8 @@ class _Conversation:
         self.said.floor = self.said.floor if flags.floor is None else flags.floor
         self.said.weights = flags.weights or self.said.weights
 
-    # ----------------------------------------------------------------------------------------------------- step one
+    # -----------------------------------------------------------------------------------------------------
+    # step one
 
     async def _ask_about(self) -> None:
         text = await self._ask("about", _question("about", shipped=self.shipped))
@@ -172,7 +189,9 @@ class _Conversation:
     async def _ask_criterion(self) -> None:
         said = self.said
         suggested = drafting.suggested_template(said.about, self.shipped)
-        body = _question("criterion", said=said, suggested=suggested, fewest=drafting.FEWEST_CRITERIA)
+        body = _question(
+            "criterion", said=said, suggested=suggested, fewest=drafting.FEWEST_CRITERIA
+        )
         text = await self._ask("criterion", body, by_line=True)
         if not text:
             self._end_list(suggested)
@@ -217,7 +236,8 @@ class _Conversation:
                     self.said.warned.append(new.id)
             self._save()
 
-    # ----------------------------------------------------------------------------------------------------- step two
+    # -----------------------------------------------------------------------------------------------------
+    # step two
 
     async def _make_draft(self) -> None:
         said = self.said
@@ -242,13 +262,22 @@ class _Conversation:
             self.pages.show(["Looking for a model that could draft the items ..."])
             name = await asyncio.to_thread(find_model, self.workspace)
             if name is None:
-                self.pages.note = "no model was found, so the draft is from your words and the templates"
+                self.pages.note = (
+                    "no model was found, so the draft is from your words and the templates"
+                )
                 return ()
-            if await self._choose(_question("model", name=name), {"enter": "y", "y": "y", "n": "n"}) == "n":
+            if (
+                await self._choose(
+                    _question("model", name=name), {"enter": "y", "y": "y", "n": "n"}
+                )
+                == "n"
+            ):
                 self.judge = NO_MODEL
                 return ()
         said.judge = name
-        self.pages.show([f"{line(name)} is drafting ...", "", "Ctrl-C leaves; what you have said is kept."])
+        self.pages.show(
+            [f"{line(name)} is drafting ...", "", "Ctrl-C leaves; what you have said is kept."]
+        )
         proposed, notes = await criteria_by_model(self.workspace, name, said, self._save)
         self.pages.note = "; ".join(notes)
         return proposed
@@ -257,23 +286,30 @@ class _Conversation:
         """More yes/no items from the person, or five levels where items will not do."""
         criterion = next(one for one in draft.criteria if one.id == id)
         at = [one.id for one in self.said.wanted].index(id)
-        body = _question("items", wish=self.said.wanted[at], criterion=criterion, fewest=drafting.FEWEST_ITEMS)
+        body = _question(
+            "items", wish=self.said.wanted[at], criterion=criterion, fewest=drafting.FEWEST_ITEMS
+        )
         text = await self._ask(f"items {id}", body, by_line=True)
         one = self.said.wanted[at]
         if text.casefold() in ("a", "ㅁ"):
             await self._ask_levels(at)
         elif taken_back := re.fullmatch(r"-\s*(\d{1,3})", text):
             number = int(taken_back[1])
-            gone = criterion.items[number - 1].requirement if 0 < number <= len(criterion.items) else ""
+            gone = (
+                criterion.items[number - 1].requirement
+                if 0 < number <= len(criterion.items)
+                else ""
+            )
             self.said.wanted[at] = replace(
-                one, items=tuple(item for item in one.items if drafting.plain_item(item).requirement != gone)
+                one,
+                items=tuple(
+                    item for item in one.items if drafting.plain_item(item).requirement != gone
+                ),
             )
             if len(self.said.wanted[at].items) == len(one.items):
                 self.pages.note = "only an item that you typed here can be taken back"
         elif not text:
-            self.pages.note = (
-                f"{count(drafting.FEWEST_ITEMS - len(criterion.items), 'more item')} at least, or a for five levels"
-            )
+            self.pages.note = f"{count(drafting.FEWEST_ITEMS - len(criterion.items), 'more item')} at least, or a for five levels"
         elif not re.search(r"\w", text):
             self.pages.note = f"`{line(text)}` is neither true nor false of anything"
         else:
@@ -284,7 +320,9 @@ class _Conversation:
                 self.said.wanted[at] = one
                 self.pages.note = f"`{line(text)}` says what another item says"
             elif remark is not None:
-                self.pages.note = f"{remark.message}. {remark.suggestion}. -{_place(grown, text)} takes it back"
+                self.pages.note = (
+                    f"{remark.message}. {remark.suggestion}. -{_place(grown, text)} takes it back"
+                )
         self._save()
 
     async def _ask_levels(self, at: int) -> None:
@@ -303,7 +341,8 @@ class _Conversation:
                 texts.append(text)
         self.said.wanted[at] = replace(one, levels=tuple(texts), items=())
 
-    # ---------------------------------------------------------------------------------------------------- confirming
+    # ----------------------------------------------------------------------------------------------------
+    # confirming
 
     async def _confirm(self, draft: RubricDraft) -> None:
         problem = self._problem(draft)
@@ -311,15 +350,21 @@ class _Conversation:
         ways = self.pages.style.glyph("between").join(
             ("a accept", "w weights", "e edit in your editor", "s start over", "up and down scroll")
         )
-        choice = await self._choose(self._table(draft), keys, foot=[*([problem] if problem else []), ways])
+        choice = await self._choose(
+            self._table(draft), keys, foot=[*([problem] if problem else []), ways]
+        )
         if choice == "accept" and problem is None:
             self.said.accepted = True
         elif choice == "weights":
             await self._ask_weights(draft)
         elif choice == "edit":
             await self._edit(draft)
-        # Only y: whoever types a sentence here ("states the price") did not mean it, and loses nothing.
-        elif choice == "over" and await self._choose(_question("over"), {"y": "over"}, other="keep") == "over":
+        # Only y: whoever types a sentence here ("states the price") did not mean it, and loses
+        # nothing.
+        elif (
+            choice == "over"
+            and await self._choose(_question("over"), {"y": "over"}, other="keep") == "over"
+        ):
             self.said.start_over()
         self._save()
 
@@ -339,7 +384,9 @@ class _Conversation:
             *(
                 row
                 for remark in lint(draft.rubric())
-                for row in wrap(f"{line(remark.message)}. {line(remark.suggestion)}", columns, first="Remark: ")
+                for row in wrap(
+                    f"{line(remark.message)}. {line(remark.suggestion)}", columns, first="Remark: "
+                )
             ),
         ]
 
@@ -356,12 +403,16 @@ class _Conversation:
                 continue
             self.pages.note = drafting.weights_problem(weights) or ""
             if not self.pages.note:
-                changed = tuple(replace(c, weight=w) for c, w in zip(draft.criteria, weights, strict=True))
+                changed = tuple(
+                    replace(c, weight=w) for c, w in zip(draft.criteria, weights, strict=True)
+                )
                 self.said.draft = replace(draft, criteria=changed)
                 return
 
     async def _edit(self, draft: RubricDraft) -> None:
-        """The draft as a rubric file in the person's editor, until it can be read or they give it up."""
+        """The draft as a rubric file in the person's editor, until it can be read or they give it
+        up.
+        """
         from honestone.formats.rubric_file import parse_rubric
 
         command = editor()
@@ -382,10 +433,14 @@ class _Conversation:
                     self.pages.note = trouble or ""
                     return
                 body = _question("trouble", trouble=trouble)
-                if await self._choose(body, {"e": "again", "enter": "leave", "n": "leave"}) == "leave":
+                if (
+                    await self._choose(body, {"e": "again", "enter": "leave", "n": "leave"})
+                    == "leave"
+                ):
                     return
 
-    # --------------------------------------------------------------------------------------------------- step three
+    # ---------------------------------------------------------------------------------------------------
+    # step three
 
     async def _ask_threshold(self, draft: RubricDraft) -> None:
         body = _question("threshold", usual=show_bar(draft.threshold))
@@ -398,9 +453,7 @@ class _Conversation:
         body = _question("floor", why=drafting.WHY_FLOOR, usual=show_bar(usual))
         floor = self._number(await self._ask("floor", body), usual)
         if floor is not None and floor > threshold:
-            self.pages.note = (
-                f"a floor above the threshold ({show_bar(threshold)}) would decide everything: take a lower one"
-            )
+            self.pages.note = f"a floor above the threshold ({show_bar(threshold)}) would decide everything: take a lower one"
             floor = None
         self.said.floor = floor
         self._save()
@@ -417,15 +470,21 @@ class _Conversation:
             return None
         return exact(number) / 100
 
-    # ------------------------------------------------------------------------------------------------------- asking
+    # -------------------------------------------------------------------------------------------------------
+    # asking
 
     async def _ask(self, step: str, body: Sequence[str], *, by_line: bool = False) -> str:
-        """A line of text, empty for `done`. With `by_line` the lines of a paste answer the next questions too.
+        """A line of text, empty for `done`. With `by_line` the lines of a paste answer the next
+        questions too.
 
         Raises _Back for `back`.
         """
         while True:
-            text = self.queued.pop(0) if by_line and self.queued else await self._type(step, body, by_line)
+            text = (
+                self.queued.pop(0)
+                if by_line and self.queued
+                else await self._type(step, body, by_line)
+            )
             match text.casefold():
                 case "help" | "?":
                     self.pages.note = _HELP
@@ -449,7 +508,12 @@ class _Conversation:
         return " ".join(text.split())
 
     async def _choose(
-        self, body: Sequence[str], keys: Mapping[str, str], *, foot: Sequence[str] = (), other: str | None = None
+        self,
+        body: Sequence[str],
+        keys: Mapping[str, str],
+        *,
+        foot: Sequence[str] = (),
+        other: str | None = None,
     ) -> str:
         self.queued.clear()
         return await self.pages.choose(body, keys, foot=foot, other=other)
@@ -459,7 +523,9 @@ def _question(name: str, /, **values: object) -> list[str]:
     return text_lines("rubric_questions.txt.j2", name, **values)
 
 
-_EDIT_HEAD: Final = "# Change anything, then save and leave the editor. The weights have to sum to 100.\n"
+_EDIT_HEAD: Final = (
+    "# Change anything, then save and leave the editor. The weights have to sum to 100.\n"
+)
 
 
 def _weights_in(text: str, ids: Sequence[str]) -> list[Fraction] | str:
@@ -467,7 +533,10 @@ def _weights_in(text: str, ids: Sequence[str]) -> list[Fraction] | str:
     words = re.split(r"[\s,;、，]+", text.strip())
     named = [word.rpartition("=") for word in words]
     if all(equals for _, equals, _ in named):
-        found = {drafting.find_criterion(name, ids): drafting.parse_weight(number) for name, _, number in named}
+        found = {
+            drafting.find_criterion(name, ids): drafting.parse_weight(number)
+            for name, _, number in named
+        }
         if None in found or set(found) != set(ids) or len(named) != len(ids):
             return f"name each criterion once: {' '.join(f'{id}=..' for id in ids)}"
         given = [found[id] for id in ids]
@@ -482,7 +551,9 @@ def _weights_in(text: str, ids: Sequence[str]) -> list[Fraction] | str:
 def _error_words(error: Exception) -> str:
     if not isinstance(error, HonestoneError):
         return str(error)
-    return " / ".join(f"{one}" + (f" ({one.hint})" if one.hint else "") for one in error.errors or (error,))
+    return " / ".join(
+        f"{one}" + (f" ({one.hint})" if one.hint else "") for one in error.errors or (error,)
+    )
 
 
 def _reworded(one: CriterionWish, text: str) -> CriterionWish:
@@ -496,4 +567,7 @@ def _reworded(one: CriterionWish, text: str) -> CriterionWish:
 def _place(criterion: Criterion, text: str) -> int:
     """The number of an item among those of its criterion."""
     said = drafting.plain_item(text).requirement
-    return next((n for n, item in enumerate(criterion.items, 1) if item.requirement == said), len(criterion.items))
+    return next(
+        (n for n, item in enumerate(criterion.items, 1) if item.requirement == said),
+        len(criterion.items),
+    )

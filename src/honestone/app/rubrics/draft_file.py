@@ -1,4 +1,6 @@
-"""What was said to `rubric new` so far: plain data in a file next to the rubric, so that nothing typed is lost."""
+"""What was said to `rubric new` so far: plain data in a file next to the rubric, so that nothing
+typed is lost.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ SCHEMA: Final = "honestone.rubric-answers/1"
 
 @dataclass(slots=True, kw_only=True)
 class RubricAnswers:
-    """Every answer, in the order of the conversation. `typing` is the open question and what was typed so far.
+    """Every answer, in the order of the conversation. `typing` is the open question and what was
+    typed so far.
 
-    `template`: its criteria were taken as they are. `draft` is kept once nothing is missing in it. `replies` are what
-    models were paid for, by the digest of their prompt.
+    `template`: its criteria were taken as they are. `draft` is kept once nothing is missing in it.
+    `replies` are what models were paid for, by the digest of their prompt.
     """
 
     about: str = ""
@@ -48,7 +51,13 @@ class RubricAnswers:
 
     def start_over(self) -> None:
         """Forgets everything but the model and its replies."""
-        self.about, self.wanted, self.template, self.is_listed, self.warned = "", [], None, False, []
+        self.about, self.wanted, self.template, self.is_listed, self.warned = (
+            "",
+            [],
+            None,
+            False,
+            [],
+        )
         self.draft, self.accepted, self.threshold, self.floor = None, False, None, None
         self.weights, self.typing = {}, ("", "")
 
@@ -76,12 +85,18 @@ class _Kept(msgspec.Struct, kw_only=True):
     replies: dict[str, str]
 
 
-_AS_THEY_ARE: Final = tuple(name for name in _Kept.__struct_fields__ if name not in ("schema", "draft"))
+_AS_THEY_ARE: Final = tuple(
+    name for name in _Kept.__struct_fields__ if name not in ("schema", "draft")
+)
 
 
 def to_json(answers: RubricAnswers) -> dict[str, object]:
     found = answers.draft
-    draft = None if found is None else _KeptDraft(rubric={**to_plain(found.rubric())}, origins=dict(found.origins))
+    draft = (
+        None
+        if found is None
+        else _KeptDraft(rubric={**to_plain(found.rubric())}, origins=dict(found.origins))
+    )
     kept = _Kept(draft=draft, **{name: getattr(answers, name) for name in _AS_THEY_ARE})
     return cast(dict[str, object], msgspec.to_builtins(kept, enc_hook=str))
 
@@ -93,7 +108,11 @@ def from_json(plain: object) -> RubricAnswers | None:
         if any(len(one.levels) not in (0, 5) or not one.name for one in kept.wanted):
             return None
         found = kept.draft
-        draft = None if found is None else RubricDraft.of(from_plain(cast(JsonObject, found.rubric)), found.origins)
+        draft = (
+            None
+            if found is None
+            else RubricDraft.of(from_plain(cast(JsonObject, found.rubric)), found.origins)
+        )
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, HonestoneError):
         return None
     return RubricAnswers(draft=draft, **{name: getattr(kept, name) for name in _AS_THEY_ARE})
@@ -134,20 +153,31 @@ class KeptAnswers:
         self.path.unlink(missing_ok=True)
 
 
-# ------------------------------------------------------------------------------------------------- answers to a draft
+# -------------------------------------------------------------------------------------------------
+# answers to a draft
 
 
 def draft_from(
     answers: RubricAnswers, library: Sequence[ShippedRubric], proposed: Sequence[Criterion] = ()
 ) -> RubricDraft:
-    """The draft that the answers so far give: a template's, a model's with the person's own items, or the words'."""
+    """The draft that the answers so far give: a template's, a model's with the person's own items,
+    or the words'.
+    """
     if answers.template is not None:
         rubric = next(one.rubric for one in library if one.name == answers.template)
-        origins = {criterion.id: f"the template {answers.template}" for criterion in rubric.criteria}
+        origins = {
+            criterion.id: f"the template {answers.template}" for criterion in rubric.criteria
+        }
         return RubricDraft.of(rubric, origins, answers.about)
-    draft = _proposed(answers, proposed) if proposed else drafting.make_draft(answers.about, answers.wanted, library)
+    draft = (
+        _proposed(answers, proposed)
+        if proposed
+        else drafting.make_draft(answers.about, answers.wanted, library)
+    )
     if answers.weights:
-        draft = replace(draft, criteria=tuple(replace(c, weight=answers.weights[c.id]) for c in draft.criteria))
+        draft = replace(
+            draft, criteria=tuple(replace(c, weight=answers.weights[c.id]) for c in draft.criteria)
+        )
     return draft
 
 
@@ -164,7 +194,9 @@ def _proposed(answers: RubricAnswers, proposed: Sequence[Criterion]) -> RubricDr
         elif mine.items:
             origins[criterion.id] = f"your words, and drafted by {answers.judge}"
             listed = [item for item in criterion.items if not item.whole]
-            items = drafting.distinct([*(drafting.plain_item(text) for text in mine.items), *listed])
+            items = drafting.distinct(
+                [*(drafting.plain_item(text) for text in mine.items), *listed]
+            )
             criterion = replace(criterion, items=tuple(items[: max(len(mine.items), 10)]))
         criteria.append(replace(criterion, weight=weight))
     return RubricDraft(about=answers.about, criteria=tuple(criteria), origins=origins)

@@ -1,4 +1,6 @@
-"""What recorded runs say about the items of a rubric: difficulty, correlation, disagreement, as numbers and findings."""
+"""What recorded runs say about the items of a rubric: difficulty, correlation, disagreement, as
+numbers and findings.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,21 @@ class History:
         return frozenset(id for one in self.items for id in one.key)
 
     def to_plain(self) -> dict[str, object]:
-        return {"artifacts": len(self.record), "runs": self.runs, "items": [_plain(one) for one in self.items]}
+        return {
+            "artifacts": len(self.record),
+            "runs": self.runs,
+            "items": [_plain(one) for one in self.items],
+        }
 
 
 def _plain(one: ItemStats) -> dict[str, object]:
     """Its figures, none of which has more than nine places."""
     plain = asdict(one)
     criterion, item = plain.pop("key")
-    numbers = {name: round(float(x), 9) if isinstance(x, Fraction | float) else x for name, x in plain.items()}
+    numbers = {
+        name: round(float(x), 9) if isinstance(x, Fraction | float) else x
+        for name, x in plain.items()
+    }
     return {"criterion": criterion, "item": item, **numbers}
 
 
@@ -72,13 +81,21 @@ def _add_run(store: Store, run: str, rubric: Rubric, record: Record) -> bool:
 
 
 def _same_questions(was: Rubric, now: Rubric) -> set[Key]:
-    """Items that were asked then as they are now. Thousands of runs of other rubrics are passed by quickly."""
+    """Items that were asked then as they are now. Thousands of runs of other rubrics are passed by
+    quickly.
+    """
     old: dict[Key, Item] = dict(was.questions())
-    return {key for key, item in now.questions() if key in old and old[key].requirement == item.requirement}
+    return {
+        key
+        for key, item in now.questions()
+        if key in old and old[key].requirement == item.requirement
+    }
 
 
 def _ballots(event: Event) -> Iterator[tuple[str, list[Ballot]]]:
-    """What was judged (its digest, with the output where a target made one), and the answers about it."""
+    """What was judged (its digest, with the output where a target made one), and the answers about
+    it.
+    """
     if isinstance(event, BallotCast):
         yield event.version, [event.ballot]
         return
@@ -87,11 +104,14 @@ def _ballots(event: Event) -> Iterator[tuple[str, list[Ballot]]]:
         yield name, list(judged.ballots)
 
 
-# ---------------------------------------------------------------------------------------------------- findings
+# ----------------------------------------------------------------------------------------------------
+# findings
 
 
 def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str]) -> list[Remark]:
-    """Items that say nothing, on which judges differ, or that go against all others; with the numbers."""
+    """Items that say nothing, on which judges differ, or that go against all others; with the
+    numbers.
+    """
     checks = {key for key, item in rubric.questions() if item.check is not None}
     found = []
     for one in history.items:
@@ -99,19 +119,26 @@ def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str])
         for rule, facts in _about(one, is_check=one.key in checks):
             own, facts = None if item == criterion else item, {"name": f"item `{item}`", **facts}
             place = place_of.get(one.key, "")
-            found.append(Remark(rule=rule, path=(), place=place, criterion=criterion, item=own, facts=facts))
+            found.append(
+                Remark(rule=rule, path=(), place=place, criterion=criterion, item=own, facts=facts)
+            )
     return found
 
 
 def _about(one: ItemStats, *, is_check: bool) -> Iterator[tuple[str, dict[str, object]]]:
     """The rules that an item breaks, each with what was found."""
     over = f"over {one.artifacts} artifacts"
-    if one.never_discriminates and not (is_check and one.difficulty == 1):  # a check that is always met is a guard
+    if one.never_discriminates and not (
+        is_check and one.difficulty == 1
+    ):  # a check that is always met is a guard
         answer, advice = "no", "see whether it can be met at all, and whether judges find it"
         if one.difficulty == 1:
             answer, advice = "yes", "ask for more than everybody has, or drop it"
         difficulty = float(one.difficulty or 0)
-        yield "never-discriminates", {"answer": answer, "advice": advice, "over": over, "difficulty": difficulty}
+        yield (
+            "never-discriminates",
+            {"answer": answer, "advice": advice, "over": over, "difficulty": difficulty},
+        )
     if one.judges_disagree:
         yield "judges-disagree", {"disagreement": float(one.disagreement or 0), "pairs": one.pairs}
     if one.runs_against_the_rest:
@@ -132,11 +159,13 @@ def history_table(history: History) -> list[str]:
         criterion, item = one.key
         name = criterion if criterion == item else f"{criterion}/{item}"
         numbers = (one.difficulty, one.item_rest, one.discrimination, one.disagreement)
-        rows.append((name, str(one.artifacts), *("-" if n is None else f"{float(n):.2f}" for n in numbers)))  # type: ignore[arg-type]
+        figures = ("-" if n is None else f"{float(n):.2f}" for n in numbers)
+        rows.append((name, str(one.artifacts), *figures))  # type: ignore[arg-type]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return [
         "  ".join(
-            cell.ljust(w) if at == 0 else cell.rjust(w) for at, (cell, w) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(w) if at == 0 else cell.rjust(w)
+            for at, (cell, w) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
     ]

@@ -1,6 +1,8 @@
-"""Item analysis: what the answers of many artifacts say about the items themselves. Classical test theory, exactly.
+"""Item analysis: what the answers of many artifacts say about the items themselves. Classical test
+theory, exactly.
 
-With x(a) the score of an item on artifact a (0-1, mean of its votes) and r(a) the mean of all other items on a:
+With x(a) the score of an item on artifact a (0-1, mean of its votes) and r(a) the mean of all other
+items on a:
 
     difficulty      p = mean of x            (share met; 1 is easiest)       Crocker & Algina 1986, ch. 14
     item-rest       Pearson's r of x and r   (the item itself left out)      Henrysson 1963, Psychometrika 28(2)
@@ -31,7 +33,8 @@ TAIL: Final = Fraction(27, 100)
 # With fewer artifacts nothing is said about an item.
 FEWEST_ARTIFACTS: Final = 5
 FEWEST_FOR_CORRELATION: Final = 10
-# Judges who differ on more than this share of their answers disagree about the item, not about artifacts.
+# Judges who differ on more than this share of their answers disagree about the item, not about
+# artifacts.
 OFTEN: Final = Fraction(3, 10)
 
 
@@ -44,7 +47,9 @@ class Record:
     def add(self, artifact: str, ballots: Iterable[Ballot]) -> None:
         for ballot in ballots:
             for key, mark in ballot.marks.items():
-                self.answers.setdefault(artifact, {}).setdefault(key, {})[ballot.judge] = mark.answer
+                self.answers.setdefault(artifact, {}).setdefault(key, {})[ballot.judge] = (
+                    mark.answer
+                )
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -52,7 +57,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemStats:
-    """What is known of one item. None where there is too little to say: no variance, one judge, few artifacts."""
+    """What is known of one item. None where there is too little to say: no variance, one judge, few
+    artifacts.
+    """
 
     key: Key
     artifacts: int
@@ -70,11 +77,19 @@ class ItemStats:
 
     @property
     def judges_disagree(self) -> bool:
-        return self.pairs >= FEWEST_ARTIFACTS and self.disagreement is not None and self.disagreement > OFTEN
+        return (
+            self.pairs >= FEWEST_ARTIFACTS
+            and self.disagreement is not None
+            and self.disagreement > OFTEN
+        )
 
     @property
     def runs_against_the_rest(self) -> bool:
-        return self.artifacts >= FEWEST_FOR_CORRELATION and self.item_rest is not None and self.item_rest <= -0.1
+        return (
+            self.artifacts >= FEWEST_FOR_CORRELATION
+            and self.item_rest is not None
+            and self.item_rest <= -0.1
+        )
 
 
 def item_stats(rubric: Rubric, record: Record) -> list[ItemStats]:
@@ -84,7 +99,9 @@ def item_stats(rubric: Rubric, record: Record) -> list[ItemStats]:
     rows = [_scores(items, answers) for answers in record.answers.values()]
     good = [{key: 1 - x if key in turned else x for key, x in row.items()} for row in rows]
     return [
-        _of_item(key, item, rows, good, [answers.get(key, {}) for answers in record.answers.values()])
+        _of_item(
+            key, item, rows, good, [answers.get(key, {}) for answers in record.answers.values()]
+        )
         for key, item in items.items()
         if any(key in row for row in rows)
     ]
@@ -106,7 +123,11 @@ def _scores(items: Mapping[Key, Item], answers: Mapping[Key, Votes]) -> dict[Key
     for key, votes in answers.items():
         if key not in items:
             continue
-        shares = [share for answer in votes.values() if (share := share_of(items[key], answer)) is not None]
+        shares = [
+            share
+            for answer in votes.values()
+            if (share := share_of(items[key], answer)) is not None
+        ]
         if shares:
             found[key] = sum(shares, ZERO) / len(shares)
     return found
@@ -130,7 +151,11 @@ def _of_item(
     votes: Sequence[Votes],
 ) -> ItemStats:
     own = [row[key] for row in rows if key in row]
-    others = ((row, mean([score for other, score in row.items() if other != key])) for row in good if key in row)
+    others = (
+        (row, mean([score for other, score in row.items() if other != key]))
+        for row in good
+        if key in row
+    )
     with_rest = [(row[key], rest) for row, rest in others if rest is not None]
     differing, pairs = _differing(item, votes)
     return ItemStats(
@@ -150,7 +175,9 @@ def mean(values: Sequence[Fraction]) -> Fraction | None:
 
 
 def correlation(pairs: Sequence[tuple[Fraction, Fraction]]) -> float | None:
-    """Pearson's r; None with fewer than three pairs, or where one side never varies. Exact up to the last root."""
+    """Pearson's r; None with fewer than three pairs, or where one side never varies. Exact up to
+    the last root.
+    """
     if len(pairs) < 3:
         return None
     count = len(pairs)
@@ -165,9 +192,11 @@ def correlation(pairs: Sequence[tuple[Fraction, Fraction]]) -> float | None:
 
 
 def discrimination(pairs: Sequence[tuple[Fraction, Fraction]]) -> Fraction | None:
-    """How much more often the best artifacts (by the rest) meet the item than the worst; None below five artifacts.
+    """How much more often the best artifacts (by the rest) meet the item than the worst; None below
+    five artifacts.
 
-    Artifacts that tie with the last of a group belong to it too, so that the order of the record decides nothing.
+    Artifacts that tie with the last of a group belong to it too, so that the order of the record
+    decides nothing.
     """
     if len(pairs) < FEWEST_ARTIFACTS:
         return None
@@ -176,13 +205,18 @@ def discrimination(pairs: Sequence[tuple[Fraction, Fraction]]) -> Fraction | Non
     low, high = rests[size - 1], rests[-size]
     if low >= high:
         return None
-    upper, lower = (mean([x for x, rest in pairs if rest >= high]), mean([x for x, rest in pairs if rest <= low]))
+    upper, lower = (
+        mean([x for x, rest in pairs if rest >= high]),
+        mean([x for x, rest in pairs if rest <= low]),
+    )
     assert upper is not None and lower is not None
     return upper - lower
 
 
 def _differing(item: Item, votes: Sequence[Votes]) -> tuple[int, int]:
-    """How many pairs of judges answered differently about one artifact, of how many. Code is not a judge."""
+    """How many pairs of judges answered differently about one artifact, of how many. Code is not a
+    judge.
+    """
     differing = pairs = 0
     for ballot in votes:
         answers = [share_of(item, answer) for judge, answer in ballot.items() if judge != CHECK]

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockState:
-    """Where a lock is and what became of it: `written`, `unchanged`, or `holds` when it was only checked."""
+    """Where a lock is and what became of it: `written`, `unchanged`, or `holds` when it was only
+    checked.
+    """
 
     place: Path
     contract: Contract
@@ -52,11 +54,14 @@ def lock_rubric(
     accept_loss: bool = False,
     note: Callable[[str], None] | None = None,
 ) -> LockState:
-    """Locks the contract that an evaluation with the same rubric, options and judges has, or checks it.
+    """Locks the contract that an evaluation with the same rubric, options and judges has, or checks
+    it.
 
     A judge need not be installed here. Raises the errors of `check_lock`.
     """
-    plan = RubricPlan.read(workspace, rubric, judging, artifacts, accept_loss=accept_loss, note=note)
+    plan = RubricPlan.read(
+        workspace, rubric, judging, artifacts, accept_loss=accept_loss, note=note
+    )
     plan.preflight()
     seats = plan.seats()
     path = workspace.path(rubric)
@@ -68,8 +73,10 @@ def lock_rubric(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockedFiles:
-    """The files that judge, by their names as seen from the lock. `contracted`: those whose digests are in the contract. `inside`
-    gives for each artifact its folder and which of its own files judge it."""
+    """The files that judge, by their names as seen from the lock. `contracted`: those whose digests
+    are in the contract. `inside` gives for each artifact its folder and which of its own files
+    judge it.
+    """
 
     base: Path
     workspace: Workspace
@@ -85,7 +92,9 @@ class LockedFiles:
         for artifact, version in artifacts:
             root = _name(self.workspace.path(artifact), self.base)
             names = self.checker.judging_names(self.checks, version) if version.is_folder else []
-            inside[root] = {name: hashlib.sha256(version.files[name].data).hexdigest() for name in names}
+            inside[root] = {
+                name: hashlib.sha256(version.files[name].data).hexdigest() for name in names
+            }
         return replace(self, inside=inside)
 
     @property
@@ -94,7 +103,9 @@ class LockedFiles:
         return FilesThatJudge(outside=self._outside(self.digests), artifacts=self.inside)
 
     def require(self, locked: FilesThatJudge | None, lock: Path) -> None:
-        """Raises ContractMismatch where a file is not as it was locked. An artifact of which nothing is locked is not compared."""
+        """Raises ContractMismatch where a file is not as it was locked. An artifact of which
+        nothing is locked is not compared.
+        """
         now = self._outside(self.digests)
         if locked is None:
             require_covered(now, self.contracted, lock)
@@ -130,14 +141,23 @@ def files_that_judge(
     checks: Sequence[Check],
     identities: Sequence[Mapping[str, object]],
 ) -> LockedFiles:
-    """The files that judge by the rubric or suite at `path`: of its checks and judges, with the modules that they import.
-    Programs that are installed on the machine are left out."""
+    """The files that judge by the rubric or suite at `path`: of its checks and judges, with the
+    modules that they import. Programs that are installed on the machine are left out.
+    """
     code = [check for check in checks if not is_of_text_alone(check)]
     of_checks = checker.judging_files(code)
-    watched = JudgingFiles(lambda: [*of_checks, *files_named(identities, workspace.folder)], base=path.parent.resolve())
-    described = [workspace.folder / name for identity in identities for name in described_files(identity)]
+    watched = JudgingFiles(
+        lambda: [*of_checks, *files_named(identities, workspace.folder)], base=path.parent.resolve()
+    )
+    described = [
+        workspace.folder / name for identity in identities for name in described_files(identity)
+    ]
     contracted = {_name(file, path.parent) for file in (*of_checks, *described)}
-    near = {name: digest for name, digest in watched.digests.items() if not _is_installed(path.parent / name)}
+    near = {
+        name: digest
+        for name, digest in watched.digests.items()
+        if not _is_installed(path.parent / name)
+    }
     return LockedFiles(
         base=path.parent,
         workspace=workspace,
@@ -163,7 +183,9 @@ def lock_file(path: Path, contract: Contract, files: LockedFiles, *, only_check:
 
 
 def write_lock(path: Path, contract: Contract, files: LockedFiles) -> tuple[Path, str]:
-    """Writes the lock of a rubric or suite. Returns its place, and whether it was `written` or `unchanged`."""
+    """Writes the lock of a rubric or suite. Returns its place, and whether it was `written` or
+    `unchanged`.
+    """
     place, text = lock_path(path), dump_lock(contract, files.as_locked).encode()
     if place.exists() and place.read_bytes() == text:
         return place, "unchanged"
@@ -172,8 +194,10 @@ def write_lock(path: Path, contract: Contract, files: LockedFiles) -> tuple[Path
 
 
 def check_lock(path: Path, contract: Contract, files: LockedFiles) -> Path:
-    """The lock's place, where the contract is what it holds and so is every file that judges. Raises ContractMismatch (exit 2)
-    with the difference in words when it is not, and FileError when it does not exist."""
+    """The lock's place, where the contract is what it holds and so is every file that judges.
+    Raises ContractMismatch (exit 2) with the difference in words when it is not, and FileError when
+    it does not exist.
+    """
     place = lock_path(path)
     lock = read_lock(place)
     require_locked(lock.contract, contract, place)

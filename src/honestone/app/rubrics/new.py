@@ -12,7 +12,13 @@ from typing import Final
 
 from honestone.app.drafting_model import criteria_by_model, find_model
 from honestone.app.rubric_plan import bar_share
-from honestone.app.rubrics.draft_file import KeptAnswers, RubricAnswers, draft_from, is_complete, with_bars
+from honestone.app.rubrics.draft_file import (
+    KeptAnswers,
+    RubricAnswers,
+    draft_from,
+    is_complete,
+    with_bars,
+)
 from honestone.app.workspace import Workspace
 from honestone.core.authoring import rubric_drafting as drafting
 from honestone.core.authoring.rubric_drafting import CriterionWish, RubricDraft, ShippedRubric
@@ -27,8 +33,10 @@ _LONGEST: Final = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRubricRequest:
-    """What was said of a rubric, as typed: criteria and items as `NAME: TEXT`, anchors as `NAME: A | B | C | D | E`,
-    weights as `NAME=30`, the bars in points 0-100. `judge` drafts what is missing (None: one that is ready)."""
+    """What was said of a rubric, as typed: criteria and items as `NAME: TEXT`, anchors as `NAME: A
+    | B | C | D | E`, weights as `NAME=30`, the bars in points 0-100. `judge` drafts what is missing
+    (None: one that is ready).
+    """
 
     output: Path
     about: str = ""
@@ -78,7 +86,9 @@ class NewRubric:
 
 
 def template_text_with_bars(name: str, threshold: Fraction | None, floor: Fraction | None) -> str:
-    """The template as it is shipped, comments included, with the bars that were given. Raises UsageError."""
+    """The template as it is shipped, comments included, with the bars that were given. Raises
+    UsageError.
+    """
     from honestone.templates import template_text
 
     text = template_text(name)
@@ -121,28 +131,40 @@ def refuse_incomplete(said: RubricAnswers) -> None:
 
 
 def draft_rubric(workspace: Workspace, request: NewRubricRequest, observer: Observer) -> NewRubric:
-    """The rubric from what was said, a model's items where some are missing. Raises UsageError when that is too little."""
+    """The rubric from what was said, a model's items where some are missing. Raises UsageError when
+    that is too little.
+    """
     from honestone.core.authoring.lint import lint
 
     said = request.answers()
     refuse_incomplete(said)
     if said.weights and (problem := drafting.weights_problem(list(said.weights.values()))):
         raise UsageError(problem, hint="--weight NAME=30, once for each criterion")
-    warnings = [vague.warning(one.name) for one in said.wanted if (vague := drafting.vague_criterion(one)) is not None]
+    warnings = [
+        vague.warning(one.name)
+        for one in said.wanted
+        if (vague := drafting.vague_criterion(one)) is not None
+    ]
     file = KeptAnswers(request.output)
     before = file.load()
     said.replies = dict(before.replies) if before is not None else {}
-    kept = None if before is not None and before.says_something else file  # an unfinished conversation stays
+    kept = (
+        None if before is not None and before.says_something else file
+    )  # an unfinished conversation stays
     shipped = shipped_rubrics()
     draft, notes = draft_from(said, shipped), list[str]()
     if request.judge != NO_MODEL and (request.judge is not None or not is_complete(draft)):
-        draft, notes = asyncio.run(_with_model(workspace, said, request.judge, shipped, kept, observer))
+        draft, notes = asyncio.run(
+            _with_model(workspace, said, request.judge, shipped, kept, observer)
+        )
     if lacking := drafting.shortage(draft.criteria):
         by_hand = " ".join(f'--item "{one.id}: ..."' for one in lacking)
         by_hand += ' (repeat it), or --anchors "NAME: A | B | C | D | E", or '
         # A model that was asked in vain is asked again by the same command.
         by_model = "another model (--judge NAME)" if notes else "--judge MODEL to draft them"
-        raise UsageError("; ".join((*notes, *(one.words for one in lacking))), hint=by_hand + by_model)
+        raise UsageError(
+            "; ".join((*notes, *(one.words for one in lacking))), hint=by_hand + by_model
+        )
     draft = with_bars(draft, said)
     for problem in drafting.draft_problems(draft):
         raise UsageError(problem)
@@ -164,7 +186,9 @@ async def _with_model(
         return draft_from(said, shipped), []
     said.judge = name
     if judge is None:
-        observer.note(f"note: asking {name} to draft the items: 1 call, 2 at most (--judge none asks no model)")
+        observer.note(
+            f"note: asking {name} to draft the items: 1 call, 2 at most (--judge none asks no model)"
+        )
 
     def keep() -> None:
         if kept is not None:
@@ -174,21 +198,30 @@ async def _with_model(
     return draft_from(said, shipped, criteria), notes
 
 
-# ------------------------------------------------------------------------------------------------- what was typed
+# -------------------------------------------------------------------------------------------------
+# what was typed
 
 
 def _criterion(text: str, before: Sequence[CriterionWish]) -> CriterionWish:
     one = drafting.parse_wanted(_one_line(text))
     if not one.name.strip():
-        raise UsageError("a --criterion is empty", hint='--criterion "tone: no word blames the reader"')
+        raise UsageError(
+            "a --criterion is empty", hint='--criterion "tone: no word blames the reader"'
+        )
     if any(other.id == one.id for other in before):
-        raise UsageError(f"two criteria have the id `{one.id}`", hint="give one of them another name")
+        raise UsageError(
+            f"two criteria have the id `{one.id}`", hint="give one of them another name"
+        )
     return one
 
 
 def _with_levels(one: CriterionWish, levels: str) -> CriterionWish:
     texts = tuple(part.strip() for part in levels.split("|"))
-    if len(texts) != len(drafting.LEVELS) or not all(texts) or len(set(texts)) < len(drafting.LEVELS):
+    if (
+        len(texts) != len(drafting.LEVELS)
+        or not all(texts)
+        or len(set(texts)) < len(drafting.LEVELS)
+    ):
         raise UsageError(
             f"--anchors of `{one.id}` has to have five different texts, lowest first",
             hint=f'--anchors "{one.name}: absent | a trace | half | nearly all | all"',
@@ -205,11 +238,14 @@ def _weights(texts: Sequence[str], wanted: Sequence[CriterionWish]) -> dict[str,
         name, equals, number = text.rpartition("=")
         weight = drafting.parse_weight(number)
         if not equals or weight is None:
-            raise UsageError(f"--weight {text!r} is not NAME=NUMBER", hint="for example --weight tone=30")
+            raise UsageError(
+                f"--weight {text!r} is not NAME=NUMBER", hint="for example --weight tone=30"
+            )
         weights[wanted[_at(name, wanted, "--weight")].id] = weight
     if weights and (without := [one.id for one in wanted if one.id not in weights]):
         raise UsageError(
-            f"no --weight for {', '.join(f'`{id}`' for id in without)}", hint="weigh every criterion, or none"
+            f"no --weight for {', '.join(f'`{id}`' for id in without)}",
+            hint="weigh every criterion, or none",
         )
     return {one.id: weights[one.id] for one in wanted if weights}
 
@@ -218,7 +254,9 @@ def _belongs(option: str, text: str, wanted: Sequence[CriterionWish]) -> tuple[i
     """Which criterion a `NAME: TEXT` is about, and the text."""
     name, colon, rest = _one_line(text).replace("：", ":", 1).partition(":")
     if not colon or not re.search(r"\w", rest):
-        raise UsageError(f"{option} {text!r} is not `CRITERION: TEXT`", hint=f'for example {option} "tone: ..."')
+        raise UsageError(
+            f"{option} {text!r} is not `CRITERION: TEXT`", hint=f'for example {option} "tone: ..."'
+        )
     return _at(name, wanted, option), rest.strip()
 
 
@@ -236,7 +274,9 @@ def _at(name: str, wanted: Sequence[CriterionWish], option: str) -> int:
 
 
 def points_bar(option: str, points: float | None) -> Fraction | None:
-    """A bar as a share 0-1 from points 0-100, where one is given. Raises UsageError for other numbers."""
+    """A bar as a share 0-1 from points 0-100, where one is given. Raises UsageError for other
+    numbers.
+    """
     return None if points is None else bar_share(option, points)
 
 

@@ -1,4 +1,6 @@
-"""Trying a rubric on examples: golden ones, whose verdict is known, and the oracle, a good answer and an empty one."""
+"""Trying a rubric on examples: golden ones, whose verdict is known, and the oracle, a good answer
+and an empty one.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +52,17 @@ class Tried:
 
 
 class Trial:
-    """A rubric with the judges and options of the command line. Everything is read and checked before the first call."""
+    """A rubric with the judges and options of the command line. Everything is read and checked
+    before the first call.
+    """
 
     def __init__(
-        self, workspace: Workspace, rubric: Rubric, path: Path, judging: JudgingOptions, artifacts: Sequence[Path]
+        self,
+        workspace: Workspace,
+        rubric: Rubric,
+        path: Path,
+        judging: JudgingOptions,
+        artifacts: Sequence[Path],
     ) -> None:
         self._workspace = workspace
         self._judging = judging
@@ -68,8 +77,11 @@ class Trial:
     def load(self, path: Path) -> Version:
         return self._plan.load(path).version
 
-    def judge_all(self, subjects: Sequence[ExampleSubject], note: Callable[[str], None]) -> list[Tried]:
-        """In the order given. Every reply is on record before it is used, so that the same command repeats no call.
+    def judge_all(
+        self, subjects: Sequence[ExampleSubject], note: Callable[[str], None]
+    ) -> list[Tried]:
+        """In the order given. Every reply is on record before it is used, so that the same command
+        repeats no call.
 
         Raises Interrupted when it is stopped.
         """
@@ -96,14 +108,17 @@ class Trial:
 
         async def one(subject: ExampleSubject) -> Tried:
             async with slots:
-                judged = await evaluator.judge(evaluator.question(Artifact(subject.name, subject.version)))
+                judged = await evaluator.judge(
+                    evaluator.question(Artifact(subject.name, subject.version))
+                )
             card = self._plan.scorer.card(judged.ballots)
             return Tried(card=card, verdict=judge_gate(card, self.rubric))
 
         return list(await asyncio.gather(*(one(subject) for subject in subjects)))
 
 
-# ---------------------------------------------------------------------------------------------------- golden examples
+# ----------------------------------------------------------------------------------------------------
+# golden examples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,19 +141,35 @@ class GoldenRow:
 
 def golden_row(example: GoldenExample, tried: Tried) -> GoldenRow:
     criteria = {line.criterion.id: (line.low, line.high) for line in tried.card.lines}
-    found = list(differing(example.expect, str(tried.verdict.outcome), (tried.card.low, tried.card.high), criteria))
-    agreement: Agreement = (
-        "as expected" if not found else "differs" if any(sure is False for _, sure in found) else "undecided"
+    found = list(
+        differing(
+            example.expect, str(tried.verdict.outcome), (tried.card.low, tried.card.high), criteria
+        )
     )
-    return GoldenRow(example=example, tried=tried, agreement=agreement, differences=tuple(words for words, _ in found))
+    agreement: Agreement = (
+        "as expected"
+        if not found
+        else "differs"
+        if any(sure is False for _, sure in found)
+        else "undecided"
+    )
+    return GoldenRow(
+        example=example,
+        tried=tried,
+        agreement=agreement,
+        differences=tuple(words for words, _ in found),
+    )
 
 
-# ---------------------------------------------------------------------------------------------------- the oracle
+# ----------------------------------------------------------------------------------------------------
+# the oracle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleResult:
-    """The good answer must pass and an empty artifact must fail. `agreement` as for golden examples; `broken` says what is wrong."""
+    """The good answer must pass and an empty artifact must fail. `agreement` as for golden
+    examples; `broken` says what is wrong.
+    """
 
     path: Path
     good: Tried
@@ -171,7 +202,10 @@ def oracle_result(path: Path, good: Tried, empty: Tried) -> OracleResult:
         broken.append(
             f"an empty artifact passes with {show_points(empty.card.low)} points: nothing in the rubric asks for anything to be there"
         )
-    is_open = good.verdict.outcome is Outcome.INCONCLUSIVE or empty.verdict.outcome is Outcome.INCONCLUSIVE
+    is_open = (
+        good.verdict.outcome is Outcome.INCONCLUSIVE
+        or empty.verdict.outcome is Outcome.INCONCLUSIVE
+    )
     agreement: Agreement = "differs" if broken else "undecided" if is_open else "as expected"
     met = tuple(
         f"{line.criterion.id}/{one.item.id}"
@@ -180,5 +214,10 @@ def oracle_result(path: Path, good: Tried, empty: Tried) -> OracleResult:
         if one.met == 1 and not line.criterion.is_penalty
     )
     return OracleResult(
-        path=path, good=good, empty=empty, agreement=agreement, broken=tuple(broken), met_by_nothing=met
+        path=path,
+        good=good,
+        empty=empty,
+        agreement=agreement,
+        broken=tuple(broken),
+        met_by_nothing=met,
     )

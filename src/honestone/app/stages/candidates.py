@@ -1,4 +1,6 @@
-"""Candidates: edits that a worker makes in a private copy of the skill, each ranked by a panel; and what is known before."""
+"""Candidates: edits that a worker makes in a private copy of the skill, each ranked by a panel; and
+what is known before.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,11 @@ SNIPPET = 400
 # Minutes that a stage works at most where no limit is given.
 HOURS = 240
 
-_KINDS = {"md": "markdown", "yml": "yaml", **{name: name for name in ("markdown", "json", "jsonl", "yaml", "log")}}
+_KINDS = {
+    "md": "markdown",
+    "yml": "yaml",
+    **{name: name for name in ("markdown", "json", "jsonl", "yaml", "log")},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +63,21 @@ class ProposeRequest:
     judging: JudgingOptions = field(default_factory=JudgingOptions)
 
 
-def propose(request: ProposeRequest, files: StageFiles, observer: Observer) -> StageFile[doc.Candidates]:
-    """Have the worker make edits and write the candidates artifact. Raises UsageError before anything is spent."""
+def propose(
+    request: ProposeRequest, files: StageFiles, observer: Observer
+) -> StageFile[doc.Candidates]:
+    """Have the worker make edits and write the candidates artifact. Raises UsageError before
+    anything is spent.
+    """
     workspace = files.workspace
     skill = settled(files, SkillUnderEdit.at(workspace, request.skill))
     occasion = read_occasion(
-        files, skill, request.sources, task_suite=request.task_suite, traces=request.traces, observer=observer
+        files,
+        skill,
+        request.sources,
+        task_suite=request.task_suite,
+        traces=request.traces,
+        observer=observer,
     )
     worker = make_stage_worker(request.worker, skill, request.worker_timeout)
     meter = request.judging.meter(workspace.settings, calls=0, minutes=HOURS)
@@ -76,25 +91,40 @@ def propose(request: ProposeRequest, files: StageFiles, observer: Observer) -> S
                 found.append(Proposal(number=number, outcome="not-asked", detail=refusal))
                 observer.note(f"proposal {number} was not asked for: {refusal}")
                 continue
-            observer.progress(number - 1, request.candidates, f"{worker.id} edits {skill.named}, proposal {number}")
-            found.append(await propose_one(skill, worker, occasion, found, count=request.candidates, known=known))
+            observer.progress(
+                number - 1,
+                request.candidates,
+                f"{worker.id} edits {skill.named}, proposal {number}",
+            )
+            found.append(
+                await propose_one(
+                    skill, worker, occasion, found, count=request.candidates, known=known
+                )
+            )
             meter.counted(found[-1].spend)
             if found[-1].after is None:
-                observer.note(f"proposal {number} is not a candidate: {found[-1].outcome}, {found[-1].detail}")
+                observer.note(
+                    f"proposal {number} is not a candidate: {found[-1].outcome}, {found[-1].detail}"
+                )
         return found
 
     found = run_to_end(work, worker.close)
-    return files.write(candidates_file(skill, found, occasion, request.worker, run_id=skill.new_run_id()))
+    return files.write(
+        candidates_file(skill, found, occasion, request.worker, run_id=skill.new_run_id())
+    )
 
 
 def make_stage_worker(name: str, skill: SkillUnderEdit, timeout: float | None) -> Worker:
     from honestone.adapters.registry import WORKER_TIMEOUT, make_worker
 
     context = make_context(JudgingOptions(), skill.workspace)
-    return make_worker(name, replace(context, worker_timeout=timeout or WORKER_TIMEOUT, artifact=skill.root))
+    return make_worker(
+        name, replace(context, worker_timeout=timeout or WORKER_TIMEOUT, artifact=skill.root)
+    )
 
 
-# ------------------------------------------------------------------------------------------------------ one proposal
+# ------------------------------------------------------------------------------------------------------
+# one proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +147,10 @@ async def propose_one(
     count: int,
     known: set[str],
 ) -> Proposal:
-    """One call of the worker, in a private copy. `known` are digests that were proposed or decided before; a new
-    candidate's is added. Raises UsageError where the skill itself was changed meanwhile."""
+    """One call of the worker, in a private copy. `known` are digests that were proposed or decided
+    before; a new candidate's is added. Raises UsageError where the skill itself was changed
+    meanwhile.
+    """
     before, number = skill.version, len(earlier) + 1
     others = [one.after for one in earlier if one.after is not None]
     done, found = await work_on_copy(
@@ -135,11 +167,15 @@ async def propose_one(
     spend = Spend(worker_calls=1)
     spend.add(done.usage)
     after = None if found.version is None else without_hidden(found.version)
-    outcome, detail = classify(before, after, ended=done.ended, strays=found.strays, trouble=found.trouble)
+    outcome, detail = classify(
+        before, after, ended=done.ended, strays=found.strays, trouble=found.trouble
+    )
     made = Proposal(number=number, outcome=str(outcome), detail=detail, spend=spend)
     if outcome is not ProposalOutcome.CHANGED or after is None:
         said = " ".join(done.message.split())[:300]
-        return replace(made, detail=f"{detail} ({said})" if said and outcome in DID_NOT_WORK else detail)
+        return replace(
+            made, detail=f"{detail} ({said})" if said and outcome in DID_NOT_WORK else detail
+        )
     if after.digest in known:
         return replace(made, outcome="duplicate", detail="the same bytes as a proposal before it")
     try:
@@ -151,9 +187,16 @@ async def propose_one(
 
 
 def skill_brief(
-    skill: SkillUnderEdit, occasion: brief.Occasion, place: Path, number: int, count: int, made: Sequence[Version]
+    skill: SkillUnderEdit,
+    occasion: brief.Occasion,
+    place: Path,
+    number: int,
+    count: int,
+    made: Sequence[Version],
 ) -> Brief:
-    """What a worker is asked to do with the copy at `place`; `made` are the proposals before this one."""
+    """What a worker is asked to do with the copy at `place`; `made` are the proposals before this
+    one.
+    """
     text = brief.write_skill_brief(
         occasion,
         location=str(place),
@@ -175,15 +218,27 @@ def without_hidden(version: Version) -> Version:
     return replace(version, files=kept)
 
 
-# ------------------------------------------------------------------------------------------------------- the artifact
+# -------------------------------------------------------------------------------------------------------
+# the artifact
 
 
 def candidates_file(
-    skill: SkillUnderEdit, found: Sequence[Proposal], occasion: brief.Occasion, worker: str, *, run_id: str
+    skill: SkillUnderEdit,
+    found: Sequence[Proposal],
+    occasion: brief.Occasion,
+    worker: str,
+    *,
+    run_id: str,
 ) -> doc.Candidates:
-    """What was proposed, as an artifact. Its status is `error` where the worker could not work at all."""
+    """What was proposed, as an artifact. Its status is `error` where the worker could not work at
+    all.
+    """
     created, spend = stamp(), Spend.of(one.spend for one in found)
-    candidates = [_entry(skill, one.number, one.after, occasion, created) for one in found if one.after is not None]
+    candidates = [
+        _entry(skill, one.number, one.after, occasion, created)
+        for one in found
+        if one.after is not None
+    ]
     did_work = any(one.outcome not in (*DID_NOT_WORK, "not-asked") for one in found)
     return doc.Candidates(
         run_id=run_id,
@@ -191,7 +246,9 @@ def candidates_file(
         target=skill.profile(),
         base_digest=skill.version.digest,
         input_sources=[
-            doc.InputSource(path=one.path, kind=one.kind, characters=len(one.text), snippet=one.text[:SNIPPET])
+            doc.InputSource(
+                path=one.path, kind=one.kind, characters=len(one.text), snippet=one.text[:SNIPPET]
+            )
             for one in occasion.sources
         ],
         failure_trace_used=bool(occasion.tried),
@@ -228,12 +285,17 @@ def _entry(
         created_at=created,
         candidate_digest=after.digest,
         base_digest=before.digest,
-        diff_summary=doc.DiffSummary(added_lines=size.added, removed_lines=size.removed, files=size.files),
+        diff_summary=doc.DiffSummary(
+            added_lines=size.added, removed_lines=size.removed, files=size.files
+        ),
     )
 
 
 def _slug(text: str) -> str:
-    return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text)[:30].strip("-") or "file"
+    return (
+        "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text)[:30].strip("-")
+        or "file"
+    )
 
 
 def _title(before: Version, after: Version) -> str:
@@ -263,12 +325,15 @@ def _rationale(occasion: brief.Occasion) -> str:
     return "No failure is on record: an edit that may help in general"
 
 
-# --------------------------------------------------------------------------------------------------------- the ranking
+# ---------------------------------------------------------------------------------------------------------
+# the ranking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRequest:
-    """What `stage rank` is asked for. Without judges nothing is judged; `mock` is a panel that approves everything."""
+    """What `stage rank` is asked for. Without judges nothing is judged; `mock` is a panel that
+    approves everything.
+    """
 
     candidates: Path
     mock: bool = False
@@ -276,7 +341,9 @@ class RankRequest:
 
 
 def rank(request: RankRequest, files: StageFiles, observer: Observer) -> StageFile[doc.Ranking]:
-    """Rank the candidates of an artifact and write the ranking. Raises UsageError before anything is spent."""
+    """Rank the candidates of an artifact and write the ranking. Raises UsageError before anything
+    is spent.
+    """
     workspace, mock = files.workspace, request.mock
     source = files.read(request.candidates, doc.Candidates)
     skill = settled(files, SkillUnderEdit.of(workspace, source))
@@ -312,8 +379,12 @@ def edit_seats(skill: SkillUnderEdit, judging: JudgingOptions) -> tuple[Seat, ..
     return make_seats(judging.judges, make_context(judging, skill.workspace))
 
 
-async def review(edit: CandidateEdit, skill: SkillUnderEdit, panel: Panel, lessons: Sequence[str]) -> Judged:
-    """What the judges answer about one edit: its diff, SKILL.md and the changed files as they would be."""
+async def review(
+    edit: CandidateEdit, skill: SkillUnderEdit, panel: Panel, lessons: Sequence[str]
+) -> Judged:
+    """What the judges answer about one edit: its diff, SKILL.md and the changed files as they would
+    be.
+    """
     from honestone.adapters.checks import CheckRunner
 
     assert edit.after is not None
@@ -324,12 +395,15 @@ async def review(edit: CandidateEdit, skill: SkillUnderEdit, panel: Panel, lesso
     return await evaluator.judge(evaluator.question(shown, input=known))
 
 
-# ---------------------------------------------------------------------------------------------------------- the edits
+# ----------------------------------------------------------------------------------------------------------
+# the edits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateEdit:
-    """A candidate with what its plan makes of the skill; `after` None: it cannot be applied, and `problem` says why."""
+    """A candidate with what its plan makes of the skill; `after` None: it cannot be applied, and
+    `problem` says why.
+    """
 
     candidate: doc.CandidateEntry
     before: Version
@@ -343,31 +417,47 @@ class CandidateEdit:
     @property
     def risk(self) -> risks.Risk:
         """The worse of what is said and what the bytes say."""
-        said = [risks.Risk(self.candidate.risk_level)] if self.candidate.risk_level in list(risks.Risk) else []
-        return risks.worst([*said, *([risks.risk_of(self.before, self.after)] if self.after is not None else [])])
+        said = (
+            [risks.Risk(self.candidate.risk_level)]
+            if self.candidate.risk_level in list(risks.Risk)
+            else []
+        )
+        return risks.worst(
+            [*said, *([risks.risk_of(self.before, self.after)] if self.after is not None else [])]
+        )
 
     @property
     def category(self) -> risks.Category:
         if self.candidate.category in list(risks.Category):
             return risks.Category(self.candidate.category)
-        return risks.Category.DOCS if self.after is None else risks.category_of(self.before, self.after)
+        return (
+            risks.Category.DOCS
+            if self.after is None
+            else risks.category_of(self.before, self.after)
+        )
 
     @property
     def for_a_person(self) -> list[str]:
         """Why the gate would not keep it by itself, in the original's words."""
         found = [f"risk_{self.risk}"] if self.risk is not risks.Risk.LOW else []
-        return [*(["not_auto_keep_category"] if self.category in risks.NOT_KEPT_ALONE else []), *found]
+        return [
+            *(["not_auto_keep_category"] if self.category in risks.NOT_KEPT_ALONE else []),
+            *found,
+        ]
 
 
 def edit_of(candidate: doc.CandidateEntry, skill: SkillUnderEdit) -> CandidateEdit:
     try:
-        return CandidateEdit(candidate=candidate, before=skill.version, after=skill.edited(candidate))
+        return CandidateEdit(
+            candidate=candidate, before=skill.version, after=skill.edited(candidate)
+        )
     except UsageError as found:
         problem = found if isinstance(found, PlanError) else PlanError(Refusal.ERROR, found.message)
         return CandidateEdit(candidate=candidate, before=skill.version, after=None, problem=problem)
 
 
-# ---------------------------------------------------------------------------------------------------------- the score
+# ----------------------------------------------------------------------------------------------------------
+# the score
 
 
 def ranking_file(
@@ -378,11 +468,15 @@ def ranking_file(
     *,
     mock: bool,
 ) -> doc.Ranking:
-    """The candidates with their scores, best first; those without a score come last, equal ones in the order proposed."""
+    """The candidates with their scores, best first; those without a score come last, equal ones in
+    the order proposed.
+    """
     names, moment = [seat.id for seat in seats], stamp()
     scored = [_scored(edit, reviews.get(edit.id), names, moment) for edit in edits]
     accept = risks.Recommendation.ACCEPT
-    scored.sort(key=lambda one: (one.score is None, -(one.score or 0), one.recommendation != accept))
+    scored.sort(
+        key=lambda one: (one.score is None, -(one.score or 0), one.recommendation != accept)
+    )
     return doc.Ranking(
         run_id=source.run_id,
         lane=source.lane,
@@ -393,7 +487,10 @@ def ranking_file(
         judges=names,
         scored_candidates=scored,
         summary={
-            **{str(one): sum(1 for row in scored if row.recommendation == one) for one in risks.Recommendation},
+            **{
+                str(one): sum(1 for row in scored if row.recommendation == one)
+                for one in risks.Recommendation
+            },
             "evaluator_evidence_enabled": False,
             "llm_judge_enabled": bool(names) and not mock,
             "llm_judge_backend": ", ".join(names) or None,
@@ -402,7 +499,9 @@ def ranking_file(
     )
 
 
-def _scored(edit: CandidateEdit, judged: Judged | None, judges: Sequence[str], moment: str) -> doc.ScoredCandidate:
+def _scored(
+    edit: CandidateEdit, judged: Judged | None, judges: Sequence[str], moment: str
+) -> doc.ScoredCandidate:
     """A candidate with its score. What no judge could score, and what cannot be applied, has none."""
     found = None if judged is None else _opinion(judged.ballots)
     blockers, notes = [], list(risks.notes_about(edit.risk, edit.category))
@@ -434,13 +533,17 @@ def _scored(edit: CandidateEdit, judged: Judged | None, judges: Sequence[str], m
             aggregated_score=_number(score),
         )
     said = {
-        name: getattr(edit.candidate, name) for name in doc.CandidateEntry.__struct_fields__ if name not in _COMPUTED
+        name: getattr(edit.candidate, name)
+        for name in doc.CandidateEntry.__struct_fields__
+        if name not in _COMPUTED
     }
     return doc.ScoredCandidate(
         **said,
         risk_level=str(edit.risk),
         executor_support=edit.after is not None,
-        candidate_digest=edit.candidate.candidate_digest if edit.after is None else edit.after.digest,
+        candidate_digest=edit.candidate.candidate_digest
+        if edit.after is None
+        else edit.after.digest,
         score=_number(score),
         risk_penalty=float(risks.RISK_PENALTY[edit.risk]),
         recommendation=str(recommendation),
@@ -469,7 +572,9 @@ _BLOCKER = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opinion:
-    """What the ballots about one edit come to. Judges whose answers are not complete have no score and no vote."""
+    """What the ballots about one edit come to. Judges whose answers are not complete have no score
+    and no vote.
+    """
 
     score: Fraction | None
     label: risks.Label | None
@@ -498,7 +603,11 @@ def _opinion(ballots: Sequence[Ballot]) -> _Opinion:
         label=risks.label_of(list(scores.values())),
         reviews=[_review(ballot, scores.get(ballot.judge)) for ballot in ballots],
         components=components,
-        failures=[f"{one.judge}: {one.reason or 'no complete answer'}" for one in ballots if one.judge not in scores],
+        failures=[
+            f"{one.judge}: {one.reason or 'no complete answer'}"
+            for one in ballots
+            if one.judge not in scores
+        ],
         suggestions=list(dict.fromkeys(suggestions))[:20],
     )
 
@@ -519,7 +628,8 @@ def _number(value: Fraction | None) -> float | None:
     return None if value is None else round(float(value), 9)
 
 
-# --------------------------------------------------------------------------------------------- what a proposal is about
+# --------------------------------------------------------------------------------------------- what
+# a proposal is about
 
 
 def read_occasion(
@@ -531,8 +641,10 @@ def read_occasion(
     traces: Sequence[Path] = (),
     observer: Observer,
 ) -> brief.Occasion:
-    """What the worker is shown: sources, edits that were put back, tasks that failed in the last evaluation, and what
-    was learned. Nothing about tasks of the test split. Raises UsageError with places."""
+    """What the worker is shown: sources, edits that were put back, tasks that failed in the last
+    evaluation, and what was learned. Nothing about tasks of the test split. Raises UsageError with
+    places.
+    """
     workspace = files.workspace
     tasks = SuiteTasks() if task_suite is None else read_suite_tasks(workspace, task_suite)
     return brief.Occasion(
@@ -547,7 +659,9 @@ def read_sources(workspace: Workspace, paths: Sequence[Path]) -> tuple[brief.Sou
     """Raises FileError for what is missing or not text."""
     return tuple(
         brief.Source(
-            path=printable(path), kind=_KINDS.get(path.suffix.lower()[1:], "text"), text=read_text(workspace.path(path))
+            path=printable(path),
+            kind=_KINDS.get(path.suffix.lower()[1:], "text"),
+            text=read_text(workspace.path(path)),
         )
         for path in paths
     )
@@ -567,9 +681,12 @@ def read_trace(workspace: Workspace, path: Path, tasks: SuiteTasks) -> brief.Fai
 
 def failed_try(traces: doc.Traces, tasks: SuiteTasks) -> brief.FailedTry:
     """What a worker is shown of an edit that was put back."""
-    failed = [doc.TracedTask(task_id=one) if isinstance(one, str) else one for one in traces.failed_tasks]
+    failed = [
+        doc.TracedTask(task_id=one) if isinstance(one, str) else one for one in traces.failed_tasks
+    ]
     found = [
-        brief.FailedTask(task_id=one.task_id, prompt=one.prompt or "", details=one.details or "") for one in failed
+        brief.FailedTask(task_id=one.task_id, prompt=one.prompt or "", details=one.details or "")
+        for one in failed
     ]
     return brief.FailedTry(
         candidate_id=traces.candidate_id,
@@ -581,8 +698,9 @@ def failed_try(traces: doc.Traces, tasks: SuiteTasks) -> brief.FailedTry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteTasks:
-    """The tasks of a suite that a worker may be shown: `prompts` by id. `hidden` are those of a test split that the suite
-    names."""
+    """The tasks of a suite that a worker may be shown: `prompts` by id. `hidden` are those of a
+    test split that the suite names.
+    """
 
     path: Path | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
@@ -608,8 +726,14 @@ def read_suite_tasks(workspace: Workspace, path: Path) -> SuiteTasks:
 
 
 def failed_in(rows: Sequence[doc.TaskRow]) -> list[brief.FailedTask]:
-    """The tasks that failed on one side of an evaluation. One that could not be run or judged is none of them."""
-    return [brief.FailedTask(task_id=one.task_id, details=one.details) for one in rows if one.passed is False]
+    """The tasks that failed on one side of an evaluation. One that could not be run or judged is
+    none of them.
+    """
+    return [
+        brief.FailedTask(task_id=one.task_id, details=one.details)
+        for one in rows
+        if one.passed is False
+    ]
 
 
 def _last_failures(
@@ -620,7 +744,11 @@ def _last_failures(
         return []
     for one in _evaluations(files):
         rows = _rows_of(one, skill)
-        if rows is not None and _is_at(files.workspace, one.task_suite, tasks.path) and _is_of(one, skill):
+        if (
+            rows is not None
+            and _is_at(files.workspace, one.task_suite, tasks.path)
+            and _is_of(one, skill)
+        ):
             return failed_in(rows)
     observer.note(
         f"no evaluation of {printable(tasks.path)} is on record below {printable(files.root)}: "
@@ -646,11 +774,16 @@ def _is_at(workspace: Workspace, named: str, path: Path) -> bool:
 
 def _is_of(evaluation: doc.SkillEvaluation, skill: SkillUnderEdit) -> bool:
     about = evaluation.target
-    return about is not None and not evaluation.mock and _is_at(skill.workspace, about.path, skill.folder)
+    return (
+        about is not None
+        and not evaluation.mock
+        and _is_at(skill.workspace, about.path, skill.folder)
+    )
 
 
 def _rows_of(evaluation: doc.SkillEvaluation, skill: SkillUnderEdit) -> list[doc.TaskRow] | None:
-    """The side of an evaluation on which the skill ran as it is now; None where it has changed since.
+    """The side of an evaluation on which the skill ran as it is now; None where it has changed
+    since.
 
     Other programs name no digest of the baseline; theirs is taken for the skill as it is.
     """
@@ -658,19 +791,25 @@ def _rows_of(evaluation: doc.SkillEvaluation, skill: SkillUnderEdit) -> list[doc
     if evaluation.candidate_digest == digest:
         return evaluation.candidate_results
     names_none = evaluation.baseline_digest is None and evaluation.lane != doc.STANDALONE
-    return evaluation.baseline_results if names_none or evaluation.baseline_digest == digest else None
+    return (
+        evaluation.baseline_results if names_none or evaluation.baseline_digest == digest else None
+    )
 
 
 _Failed = Mapping[tuple[str | None, str], tuple[str, ...]]
 
 
 def learn_from(files: StageFiles, observer: Observer) -> list[brief.Lesson]:
-    """The lessons of all that is below STATE_ROOT; written to its memory where there are any, and to `--output`."""
+    """The lessons of all that is below STATE_ROOT; written to its memory where there are any, and
+    to `--output`.
+    """
     earlier = []
     for one in files.memory():
         lesson = brief.read_lesson(one)
         if lesson is None:
-            observer.note(f"an entry of memory.json is not a lesson and is left out: {str(one)[:80]}")
+            observer.note(
+                f"an entry of memory.json is not a lesson and is left out: {str(one)[:80]}"
+            )
         else:
             earlier.append(lesson)
     found = [outcome for _, outcome in _outcomes(files, observer)]
@@ -685,7 +824,9 @@ def learn_from(files: StageFiles, observer: Observer) -> list[brief.Lesson]:
 
 def lessons_about(files: StageFiles, skill: SkillUnderEdit) -> list[brief.Lesson]:
     """What the receipts below STATE_ROOT teach about this skill."""
-    return brief.learn(outcome for named, outcome in _outcomes(files, None) if skill.inside(named) == "")
+    return brief.learn(
+        outcome for named, outcome in _outcomes(files, None) if skill.inside(named) == ""
+    )
 
 
 def _outcomes(files: StageFiles, observer: Observer | None) -> Iterator[tuple[str, brief.Learned]]:
@@ -698,12 +839,18 @@ def _outcomes(files: StageFiles, observer: Observer | None) -> Iterator[tuple[st
             if observer is not None:
                 observer.note(f"left out {path}: {error.message}")
             continue
-        if receipt is not None and receipt.decision in (Decision.KEEP, Decision.REVERT, Decision.REJECT):
+        if receipt is not None and receipt.decision in (
+            Decision.KEEP,
+            Decision.REVERT,
+            Decision.REJECT,
+        ):
             yield (receipt.target.path if receipt.target else ""), _outcome(receipt, failed)
 
 
 class _Decided(msgspec.Struct, kw_only=True):
-    """What is learned from a receipt of the gate, or of a person; other programs write less than honestone."""
+    """What is learned from a receipt of the gate, or of a person; other programs write less than
+    honestone.
+    """
 
     stage: str = ""
     run_id: str | None = None

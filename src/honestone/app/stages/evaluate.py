@@ -1,7 +1,7 @@
 """A skill's tasks run on two sides, and the evaluation artifact of that.
 
-With a ranking, the candidate's own edit is applied to a copy, and that runs against the skill as it is. Standalone, the
-skill as it is runs against no skill at all.
+With a ranking, the candidate's own edit is applied to a copy, and that runs against the skill as it
+is. Standalone, the skill as it is runs against no skill at all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from honestone.app.quiet import Quiet
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, find_candidate
 from honestone.app.stages.gate import settled
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
-from honestone.app.suites.run import BaselineFiles, CutShort, SkillRun, evaluate_suite, require_writable
+from honestone.app.suites.run import (
+    BaselineFiles,
+    CutShort,
+    SkillRun,
+    evaluate_suite,
+    require_writable,
+)
 from honestone.app.suites.subject import WITHOUT, Baseline, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
@@ -46,12 +52,21 @@ DEFAULT_THRESHOLD: Final = 6.0
 
 _RATES: Final = ("execution_pass_rate", "baseline_pass_rate", "delta", "interval", "verdict")
 # What an evaluation and a suite's report say alike.
-_SAME: Final = (*_RATES, "mock", "regressions", "candidate_results", "baseline_results", "baseline_cached", "judges")
+_SAME: Final = (
+    *_RATES,
+    "mock",
+    "regressions",
+    "candidate_results",
+    "baseline_results",
+    "baseline_cached",
+    "judges",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateSkillRequest:
-    """What `stage evaluate` is asked for: a candidate of a ranking, or with `standalone` a skill by itself.
+    """What `stage evaluate` is asked for: a candidate of a ranking, or with `standalone` a skill by
+    itself.
 
     Without `baseline_cache_dir` a baseline of the last seven days is taken from the store.
     """
@@ -69,22 +84,32 @@ class EvaluateSkillRequest:
     judging: JudgingOptions = field(default_factory=JudgingOptions)
 
 
-def evaluate(request: EvaluateSkillRequest, files: StageFiles, observer: Observer) -> StageFile[SkillEvaluation]:
+def evaluate(
+    request: EvaluateSkillRequest, files: StageFiles, observer: Observer
+) -> StageFile[SkillEvaluation]:
     """Run it and write the evaluation artifact. Raises UsageError before anything is spent."""
     workspace = files.workspace
     suite = read_suite(workspace, request.task_suite)
-    asked = _standalone(request, suite, files) if request.input is None else _candidate(request, files)
-    folder = None if request.baseline_cache_dir is None else workspace.path(request.baseline_cache_dir)
+    asked = (
+        _standalone(request, suite, files) if request.input is None else _candidate(request, files)
+    )
+    folder = (
+        None if request.baseline_cache_dir is None else workspace.path(request.baseline_cache_dir)
+    )
     files.refuse_inside(asked.skill, cache=folder)
     _require_places(files)
     if asked.skip is not None:
         return files.write(evaluation_file(asked, request, suite))
     cache = None if folder is None else BaselineFiles(folder, note=observer.note)
-    found = evaluate_suite(workspace, replace(suite_request(asked, request, suite, workspace), cache=cache), observer)
+    found = evaluate_suite(
+        workspace, replace(suite_request(asked, request, suite, workspace), cache=cache), observer
+    )
     return files.write(evaluation_file(asked, request, suite, found.document))
 
 
-def mode_problem(*, standalone: bool, input: Path | None, candidate_id: str | None, skill: Path | None) -> str | None:
+def mode_problem(
+    *, standalone: bool, input: Path | None, candidate_id: str | None, skill: Path | None
+) -> str | None:
     """Why these options cannot go together: a ranking with a candidate, or a skill by itself."""
     ranked = {"--input": input, "--candidate-id": candidate_id}
     if standalone:
@@ -95,7 +120,9 @@ def mode_problem(*, standalone: bool, input: Path | None, candidate_id: str | No
     missing = [flag for flag, value in ranked.items() if value is None]
     if missing:
         return f"{' and '.join(missing)} missing: name a ranking and a candidate, or --standalone with --skill-path"
-    return None if skill is None else "--skill-path is for --standalone; the ranking names its skill"
+    return (
+        None if skill is None else "--skill-path is for --standalone; the ranking names its skill"
+    )
 
 
 def read_suite(workspace: Workspace, path: Path) -> SuiteSource:
@@ -110,15 +137,16 @@ def read_suite(workspace: Workspace, path: Path) -> SuiteSource:
     return read_any_suite(workspace.path(path))
 
 
-# ------------------------------------------------------------------------------------------------------ what is asked
+# ------------------------------------------------------------------------------------------------------
+# what is asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoSides:
     """One evaluation, read and checked as far as it can be before anything is spent.
 
-    `after` is the skill that is evaluated; `before` the one it is compared with, None: no skill at all. `skip`: why
-    nothing is run. A candidate's evaluation names it and its ranking.
+    `after` is the skill that is evaluated; `before` the one it is compared with, None: no skill at
+    all. `skip`: why nothing is run. A candidate's evaluation names it and its ranking.
     """
 
     run_id: str
@@ -132,13 +160,19 @@ class TwoSides:
 
     @property
     def named(self) -> str:
-        return self.skill.named if self.candidate is None else f"{self.skill.named} with {self.candidate.id}"
+        return (
+            self.skill.named
+            if self.candidate is None
+            else f"{self.skill.named} with {self.candidate.id}"
+        )
 
 
 def _standalone(request: EvaluateSkillRequest, suite: SuiteSource, files: StageFiles) -> TwoSides:
     """The skill as it is, against no skill at all."""
     if request.skill is None:
-        raise UsageError("--standalone needs the skill", hint="--skill-path FOLDER, or its SKILL.md")
+        raise UsageError(
+            "--standalone needs the skill", hint="--skill-path FOLDER, or its SKILL.md"
+        )
     skill = settled(files, SkillUnderEdit.at(files.workspace, request.skill))
     run_id = f"{STANDALONE}-{suite.suite.skill_id or skill.skill.name}"
     return TwoSides(lane=STANDALONE, run_id=run_id, skill=skill, after=skill.version)
@@ -168,7 +202,9 @@ def _candidate(request: EvaluateSkillRequest, files: StageFiles) -> TwoSides:
         return replace(asked, skip="the candidate has no score, so it is not run")
     score = ranking.marked.number(("scored_candidates", at, "score"))
     if score < threshold:
-        return replace(asked, skip=f"score {float(score):g} is below --eval-threshold {float(threshold):g}")
+        return replace(
+            asked, skip=f"score {float(score):g} is below --eval-threshold {float(threshold):g}"
+        )
     skill.require_base(candidate)
     try:
         after = skill.edited(candidate)
@@ -182,7 +218,8 @@ def _require_places(files: StageFiles) -> None:
     """What cannot be written must be known before the agent runs, not after."""
     if files.output is not None and files.output.is_dir():
         raise UsageError(
-            f"--output `{printable(files.output)}` is a folder", hint="name the file: --output evaluation.json"
+            f"--output `{printable(files.output)}` is a folder",
+            hint="name the file: --output evaluation.json",
         )
     option, folder = "--state-root:", files.folder(SkillEvaluation.folder)
     if files.output is not None:
@@ -190,7 +227,8 @@ def _require_places(files: StageFiles) -> None:
     require_writable(folder, option, hint="name a place that can be written")
 
 
-# ----------------------------------------------------------------------------------------------------------- running
+# -----------------------------------------------------------------------------------------------------------
+# running
 
 
 def suite_request(
@@ -200,13 +238,18 @@ def suite_request(
     subject = SuiteSubject.of_skill(asked.named, _installed(asked.after, asked.skill, suite))
     against = Baseline(name=WITHOUT, subject=SuiteSubject.without_skill(), is_without=True)
     if asked.before is not None:
-        before = SuiteSubject.of_skill(asked.skill.named, _installed(asked.before, asked.skill, suite), "baseline")
+        before = SuiteSubject.of_skill(
+            asked.skill.named, _installed(asked.before, asked.skill, suite), "baseline"
+        )
         against = Baseline(name=asked.skill.named, subject=before)
         if before.version == subject.version:
             raise PlanError(
-                Refusal.NO_CHANGE, "the plan changes nothing that an agent is given: both sides would be the same"
+                Refusal.NO_CHANGE,
+                "the plan changes nothing that an agent is given: both sides would be the same",
             )
-    judges = ("mock",) if request.mock else request.judging.judges or _default_judges(suite, workspace)
+    judges = (
+        ("mock",) if request.mock else request.judging.judges or _default_judges(suite, workspace)
+    )
     return SuiteRequest(
         suite=request.task_suite,
         judging=replace(request.judging, judges=judges),
@@ -232,7 +275,9 @@ def _installed(version: Version, skill: SkillUnderEdit, suite: SuiteSource) -> S
 
 
 def _default_judges(suite: SuiteSource, workspace: Workspace) -> tuple[str, ...]:
-    """The default agent judges too, where it can; else no judge is named, and those that are found are asked."""
+    """The default agent judges too, where it can; else no judge is named, and those that are found
+    are asked.
+    """
     from honestone.app.readiness import ready_judges
 
     if not any(case.rubric.asks_judges for case in suite.suite.cases):
@@ -240,16 +285,25 @@ def _default_judges(suite: SuiteSource, workspace: Workspace) -> tuple[str, ...]
     return (DEFAULT_JUDGE,) if DEFAULT_JUDGE in ready_judges(workspace.settings, limit=100) else ()
 
 
-# --------------------------------------------------------------------------------------------------------- the artifact
+# ---------------------------------------------------------------------------------------------------------
+# the artifact
 
 
 def evaluation_file(
-    asked: TwoSides, request: EvaluateSkillRequest, suite: SuiteSource, report: Mapping[str, object] | None = None
+    asked: TwoSides,
+    request: EvaluateSkillRequest,
+    suite: SuiteSource,
+    report: Mapping[str, object] | None = None,
 ) -> SkillEvaluation:
-    """What was found, as an artifact: the seed's fields at the top and, as in the original, inside `evaluation`. Without
-    a report nothing was run."""
+    """What was found, as an artifact: the seed's fields at the top and, as in the original, inside
+    `evaluation`. Without a report nothing was run.
+    """
     candidate, is_standalone = asked.candidate, asked.candidate is None
-    found = _found(report, is_standalone=is_standalone) if report is not None else _skipped(asked.skip, request.mock)
+    found = (
+        _found(report, is_standalone=is_standalone)
+        if report is not None
+        else _skipped(asked.skip, request.mock)
+    )
     return msgspec.structs.replace(
         found,
         run_id=asked.run_id,
@@ -285,18 +339,27 @@ def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvalu
     report, same = msgspec.convert(document, _Report), {name: document[name] for name in _SAME}
     rates = {name: document[name] for name in _RATES}
     found = msgspec.convert({"run_id": "-", "evaluation": rates, **same}, SkillEvaluation)
-    health, rows = _health(found.baseline_pass_rate, report.baseline["name"]), found.candidate_results
+    health, rows = (
+        _health(found.baseline_pass_rate, report.baseline["name"]),
+        found.candidate_results,
+    )
     figures = {**rates, "baseline_health": health}
     if is_standalone:
         passed = [one.passed for one in rows]
-        figures |= {"total_tasks": len(rows), "passed": passed.count(True), "failed": passed.count(False)}
+        figures |= {
+            "total_tasks": len(rows),
+            "passed": passed.count(True),
+            "failed": passed.count(False),
+        }
         figures["pass_rate"] = found.execution_pass_rate
     why = str(health["reason"])
     judged = sum(one.passed is not None for one in rows)
     lonely = warning_words(low_confidence_of(report.low_confidence_cases, judged))
     return msgspec.structs.replace(
         found,
-        evaluation=msgspec.convert(figures, doc.StandaloneFigures if is_standalone else doc.Figures),
+        evaluation=msgspec.convert(
+            figures, doc.StandaloneFigures if is_standalone else doc.Figures
+        ),
         reason="; ".join(report.reasons) or None,
         task_results=rows if is_standalone else None,
         warnings=[*lonely, *report.flags, *([why] if why else [])],
@@ -308,11 +371,15 @@ def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvalu
 
 def _skipped(why: str | None, mock: bool) -> SkillEvaluation:
     verdict = str(SkillVerdict.SKIPPED)
-    return SkillEvaluation(run_id="-", evaluation=doc.Figures(verdict=verdict), verdict=verdict, reason=why, mock=mock)
+    return SkillEvaluation(
+        run_id="-", evaluation=doc.Figures(verdict=verdict), verdict=verdict, reason=why, mock=mock
+    )
 
 
 def _health(rate: float | None, baseline: object) -> JsonObject:
-    """Whether the baseline passes enough to show anything. Without a skill a low rate is as it should be."""
+    """Whether the baseline passes enough to show anything. Without a skill a low rate is as it
+    should be.
+    """
     is_low = rate is not None and exact(rate) < BROKEN_BELOW and baseline != WITHOUT
     return {
         "status": "warning" if is_low else "healthy" if rate is not None else "unknown",
@@ -335,7 +402,9 @@ def remarks(found: SkillEvaluation) -> list[str]:
     if found.interval is not None and now is not None and then is not None and delta is not None:
         low, high = found.interval
         interval = f"95% interval {low:+.3g} to {high:+.3g}"
-        lines.append(f"{found.verdict}: {now:.3g} against {then:.3g} (delta {delta:+.3g}, {interval})")
+        lines.append(
+            f"{found.verdict}: {now:.3g} against {then:.3g} (delta {delta:+.3g}, {interval})"
+        )
     if found.reason:
         lines.append(f"{found.verdict}: {found.reason}")
     if found.regressions:
@@ -343,13 +412,15 @@ def remarks(found: SkillEvaluation) -> list[str]:
     return [*lines, *found.warnings]
 
 
-# ------------------------------------------------------------------------------------------------------ within a loop
+# ------------------------------------------------------------------------------------------------------
+# within a loop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TasksDone:
-    """A candidate's tasks run with those of the baseline. `report` None: a limit came first. `runs` says what each run in
-    the store cost that the loop does not know of."""
+    """A candidate's tasks run with those of the baseline. `report` None: a limit came first. `runs`
+    says what each run in the store cost that the loop does not know of.
+    """
 
     runs: Mapping[str, Spend]
     report: JsonObject | None = None
@@ -369,8 +440,9 @@ async def compare_sides(
     *,
     known: Mapping[str, Spend],
 ) -> TasksDone:
-    """Both sides under the limits of a loop, the baseline's from the last seven days where there is one. What a limit cuts
-    short is left open in the store and resumed by the next process. `known` is what the loop has counted of each run.
+    """Both sides under the limits of a loop, the baseline's from the last seven days where there is
+    one. What a limit cuts short is left open in the store and resumed by the next process. `known`
+    is what the loop has counted of each run.
 
     Raises PlanError where the sides would be the same.
     """
@@ -380,11 +452,17 @@ async def compare_sides(
     both, report = SkillRun(plan=plan, store=store, observer=observer, meter=meter.rest()), None
     with contextlib.suppress(CutShort):
         report = plain(suite_document(await both.compare(wanted.against)))
-    runs = {run: total_spend(store.events(run)).without(known.get(run, Spend())) for run in both.runs}
+    runs = {
+        run: total_spend(store.events(run)).without(known.get(run, Spend())) for run in both.runs
+    }
     return TasksDone(runs=runs, report=report)
 
 
-def plan_tasks(skill: SkillUnderEdit, request: EvaluateSkillRequest, suite: SuiteSource) -> SuitePlan:
+def plan_tasks(
+    skill: SkillUnderEdit, request: EvaluateSkillRequest, suite: SuiteSource
+) -> SuitePlan:
     """Everything read and checked. Raises UsageError and its kinds."""
     as_it_is = TwoSides(run_id="-", skill=skill, after=skill.version)
-    return plan_suite(skill.workspace, suite_request(as_it_is, request, suite, skill.workspace), Quiet())
+    return plan_suite(
+        skill.workspace, suite_request(as_it_is, request, suite, skill.workspace), Quiet()
+    )

@@ -1,4 +1,5 @@
-"""The skill that a pipeline edits, where the pipeline keeps its files, and what it remembers in them.
+"""The skill that a pipeline edits, where the pipeline keeps its files, and what it remembers in
+them.
 
 pending_promote.json   candidates that wait for a person
 veto.json              candidates that a person turned down
@@ -25,7 +26,15 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version, as_text
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import Json
-from honestone.core.skill.plan import Plan, PlanError, Refusal, WriteFiles, apply_plan, plan_between, read_plan
+from honestone.core.skill.plan import (
+    Plan,
+    PlanError,
+    Refusal,
+    WriteFiles,
+    apply_plan,
+    plan_between,
+    read_plan,
+)
 from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.formats import stage_files as doc
 from honestone.formats.marked import read_marked
@@ -49,7 +58,9 @@ class StageFiles:
     output: Path | None = None
 
     @classmethod
-    def at(cls, workspace: Workspace, root: Path | None = None, output: Path | None = None) -> StageFiles:
+    def at(
+        cls, workspace: Workspace, root: Path | None = None, output: Path | None = None
+    ) -> StageFiles:
         """`root` left out: `stage` in the store's folder, so that it is never part of an artifact."""
         return cls(
             workspace=workspace,
@@ -62,7 +73,11 @@ class StageFiles:
 
     def refuse_inside(self, skill: SkillUnderEdit, *, cache: Path | None = None) -> None:
         """Artifacts written into the skill would become part of it. Hidden folders are not."""
-        places = (("--state-root", self.root), ("--output", self.output), ("--baseline-cache-dir", cache))
+        places = (
+            ("--state-root", self.root),
+            ("--output", self.output),
+            ("--baseline-cache-dir", cache),
+        )
         for option, path in places:
             real = None if path is None else Path(os.path.realpath(path))
             if real is None or not real.is_relative_to(skill.root):
@@ -79,11 +94,16 @@ class StageFiles:
         found.body.truth_anchor = found.body.truth_anchor or printable(found.path)
         return found
 
-    def write(self, body: D, *, name: str | None = None, more: Mapping[str, object] | None = None) -> StageFile[D]:
-        """Write an artifact, with what it says beyond `body`, and return it as it would be read. Its place is `--output`,
-        else `STATE_ROOT/FOLDER/NAME.json` (the run's id where no name is given), with a number where that is taken: a
-        second run never overwrites the first."""
-        path = self.output or reserved(self.folder(body.folder), safe_name(name or body.run_id), ".json")
+    def write(
+        self, body: D, *, name: str | None = None, more: Mapping[str, object] | None = None
+    ) -> StageFile[D]:
+        """Write an artifact, with what it says beyond `body`, and return it as it would be read.
+        Its place is `--output`, else `STATE_ROOT/FOLDER/NAME.json` (the run's id where no name is
+        given), with a number where that is taken: a second run never overwrites the first.
+        """
+        path = self.output or reserved(
+            self.folder(body.folder), safe_name(name or body.run_id), ".json"
+        )
         write_json(path, {**stamped(body, path), **(more or {})})
         return doc.read_stage(path, type(body))
 
@@ -94,9 +114,13 @@ class StageFiles:
         """Changes of these files are made one after another."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            handle = os.open(
+                self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644
+            )
         except OSError as error:
-            raise FileError(f"cannot write below `{printable(self.root)}`: {error.strerror or error}") from None
+            raise FileError(
+                f"cannot write below `{printable(self.root)}`: {error.strerror or error}"
+            ) from None
         try:
             with contextlib.suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_EX)
@@ -112,7 +136,9 @@ class StageFiles:
         marked = doc.read_object(path)
         entries = marked.value.get(which)
         if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-            raise UsageError(f"`{which}` must be a list of objects", place=marked.at((which,)), hint=_fix(path))
+            raise UsageError(
+                f"`{which}` must be a list of objects", place=marked.at((which,)), hint=_fix(path)
+            )
         return entries
 
     def add(self, which: Waiting, entry: JsonObject) -> None:
@@ -122,8 +148,14 @@ class StageFiles:
     def drop(self, which: Waiting, entry: JsonObject, *instead: JsonObject) -> None:
         with self._locked():
             found = self.entries(which)
-            others = [one for one in found if any(one.get(key) != entry.get(key) for key in ("run_id", "candidate_id"))]
-            write_json(self.root / _FILES[which], {which: [*others, *instead], "last_updated": stamp()})
+            others = [
+                one
+                for one in found
+                if any(one.get(key) != entry.get(key) for key in ("run_id", "candidate_id"))
+            ]
+            write_json(
+                self.root / _FILES[which], {which: [*others, *instead], "last_updated": stamp()}
+            )
 
     def memory(self) -> list[object]:
         """The entries of memory.json: our own and what another program left there."""
@@ -149,11 +181,26 @@ class StageFiles:
             "decision": receipt.decision,
             "receipt_path": receipt.truth_anchor,
         }
-        now: JsonObject = {"current_run_id": receipt.run_id, "stage": reached, "status": receipt.decision}
-        now |= {"next_step": receipt.next_step, "next_owner": receipt.next_owner, "updated_at": when}
-        last = {"last_run_id": receipt.run_id, "last_stage": reached, "last_status": receipt.decision}
+        now: JsonObject = {
+            "current_run_id": receipt.run_id,
+            "stage": reached,
+            "status": receipt.decision,
+        }
+        now |= {
+            "next_step": receipt.next_step,
+            "next_owner": receipt.next_owner,
+            "updated_at": when,
+        }
+        last = {
+            "last_run_id": receipt.run_id,
+            "last_stage": reached,
+            "last_status": receipt.decision,
+        }
         with self._locked():
-            for name, fields in (("current_state.json", now), ("last_run.json", {**last, "last_updated": when})):
+            for name, fields in (
+                ("current_state.json", now),
+                ("last_run.json", {**last, "last_updated": when}),
+            ):
                 write_json(self.root / name, {"lane": receipt.lane, **fields, **common})
 
 
@@ -167,8 +214,12 @@ def stamp() -> str:
 
 
 def stamped(body: doc.StageDocument | doc.Traces, path: Path) -> dict[str, Json]:
-    """As JSON objects and lists, with its time and place; of an artifact the head first and the end last."""
-    body = msgspec.structs.replace(body, created_at=stamp(), truth_anchor=printable(os.path.abspath(path)))
+    """As JSON objects and lists, with its time and place; of an artifact the head first and the end
+    last.
+    """
+    body = msgspec.structs.replace(
+        body, created_at=stamp(), truth_anchor=printable(os.path.abspath(path))
+    )
     plain: dict[str, Json] = msgspec.to_builtins(body)
     if isinstance(body, doc.Traces):
         return plain
@@ -186,8 +237,9 @@ def write_json(path: Path, document: object) -> None:
 
 
 def reserved(folder: Path, name: str, ending: str = "") -> Path:
-    """A file, or without an ending a folder, of its own: NAME.json, NAME-2.json, ... It is made empty, so that no other
-    process takes it."""
+    """A file, or without an ending a folder, of its own: NAME.json, NAME-2.json, ... It is made
+    empty, so that no other process takes it.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         number = 1
@@ -199,16 +251,22 @@ def reserved(folder: Path, name: str, ending: str = "") -> Path:
             except FileExistsError:
                 number += 1
     except OSError as error:
-        raise FileError(f"cannot write below `{printable(folder)}`: {error.strerror or error}") from None
+        raise FileError(
+            f"cannot write below `{printable(folder)}`: {error.strerror or error}"
+        ) from None
 
 
 def safe_name(text: str) -> str:
     """Text of an artifact as the name of a file: never a path."""
-    name = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_.") else "-" for sign in text)
+    name = "".join(
+        sign if sign.isascii() and (sign.isalnum() or sign in "-_.") else "-" for sign in text
+    )
     return name.lstrip(".")[:120] or "run"
 
 
-def candidates_in(file: StageFile[doc.Candidates] | StageFile[doc.Ranking]) -> list[doc.CandidateEntry]:
+def candidates_in(
+    file: StageFile[doc.Candidates] | StageFile[doc.Ranking],
+) -> list[doc.CandidateEntry]:
     """The candidates of an artifact, each with an id of its own. Raises UsageError."""
     body = file.body
     is_ranking = isinstance(body, doc.Ranking)
@@ -222,7 +280,9 @@ def candidates_in(file: StageFile[doc.Candidates] | StageFile[doc.Ranking]) -> l
     return found
 
 
-def find_candidate(ranking: StageFile[doc.Ranking], candidate_id: str) -> tuple[int, doc.ScoredCandidate]:
+def find_candidate(
+    ranking: StageFile[doc.Ranking], candidate_id: str
+) -> tuple[int, doc.ScoredCandidate]:
     """The candidate of this id with its position. Raises UsageError with the ids there are."""
     candidates_in(ranking)
     found = ranking.body.scored_candidates
@@ -230,15 +290,20 @@ def find_candidate(ranking: StageFile[doc.Ranking], candidate_id: str) -> tuple[
         if one.id == candidate_id:
             return at, one
     known = ", ".join(one.id for one in found) or "none"
-    raise UsageError(f"`{printable(ranking.path)}` has no candidate `{candidate_id}`", hint=f"it has: {known}")
+    raise UsageError(
+        f"`{printable(ranking.path)}` has no candidate `{candidate_id}`", hint=f"it has: {known}"
+    )
 
 
-# ----------------------------------------------------------------------------------------------------------- the skill
+# -----------------------------------------------------------------------------------------------------------
+# the skill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillUnderEdit:
-    """`named` is how artifacts spell its folder, `left_out` the suites in it and their fixtures, as paths in the folder."""
+    """`named` is how artifacts spell its folder, `left_out` the suites in it and their fixtures, as
+    paths in the folder.
+    """
 
     workspace: Workspace
     folder: Path
@@ -250,21 +315,28 @@ class SkillUnderEdit:
     def at(cls, workspace: Workspace, named: Path | str) -> SkillUnderEdit:
         """The skill at a folder or its SKILL.md. Raises FileError when there is none.
 
-        Suites in it, their `fixtures/`, hidden files and links are not part of it, for every stage: so all of them mean
-        the same bytes by the same digest.
+        Suites in it, their `fixtures/`, hidden files and links are not part of it, for every stage:
+        so all of them mean the same bytes by the same digest.
         """
         folder = skill_folder(workspace.path(named))
         if not folder.is_dir():
             raise FileError(
-                f"the skill `{printable(named)}` does not exist", hint="name the skill's folder, or its SKILL.md"
+                f"the skill `{printable(named)}` does not exist",
+                hint="name the skill's folder, or its SKILL.md",
             )
         if not (folder / SKILL_FILE).is_file():
             why = f"`{printable(named)}` is not a skill: it has no {SKILL_FILE}"
             raise FileError(why, hint="name the skill's folder")
         everything = load_artifact(folder).version
         suites = [name for name, text in everything.texts.items() if is_suite(folder / name, text)]
-        left_out = {place for one in suites for place in (one, (PurePosixPath(one).parent / "fixtures").as_posix())}
-        name = os.path.dirname(named) or "." if os.path.basename(named) == SKILL_FILE else str(named)
+        left_out = {
+            place
+            for one in suites
+            for place in (one, (PurePosixPath(one).parent / "fixtures").as_posix())
+        }
+        name = (
+            os.path.dirname(named) or "." if os.path.basename(named) == SKILL_FILE else str(named)
+        )
         return cls(
             workspace=workspace,
             folder=folder,
@@ -274,7 +346,9 @@ class SkillUnderEdit:
         )
 
     @classmethod
-    def of(cls, workspace: Workspace, file: StageFile[doc.Candidates] | StageFile[doc.Ranking]) -> SkillUnderEdit:
+    def of(
+        cls, workspace: Workspace, file: StageFile[doc.Candidates] | StageFile[doc.Ranking]
+    ) -> SkillUnderEdit:
         """The skill that an artifact is about: `target.path`, relative to the working directory."""
         named = file.body.target.path
         if "\0" in named:
@@ -295,7 +369,9 @@ class SkillUnderEdit:
         return os.path.join(self.named, inside) if inside else self.named
 
     def inside(self, named: str) -> str | None:
-        """A path as an artifact spells it, relative to the skill; `""` is the folder, None is not in it."""
+        """A path as an artifact spells it, relative to the skill; `""` is the folder, None is not
+        in it.
+        """
         real = Path(os.path.realpath(self.workspace.path(named)))
         if not real.is_relative_to(self.root):
             return None
@@ -326,7 +402,9 @@ class SkillUnderEdit:
     # -- edits
 
     def plan_of(self, candidate: doc.CandidateEntry) -> Plan:
-        """A candidate's plan, about this skill. Raises PlanError; Refusal.OUTSIDE where it leaves the skill."""
+        """A candidate's plan, about this skill. Raises PlanError; Refusal.OUTSIDE where it leaves
+        the skill.
+        """
         named = candidate.target_path
         if not named or "\0" in named:
             raise PlanError(Refusal.ERROR, "the candidate has no `target_path`")
@@ -342,22 +420,30 @@ class SkillUnderEdit:
         return plan
 
     def edited(self, candidate: doc.CandidateEntry) -> Version:
-        """The skill with the candidate's edit. Raises UsageError, and PlanError where its plan cannot be applied."""
+        """The skill with the candidate's edit. Raises UsageError, and PlanError where its plan
+        cannot be applied.
+        """
         self.require_base(candidate)
         return apply_plan(self.plan_of(candidate), self.version)
 
     def require_base(self, candidate: doc.CandidateEntry) -> None:
-        """Raises UsageError where the candidate was proposed for other bytes than the skill has now: its plan holds whole
-        files, and what somebody wrote in the meantime would be gone. Other programs name no base."""
-        if candidate.base_digest and self.version.digest not in (candidate.base_digest, candidate.candidate_digest):
+        """Raises UsageError where the candidate was proposed for other bytes than the skill has
+        now: its plan holds whole files, and what somebody wrote in the meantime would be gone.
+        Other programs name no base.
+        """
+        if candidate.base_digest and self.version.digest not in (
+            candidate.base_digest,
+            candidate.candidate_digest,
+        ):
             raise UsageError(
                 f"`{self.named}` was edited since `{candidate.id}` was proposed; nothing was written",
                 hint="propose again: the candidate was made for the skill as it was",
             )
 
     def refuse_strangers(self, plan: Plan) -> None:
-        """A plan may not write what is in the folder without being part of the skill (a suite, its fixtures, a link), nor
-        bring such a file. Raises PlanError, Refusal.OUTSIDE."""
+        """A plan may not write what is in the folder without being part of the skill (a suite, its
+        fixtures, a link), nor bring such a file. Raises PlanError, Refusal.OUTSIDE.
+        """
         written = plan.files if isinstance(plan, WriteFiles) else {}
         for inside in (*written, *plan.delete) if isinstance(plan, WriteFiles) else (plan.target,):
             place, shown = self.folder / inside, printable(inside)
@@ -382,20 +468,27 @@ class SkillUnderEdit:
         apply_plan(plan, self.version)
 
     def put_in_place(self, after: Version) -> None:
-        """Bring the skill on disk from what it was read as to `after`, file by file, each whole; all back on a failure.
+        """Bring the skill on disk from what it was read as to `after`, file by file, each whole;
+        all back on a failure.
 
-        Raises FileError where that is not possible, and UsageError when somebody edited the skill in between.
+        Raises FileError where that is not possible, and UsageError when somebody edited the skill
+        in between.
         """
         self.require_untouched()
         if Path(os.path.realpath(self.folder)) != self.root:
-            raise FileError(f"`{self.named}` is not the folder that it was; nothing was written", hint="bring it back")
+            raise FileError(
+                f"`{self.named}` is not the folder that it was; nothing was written",
+                hint="bring it back",
+            )
         try:
             deliver(self.folder, self.version, after)
         except BaseException as error:
             with contextlib.suppress(OSError, FileError):
                 deliver(self.folder, self.read_again().version, self.version)
             if isinstance(error, FileError):
-                hint = "the skill is as it was; make the place writable and run the same command again"
+                hint = (
+                    "the skill is as it was; make the place writable and run the same command again"
+                )
                 raise FileError(error.message, hint=hint) from None
             raise
 
@@ -413,7 +506,8 @@ _SKILL_SUITES = ("task-suite", "agent-skills")
 
 
 def is_suite(path: Path, text: str) -> bool:
-    """Whether a file holds tasks for a skill, by content: whoever is judged by them must not see them.
+    """Whether a file holds tasks for a skill, by content: whoever is judged by them must not see
+    them.
 
     Suites of general evaluation tools are left alone: a skill may well ship one as an example.
     """

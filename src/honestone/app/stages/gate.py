@@ -1,5 +1,6 @@
-"""An edit on the skill itself: applied with a backup and the way back, and kept only where the gate's six layers or a
-person let it."""
+"""An edit on the skill itself: applied with a backup and the way back, and kept only where the
+gate's six layers or a person let it.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +53,9 @@ class ApplyRequest:
 def apply(request: ApplyRequest, files: StageFiles) -> StageFile[doc.Execution]:
     """Apply a candidate of a ranking to the skill on disk and write the execution artifact.
 
-    Raises UsageError, with nothing written to the skill, for an unknown candidate, a plan that leaves the skill and a
-    skill that somebody is editing. A plan that cannot be applied is an execution with nothing modified.
+    Raises UsageError, with nothing written to the skill, for an unknown candidate, a plan that
+    leaves the skill and a skill that somebody is editing. A plan that cannot be applied is an
+    execution with nothing modified.
     """
     ranking = files.read(request.ranking, doc.Ranking)
     at, candidate = find_candidate(ranking, request.candidate_id)
@@ -91,7 +93,9 @@ def applied_result(
         status="success",
         modified=True,
         diff=unified_diff(skill.version, after),
-        diff_summary=doc.DiffSummary(reason=what, added_lines=size.added, removed_lines=size.removed, files=size.files),
+        diff_summary=doc.DiffSummary(
+            reason=what, added_lines=size.added, removed_lines=size.removed, files=size.files
+        ),
         risk_level=str(risk_of(skill.version, after)),
         base_digest=skill.version.digest,
         candidate_digest=after.digest,
@@ -105,13 +109,18 @@ def _nothing(problem: PlanError) -> doc.ExecutionResult:
         status=str(problem.refusal),
         modified=False,
         diff="",
-        diff_summary=doc.DiffSummary(reason=problem.message, added_lines=0, removed_lines=0, files=0),
+        diff_summary=doc.DiffSummary(
+            reason=problem.message, added_lines=0, removed_lines=0, files=0
+        ),
         error=problem.message,
     )
 
 
 def execution_file(
-    ranking: doc.Ranking, candidate: doc.ScoredCandidate, raw: JsonObject, result: doc.ExecutionResult
+    ranking: doc.Ranking,
+    candidate: doc.ScoredCandidate,
+    raw: JsonObject,
+    result: doc.ExecutionResult,
 ) -> doc.Execution:
     """What was applied, as an artifact. `raw` is the candidate as the ranking has it."""
     summary = result.diff_summary
@@ -142,7 +151,8 @@ def execution_file(
 
 @contextlib.contextmanager
 def only_one(skill: Path) -> Iterator[None]:
-    """No other pipeline works on this skill meanwhile, wherever it keeps its files. Raises UsageError.
+    """No other pipeline works on this skill meanwhile, wherever it keeps its files. Raises
+    UsageError.
 
     The lock is on the folder itself, leaves nothing in it, and ends with the process.
     """
@@ -159,7 +169,8 @@ def only_one(skill: Path) -> Iterator[None]:
         except OSError as error:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 raise UsageError(
-                    f"another process is working on the skill `{printable(skill)}`", hint="wait for it, or stop it"
+                    f"another process is working on the skill `{printable(skill)}`",
+                    hint="wait for it, or stop it",
                 ) from None
             # A file system without locks: the stages still compare the bytes before they write.
         yield
@@ -169,7 +180,9 @@ def only_one(skill: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def holding(files: StageFiles, named: Path | str) -> Iterator[SkillUnderEdit]:
-    """The skill for this process alone, with the original back where an earlier process was killed while applying."""
+    """The skill for this process alone, with the original back where an earlier process was killed
+    while applying.
+    """
     found = SkillUnderEdit.at(files.workspace, named)
     files.refuse_inside(found)
     with only_one(found.folder):
@@ -177,9 +190,11 @@ def holding(files: StageFiles, named: Path | str) -> Iterator[SkillUnderEdit]:
 
 
 def settled(files: StageFiles, skill: SkillUnderEdit) -> SkillUnderEdit:
-    """The skill when no stage is halfway through with it: what a stage measures must not be half a candidate.
+    """The skill when no stage is halfway through with it: what a stage measures must not be half a
+    candidate.
 
-    Raises UsageError while another process works on it, and where a killed `stage run` left half of an edit.
+    Raises UsageError while another process works on it, and where a killed `stage run` left half of
+    an edit.
     """
     files.refuse_inside(skill)
     if _note_of(files, skill).exists():
@@ -195,7 +210,11 @@ def _require_delivered(skill: SkillUnderEdit) -> None:
         return
     with workspace.open_store(readonly=True) as store:
         for info in store.runs():
-            if info.kind != "stages" or info.subject != str(skill.root) or info.finished is not None:
+            if (
+                info.kind != "stages"
+                or info.subject != str(skill.root)
+                or info.finished is not None
+            ):
                 continue
             if is_half_delivered(store.iter_events(info.id)):
                 raise UsageError(
@@ -212,12 +231,16 @@ def is_half_delivered(log: Iterable[Event]) -> bool:
     return open_ones > 0
 
 
-# ------------------------------------------------------------------------------------------------ putting in place
+# ------------------------------------------------------------------------------------------------
+# putting in place
 
 
-def apply_in_place(files: StageFiles, skill: SkillUnderEdit, after: Version, *, name: Path) -> doc.RollbackPointer:
-    """Back the original up and put `after` in its place; `applied` when that is on record. A kill on the way is undone
-    by the next stage."""
+def apply_in_place(
+    files: StageFiles, skill: SkillUnderEdit, after: Version, *, name: Path
+) -> doc.RollbackPointer:
+    """Back the original up and put `after` in its place; `applied` when that is on record. A kill
+    on the way is undone by the next stage.
+    """
     pointer = back_up(files, skill, touched(skill.version, after), name)
     skill.require_untouched()
     announce(files, skill, after, pointer)
@@ -225,35 +248,47 @@ def apply_in_place(files: StageFiles, skill: SkillUnderEdit, after: Version, *, 
     return pointer
 
 
-# ----------------------------------------------------------------------------------------------------------- backups
+# -----------------------------------------------------------------------------------------------------------
+# backups
 
 
-def back_up(files: StageFiles, skill: SkillUnderEdit, changed: list[str], name: Path) -> doc.RollbackPointer:
-    """Keep the original in STATE_ROOT/executions/backups/NAME, numbered where that is taken, and return the way back: one
-    file where only that changes, else all."""
+def back_up(
+    files: StageFiles, skill: SkillUnderEdit, changed: list[str], name: Path
+) -> doc.RollbackPointer:
+    """Keep the original in STATE_ROOT/executions/backups/NAME, numbered where that is taken, and
+    return the way back: one file where only that changes, else all.
+    """
     place = reserved(files.folder("executions") / "backups" / name.parent, name.name)
     before = skill.version
     if len(changed) == 1 and changed[0] in before.files:
         path, entry = place / safe_name(changed[0]), before.files[changed[0]]
         write_atomically(path, entry.data, executable=entry.executable)
         return doc.RollbackPointer(
-            method="restore_backup_file", backup_path=printable(path), target_path=skill.path_of(changed[0])
+            method="restore_backup_file",
+            backup_path=printable(path),
+            target_path=skill.path_of(changed[0]),
         )
     for path_in, entry in before.files.items():
         write_atomically(place / path_in, entry.data, executable=entry.executable)
     return doc.RollbackPointer(
-        method="restore_backup_folder", backup_path=printable(place), target_path=skill.named, changed=sorted(changed)
+        method="restore_backup_folder",
+        backup_path=printable(place),
+        target_path=skill.named,
+        changed=sorted(changed),
     )
 
 
 def original_of(pointer: doc.RollbackPointer, skill: SkillUnderEdit) -> Version:
-    """The skill as it was before, from the files on disk and the backup. Raises UsageError for a pointer that does not
-    lead back."""
+    """The skill as it was before, from the files on disk and the backup. Raises UsageError for a
+    pointer that does not lead back.
+    """
     if "\0" in pointer.backup_path + pointer.target_path:
         raise UsageError("the rollback pointer names no backup and no target")
     place, inside = skill.workspace.path(pointer.backup_path), skill.inside(pointer.target_path)
     if inside is None:
-        raise UsageError(f"the rollback pointer's target `{printable(pointer.target_path)}` is not in `{skill.named}`")
+        raise UsageError(
+            f"the rollback pointer's target `{printable(pointer.target_path)}` is not in `{skill.named}`"
+        )
     files = dict(skill.version.files)
     if pointer.method == "restore_backup_file" and inside:
         files[inside] = _kept(place)
@@ -264,7 +299,9 @@ def original_of(pointer: doc.RollbackPointer, skill: SkillUnderEdit) -> Version:
         raise FileError(f"the backup `{printable(place)}` does not exist")
     for name in pointer.changed:
         if ".." in Path(name).parts or Path(name).is_absolute():
-            raise UsageError(f"the rollback pointer names {name!r}, which is not a file of the skill")
+            raise UsageError(
+                f"the rollback pointer names {name!r}, which is not a file of the skill"
+            )
         if (place / name).is_file():
             files[name] = _kept(place / name)
         else:
@@ -277,14 +314,19 @@ def _kept(path: Path) -> Entry:
     try:
         return Entry(path.read_bytes(), os.access(path, os.X_OK))
     except OSError as error:
-        raise FileError(f"the backup `{printable(path)}` cannot be read: {error.strerror or error}") from None
+        raise FileError(
+            f"the backup `{printable(path)}` cannot be read: {error.strerror or error}"
+        ) from None
 
 
-# ------------------------------------------------------------------------------------------- kills while applying
+# ------------------------------------------------------------------------------------------- kills
+# while applying
 
 
 class _Applying(msgspec.Struct, kw_only=True):
-    """What is being put in place in a skill: the way back, and the digest of each file that changes (null: removed)."""
+    """What is being put in place in a skill: the way back, and the digest of each file that changes
+    (null: removed).
+    """
 
     skill: str
     pointer: doc.RollbackPointer
@@ -296,9 +338,15 @@ def _note_of(files: StageFiles, skill: SkillUnderEdit) -> Path:
     return files.folder("applying") / f"{digest_of(os.fsencode(skill.root))[7:23]}.json"
 
 
-def announce(files: StageFiles, skill: SkillUnderEdit, after: Version, pointer: doc.RollbackPointer) -> None:
-    """Write down what is about to be put in place, so that `recover` can undo it if we are killed on the way."""
-    absolute = {name: os.path.abspath(skill.workspace.path(getattr(pointer, name))) for name in _PATHS}
+def announce(
+    files: StageFiles, skill: SkillUnderEdit, after: Version, pointer: doc.RollbackPointer
+) -> None:
+    """Write down what is about to be put in place, so that `recover` can undo it if we are killed
+    on the way.
+    """
+    absolute = {
+        name: os.path.abspath(skill.workspace.path(getattr(pointer, name))) for name in _PATHS
+    }
     note = _Applying(
         skill=printable(skill.root),
         pointer=msgspec.structs.replace(pointer, **absolute),
@@ -316,7 +364,8 @@ def applied(files: StageFiles, skill: SkillUnderEdit) -> None:
 
 
 def recover(files: StageFiles, skill: SkillUnderEdit) -> SkillUnderEdit:
-    """Put the original back where an earlier process was killed while it applied a candidate, and read the skill again.
+    """Put the original back where an earlier process was killed while it applied a candidate, and
+    read the skill again.
 
     Raises UsageError when somebody edited the skill since: nothing is overwritten then.
     """
@@ -347,7 +396,8 @@ def _digest(version: Version, name: str) -> str | None:
     return None if entry is None else digest_of(entry.data)
 
 
-# ---------------------------------------------------------------------------------------------------------- the gate
+# ----------------------------------------------------------------------------------------------------------
+# the gate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,11 +412,16 @@ class GateRequest:
 def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
     """Decide, put the original back unless it is kept, and write the receipt.
 
-    Raises UsageError, with nothing written, where the skill is neither what was applied nor the original: somebody has
-    edited it.
+    Raises UsageError, with nothing written, where the skill is neither what was applied nor the
+    original: somebody has edited it.
     """
-    ranking, execution = files.read(request.ranking, doc.Ranking), files.read(request.execution, doc.Execution)
-    evaluation = None if request.evaluation is None else files.read(request.evaluation, doc.SkillEvaluation)
+    ranking, execution = (
+        files.read(request.ranking, doc.Ranking),
+        files.read(request.execution, doc.Execution),
+    )
+    evaluation = (
+        None if request.evaluation is None else files.read(request.evaluation, doc.SkillEvaluation)
+    )
     at, ranked = find_candidate(ranking, execution.body.candidate_id)
     with holding(files, ranking.body.target.path) as skill:
         found = _find_versions(execution, ranked, skill)
@@ -387,7 +442,9 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
             )
         entry = None
         if result.decision is Decision.PENDING:
-            entry = parked(skill, evidence, result, run_id=ranking.body.run_id, lane=ranking.body.lane)
+            entry = parked(
+                skill, evidence, result, run_id=ranking.body.run_id, lane=ranking.body.lane
+            )
             files.add("pending", entry)
         rollback = _roll_back(result.decision, found, skill)
         read = None if evaluation is None else evaluation.body
@@ -397,14 +454,19 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
     return receipt
 
 
-def record_decision(files: StageFiles, receipt: doc.Receipt, entry: JsonObject | None, skill: SkillUnderEdit) -> None:
-    """What the next commands find: the parked candidate with its receipt, and the state of the pipeline."""
+def record_decision(
+    files: StageFiles, receipt: doc.Receipt, entry: JsonObject | None, skill: SkillUnderEdit
+) -> None:
+    """What the next commands find: the parked candidate with its receipt, and the state of the
+    pipeline.
+    """
     if entry is not None:
         files.add("pending", {**entry, "receipt_path": receipt.truth_anchor})
     files.note_state(receipt, target_path=skill.named)
 
 
-# ------------------------------------------------------------------------------------------------------- two versions
+# -------------------------------------------------------------------------------------------------------
+# two versions
 
 
 class _Where(Enum):
@@ -425,7 +487,9 @@ class _Found:
     where: _Where
 
 
-def _find_versions(execution: StageFile[doc.Execution], ranked: doc.CandidateEntry, skill: SkillUnderEdit) -> _Found:
+def _find_versions(
+    execution: StageFile[doc.Execution], ranked: doc.CandidateEntry, skill: SkillUnderEdit
+) -> _Found:
     result, now = execution.body.result, skill.version
     if not result.modified:
         return _Found(before=now, after=now, where=_Where.ORIGINAL)
@@ -462,7 +526,10 @@ def _find_versions(execution: StageFile[doc.Execution], ranked: doc.CandidateEnt
 
 
 def _planned(
-    execution: StageFile[doc.Execution], ranked: doc.CandidateEntry, skill: SkillUnderEdit, before: Version
+    execution: StageFile[doc.Execution],
+    ranked: doc.CandidateEntry,
+    skill: SkillUnderEdit,
+    before: Version,
 ) -> Version | None:
     """What the plan makes of the original; None where we cannot tell."""
     executed = execution.body.candidate
@@ -475,14 +542,18 @@ def _planned(
 
 
 def _is_the_diff(diff: str | None, before: Version, now: Version) -> bool:
-    """Whether the folder differs from the original just as another program's execution says, whatever it calls the file."""
+    """Whether the folder differs from the original just as another program's execution says,
+    whatever it calls the file.
+    """
     if diff is None or len(touched(before, now)) != 1:
         return False
     return bool(diff.strip()) and _changed_lines(diff) == _changed_lines(unified_diff(before, now))
 
 
 def _changed_lines(diff: str) -> list[str]:
-    return [line.rstrip() for line in diff.splitlines() if not line.startswith(("--- ", "+++ ", "\\ "))]
+    return [
+        line.rstrip() for line in diff.splitlines() if not line.startswith(("--- ", "+++ ", "\\ "))
+    ]
 
 
 def _roll_back(decision: Decision, found: _Found, skill: SkillUnderEdit) -> doc.Rollback:
@@ -497,7 +568,8 @@ def _roll_back(decision: Decision, found: _Found, skill: SkillUnderEdit) -> doc.
     return doc.Rollback(attempted=True, success=True, reason=why)
 
 
-# ---------------------------------------------------------------------------------------------------------- afterwards
+# ----------------------------------------------------------------------------------------------------------
+# afterwards
 
 
 def gather(
@@ -510,10 +582,15 @@ def gather(
     evaluation: layers.Fields | None,
     ranked: layers.Fields,
 ) -> Evidence:
-    """What the gate decides by: the documents, what their edit makes of the skill, and whether a person has turned these
-    bytes down for it."""
+    """What the gate decides by: the documents, what their edit makes of the skill, and whether a
+    person has turned these bytes down for it.
+    """
     folder = printable(skill.root)
-    vetoes = [one.get("candidate_digest") for one in files.entries("vetoes") if one.get("folder") == folder]
+    vetoes = [
+        one.get("candidate_digest")
+        for one in files.entries("vetoes")
+        if one.get("folder") == folder
+    ]
     return Evidence(
         candidate_id=str(ranked["id"]),
         ranking=ranking,
@@ -527,7 +604,9 @@ def gather(
     )
 
 
-def parked(skill: SkillUnderEdit, evidence: Evidence, result: GateResult, *, run_id: str, lane: str) -> JsonObject:
+def parked(
+    skill: SkillUnderEdit, evidence: Evidence, result: GateResult, *, run_id: str, lane: str
+) -> JsonObject:
     """All that is needed to apply the candidate later."""
     plan = plans.plan_between(evidence.before, evidence.after)
     return {
@@ -678,7 +757,9 @@ def _json(text: str, path: str) -> str | None:
 
 
 def _yaml(text: str, path: str) -> str | None:
-    """Whether it is well-formed: any number of documents, tags of any program. Nothing is built from it."""
+    """Whether it is well-formed: any number of documents, tags of any program. Nothing is built
+    from it.
+    """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
     from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
@@ -719,29 +800,39 @@ def _front_matter_block(block: str) -> str | None:
     if not block.strip():
         return None
     try:
-        value = parse_marked("\n" + block, SKILL_FILE).value  # lines are counted from the opening fence
+        value = parse_marked(
+            "\n" + block, SKILL_FILE
+        ).value  # lines are counted from the opening fence
     except FileError as error:
         return f"{error.place or SKILL_FILE} does not parse: {error.message}"
     return None if isinstance(value, dict) else f"{SKILL_FILE}:2 its front matter is not a mapping"
 
 
-# ----------------------------------------------------------------------------------------------------------- a person
+# -----------------------------------------------------------------------------------------------------------
+# a person
 
 
-def promote(candidate_id: str, files: StageFiles, *, reject: bool = False) -> StageFile[doc.Promotion]:
+def promote(
+    candidate_id: str, files: StageFiles, *, reject: bool = False
+) -> StageFile[doc.Promotion]:
     """Apply a parked candidate to the skill, or drop it; writes a receipt and returns it.
 
-    Raises UsageError, with nothing overwritten, for an id that does not wait and for a skill that was edited since.
+    Raises UsageError, with nothing overwritten, for an id that does not wait and for a skill that
+    was edited since.
     """
     entry = _waiting(candidate_id, files)
     named = _skill_path(entry)
     if reject:
-        kept = {key: entry.get(key) for key in ("candidate_id", "run_id", "folder", "candidate_digest", "title")}
+        kept = {
+            key: entry.get(key)
+            for key in ("candidate_id", "run_id", "folder", "candidate_digest", "title")
+        }
         files.add("vetoes", {**kept, "reason": _DROPPED, "created_at": stamp()})
         return _promoted(entry, files, named, kept=False, pointer=None)
     with holding(files, named) as skill:
         pointer = None
-        # The very bytes already: an earlier `promote` was stopped right after it had put them there.
+        # The very bytes already: an earlier `promote` was stopped right after it had put them
+        # there.
         if skill.version.digest != entry.get("candidate_digest"):
             pointer = _approve(entry, skill, files)
         return _promoted(entry, files, named, kept=True, pointer=pointer)
@@ -764,7 +855,9 @@ def _waiting(name: str, files: StageFiles) -> JsonObject:
     known = ", ".join(str(one.get("candidate_id")) for one in waiting)
     raise UsageError(
         f"no candidate `{name}` waits for a person",
-        hint=f"waiting: {known}" if known else "nothing waits; `honestone stage gate` says why it parks something",
+        hint=f"waiting: {known}"
+        if known
+        else "nothing waits; `honestone stage gate` says why it parks something",
     )
 
 
@@ -797,7 +890,12 @@ def _approve(entry: JsonObject, skill: SkillUnderEdit, files: StageFiles) -> doc
 
 
 def _promoted(
-    entry: JsonObject, files: StageFiles, named: str, *, kept: bool, pointer: doc.RollbackPointer | None
+    entry: JsonObject,
+    files: StageFiles,
+    named: str,
+    *,
+    kept: bool,
+    pointer: doc.RollbackPointer | None,
 ) -> StageFile[doc.Promotion]:
     """The receipt first: as long as the candidate still waits, the same command can be run again."""
     name, run_id = _required(entry, "candidate_id"), _required(entry, "run_id")
@@ -833,6 +931,7 @@ def _required(entry: Mapping[str, object], key: str, *, shown: str = "") -> str:
     value = entry.get(key)
     if not isinstance(value, str) or not value:
         raise UsageError(
-            f"an entry of pending_promote.json has no `{shown or key}`", hint="fix it, or gate the candidate again"
+            f"an entry of pending_promote.json has no `{shown or key}`",
+            hint="fix it, or gate the candidate again",
         )
     return value

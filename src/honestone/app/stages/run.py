@@ -1,7 +1,8 @@
-"""All stages of one skill: propose, rank, evaluate, apply, gate; again with what failed, until something is kept.
+"""All stages of one skill: propose, rank, evaluate, apply, gate; again with what failed, until
+something is kept.
 
-It is the loop of `improve` with the gate as its policy: recorded in the store, limited and resumed as every loop. The
-stages' files are written from its events, for those who read them.
+It is the loop of `improve` with the gate as its policy: recorded in the store, limited and resumed
+as every loop. The stages' files are written from its events, for those who read them.
 """
 
 from __future__ import annotations
@@ -19,8 +20,24 @@ from honestone.app.stages import candidates as proposals
 from honestone.app.stages import evaluate, gate
 from honestone.app.stages import stage_loop as stages
 from honestone.app.stages.candidates import HOURS, Proposal
-from honestone.app.stages.files import D, SkillUnderEdit, StageFiles, safe_name, stamp, stamped, write_json
-from honestone.app.stages.stage_loop import EVALUATED, EXECUTED, GATED, PROPOSED, RANKED, TRACED, StageLoopState
+from honestone.app.stages.files import (
+    D,
+    SkillUnderEdit,
+    StageFiles,
+    safe_name,
+    stamp,
+    stamped,
+    write_json,
+)
+from honestone.app.stages.stage_loop import (
+    EVALUATED,
+    EXECUTED,
+    GATED,
+    PROPOSED,
+    RANKED,
+    TRACED,
+    StageLoopState,
+)
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.subject import SuiteSubject
 from honestone.core import events
@@ -116,16 +133,21 @@ def run_all_stages(request: StageRunRequest, files: StageFiles, observer: Observ
         else:
             # Last of all: a run that was killed before its document was written is resumed.
             result = str(done.stop.result)
-            store.finish_run(done.id, result, events.RunFinished(result=result, reason=done.stop.reason))
+            store.finish_run(
+                done.id, result, events.RunFinished(result=result, reason=done.stop.reason)
+            )
         return ended
 
 
-# ------------------------------------------------------------------------------------------------- before it is spent
+# -------------------------------------------------------------------------------------------------
+# before it is spent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StagePlan(LoopPlan[StageLoopState]):
-    """The same command resumes a run, also with other limits; any other run of the skill is closed by it."""
+    """The same command resumes a run, also with other limits; any other run of the skill is closed
+    by it.
+    """
 
     @property
     def identity(self) -> str:
@@ -141,10 +163,14 @@ class _StagePlan(LoopPlan[StageLoopState]):
                 hint="run the command of that run again: it completes the edit; or start over with --fresh",
             )
         why = "another run of this skill was started"
-        store.finish_run(old.id, "INTERRUPTED", events.RunFinished(result="INTERRUPTED", reason=why))
+        store.finish_run(
+            old.id, "INTERRUPTED", events.RunFinished(result="INTERRUPTED", reason=why)
+        )
 
 
-def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, observer: Observer) -> _StagePlan:
+def _plan(
+    request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, observer: Observer
+) -> _StagePlan:
     """Everything is read and checked, before the first call."""
     workspace = files.workspace
     judging = replace(request.judging, judges=("mock",) if request.mock else request.judging.judges)
@@ -160,7 +186,9 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
     meter = judging.meter(workspace.settings, calls=calls, minutes=HOURS)
     limits = LoopLimits(rounds=tries, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
     observer.note(_cost(request, tasks, worker.id, judge_calls=limits.calls if calls else 0))
-    occasion = proposals.read_occasion(files, skill, request.sources, task_suite=request.task_suite, observer=observer)
+    occasion = proposals.read_occasion(
+        files, skill, request.sources, task_suite=request.task_suite, observer=observer
+    )
     contract: JsonMapping = {
         "kind": KIND,
         "suite": [
@@ -197,7 +225,9 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
             contract_id=digest_json({"path": str(skill.root), **contract}),
             panel=tuple(seat.id for seat in seats),
             limits=asdict(limits),
-            artifact=events.StartedArtifact(path=skill.named, digest=skill.version.digest, is_folder=True),
+            artifact=events.StartedArtifact(
+                path=skill.named, digest=skill.version.digest, is_folder=True
+            ),
             suite=events.StartedSuite(path=printable(request.task_suite)),
             worker=request.worker,
             policy="gate",
@@ -215,7 +245,9 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
 
 
 def _watch(seats: Sequence[Seat], tasks: SuitePlan) -> JudgingFiles:
-    """The programs of the ranking panel, and by the plan of the tasks what judges those, as they are before a worker runs."""
+    """The programs of the ranking panel, and by the plan of the tasks what judges those, as they
+    are before a worker runs.
+    """
     assert len(tasks.watches) == len(tasks.rubrics)
     base = tasks.workspace.folder
     return JudgingFiles(lambda: files_named([seat.identity for seat in seats], base), base=base)
@@ -250,21 +282,29 @@ def _place(files: StageFiles, run: str) -> Path:
     return files.folder(doc.Pipeline.folder) / f"{safe_name(run)}.json"
 
 
-# ------------------------------------------------------------------------------------------------------- the document
+# -------------------------------------------------------------------------------------------------------
+# the document
 
 
 def recorded_pipeline(files: StageFiles, store: Store, run: str) -> PipelineRun:
     """A run of all stages as its events tell it, finished or not."""
     log = store.events(run)
     last, state = log[-1], fold(stages.state_of_stages(log[0]), log[1:])
-    reason = last.reason if isinstance(last, events.RunFinished) else state.limit or "it is not finished"
+    reason = (
+        last.reason if isinstance(last, events.RunFinished) else state.limit or "it is not finished"
+    )
     if stages.end_of(state) is None and state.limit is None:
         state.limit = reason
     return _pipeline(run, log, state, reason, None, _place(files, run))
 
 
 def _pipeline(
-    run: str, log: Sequence[Event], state: StageLoopState, reason: str, skill: doc.SkillNamed | None, path: Path
+    run: str,
+    log: Sequence[Event],
+    state: StageLoopState,
+    reason: str,
+    skill: doc.SkillNamed | None,
+    path: Path,
 ) -> PipelineRun:
     started = log[0]
     assert isinstance(started, events.StagesStarted)
@@ -297,15 +337,20 @@ def _try(state: StageLoopState, number: int) -> doc.PipelineTry:
     """One round as `honestone.pipeline/1` tells it."""
     entry = state.rounds[number - 1]
     paths = {
-        name: None if (found := state.file_of(number, stage)) is None else found.path for name, stage in _PATHS.items()
+        name: None if (found := state.file_of(number, stage)) is None else found.path
+        for name, stage in _PATHS.items()
     }
     evaluated = state.file_of(number, EVALUATED)
-    figures = None if evaluated is None else msgspec.convert(evaluated.document, doc.SkillEvaluation)
+    figures = (
+        None if evaluated is None else msgspec.convert(evaluated.document, doc.SkillEvaluation)
+    )
     is_ranked = paths["ranking"] is not None and entry.version is not None
     known = {
         "decision": ERROR if entry.is_open else str(state.decision(number)),
         "reason": entry.reason or _NOT_DECIDED,
-        "candidate_id": _tried(state, number, entry.version or "").candidate.id if is_ranked else None,
+        "candidate_id": _tried(state, number, entry.version or "").candidate.id
+        if is_ranked
+        else None,
         **paths,
         **{name: getattr(figures or _UNKNOWN, name) for name in _RATES},
     }
@@ -328,7 +373,11 @@ _UNKNOWN = doc.Figures(verdict="")
 
 def _tried(state: StageLoopState, number: int, version: str) -> _Tried:
     ranking = _body(state, number, RANKED, doc.Ranking)
-    return _Tried(number, ranking, next(one for one in ranking.scored_candidates if one.candidate_digest == version))
+    return _Tried(
+        number,
+        ranking,
+        next(one for one in ranking.scored_candidates if one.candidate_digest == version),
+    )
 
 
 def _body(state: StageLoopState, number: int, stage: str, kind: type[D]) -> D:
@@ -337,7 +386,8 @@ def _body(state: StageLoopState, number: int, stage: str, kind: type[D]) -> D:
     return msgspec.convert(found.document, kind)
 
 
-# ----------------------------------------------------------------------------------------------------------- the place
+# -----------------------------------------------------------------------------------------------------------
+# the place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,7 +418,8 @@ class SkillPlace(Place):
         return []
 
 
-# ------------------------------------------------------------------------------------------------------- the judgement
+# -------------------------------------------------------------------------------------------------------
+# the judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +437,9 @@ class _Tried:
 
 @dataclass(slots=True, kw_only=True)
 class StageJudgement(Judgement[StageLoopState]):
-    """The stages as the judgement of the loop. Every file is an event first: a kill in between loses none."""
+    """The stages as the judgement of the loop. Every file is an event first: a kill in between
+    loses none.
+    """
 
     files: StageFiles
     skill: SkillUnderEdit
@@ -413,8 +466,9 @@ class StageJudgement(Judgement[StageLoopState]):
             await seat.judge.close()
 
     async def resume(self, loop: StageLoop) -> None:
-        """Files that a killed process recorded and did not write, and what the last decision leaves for others. What
-        interrupted an earlier process is asked again."""
+        """Files that a killed process recorded and did not write, and what the last decision leaves
+        for others. What interrupted an earlier process is asked again.
+        """
         loop.state.limit = None
         for one in loop.state.files.values():
             if not Path(one.path).exists():
@@ -444,7 +498,9 @@ class StageJudgement(Judgement[StageLoopState]):
     def brief(self, loop: StageLoop, action: Propose, place: Path, candidate: int) -> Brief:
         made = [loop.version(one.version) for one in loop.state.tried if one.version is not None]
         occasion = self._occasion(loop.state)
-        return proposals.skill_brief(self.skill, occasion, place, candidate + 1, action.candidates, made)
+        return proposals.skill_brief(
+            self.skill, occasion, place, candidate + 1, action.candidates, made
+        )
 
     def _occasion(self, state: StageLoopState) -> Occasion:
         """What was known at the start, and what this run's tries have shown since."""
@@ -453,7 +509,9 @@ class StageJudgement(Judgement[StageLoopState]):
         for number in range(1, len(state.rounds) + 1):
             traces, evaluation = state.file_of(number, TRACED), state.file_of(number, EVALUATED)
             if traces is not None:
-                tried.append(proposals.failed_try(msgspec.convert(traces.document, doc.Traces), self.tasks))
+                tried.append(
+                    proposals.failed_try(msgspec.convert(traces.document, doc.Traces), self.tasks)
+                )
             if evaluation is not None:
                 rows = msgspec.convert(evaluation.document, doc.SkillEvaluation).baseline_results
                 failing = tuple(self.tasks.shown(proposals.failed_in(rows)))
@@ -469,20 +527,30 @@ class StageJudgement(Judgement[StageLoopState]):
         for one in loop.state.tried:
             made = Proposal(number=one.candidate, outcome=str(one.outcome), detail=one.detail)
             if one.version in known and one.outcome is ProposalOutcome.CHANGED:
-                made = replace(made, outcome="duplicate", detail="the same bytes as a proposal before it")
+                made = replace(
+                    made, outcome="duplicate", detail="the same bytes as a proposal before it"
+                )
             elif one.version is not None and one.outcome is ProposalOutcome.CHANGED:
                 known.add(one.version)
                 made = replace(made, detail=None, after=loop.version(one.version))
             found.append(made)
         run_id, spend = self.skill.new_run_id(), Spend(worker_calls=len(found))
-        body = proposals.candidates_file(self.skill, found, self._occasion(loop.state), self.worker, run_id=run_id)
-        await self._write(loop, number, PROPOSED, msgspec.structs.replace(body, usage=spend.to_plain()), run_id)
+        body = proposals.candidates_file(
+            self.skill, found, self._occasion(loop.state), self.worker, run_id=run_id
+        )
+        await self._write(
+            loop, number, PROPOSED, msgspec.structs.replace(body, usage=spend.to_plain()), run_id
+        )
 
     def described(self, loop: StageLoop, tried: CandidateTried) -> JsonMapping:
         return {**Judgement.described(self, loop, tried), "detail": tried.detail}
 
-    async def choose(self, loop: StageLoop, action: Propose, new: Sequence[CandidateTried]) -> CandidateTried | None:
-        """The best candidate that is not decided yet; the ranking rejects a batch as a whole where none is worth a try."""
+    async def choose(
+        self, loop: StageLoop, action: Propose, new: Sequence[CandidateTried]
+    ) -> CandidateTried | None:
+        """The best candidate that is not decided yet; the ranking rejects a batch as a whole where
+        none is worth a try.
+        """
         state, number = loop.state, loop.state.batch
         if state.limit is not None:
             return None
@@ -507,7 +575,10 @@ class StageJudgement(Judgement[StageLoopState]):
                 reviews[edit.id] = judged
                 if judged.refused is not None:
                     await loop.reach_limit(
-                        LimitReached(reason=judged.refused, spend=Spend.of(one.spend for one in reviews.values()))
+                        LimitReached(
+                            reason=judged.refused,
+                            spend=Spend.of(one.spend for one in reviews.values()),
+                        )
                     )
                     return False
         body = proposals.ranking_file(source, edits, reviews, self.seats, mock=self.mock)
@@ -515,30 +586,52 @@ class StageJudgement(Judgement[StageLoopState]):
         if dead and body.scored_candidates:
             blockers = ", ".join(map(str, body.scored_candidates[0].blockers))
             why = f"no judge could be asked about the candidates: {blockers}"
-            await loop.reach_limit(LimitReached(reason=why, spend=Spend.of(one.spend for one in reviews.values())))
+            await loop.reach_limit(
+                LimitReached(reason=why, spend=Spend.of(one.spend for one in reviews.values()))
+            )
             return False
-        await self._write(loop, number, RANKED, body, source.run_id, Spend.of(one.spend for one in reviews.values()))
+        await self._write(
+            loop,
+            number,
+            RANKED,
+            body,
+            source.run_id,
+            Spend.of(one.spend for one in reviews.values()),
+        )
         return True
 
-    async def _reject_all(self, loop: StageLoop, number: int, new: Sequence[CandidateTried]) -> CandidateTried:
+    async def _reject_all(
+        self, loop: StageLoop, number: int, new: Sequence[CandidateTried]
+    ) -> CandidateTried:
         ranking = _body(loop.state, number, RANKED, doc.Ranking)
         best = ranking.scored_candidates[0]
-        reason = f"the ranking rejects it: {', '.join(map(str, best.blockers)) or 'no reason given'}"
+        reason = (
+            f"the ranking rejects it: {', '.join(map(str, best.blockers)) or 'no reason given'}"
+        )
         if loop.state.file_of(number, TRACED) is None:
             notes = "; ".join(best.judge_notes)
-            await self._trace(loop, _Tried(number, ranking, best), f"{reason} ({notes})" if notes else reason, None)
+            await self._trace(
+                loop,
+                _Tried(number, ranking, best),
+                f"{reason} ({notes})" if notes else reason,
+                None,
+            )
         return next((one for one in new if one.version == best.candidate_digest), new[0])
 
     # -- judging
 
     async def ask(self, loop: StageLoop, action: Ask) -> None:
-        """Evaluate the candidate and have the gate decide; what an earlier process recorded is not done again."""
+        """Evaluate the candidate and have the gate decide; what an earlier process recorded is not
+        done again.
+        """
         number, state = len(loop.state.rounds), loop.state
         tried, after = _tried(state, number, action.version), loop.version(action.version)
         evaluation = None
         if not gate.troubles(self.skill.version, after):
             try:
-                if state.file_of(number, EVALUATED) is None and not await self._evaluate(loop, tried):
+                if state.file_of(number, EVALUATED) is None and not await self._evaluate(
+                    loop, tried
+                ):
                     return
             except PlanError as problem:
                 await self._trace(loop, tried, problem.message, None)
@@ -580,7 +673,9 @@ class StageJudgement(Judgement[StageLoopState]):
         await self._write(loop, tried.number, EVALUATED, body, tried.name, done.spend, done.runs)
         return True
 
-    async def _gate(self, loop: StageLoop, tried: _Tried, evaluation: doc.SkillEvaluation | None) -> None:
+    async def _gate(
+        self, loop: StageLoop, tried: _Tried, evaluation: doc.SkillEvaluation | None
+    ) -> None:
         """Execution, traces and receipt, the receipt last: it decides the round."""
         state, number, ranking, candidate = loop.state, tried.number, tried.ranking, tried.candidate
         before, after = self.skill.version, self.skill.edited(candidate)
@@ -599,13 +694,17 @@ class StageJudgement(Judgement[StageLoopState]):
         rollback = doc.Rollback(attempted=False, success=True, reason="never_put_in_place")
         if decision is Decision.KEEP:
             rollback = doc.Rollback(attempted=False, success=False, reason="not_needed")
-        receipt = gate.receipt_file(self.files, ranking, execution, evaluation, evidence, found, rollback)
+        receipt = gate.receipt_file(
+            self.files, ranking, execution, evaluation, evidence, found, rollback
+        )
         await self._write(loop, number, GATED, receipt, gate.receipt_name(receipt))
         self._record_decision(loop, number)
         loop.observer.note(f"try {number}: {decision}, {found.reason}")
 
     def _evidence(self, state: StageLoopState, tried: _Tried, after: Version) -> Evidence:
-        ranking, execution, evaluation = (state.file_of(tried.number, stage) for stage in (RANKED, EXECUTED, EVALUATED))
+        ranking, execution, evaluation = (
+            state.file_of(tried.number, stage) for stage in (RANKED, EXECUTED, EVALUATED)
+        )
         assert ranking is not None and execution is not None
         return gate.gather(
             self.files,
@@ -623,13 +722,23 @@ class StageJudgement(Judgement[StageLoopState]):
         if receipt.decision == Decision.PENDING:
             version = state.rounds[number - 1].version or ""
             evidence = self._evidence(state, _tried(state, number, version), loop.version(version))
-            entry = gate.parked(self.skill, evidence, pass_gate(evidence), run_id=receipt.run_id, lane=receipt.lane)
+            entry = gate.parked(
+                self.skill, evidence, pass_gate(evidence), run_id=receipt.run_id, lane=receipt.lane
+            )
         gate.record_decision(self.files, receipt, entry, self.skill)
 
-    async def _trace(self, loop: StageLoop, tried: _Tried, reason: str, evaluation: doc.SkillEvaluation | None) -> None:
-        """What the next proposal is shown of a try that was put back; never anything of the test split."""
+    async def _trace(
+        self, loop: StageLoop, tried: _Tried, reason: str, evaluation: doc.SkillEvaluation | None
+    ) -> None:
+        """What the next proposal is shown of a try that was put back; never anything of the test
+        split.
+        """
         broken = set(evaluation.regressions) if evaluation is not None else set()
-        failed = self.tasks.shown(proposals.failed_in(evaluation.candidate_results)) if evaluation is not None else []
+        failed = (
+            self.tasks.shown(proposals.failed_in(evaluation.candidate_results))
+            if evaluation is not None
+            else []
+        )
         failed.sort(key=lambda one: one.task_id not in broken)  # what it broke comes first
         body = doc.Traces(
             run_id=tried.ranking.run_id,
@@ -638,7 +747,10 @@ class StageJudgement(Judgement[StageLoopState]):
             reason=reason,
             failed_tasks=[
                 doc.TracedTask(
-                    task_id=one.task_id, prompt=one.prompt, details=one.details, passed_before=one.task_id in broken
+                    task_id=one.task_id,
+                    prompt=one.prompt,
+                    details=one.details,
+                    passed_before=one.task_id in broken,
                 )
                 for one in failed
             ],

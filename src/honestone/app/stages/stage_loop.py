@@ -1,7 +1,8 @@
 """The loop of `stage run`: its state, and the gate as its policy.
 
-A round is one try of one candidate, always from the original. Candidates that were proposed together are tried best first
-before new ones are asked for. What the stages write is on record as `staged` events, and the files are made from those.
+A round is one try of one candidate, always from the original. Candidates that were proposed
+together are tried best first before new ones are asked for. What the stages write is on record as
+`staged` events, and the files are made from those.
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from honestone.core import events
 from honestone.core.events import Event
 from honestone.core.loop.policies import InRounds
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.state import Accept, Ask, LoopLimits, LoopState, Propose, Result, RollBack, Stop
+from honestone.core.loop.state import (
+    Accept,
+    Ask,
+    LoopLimits,
+    LoopState,
+    Propose,
+    Result,
+    RollBack,
+    Stop,
+)
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.skill.gate_layers import Decision, Fields
@@ -40,14 +50,18 @@ class StagedFile:
 def _no_scorer() -> Scorer:
     """The gate decides without a scorecard."""
     kept = Item(id="kept", requirement="The gate keeps it")
-    return Scorer(Rubric(criteria=(Criterion(id="gate", requirement="The gate keeps it", items=(kept,)),)))
+    return Scorer(
+        Rubric(criteria=(Criterion(id="gate", requirement="The gate keeps it", items=(kept,)),))
+    )
 
 
 @dataclass(slots=True, kw_only=True)
 class StageLoopState(LoopState):
-    """`files` are what the stages of each round wrote, by round and stage; what candidates that were proposed together
-    share is filed under their first round (`batches`, by round; `batch` is that of the present ones). `wanted` are the
-    versions of the present batch that are worth trying, best first. `limit` is also what else interrupts a run: an agent that is down, a panel without a reply.
+    """`files` are what the stages of each round wrote, by round and stage; what candidates that
+    were proposed together share is filed under their first round (`batches`, by round; `batch` is
+    that of the present ones). `wanted` are the versions of the present batch that are worth trying,
+    best first. `limit` is also what else interrupts a run: an agent that is down, a panel without a
+    reply.
     """
 
     scorer: Scorer = field(default_factory=_no_scorer)
@@ -113,7 +127,9 @@ class StageLoopState(LoopState):
         return True
 
     def unasked(self, version: str, role: events.Role) -> tuple[str, ...]:
-        """Whether its tasks are still to be run: what the ranking rejects is not run, what was decided not again."""
+        """Whether its tasks are still to be run: what the ranking rejects is not run, what was
+        decided not again.
+        """
         number = len(self.rounds)
         if version == self.original or version not in self.wanted:
             return ()
@@ -131,19 +147,23 @@ class StageLoopState(LoopState):
     def decision(self, number: int) -> Decision:
         """What became of a round: the gate's decision, or a rejection before it."""
         receipt = self.file_of(number, GATED)
-        return Decision(str(receipt.document["decision"])) if receipt is not None else Decision.REJECT
+        return (
+            Decision(str(receipt.document["decision"])) if receipt is not None else Decision.REJECT
+        )
 
 
 def _why(event: events.EditProposed) -> str:
     found = [
-        f"{one['outcome']}, {one['detail']}" if one.get("detail") else str(one["outcome"]) for one in event.candidates
+        f"{one['outcome']}, {one['detail']}" if one.get("detail") else str(one["outcome"])
+        for one in event.candidates
     ]
     return "; ".join(found) or "no call was made"
 
 
 def in_order(scored: list[Mapping[str, object]]) -> list[str]:
-    """The versions of a ranking that are worth trying: accepted ones first, best score first, then those that a person
-    will decide about."""
+    """The versions of a ranking that are worth trying: accepted ones first, best score first, then
+    those that a person will decide about.
+    """
     return [
         str(one["candidate_digest"])
         for wanted in (Recommendation.ACCEPT, Recommendation.HOLD)
@@ -160,7 +180,9 @@ def state_of_stages(started: Event, limits: LoopLimits | None = None) -> StageLo
 
 @dataclass(frozen=True, slots=True)
 class Gate(InRounds):
-    """Keep what passes all six layers. The first candidate that is kept, or that waits for a person, ends the loop."""
+    """Keep what passes all six layers. The first candidate that is kept, or that waits for a
+    person, ends the loop.
+    """
 
     candidates: int = 1
     name: str = "gate"
@@ -184,11 +206,16 @@ class Gate(InRounds):
         if number is None:
             return None
         found = {Decision.KEEP: Result.PASSED, Decision.PENDING: Result.UNCONFIRMED}
-        result, reason = found.get(state.decision(number), Result.ROUND_LIMIT), state.rounds[number - 1].reason
+        result, reason = (
+            found.get(state.decision(number), Result.ROUND_LIMIT),
+            state.rounds[number - 1].reason,
+        )
         return Stop(result=result, reason=reason, is_final=False)
 
     def propose(self, state: LoopState) -> Propose:
-        return Propose(focus=("skill",), base=state.original, candidates=self.candidates, ranked=True)
+        return Propose(
+            focus=("skill",), base=state.original, candidates=self.candidates, ranked=True
+        )
 
 
 def end_of(state: StageLoopState) -> int | None:
@@ -198,5 +225,7 @@ def end_of(state: StageLoopState) -> int | None:
         return count
     if count < state.limits.rounds:
         return None
-    reverted = [number for number in range(1, count + 1) if state.decision(number) is Decision.REVERT]
+    reverted = [
+        number for number in range(1, count + 1) if state.decision(number) is Decision.REVERT
+    ]
     return (reverted or [count])[-1]

@@ -1,4 +1,6 @@
-"""How the cases of a planned suite are worked on: by the command itself, or by a runner on another machine."""
+"""How the cases of a planned suite are worked on: by the command itself, or by a runner on another
+machine.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,10 @@ def case_work(
     add: Callable[[Event], None],
     asked: Mapping[str, str] | None = None,
 ) -> CaseWork:
-    """The work on the cases of `run`, with `subject`. `add` hears of each event that is put on record. `asked`: by case the
-    digest of what the target is asked, where the plan does not hold the cases."""
+    """The work on the cases of `run`, with `subject`. `add` hears of each event that is put on
+    record. `asked`: by case the digest of what the target is asked, where the plan does not hold
+    the cases.
+    """
     watches = plan.watches
 
     @cache
@@ -70,4 +74,6 @@ def _known_outputs(
     if asked is None:
         asked = {case.id: plan.asked(subject, case) or "" for case in plan.chosen}
     is_fresh = plan.judging.fresh
-    return CachedOutputs(journal=store.journal, asked=asked, target=plan.target_name, since=oldest, is_fresh=is_fresh)
+    return CachedOutputs(
+        journal=store.journal, asked=asked, target=plan.target_name, since=oldest, is_fresh=is_fresh
+    )

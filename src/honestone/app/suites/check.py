@@ -1,4 +1,6 @@
-"""Whether a suite can be read, and what in it would show nothing when it is run: by its words, its skill, its runs."""
+"""Whether a suite can be read, and what in it would show nothing when it is run: by its words, its
+skill, its runs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from honestone.app.judging_options import JudgingOptions
 from honestone.app.suites.columns import SuiteName
 from honestone.app.trusting import code_notes
 from honestone.app.workspace import Workspace
-from honestone.core.authoring.suite_lint import SuiteRemark, TaskOutcome, lint_results, lint_suite, lint_with_skill
+from honestone.core.authoring.suite_lint import (
+    SuiteRemark,
+    TaskOutcome,
+    lint_results,
+    lint_suite,
+    lint_with_skill,
+)
 from honestone.core.errors import StoreError, UsageError
 from honestone.ports import Observer
 from honestone.system.drawing import count
@@ -32,8 +40,10 @@ MOST_RUNS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteCheckRequest:
-    """`skill` is the folder of the skill that the suite is for; `runs` name runs or saved reports, by default the suite's
-    on record. `run_bare` runs the tasks once without any skill, with `target` and the judges of `judging`."""
+    """`skill` is the folder of the skill that the suite is for; `runs` name runs or saved reports,
+    by default the suite's on record. `run_bare` runs the tasks once without any skill, with
+    `target` and the judges of `judging`.
+    """
 
     path: Path
     judging: JudgingOptions = field(default_factory=JudgingOptions)
@@ -45,9 +55,13 @@ class SuiteCheckRequest:
 
 
 def check_suite(workspace: Workspace, request: SuiteCheckRequest, observer: Observer) -> SuiteCheck:
-    """Raises UsageError and its kinds for a file that is not a suite or has a loss that is not accepted."""
+    """Raises UsageError and its kinds for a file that is not a suite or has a loss that is not
+    accepted.
+    """
     if (request.judging.judges or request.target) and not request.run_bare:
-        raise UsageError("--judge and --target are for --run; nothing else asks anybody", hint="add --run")
+        raise UsageError(
+            "--judge and --target are for --run; nothing else asks anybody", hint="add --run"
+        )
     checked = _read(workspace, request)
     _require_checks(checked, workspace, request.judging)
     checked.remarks += lint_suite(checked.source.suite)
@@ -96,7 +110,11 @@ class SuiteCheck:
         }
 
     def _plain(self, remark: SuiteRemark) -> dict[str, object]:
-        return {"rule": remark.rule, "case": remark.case, **replace(remark, place=self.place_of(remark)).to_plain()}
+        return {
+            "rule": remark.rule,
+            "case": remark.case,
+            **replace(remark, place=self.place_of(remark)).to_plain(),
+        }
 
 
 def _read(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
@@ -106,10 +124,14 @@ def _read(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
 
     path = workspace.path(request.path)
     with named_variables(request.judging.pass_env):
-        source = read_any_suite(path, request.judging.outside(workspace.path), request.judging.read_as)
+        source = read_any_suite(
+            path, request.judging.outside(workspace.path), request.judging.read_as
+        )
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     notes = [] if source.dialect == "honestone" else [f"read as {source.dialect}"]
-    return SuiteCheck(path=path, source=source, notes=[*notes, *source.notes, *code_notes(source), *lost])
+    return SuiteCheck(
+        path=path, source=source, notes=[*notes, *source.notes, *code_notes(source), *lost]
+    )
 
 
 def _require_checks(checked: SuiteCheck, workspace: Workspace, judging: JudgingOptions) -> None:
@@ -119,12 +141,18 @@ def _require_checks(checked: SuiteCheck, workspace: Workspace, judging: JudgingO
 
     source = checked.source
     checker = CheckRunner(
-        source.base.resolve(), sandbox=judging.sandbox, pass_env=judging.pass_env, folder=workspace.folder
+        source.base.resolve(),
+        sandbox=judging.sandbox,
+        pass_env=judging.pass_env,
+        folder=workspace.folder,
     )
-    require_checks_of_cases(source, source.suite.cases, checker, asks_embeddings=False, notes=checked.notes)
+    require_checks_of_cases(
+        source, source.suite.cases, checker, asks_embeddings=False, notes=checked.notes
+    )
 
 
-# ---------------------------------------------------------------------------------------------------- the skill
+# ----------------------------------------------------------------------------------------------------
+# the skill
 
 
 def _look_at_skill(checked: SuiteCheck, path: Path) -> None:
@@ -138,7 +166,10 @@ def _look_at_skill(checked: SuiteCheck, path: Path) -> None:
     found = check_structure(skill.version, folder=folder.resolve().name)
     checked.structure = [replace(one, place=f"{folder / SKILL_FILE}:{one.line}:1") for one in found]
     checked.remarks += lint_with_skill(
-        checked.source.suite, skill.name, suite_authors=_authors(checked.path), skill_authors=_authors(folder)
+        checked.source.suite,
+        skill.name,
+        suite_authors=_authors(checked.path),
+        skill_authors=_authors(folder),
     )
 
 
@@ -152,10 +183,13 @@ def _authors(path: Path) -> list[str]:
         done = answer_of(command, GIT_TIMEOUT, cwd=place.parent, env=base_environment())
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return sorted(set(done.stdout.decode("utf-8", "replace").split())) if done.returncode == 0 else []
+    return (
+        sorted(set(done.stdout.decode("utf-8", "replace").split())) if done.returncode == 0 else []
+    )
 
 
-# ---------------------------------------------------------------------------------------------------- what runs showed
+# ----------------------------------------------------------------------------------------------------
+# what runs showed
 
 
 _PASSED = {"passed": True, "failed": False}
@@ -164,7 +198,11 @@ _PASSED = {"passed": True, "failed": False}
 def _outcomes(checked: SuiteCheck, workspace: Workspace, names: Sequence[str]) -> list[TaskOutcome]:
     """How the tasks went in the runs named, else in those of this suite that are on record."""
     if names:
-        return [one for name in names for one in _of_summary(_named(workspace, name), checked.source.suite)]
+        return [
+            one
+            for name in names
+            for one in _of_summary(_named(workspace, name), checked.source.suite)
+        ]
     try:
         runs = list(_on_record(checked, workspace))
     except StoreError as error:
@@ -182,7 +220,8 @@ def _named(workspace: Workspace, name: str) -> RunSummary:
         found = find_run_summary(workspace, store, name)
     if found is None:
         raise UsageError(
-            f"`{name}` is neither a suite's run on record nor a saved report", hint="`honestone runs` lists runs"
+            f"`{name}` is neither a suite's run on record nor a saved report",
+            hint="`honestone runs` lists runs",
         )
     return found
 
@@ -220,12 +259,18 @@ def _of_log(log: Sequence[Event], suite: Suite) -> list[TaskOutcome]:
 
 
 def _of_summary(run: RunSummary, suite: Suite) -> list[TaskOutcome]:
-    """How each task ended on the sides of a run, as far as it asked the same. A mock run shows nothing."""
+    """How each task ended on the sides of a run, as far as it asked the same. A mock run shows
+    nothing.
+    """
     if run.is_mock or run.target == "mock":
         return []
     asked = {case.id: case.input for case in suite.cases}
     same = {id for id, case in run.cases.items() if asked.get(id) == case.input}
-    out = [TaskOutcome(case=id, passed=case.task.passed) for id, case in run.cases.items() if id in same]
+    out = [
+        TaskOutcome(case=id, passed=case.task.passed)
+        for id, case in run.cases.items()
+        if id in same
+    ]
     return out + [
         TaskOutcome(case=one.task_id, passed=one.passed, is_bare=run.baseline == "without")
         for one in run.baseline_tasks
@@ -254,5 +299,6 @@ def _run_bare(
     if undecided:
         checked.notes.append(f"could not be judged: {', '.join(undecided)}")
     return [
-        TaskOutcome(case=one.case, passed=one.passed, is_bare=True) for one in _of_summary(run, checked.source.suite)
+        TaskOutcome(case=one.case, passed=one.passed, is_bare=True)
+        for one in _of_summary(run, checked.source.suite)
     ]

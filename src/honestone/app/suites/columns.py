@@ -17,8 +17,10 @@ from honestone.ports import RunInfo, Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteName:
-    """What the runs of a suite are filed under: its path from the folder of the settings, so that two checkouts mean the same
-    suite; outside of one its absolute path. `path` is always that: older runs are filed under it."""
+    """What the runs of a suite are filed under: its path from the folder of the settings, so that
+    two checkouts mean the same suite; outside of one its absolute path. `path` is always that:
+    older runs are filed under it.
+    """
 
     subject: str
     path: str
@@ -33,7 +35,9 @@ class SuiteName:
         return cls(subject=subject, path=str(path), project=workspace.project)
 
     def is_of(self, run: RunInfo) -> bool:
-        """Whether a run is of this suite. Several projects may share a store, and each have a `suite.yaml`."""
+        """Whether a run is of this suite. Several projects may share a store, and each have a
+        `suite.yaml`.
+        """
         is_named = run.subject == self.subject and (run.project or "") == self.project
         return is_named or run.subject == self.path
 
@@ -49,14 +53,24 @@ def read_table(store: Store, run: str) -> TableRecord:
 
 
 def last_columns(store: Store, suite: SuiteName) -> Mapping[str, SuiteRecord]:
-    """The last run of a suite that came to its end, by column; one without columns under an empty name."""
-    return {name: read_record(store.events(run), run=run) for name, (run, _) in last_starts(store, suite).items()}
+    """The last run of a suite that came to its end, by column; one without columns under an empty
+    name.
+    """
+    return {
+        name: read_record(store.events(run), run=run)
+        for name, (run, _) in last_starts(store, suite).items()
+    }
 
 
 def last_starts(store: Store, suite: SuiteName) -> Mapping[str, tuple[str, SuiteStarted]]:
     """The same, but of each column only its run and how that began."""
     for info in store.runs(own=True):
-        if info.kind in ("suite", TABLE) and suite.is_of(info) and info.finished and info.result != "interrupted":
+        if (
+            info.kind in ("suite", TABLE)
+            and suite.is_of(info)
+            and info.finished
+            and info.result != "interrupted"
+        ):
             first = next(store.iter_events(info.id))
             if isinstance(first, TableStarted):
                 return {one.name: (one.run, _start(store, one.run)) for one in first.columns}

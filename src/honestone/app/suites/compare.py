@@ -15,7 +15,13 @@ from honestone.core.contract import differences
 from honestone.core.errors import ContractMismatch, StoreError, UsageError
 from honestone.core.events import Started, SuiteStarted
 from honestone.core.scorecard import Outcome, Verdict
-from honestone.core.suite.comparison import COMPARE_GATES, GATES, RunComparison, compare, judge_comparison
+from honestone.core.suite.comparison import (
+    COMPARE_GATES,
+    GATES,
+    RunComparison,
+    compare,
+    judge_comparison,
+)
 from honestone.core.suite.record import RunSummary
 from honestone.ports import Store
 from honestone.report.documents import JsonDocument, plain
@@ -29,7 +35,8 @@ def require_gates(gates: Sequence[str]) -> tuple[str, ...]:
     for gate in gates:
         if gate not in GATES:
             raise UsageError(
-                f"--fail-on `{gate}` is not known", hint=f"known: {', '.join(GATES)}; repeat it for several"
+                f"--fail-on `{gate}` is not known",
+                hint=f"known: {', '.join(GATES)}; repeat it for several",
             )
     return tuple(gates)
 
@@ -46,7 +53,8 @@ def compare_summaries(
 ) -> RunComparison:
     """Raises ContractMismatch when the two were judged differently, unless `across`.
 
-    `left_out` are cases that were not chosen to be run. `contracts` are both contracts in full, where they are known, to say in words what differs.
+    `left_out` are cases that were not chosen to be run. `contracts` are both contracts in full,
+    where they are known, to say in words what differs.
     """
     changed = _contract_changes(before, after, contracts)
     if changed and not across:
@@ -56,14 +64,24 @@ def compare_summaries(
         )
     found = compare(before.sides, after.sides, left_out=left_out)
     verdict = judge_comparison(found, gates)
-    if require_improvement and verdict.outcome is Outcome.PASS and (found.interval is None or found.interval[0] <= 0):
-        why = "the improvement is not above the noise: the lower bound of the interval is not above 0"
+    if (
+        require_improvement
+        and verdict.outcome is Outcome.PASS
+        and (found.interval is None or found.interval[0] <= 0)
+    ):
+        why = (
+            "the improvement is not above the noise: the lower bound of the interval is not above 0"
+        )
         verdict = Verdict(Outcome.FAIL, (why,))
-    return RunComparison(found=found, verdict=verdict, baseline=before.run, candidate=after.run, notes=tuple(changed))
+    return RunComparison(
+        found=found, verdict=verdict, baseline=before.run, candidate=after.run, notes=tuple(changed)
+    )
 
 
 def _contract_changes(
-    before: RunSummary, after: RunSummary, contracts: tuple[Mapping[str, object], Mapping[str, object]] | None
+    before: RunSummary,
+    after: RunSummary,
+    contracts: tuple[Mapping[str, object], Mapping[str, object]] | None,
 ) -> list[str]:
     changed = []
     if before.contract != after.contract:
@@ -81,7 +99,9 @@ def _contract_changes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareRequest:
-    """Each side is a run, a saved report's file, or a report. `gates` as `--fail-on` takes them; empty for the usual."""
+    """Each side is a run, a saved report's file, or a report. `gates` as `--fail-on` takes them;
+    empty for the usual.
+    """
 
     baseline: str | Path | JsonDocument
     candidate: str | Path | JsonDocument
@@ -121,7 +141,10 @@ class ComparisonResult(DocumentResult):
 
     @property
     def rows(self) -> Sequence[Sequence[object]]:
-        return [(case.id, case.baseline.status, case.candidate.status, case.delta) for case in self.cases]
+        return [
+            (case.id, case.baseline.status, case.candidate.status, case.delta)
+            for case in self.cases
+        ]
 
     @property
     def is_low_confidence(self) -> bool:
@@ -138,7 +161,9 @@ class ComparisonResult(DocumentResult):
 
 
 def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc:
-    """`honestone.comparison/1`. Raises ContractMismatch when the two were judged differently, unless that is accepted."""
+    """`honestone.comparison/1`. Raises ContractMismatch when the two were judged differently,
+    unless that is accepted.
+    """
     with workspace.open_store() as store:
         return compare_in(store, workspace, request)
 
@@ -146,7 +171,9 @@ def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc
 def compare_in(store: Store, workspace: Workspace, request: CompareRequest) -> ComparisonDoc:
     """The same in an open store."""
     gates = require_gates(request.gates) or COMPARE_GATES
-    before, after = (_summary(workspace, store, side) for side in (request.baseline, request.candidate))
+    before, after = (
+        _summary(workspace, store, side) for side in (request.baseline, request.candidate)
+    )
     contracts = _contracts(store, before, after)
     noise = _noise(store, after)
     comparison = compare_summaries(
@@ -203,7 +230,9 @@ def _contracts(
 ) -> tuple[Mapping[str, object], Mapping[str, object]] | None:
     """Both contracts in full, where both runs are in this store."""
     try:
-        first, second = (store.events(store.find_run(run.run or "").id)[0] for run in (before, after))
+        first, second = (
+            store.events(store.find_run(run.run or "").id)[0] for run in (before, after)
+        )
     except (StoreError, IndexError):
         return None
     assert isinstance(first, Started) and isinstance(second, Started)

@@ -1,4 +1,6 @@
-"""A draft of a task suite: from a skill's own text, by its words or by a model, or from recorded sessions."""
+"""A draft of a task suite: from a skill's own text, by its words or by a model, or from recorded
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,13 @@ from honestone.core.authoring.suite_lint import FEWEST, MOST
 from honestone.core.errors import FileError, UsageError
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Suite, TargetSpec
-from honestone.formats.drafts.cases import PROMPTFOO, TABLE_WORDS, TABLES, SuiteFromTable, suite_from_table
+from honestone.formats.drafts.cases import (
+    PROMPTFOO,
+    TABLE_WORDS,
+    TABLES,
+    SuiteFromTable,
+    suite_from_table,
+)
 from honestone.system.drawing import count
 from honestone.system.files import printable
 
@@ -41,9 +49,11 @@ FROM_SESSIONS: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteDraftRequest:
-    """`skill` or `sessions` (a folder of session logs) or both; `form` is one of FORMATS, by default task-suite, and
-    honestone for sessions; `model` is a judge's name; `most` tasks are drafted. `traces` is a file of traces, of which
-    `sample` are taken, so many of each value of `by` as its share is."""
+    """`skill` or `sessions` (a folder of session logs) or both; `form` is one of FORMATS, by
+    default task-suite, and honestone for sessions; `model` is a judge's name; `most` tasks are
+    drafted. `traces` is a file of traces, of which `sample` are taken, so many of each value of
+    `by` as its share is.
+    """
 
     skill: Path | None = None
     sessions: Path | None = None
@@ -112,7 +122,11 @@ class DraftedSuite:
             "to_check": list(self.to_check),
             "notes": list(self.notes),
             **({"taken": [one.to_plain() for one in self.taken]} if self.taken else {}),
-            **({} if self.recorded is None else {"dropped": [one.to_plain() for one in self.dropped]}),
+            **(
+                {}
+                if self.recorded is None
+                else {"dropped": [one.to_plain() for one in self.dropped]}
+            ),
         }
 
 
@@ -121,9 +135,12 @@ def recorded_name(output: Path) -> str:
     return f"{output.stem}.outputs.jsonl"
 
 
-def draft_tasks(workspace: Workspace, request: SuiteDraftRequest, output: Path | None = None) -> DraftedSuite:
-    """`output` is where the suite will be written. Raises UsageError for a request that cannot be, FileError for a skill or a
-    table that cannot be read."""
+def draft_tasks(
+    workspace: Workspace, request: SuiteDraftRequest, output: Path | None = None
+) -> DraftedSuite:
+    """`output` is where the suite will be written. Raises UsageError for a request that cannot be,
+    FileError for a skill or a table that cannot be read.
+    """
     if request.sessions is not None:
         return _from_sessions(workspace, request, request.sessions)
     if request.skill is None:
@@ -138,12 +155,28 @@ def draft_tasks(workspace: Workspace, request: SuiteDraftRequest, output: Path |
     return _from_skill(workspace, request, request.skill)
 
 
-_OTHER_TABLES: Final = (".parquet", ".xlsx", ".xls", ".arrow", ".feather", ".tab", ".txt", ".yaml", ".yml", ".toml")
+_OTHER_TABLES: Final = (
+    ".parquet",
+    ".xlsx",
+    ".xls",
+    ".arrow",
+    ".feather",
+    ".tab",
+    ".txt",
+    ".yaml",
+    ".yml",
+    ".toml",
+)
 
 
-def _from_table(workspace: Workspace, request: SuiteDraftRequest, path: Path, output: Path | None) -> DraftedSuite:
+def _from_table(
+    workspace: Workspace, request: SuiteDraftRequest, path: Path, output: Path | None
+) -> DraftedSuite:
     if request.form == "task-suite" or request.model is not None:
-        raise UsageError("a table becomes a suite of ours, without a model", hint="leave --format and --judge out")
+        raise UsageError(
+            "a table becomes a suite of ours, without a model",
+            hint="leave --format and --judge out",
+        )
     found = suite_from_table(workspace.path(path), most=request.most)
     suite, notes = found.suite, list(found.notes)
     if any(one.source.startswith(PROMPTFOO) for one in found.taken):
@@ -158,7 +191,9 @@ def _from_table(workspace: Workspace, request: SuiteDraftRequest, path: Path, ou
             f"outputs of the table are recorded in {recorded_name(output)}: --target names what should answer now"
         )
     elif found.outputs:
-        notes.append("the table's outputs are left out: with --output FILE they are recorded next to the suite")
+        notes.append(
+            "the table's outputs are left out: with --output FILE they are recorded next to the suite"
+        )
     return DraftedSuite(
         suite=suite,
         form="honestone",
@@ -171,17 +206,26 @@ def _from_table(workspace: Workspace, request: SuiteDraftRequest, path: Path, ou
 
 
 def _with_expected(path: Path, found: SuiteFromTable) -> tuple[Suite, list[str]]:
-    """The suite with what promptfoo's columns expect of each row, read as promptfoo's own tests are; and what was lost."""
+    """The suite with what promptfoo's columns expect of each row, read as promptfoo's own tests
+    are; and what was lost.
+    """
     from honestone.formats.document import Document
     from honestone.interop.recognise import read_suite_document
 
     if path.suffix.lower() != ".csv":
         raise UsageError(
-            "promptfoo's columns (`__expected` and the like) are read from CSV alone", hint="write the table as CSV"
+            "promptfoo's columns (`__expected` and the like) are read from CSV alone",
+            hint="write the table as CSV",
         )
-    config = {"prompts": ["{{" + found.input + "}}"], "providers": ["echo"], "tests": f"file://{path.name}"}
+    config = {
+        "prompts": ["{{" + found.input + "}}"],
+        "providers": ["echo"],
+        "tests": f"file://{path.name}",
+    }
     text = json.dumps(config, ensure_ascii=True)
-    source = read_suite_document(Document(path=path.with_name("promptfooconfig.json"), text=text, read_as="promptfoo"))
+    source = read_suite_document(
+        Document(path=path.with_name("promptfooconfig.json"), text=text, read_as="promptfoo")
+    )
     tests = source.suite.cases
     cases = []
     for case, number in zip(found.suite.cases, found.rows, strict=True):
@@ -193,7 +237,8 @@ def _with_expected(path: Path, found: SuiteFromTable) -> tuple[Suite, list[str]]
     return replace(found.suite, cases=tuple(cases)), lost
 
 
-# ---------------------------------------------------------------------------------------------------- from a skill
+# ----------------------------------------------------------------------------------------------------
+# from a skill
 
 
 def _from_skill(workspace: Workspace, request: SuiteDraftRequest, path: Path) -> DraftedSuite:
@@ -202,7 +247,11 @@ def _from_skill(workspace: Workspace, request: SuiteDraftRequest, path: Path) ->
     form, limit = request.form or "task-suite", request.most or MOST
     skill = load_skill(workspace.path(path))
     notes: list[str] = []
-    tasks = asyncio.run(_by_model(workspace, request.model, skill, limit, notes)) if request.model is not None else ()
+    tasks = (
+        asyncio.run(_by_model(workspace, request.model, skill, limit, notes))
+        if request.model is not None
+        else ()
+    )
     if tasks:
         suite, to_check = made_suite(skill.name, tasks), points_to_check(tasks)
     else:
@@ -210,18 +259,28 @@ def _from_skill(workspace: Workspace, request: SuiteDraftRequest, path: Path) ->
         suite, to_check = draft.suite, draft.to_check
     ours = len(dump_task_suite(suite)[1]) if form == "task-suite" else 0
     if ours:
-        notes.append(f"{ours} of the tasks have a judge that only honestone reads (`rubric`, `not-contains`)")
+        notes.append(
+            f"{ours} of the tasks have a judge that only honestone reads (`rubric`, `not-contains`)"
+        )
     source = f"the skill `{skill.name}` ({printable(path)})"
-    return DraftedSuite(suite=suite, form=form, source=source, to_check=to_check, notes=tuple(notes))
+    return DraftedSuite(
+        suite=suite, form=form, source=source, to_check=to_check, notes=tuple(notes)
+    )
 
 
-async def _by_model(workspace: Workspace, name: str, skill: Skill, most: int, notes: list[str]) -> Sequence[TaskDraft]:
-    """The model's tasks; asked once more with what was wrong. Empty, with a note, when too few could be used."""
+async def _by_model(
+    workspace: Workspace, name: str, skill: Skill, most: int, notes: list[str]
+) -> Sequence[TaskDraft]:
+    """The model's tasks; asked once more with what was wrong. Empty, with a note, when too few
+    could be used.
+    """
     from honestone.prompts.task_drafting import MOST_LETTERS
 
     own = "so the draft is from the skill's own words"
     if len(skill.text) > MOST_LETTERS:
-        notes.append(f"{name} was not asked (the skill has more than {MOST_LETTERS} characters), {own}")
+        notes.append(
+            f"{name} was not asked (the skill has more than {MOST_LETTERS} characters), {own}"
+        )
         return ()
     model = make_model(workspace, name, what="a suite", instead="or leave --judge out")
     if isinstance(model, str):
@@ -246,8 +305,8 @@ async def _asked_twice(
 ) -> tuple[Sequence[TaskDraft], tuple[str, ...], DraftingCost]:
     """The longest list of tasks, what was wrong with the last reply, and what the calls cost.
 
-    A reply is kept before it is read, so that the same question is never paid for twice. One without a task that can be used
-    is evidence, and is asked for again.
+    A reply is kept before it is read, so that the same question is never paid for twice. One
+    without a task that can be used is evidence, and is asked for again.
     """
     from honestone.ports import CallFailed, Prompt
     from honestone.prompts.task_drafting import TASKS_SCHEMA, tasks_prompt
@@ -258,7 +317,11 @@ async def _asked_twice(
     cost = DraftingCost()
     for _ in range(2):
         prompt = tasks_prompt(skill.name, skill.text, problems, most=most)
-        kept = workspace.claimed_store() / "drafts" / f"{reply_key(name, prompt).removeprefix('sha256:')[:32]}.txt"
+        kept = (
+            workspace.claimed_store()
+            / "drafts"
+            / f"{reply_key(name, prompt).removeprefix('sha256:')[:32]}.txt"
+        )
         read = _read_tasks(kept, most) if kept.exists() else None
         if read is None or not read.tasks:
             try:
@@ -294,14 +357,17 @@ def _evidence_file(kept: Path) -> Path:
     return free
 
 
-# ---------------------------------------------------------------------------------------------------- from sessions
+# ----------------------------------------------------------------------------------------------------
+# from sessions
 
 
 def _from_sessions(workspace: Workspace, request: SuiteDraftRequest, folder: Path) -> DraftedSuite:
     from honestone.interop.transcripts import draft_from_sessions, read_transcripts
 
     if request.model is not None:
-        raise UsageError("--judge drafts from a skill's text, not from transcripts", hint="leave it out")
+        raise UsageError(
+            "--judge drafts from a skill's text, not from transcripts", hint="leave it out"
+        )
     if request.form == "task-suite":
         raise UsageError(
             "tasks from transcripts have references and splits, which a task_suite cannot say",

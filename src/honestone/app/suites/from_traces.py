@@ -1,4 +1,6 @@
-"""A suite from traces of an application, with what it answered as a recorded target next to the suite."""
+"""A suite from traces of an application, with what it answered as a recorded target next to the
+suite.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,17 @@ def suite_from_traces(
     """Raises UsageError for a request that cannot be, FileError for a file without a usable trace."""
     _refuse(request)
     if output is None:
-        raise UsageError("a suite from traces is two files, so it needs a name", hint="--output suite.yaml")
+        raise UsageError(
+            "a suite from traces is two files, so it needs a name", hint="--output suite.yaml"
+        )
     found = read_traces(workspace.path(path))
     dropped = list(found.dropped)
     usable = _usable([_clean(task) for task in found.tasks], dropped)
     if not usable:
-        raise UsageError(f"no trace of `{printable(path)}` can be a case: {dropped[0].why}", place=dropped[0].place)
+        raise UsageError(
+            f"no trace of `{printable(path)}` can be a case: {dropped[0].why}",
+            place=dropped[0].place,
+        )
     most = MOST if request.sample is None else request.sample
     strata = _strata(usable, request.by)
     chosen = set(stratified([one.name for one in usable], strata, most, seed=request.seed))
@@ -93,18 +100,22 @@ def _refuse(request: SuiteDraftRequest) -> None:
         raise UsageError("--from-traces is not combined with --from or --from-transcripts")
     if request.form == "task-suite" or request.model is not None or request.most is not None:
         raise UsageError(
-            "traces become a suite of ours, without a model", hint="leave --format, --judge and --tasks out; --sample N"
+            "traces become a suite of ours, without a model",
+            hint="leave --format, --judge and --tasks out; --sample N",
         )
 
 
-# ------------------------------------------------------------------------------------------------------- what is used
+# -------------------------------------------------------------------------------------------------------
+# what is used
 
 
 def _clean(task: TracedTask) -> TracedTask:
     """Without signs that no terminal shows, and without what looks like a secret."""
     return replace(
         task,
-        messages=tuple(Message(one.role, _text(one.content)) for one in task.messages if _text(one.content)),
+        messages=tuple(
+            Message(one.role, _text(one.content)) for one in task.messages if _text(one.content)
+        ),
         output=None if task.output is None else _text(task.output),
         reference=None if task.reference is None else _text(task.reference),
     )
@@ -118,7 +129,9 @@ def _usable(tasks: Sequence[TracedTask], dropped: list[DroppedTrace]) -> list[Tr
     """The tasks with an input and an output, each input once."""
     first: dict[str, TracedTask] = {}
     for task in tasks:
-        key = json.dumps([[one.role, " ".join(one.content.split()).casefold()] for one in task.messages])
+        key = json.dumps(
+            [[one.role, " ".join(one.content.split()).casefold()] for one in task.messages]
+        )
         why = _why_not(task)
         if why is None and key in first:
             why = f"the same input as trace {first[key].name}"
@@ -145,7 +158,8 @@ def _strata(tasks: Sequence[TracedTask], by: str | None) -> list[str]:
     if not any(by in task.facts for task in tasks):
         known = Counter(key for task in tasks for key in task.facts)
         raise UsageError(
-            f"no trace says `{by}`", hint=f"--by takes one of: {listed([key for key, _ in known.most_common(12)])}"
+            f"no trace says `{by}`",
+            hint=f"--by takes one of: {listed([key for key, _ in known.most_common(12)])}",
         )
     return [task.facts.get(by, _NOT_SAID) for task in tasks]
 
@@ -163,7 +177,8 @@ def _named(tasks: Sequence[TracedTask]) -> Iterator[_Chosen]:
         yield _Chosen(id=id, task=task)
 
 
-# ------------------------------------------------------------------------------------------------------ what is written
+# ------------------------------------------------------------------------------------------------------
+# what is written
 
 
 def _case(one: _Chosen) -> Case:
@@ -184,7 +199,11 @@ def _row(one: _Chosen) -> dict[str, Json]:
     row: dict[str, Json] = {"id": one.id, "output": task.output}
     if task.tool_calls is not None:
         row["tool_calls"] = [
-            {"name": call.name, "arguments": _hidden(dict(call.arguments)), "result": _hidden(call.result)}
+            {
+                "name": call.name,
+                "arguments": _hidden(dict(call.arguments)),
+                "result": _hidden(call.result),
+            }
             for call in task.tool_calls
         ]
     for name in ("input_tokens", "output_tokens", "usd", "duration_ms"):
@@ -203,7 +222,11 @@ def _hidden(value: Json) -> Json:
 
 
 def _notes(
-    found: int, taken: Sequence[_Chosen], strata: Sequence[str], chosen: set[int], request: SuiteDraftRequest
+    found: int,
+    taken: Sequence[_Chosen],
+    strata: Sequence[str],
+    chosen: set[int],
+    request: SuiteDraftRequest,
 ) -> Iterator[str]:
     yield f"{count(found, 'trace')}, {count(len(taken), 'case')}"
     if request.by is not None:

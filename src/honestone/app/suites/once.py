@@ -1,4 +1,6 @@
-"""One run of a suite for several processes that all want its results, such as those of pytest-xdist."""
+"""One run of a suite for several processes that all want its results, such as those of
+pytest-xdist.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from honestone.app.suites.table import TableResult
 from honestone.report.documents.suite import CaseDoc
 from honestone.system.files import write_atomically
 
-# By id what came of a case in each column of a table, with the column's name; without a table there is one, called "".
+# By id what came of a case in each column of a table, with the column's name; without a table there
+# is one, called "".
 Cases: TypeAlias = dict[str, list[tuple[str, CaseDoc]]]
 
 
@@ -26,9 +29,12 @@ def cases_of(found: SuiteResult | TableResult) -> Cases:
 
 
 def run_once(folder: Path, name: str, run: Callable[[], Cases]) -> Cases:
-    """What the first process finds that asks in this shared folder; the others wait for it. Where that process ends
-    without a result, the next one runs, and resumes what is on record."""
-    kept = folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
+    """What the first process finds that asks in this shared folder; the others wait for it. Where
+    that process ends without a result, the next one runs, and resumes what is on record.
+    """
+    kept = (
+        folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
+    )
     with kept.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if kept.exists():

@@ -1,4 +1,6 @@
-"""Outputs that a suite need not ask its target for: those of `--outputs`, and those of a target declared `repeatable`."""
+"""Outputs that a suite need not ask its target for: those of `--outputs`, and those of a target
+declared `repeatable`.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,11 @@ _NAMES: Final = "name a run of a suite (`honestone runs` lists them), `last`, or
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedOutputs:
-    """The outputs of `--outputs`: `source` says whence, in a table from which `column`, `identity` what they are. `target` and `artifact` are what made
-    them, `inputs` what they answer by case and `asked` all that the target was asked, as far as that is known. Answers `engine.cases.KnownOutputs`."""
+    """The outputs of `--outputs`: `source` says whence, in a table from which `column`, `identity`
+    what they are. `target` and `artifact` are what made them, `inputs` what they answer by case and
+    `asked` all that the target was asked, as far as that is known. Answers
+    `engine.cases.KnownOutputs`.
+    """
 
     source: str
     column: str | None = None
@@ -57,17 +62,20 @@ class RecordedOutputs:
 def read_outputs(
     workspace: Workspace, name: str, suite: SuiteName, cases: Sequence[Case], base: Path
 ) -> list[RecordedOutputs]:
-    """Those of the run or file `name` for these cases; of a table those of each column. `suite` is what its runs are
-    filed under, `base` its folder.
+    """Those of the run or file `name` for these cases; of a table those of each column. `suite` is
+    what its runs are filed under, `base` its folder.
 
-    Raises UsageError when the name is neither, for a case without an output, and for one that is there twice.
+    Raises UsageError when the name is neither, for a case without an output, and for one that is
+    there twice.
     """
     path = workspace.path(name)
     if name in LAST or not (path.exists() or (base / name).exists()):
         with workspace.open_store() as store:
             columns = last_columns(store, suite) if name in LAST else _columns_of(store, name)
         if not columns:
-            raise UsageError("this suite has no finished run on record, so `last` names none", hint=_NAMES)
+            raise UsageError(
+                "this suite has no finished run on record, so `last` names none", hint=_NAMES
+            )
         found = [_of_run(column, record, cases) for column, record in columns.items()]
     else:
         found = [_of_file(path if path.exists() else base / name, name, cases)]
@@ -80,7 +88,11 @@ def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> Recorded
     from honestone.adapters.targets.record import require_all, wanted_attempts
 
     started = record.started
-    outputs = {(id, number): one for id, case in record.cases.items() for number, one in case.produced.items()}
+    outputs = {
+        (id, number): one
+        for id, case in record.cases.items()
+        for number, one in case.produced.items()
+    }
     hint = "choose cases that this run has with --case, or name another run"
     require_all(wanted_attempts(cases), outputs, f"run {record.run}", hint)
     inputs = {one.id: one.answered or record.cases[one.id].case.input for one in started.cases}
@@ -90,7 +102,9 @@ def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> Recorded
         column=column or None,
         identity={
             "kind": "outputs",
-            "digest": digest_json([event_to_plain(outputs[key]) for key in sorted(outputs) if key[0] in wanted]),
+            "digest": digest_json(
+                [event_to_plain(outputs[key]) for key in sorted(outputs) if key[0] in wanted]
+            ),
         },
         outputs=outputs,
         target=started.target,
@@ -105,11 +119,15 @@ def _columns_of(store: Store, name: str) -> Mapping[str, SuiteRecord]:
     try:
         info = store.find_run(name)
     except StoreError as error:
-        raise UsageError(f"--outputs `{name}` is neither a file nor a run: {error.message}", hint=_NAMES) from None
+        raise UsageError(
+            f"--outputs `{name}` is neither a file nor a run: {error.message}", hint=_NAMES
+        ) from None
     if info.kind == TABLE:
         return read_table(store, info.id).columns
     if info.kind not in SUITES:
-        raise UsageError(f"run {info.id} is an {info.kind} run, not a suite's: it has no outputs", hint=_NAMES)
+        raise UsageError(
+            f"run {info.id} is an {info.kind} run, not a suite's: it has no outputs", hint=_NAMES
+        )
     return {"": read_record(store.events(info.id), run=info.id)}
 
 
@@ -144,11 +162,18 @@ def _changed_inputs(cases: Sequence[Case], inputs: Mapping[str, object]) -> tupl
 
 
 def _require_files(found: RecordedOutputs, cases: Sequence[Case]) -> None:
-    """Raises UsageError where checks look at files that were not kept: they would look at an empty folder."""
+    """Raises UsageError where checks look at files that were not kept: they would look at an empty
+    folder.
+    """
     for case in cases:
         for number in range(1, case.attempts + 1):
             known = found.outputs.get((case.id, number))
-            if known is not None and known.error is None and known.files is None and needs_files(case):
+            if (
+                known is not None
+                and known.error is None
+                and known.files is None
+                and needs_files(case)
+            ):
                 raise UsageError(
                     f"checks of case `{case.id}` look at its workspace, which is not on record",
                     place=found.source,
@@ -159,18 +184,22 @@ def _require_files(found: RecordedOutputs, cases: Sequence[Case]) -> None:
 def needs_files(case: Case) -> bool:
     """Whether checks look at the files of its workspace."""
     checks = [item.check for _, item in case.rubric.questions() if item.check is not None]
-    return case.workspace is not None and any(not is_text_check(check) or "path" in check.options for check in checks)
+    return case.workspace is not None and any(
+        not is_text_check(check) or "path" in check.options for check in checks
+    )
 
 
-# ----------------------------------------------------------------------------------------------------- repeatable
+# -----------------------------------------------------------------------------------------------------
+# repeatable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedOutputs:
-    """Outputs by what was asked for them, next to the judges' replies in the store. Answers `engine.cases.KnownOutputs`.
+    """Outputs by what was asked for them, next to the judges' replies in the store. Answers
+    `engine.cases.KnownOutputs`.
 
-    `asked` is the digest of what the target is asked in a case. `since` (ISO time): older ones do not count. With
-    `is_fresh` none counts, and the new ones take their place.
+    `asked` is the digest of what the target is asked in a case. `since` (ISO time): older ones do
+    not count. With `is_fresh` none counts, and the new ones take their place.
     """
 
     journal: Journal
@@ -180,7 +209,11 @@ class CachedOutputs:
     is_fresh: bool = False
 
     async def find(self, case: Case, attempt: int) -> OutputProduced | None:
-        kept = None if self.is_fresh else await self.journal.reply(self._key(case.id, attempt), since=self.since)
+        kept = (
+            None
+            if self.is_fresh
+            else await self.journal.reply(self._key(case.id, attempt), since=self.since)
+        )
         try:
             event = None if kept is None else event_from_plain(kept)
         except (TypeError, ValueError, KeyError):  # damaged: it is asked again

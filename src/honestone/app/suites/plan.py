@@ -1,4 +1,6 @@
-"""A suite made ready to be run: its cases are chosen, and everything asked for is read and checked before it costs anything."""
+"""A suite made ready to be run: its cases are chosen, and everything asked for is read and checked
+before it costs anything.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import LockedFiles, check_lock, files_that_judge
 from honestone.app.suites.columns import SuiteName, last_columns
 from honestone.app.suites.outputs import RecordedOutputs, read_outputs
-from honestone.app.suites.subject import Baseline, SuiteSubject, load_skill, looks_like_skill, skill_folder
+from honestone.app.suites.subject import (
+    Baseline,
+    SuiteSubject,
+    load_skill,
+    looks_like_skill,
+    skill_folder,
+)
 from honestone.app.trusting import contacts, is_trusted, read_with_permission
 from honestone.app.vouching import require_vouched
 from honestone.app.workspace import Workspace
@@ -27,11 +35,25 @@ from honestone.core.checks import is_of_text_alone
 from honestone.core.contract import Contract, digest_json, digest_of_list, make_contract
 from honestone.core.each import Each, New, Old
 from honestone.core.errors import FileError, UsageError
-from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted, judged_by
+from honestone.core.events import (
+    RecordedCase,
+    StartedArtifact,
+    StartedSuite,
+    SuiteStarted,
+    judged_by,
+)
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Check, Rubric, to_plain
 from honestone.core.skill.skill_file import Skill
-from honestone.core.suite.case import AttemptRule, Case, SandboxChoice, Split, TargetSpec, case_document, task_document
+from honestone.core.suite.case import (
+    AttemptRule,
+    Case,
+    SandboxChoice,
+    Split,
+    TargetSpec,
+    case_document,
+    task_document,
+)
 from honestone.core.suite.record import rubric_key
 from honestone.engine.panel import functions_of
 from honestone.formats.source import SuiteSource, refuse_losses
@@ -57,7 +79,9 @@ ERRORED = ("target-error", "inconclusive", "skipped")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseChoice:
-    """Which cases are run; nothing is all. `ids` may be patterns (`refund-*`); `shard` is (i, n), from 1."""
+    """Which cases are run; nothing is all. `ids` may be patterns (`refund-*`); `shard` is (i, n),
+    from 1.
+    """
 
     ids: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -114,15 +138,18 @@ class SuiteRequest:
     is_ordered: bool = False
     # Nothing is judged: every judge and check says yes, for a dry run.
     mock: bool = False
-    # What many cases said is not kept in memory: the report reads it from the store, which is there as long as that.
+    # What many cases said is not kept in memory: the report reads it from the store, which is there
+    # as long as that.
     is_brief: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuitePlan:
-    """A suite, read and checked. `cases` are all of it, with the bars and attempts asked for; `chosen` are run.
+    """A suite, read and checked. `cases` are all of it, with the bars and attempts asked for;
+    `chosen` are run.
 
-    `workspaces` are the digests of the files that cases copy, by case. `notes` say what reading it found.
+    `workspaces` are the digests of the files that cases copy, by case. `notes` say what reading it
+    found.
     """
 
     workspace: Workspace
@@ -183,7 +210,8 @@ class SuitePlan:
     def max_bytes(self) -> int:
         return judging_options.max_bytes(self.judging, self.workspace.settings)
 
-    # ------------------------------------------------------------------------------------------------ contracts
+    # ------------------------------------------------------------------------------------------------
+    # contracts
 
     def document_of(self, case: Case) -> dict[str, object]:
         return self._document(case, self.workspaces.get(case.id))
@@ -193,9 +221,13 @@ class SuitePlan:
         return {**case_document(case, workspace=workspace, rubric=rubric), "checks": checks}
 
     def contract_here(self, case: Case, known: dict[Path, str]) -> str:
-        """The contract id, on this machine, of a case that has its rubric of `rubrics` and need not be one of `cases`. `known`
-        are the digests of folders that were read already. Raises FileError where the files that it copies are not there."""
-        return digest_json(self._document(case, _workspace_digest(case, self.source.base, self.max_bytes, known)))
+        """The contract id, on this machine, of a case that has its rubric of `rubrics` and need not
+        be one of `cases`. `known` are the digests of folders that were read already. Raises
+        FileError where the files that it copies are not there.
+        """
+        return digest_json(
+            self._document(case, _workspace_digest(case, self.source.base, self.max_bytes, known))
+        )
 
     @cached_property
     def _by_identity(self) -> Mapping[int, Rubric]:
@@ -209,14 +241,21 @@ class SuitePlan:
     def _judged_by(self) -> Mapping[int, tuple[JsonObject, list[JsonObject]]]:
         """By the identity of a rubric: it and the identities of its checks, as plain values."""
         return {
-            key: (to_plain(rubric), [dict(self.checker.identity(check)) for check in checks_of(rubric)])
+            key: (
+                to_plain(rubric),
+                [dict(self.checker.identity(check)) for check in checks_of(rubric)],
+            )
             for key, rubric in self._by_identity.items()
         }
 
     @cached_property
     def check_identities(self) -> Sequence[JsonObject]:
         """Of each check of each rubric of the chosen cases."""
-        return [check for rubric in self._rubrics_of(self.chosen) for check in self._judged_by[rubric][1]]
+        return [
+            check
+            for rubric in self._rubrics_of(self.chosen)
+            for check in self._judged_by[rubric][1]
+        ]
 
     @cached_property
     def case_contracts(self) -> Mapping[str, str]:
@@ -225,7 +264,11 @@ class SuitePlan:
 
     def _contract_of(self, case: Case) -> str:
         """Not kept for an order, which may be of very many cases."""
-        return digest_json(self.document_of(case)) if self.request.is_ordered else self.case_contracts[case.id]
+        return (
+            digest_json(self.document_of(case))
+            if self.request.is_ordered
+            else self.case_contracts[case.id]
+        )
 
     @property
     def whole_contract(self) -> Contract:
@@ -250,7 +293,10 @@ class SuitePlan:
         """The files named in the target's command, or its module."""
         files = {} if self.target is None else self.target.identity.get("files", {})
         places = (self.workspace.folder, self.source.base)
-        named = [next((place / name for place in places if (place / name).is_file()), None) for name in files]
+        named = [
+            next((place / name for place in places if (place / name).is_file()), None)
+            for name in files
+        ]
         return [path for path in named if path is not None]
 
     @cached_property
@@ -259,7 +305,9 @@ class SuitePlan:
         return JudgingFiles(lambda: self.program_files, base=self.workspace.folder)
 
     def asked(self, subject: SuiteSubject, case: Case) -> str | None:
-        """The digest of what a target is asked in a case, itself included; None where the artifact itself is judged."""
+        """The digest of what a target is asked in a case, itself included; None where the artifact
+        itself is judged.
+        """
         if self.outputs is not None:
             return self.outputs.asked.get(case.id)
         if self.target is None:
@@ -280,15 +328,22 @@ class SuitePlan:
     @property
     def _more_skills(self) -> dict[str, object]:
         """For digests, which stay what they were where there are none."""
-        return {"more_skills": [[one.name, one.version.digest] for one in self.more_skills]} if self.more_skills else {}
+        return (
+            {"more_skills": [[one.name, one.version.digest] for one in self.more_skills]}
+            if self.more_skills
+            else {}
+        )
 
     def identity(self, subject: SuiteSubject, cases: Sequence[Case]) -> str:
         """What a run of these cases is known by: the same again resumes it."""
         judging, made_by = self.judging, self.target or self.outputs
         return digest_of_list(
             {
-                # A skill's runs are known by content alone, so that a baseline is found again wherever the skill is.
-                "suite": self.source.suite.skill_id if subject.is_isolated else self.suite_name.subject,
+                # A skill's runs are known by content alone, so that a baseline is found again
+                # wherever the skill is.
+                "suite": self.source.suite.skill_id
+                if subject.is_isolated
+                else self.suite_name.subject,
                 "target": dict(made_by.identity) if made_by else None,
                 "artifact": subject.version.digest if subject.version else None,
                 "side": subject.note,
@@ -311,7 +366,8 @@ class SuitePlan:
             and all(contracts.get(case.id) == self.case_contracts[case.id] for case in self.chosen)
         )
 
-    # ---------------------------------------------------------------------------------------------------- files
+    # ----------------------------------------------------------------------------------------------------
+    # files
 
     @property
     def own_files(self) -> frozenset[Path]:
@@ -334,22 +390,30 @@ class SuitePlan:
         """For a lock: what judges its cases, with the modules that it imports."""
         checks = [check for rubric in self.rubrics.values() for check in checks_of(rubric)]
         judges = [seat.identity for seat in self.seats]
-        return files_that_judge(self.workspace.path(self.request.suite), self.workspace, self.checker, checks, judges)
+        return files_that_judge(
+            self.workspace.path(self.request.suite), self.workspace, self.checker, checks, judges
+        )
 
     @cached_property
     def watches(self) -> Mapping[str, tuple[JudgingFiles, ...]]:
-        """By the key of a rubric: the files that judge its cases, as they are when this is first asked."""
+        """By the key of a rubric: the files that judge its cases, as they are when this is first
+        asked.
+        """
         base = self.workspace.folder
         named = tuple(files_named([seat.identity for seat in self.seats], base))
         judges = JudgingFiles(lambda: named, base=base)
-        return {key: (judges, *self._watch_of(checks_of(rubric))) for key, rubric in self.rubrics.items()}
+        return {
+            key: (judges, *self._watch_of(checks_of(rubric)))
+            for key, rubric in self.rubrics.items()
+        }
 
     def _watch_of(self, checks: Sequence[Check]) -> Sequence[JudgingFiles]:
         code = [check for check in checks if not is_of_text_alone(check)]
         base = self.workspace.folder
         return [JudgingFiles(lambda: self.checker.judging_files(code), base=base)] if code else []
 
-    # ----------------------------------------------------------------------------------------------------- costs
+    # -----------------------------------------------------------------------------------------------------
+    # costs
 
     def judge_calls(self, cases: Iterable[Case]) -> int:
         """How often judges are asked on one side, without retries."""
@@ -358,7 +422,9 @@ class SuitePlan:
         return sum(case.attempts for case in cases if case.rubric.asks_judges) * len(self.seats)
 
     def meter(self, calls: int, *, before: Spend | None = None) -> Meter:
-        """The limits of one command that needs so many `calls` without retries, of which `before` is used already."""
+        """The limits of one command that needs so many `calls` without retries, of which `before`
+        is used already.
+        """
         meter = self.judging.meter(self.workspace.settings, calls=2 * calls + 10)
         if before is not None:
             meter.before = before
@@ -366,15 +432,17 @@ class SuitePlan:
 
     @property
     def at_once(self) -> int:
-        """Cases at a time: the option, else the suite's own number, else that of the settings; within what the target
-        allows."""
+        """Cases at a time: the option, else the suite's own number, else that of the settings;
+        within what the target allows.
+        """
         settings = self.workspace.settings
         asked = self.request.concurrency or self.source.suite.concurrency
         number = asked or int(settings.limits.get("concurrency", 8))
         allowed = (settings.targets.get(self.target_name) or {}).get("concurrency")
         return min(number, int(allowed)) if allowed else number
 
-    # ----------------------------------------------------------------------------------------------------- a run
+    # -----------------------------------------------------------------------------------------------------
+    # a run
 
     def started(self, subject: SuiteSubject, cases: Sequence[Case], meter: Meter) -> SuiteStarted:
         """The first event of a run."""
@@ -384,21 +452,32 @@ class SuitePlan:
         if subject.version is not None:
             artifact = StartedArtifact(path=subject.path, digest=subject.version.digest)
         return SuiteStarted(
-            suite=StartedSuite(path=printable(request.suite), title=suite.title, dialect=self.source.dialect),
+            suite=StartedSuite(
+                path=printable(request.suite), title=suite.title, dialect=self.source.dialect
+            ),
             target=self.target_name or None,
             artifact=artifact,
             side=subject.note,
-            **judged_by(self.contract, self.judging.rule, (seat.id for seat in self.seats), meter.limits),
-            rubrics={self._rubric_keys[key]: rubric for key, rubric in self._rubrics_of(cases).items()},
+            **judged_by(
+                self.contract, self.judging.rule, (seat.id for seat in self.seats), meter.limits
+            ),
+            rubrics={
+                self._rubric_keys[key]: rubric for key, rubric in self._rubrics_of(cases).items()
+            },
             cases=Each(cases, recorded) if request.is_ordered else tuple(map(recorded, cases)),
             outputs=None if self.outputs is None else self.outputs.source,
-            min_pass_rate=request.min_pass_rate if request.min_pass_rate is not None else Fraction(1),
+            min_pass_rate=request.min_pass_rate
+            if request.min_pass_rate is not None
+            else Fraction(1),
             min_given=request.min_pass_rate is not None,
             notes=self.notes,
             mock=self.is_mock,
             isolated=subject.is_isolated,
             left_out=self.left_out,
-            more_skills=tuple(StartedArtifact(path=one.name, digest=one.version.digest) for one in self.more_skills),
+            more_skills=tuple(
+                StartedArtifact(path=one.name, digest=one.version.digest)
+                for one in self.more_skills
+            ),
         )
 
     def _recorded(self, subject: SuiteSubject, case: Case) -> RecordedCase:
@@ -416,7 +495,8 @@ class SuitePlan:
         if (embedder := self.checker.embedder) is not None:
             used.append(("embeddings", embedder.identity))
         return contacts(
-            self.workspace, used if self.target is None else [*used, (self.target_name, self.target.identity)]
+            self.workspace,
+            used if self.target is None else [*used, (self.target_name, self.target.identity)],
         )
 
     @property
@@ -424,10 +504,20 @@ class SuitePlan:
         """A command that seems not to look at the artifact answers the same, whatever is in that."""
         identity = self.target.identity if self.target is not None else {}
         command, files = identity.get("command"), identity.get("files")
-        if identity.get("kind") != "cmd" or self.subject.version is None or self.subject.is_isolated:
+        if (
+            identity.get("kind") != "cmd"
+            or self.subject.version is None
+            or self.subject.is_isolated
+        ):
             return []
-        named = [Path(self.workspace.folder, str(word)) for word in files] if isinstance(files, Mapping) else []
-        if "{ARTIFACT}" in str(command) or any(_mentions(path, b"HONESTONE_ARTIFACT") for path in named):
+        named = (
+            [Path(self.workspace.folder, str(word)) for word in files]
+            if isinstance(files, Mapping)
+            else []
+        )
+        if "{ARTIFACT}" in str(command) or any(
+            _mentions(path, b"HONESTONE_ARTIFACT") for path in named
+        ):
             return []
         shown = self.subject.path
         return [
@@ -450,9 +540,9 @@ class SuitePlan:
 def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuitePlan:
     """Reads and checks all of it. `observer` gets notes on the target.
 
-    Raises UsageError and its kinds for what is wrong with the request or a file, and where the suite has more than one
-    target or artifact; CouldNotJudge when judges are needed and none is named or found; ContractMismatch where `locked`
-    and the lock is another's.
+    Raises UsageError and its kinds for what is wrong with the request or a file, and where the
+    suite has more than one target or artifact; CouldNotJudge when judges are needed and none is
+    named or found; ContractMismatch where `locked` and the lock is another's.
     """
     plan, *more = plan_columns(workspace, request, observer)
     if more:
@@ -463,7 +553,9 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
     return plan
 
 
-def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer) -> tuple[SuitePlan, ...]:
+def plan_columns(
+    workspace: Workspace, request: SuiteRequest, observer: Observer
+) -> tuple[SuitePlan, ...]:
     """A plan for each target with each artifact, which share all else. Raises as `plan_suite`."""
     path = workspace.path(request.suite)
     keep = keep_in_file if request.is_ordered else None
@@ -473,7 +565,9 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
-    planning = _Planning(workspace=workspace, request=request, source=source, cases=cases, chosen=chosen)
+    planning = _Planning(
+        workspace=workspace, request=request, source=source, cases=cases, chosen=chosen
+    )
     plans = planning.plans(observer, lost)
     if request.locked:
         check_lock(path, plans[0].whole_contract, plans[0].files_that_judge)
@@ -520,10 +614,15 @@ class _Planning:
         checker = self.checker()
         context = judging_options.make_context(judging, self.workspace)
         context = replace(context, cases=self.cases, suite_folder=source.base)
-        columns = self.to_run(context, observer) if self.request.outputs is None else self.on_record()
+        columns = (
+            self.to_run(context, observer) if self.request.outputs is None else self.on_record()
+        )
         seats = self.seats(context)
         unnamed = judging_options.notes_on_unnamed_files(seats, self.workspace.folder)
-        contract, workspaces = _shared_contract(judging, seats), _workspace_digests(source, self.cases, self.size)
+        contract, workspaces = (
+            _shared_contract(judging, seats),
+            _workspace_digests(source, self.cases, self.size),
+        )
         return tuple(
             SuitePlan(
                 workspace=self.workspace,
@@ -570,7 +669,9 @@ class _Planning:
         if asking is None:
             return ()
         judges = judging_options.choose_judges(judging, asking, self.workspace)
-        seats = judging_options.make_seats(judges, context, looks=2 if judging.effort == "thorough" else 1)
+        seats = judging_options.make_seats(
+            judges, context, looks=2 if judging.effort == "thorough" else 1
+        )
         for rubric in rubrics.values():
             judging_options.require_quorum(rubric, seats)
         suite = self.source.suite
@@ -586,22 +687,34 @@ class _Planning:
             named = _choose_target(self.request, asked, subjects[0])
             timeout = self.request.target_timeout or spec.timeout or TARGET_TIMEOUT
             own = replace(context, target_timeout=timeout, target_output=spec.output)
-            is_meant = spec.use in (None, named)  # the suite says more of its own target, not of another named instead
+            is_meant = spec.use in (
+                None,
+                named,
+            )  # the suite says more of its own target, not of another named instead
             if is_meant:
                 own = replace(own, target_parameters=spec.parameters)
-                own = replace(own, target_sandbox=self.target_sandbox(spec), closed=self.workspace.closed)
+                own = replace(
+                    own, target_sandbox=self.target_sandbox(spec), closed=self.workspace.closed
+                )
             target = self.target(named, own, subjects, observer)
             is_repeatable = spec.repeatable and isinstance(named, str) and is_meant
             name = named if isinstance(named, str) else _name_of(named)
             columns += [
-                _Column(subject=one, target=target, target_name=name, label=spec.label, is_repeatable=is_repeatable)
+                _Column(
+                    subject=one,
+                    target=target,
+                    target_name=name,
+                    label=spec.label,
+                    is_repeatable=is_repeatable,
+                )
                 for one in subjects
             ]
         return columns
 
     def target_sandbox(self, spec: TargetSpec) -> SandboxChoice:
-        """What the suite's own target runs in: what it asks for, the kind that the command line names; of a suite of somebody
-        else with code of its own, what checks run in."""
+        """What the suite's own target runs in: what it asks for, the kind that the command line
+        names; of a suite of somebody else with code of its own, what checks run in.
+        """
         asked, given = spec.sandbox or "none", cast(SandboxChoice, self.request.judging.sandbox)
         if asked != "none":
             return asked if given == "auto" else given
@@ -617,7 +730,9 @@ class _Planning:
         subjects: Sequence[SuiteSubject],
         observer: Observer,
     ) -> Target | None:
-        """None where the artifact itself is judged. Raises UsageError for a target that cannot run the chosen cases."""
+        """None where the artifact itself is judged. Raises UsageError for a target that cannot run
+        the chosen cases.
+        """
         from honestone.adapters.registry import make_target
 
         target = named if isinstance(named, Target) else make_target(named, context)
@@ -637,7 +752,9 @@ class _Planning:
         return target
 
     def subjects(self) -> tuple[SuiteSubject, ...]:
-        """What is run: the artifacts asked for, else the suite's. One at least, which may hold nothing."""
+        """What is run: the artifacts asked for, else the suite's. One at least, which may hold
+        nothing.
+        """
         request, source, workspace = self.request, self.source, self.workspace
         if request.subject is not None:
             return (request.subject,)
@@ -666,7 +783,9 @@ class _Planning:
         return SuiteSubject(path=printable(shown), version=version, place=place)
 
     def more_skills(self, column: _Column) -> tuple[Skill, ...]:
-        """The skills of `--with-skill`. Raises UsageError where no skill is tried, or two have one name."""
+        """The skills of `--with-skill`. Raises UsageError where no skill is tried, or two have one
+        name.
+        """
         if not self.request.with_skills:
             return ()
         if not column.subject.is_isolated or column.target is None:
@@ -698,8 +817,12 @@ class _Planning:
                     hint="leave one of the two out",
                 )
         suite = SuiteName.of(self.workspace, self.path)
-        found = read_outputs(self.workspace, request.outputs or "", suite, self.chosen, self.source.base)
-        return [_Column(target_name=one.target or "", label=one.column, outputs=one) for one in found]
+        found = read_outputs(
+            self.workspace, request.outputs or "", suite, self.chosen, self.source.base
+        )
+        return [
+            _Column(target_name=one.target or "", label=one.column, outputs=one) for one in found
+        ]
 
     def notes_on(self, outputs: RecordedOutputs | None) -> tuple[str, ...]:
         """What is to be known of outputs on record: also that the artifact is another now."""
@@ -718,8 +841,12 @@ class _Planning:
         return (*outputs.notes, said)
 
 
-def _targets(request: SuiteRequest, source: SuiteSource) -> list[tuple[str | Target | Function | None, TargetSpec]]:
-    """The suite's targets, or those asked for by name or by the suite's label, each with what the suite says of it."""
+def _targets(
+    request: SuiteRequest, source: SuiteSource
+) -> list[tuple[str | Target | Function | None, TargetSpec]]:
+    """The suite's targets, or those asked for by name or by the suite's label, each with what the
+    suite says of it.
+    """
     asked = request.targets or ((request.target,) if request.target is not None else ())
     _refuse_twice("target", asked)
     known = source.suite.targets
@@ -736,7 +863,8 @@ def _refuse_twice(what: str, asked: Sequence[str | Target | Function]) -> None:
         if asked.count(one) > 1:
             name = one if isinstance(one, str) else _name_of(one)
             raise UsageError(
-                f"the {what} `{name}` is given twice", hint="name each column once; --repeat runs one several times"
+                f"the {what} `{name}` is given twice",
+                hint="name each column once; --repeat runs one several times",
             )
 
 
@@ -773,7 +901,9 @@ def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
     def barred(rubric: Rubric) -> Rubric:
         """Cases that share a rubric share it still."""
         if id(rubric) not in rubrics:
-            bars = with_bars(rubric, threshold=judging.threshold, floor=judging.floor, quorum=judging.quorum)
+            bars = with_bars(
+                rubric, threshold=judging.threshold, floor=judging.floor, quorum=judging.quorum
+            )
             rubrics[id(rubric)] = bars
         return rubrics[id(rubric)]
 
@@ -859,7 +989,9 @@ def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) ->
                 found[case.id] = digest
         except FileError as error:
             raise FileError(
-                f"case `{case.id}`: {error.message}", place=source.places.get(case.id), hint=error.hint
+                f"case `{case.id}`: {error.message}",
+                place=source.places.get(case.id),
+                hint=error.hint,
             ) from None
     return found
 
@@ -878,11 +1010,19 @@ def _workspace_digest(case: Case, base: Path, size: int, known: dict[Path, str])
 
 
 def choose_cases(
-    cases: Sequence[Case], choice: CaseChoice, last: Callable[[], Mapping[str, Collection[str]] | None]
+    cases: Sequence[Case],
+    choice: CaseChoice,
+    last: Callable[[], Mapping[str, Collection[str]] | None],
 ) -> Sequence[Case]:
-    """The cases chosen, in the file's order. Raises UsageError for an unknown name and for an empty choice."""
+    """The cases chosen, in the file's order. Raises UsageError for an unknown name and for an empty
+    choice.
+    """
     named = _named(choice.ids, [case.id for case in cases]) if choice.ids else frozenset()
-    _refuse_unknown("tag", choice.tags, sorted({tag for case in cases for tag in case.tags}) if choice.tags else ())
+    _refuse_unknown(
+        "tag",
+        choice.tags,
+        sorted({tag for case in cases for tag in case.tags}) if choice.tags else (),
+    )
     _refuse_unknown("split", choice.splits, [str(split) for split in Split])
 
     def is_named(case: Case) -> bool:
@@ -907,17 +1047,23 @@ def choose_cases(
         number, of = choice.shard
         chosen = chosen[number - 1 :: of]
     if not chosen:
-        raise UsageError("no case is left by this choice, so nothing would be run", hint=_what_there_is(cases))
+        raise UsageError(
+            "no case is left by this choice, so nothing would be run", hint=_what_there_is(cases)
+        )
     return chosen
 
 
 def _named(asked: Sequence[str], ids: Sequence[str]) -> frozenset[str]:
-    """The ids that are named, or that a pattern chooses. Raises UsageError for one that chooses nothing."""
+    """The ids that are named, or that a pattern chooses. Raises UsageError for one that chooses
+    nothing.
+    """
     known, chosen = frozenset(ids), set[str]()
     for name in asked:
         found = {name} if name in known else {id for id in ids if fnmatchcase(id, name)}
         if not found and set(name) & set("*?["):
-            raise UsageError(f"no case of the suite matches `{name}`", hint=f"its cases: {', '.join(ids[:20])}")
+            raise UsageError(
+                f"no case of the suite matches `{name}`", hint=f"its cases: {', '.join(ids[:20])}"
+            )
         if not found:
             _refuse_unknown("case", [name], ids)
         chosen |= found
@@ -929,14 +1075,20 @@ def parse_shard(text: str) -> tuple[int, int]:
     number, _, of = text.partition("/")
     if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
         return int(number), int(of)
-    raise UsageError(f"--shard is `{text}`, but must be I/N with I from 1 to N", hint="for example --shard 1/3")
+    raise UsageError(
+        f"--shard is `{text}`, but must be I/N with I from 1 to N", hint="for example --shard 1/3"
+    )
 
 
 def _refuse_unknown(what: str, asked: Sequence[str], known: Sequence[str]) -> None:
     for name in asked:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known[:20]) or 'none'}"
+            hint = (
+                f"did you mean `{near[0]}`?"
+                if near
+                else f"known: {', '.join(known[:20]) or 'none'}"
+            )
             raise UsageError(f"the suite has no {what} `{name}`", hint=hint)
 
 
@@ -946,8 +1098,9 @@ def _what_there_is(cases: Sequence[Case]) -> str:
 
 
 def suite_cost(plan: SuitePlan, sides: int, *, each: str = "side", of: str | None = None) -> str:
-    """`3 cases x 2 attempts: up to 6 runs of claude, 6 judge calls (codex), at most 22 with retries`. `sides` times, each a
-    side or a column, of the targets `of`."""
+    """`3 cases x 2 attempts: up to 6 runs of claude, 6 judge calls (codex), at most 22 with
+    retries`. `sides` times, each a side or a column, of the targets `of`.
+    """
     each_attempts = [case.attempts for case in plan.chosen if case.skip is None]
     attempts, times = sum(each_attempts), set(each_attempts)
     parts = [count(len(each_attempts), "case")]
@@ -958,19 +1111,27 @@ def suite_cost(plan: SuitePlan, sides: int, *, each: str = "side", of: str | Non
     if sides > 1:
         parts.append(count(sides, each))
     of = of or plan.target_name
-    runs = "no target runs" if plan.target is None else f"up to {count(attempts * sides, 'run')} of {of}"
+    runs = (
+        "no target runs"
+        if plan.target is None
+        else f"up to {count(attempts * sides, 'run')} of {of}"
+    )
     words = f"{' x '.join(parts)}: {runs}"
     if plan.seats:
         calls = plan.judge_calls(case for case in plan.chosen if case.skip is None) * sides
         judges = ", ".join(seat.id for seat in plan.seats)
         most = plan.meter(calls).calls
-        limit = f"at most {most} with retries" if most >= calls else f"of which the limit allows {most}"
+        limit = (
+            f"at most {most} with retries" if most >= calls else f"of which the limit allows {most}"
+        )
         words += f", {count(calls, 'judge call')} ({judges}), {limit}"
     return words
 
 
 def skill_cost(plan: SuitePlan, *, sides: int, cached: int) -> str:
-    """`up to 6 tasks x 2 attempts x 2 sides = 24 agent runs of claude; up to 24 judge calls`. Agent runs are expensive."""
+    """`up to 6 tasks x 2 attempts x 2 sides = 24 agent runs of claude; up to 24 judge calls`. Agent
+    runs are expensive.
+    """
     tasks = [case for case in plan.chosen if case.skip is None]
     attempts = max((case.attempts for case in tasks), default=1)
     total = sum(case.attempts for case in tasks) * sides

@@ -1,5 +1,6 @@
-"""Running a suite: one run of its cases with one subject, resumed where it is unfinished; the baseline's first where there
-is one to run, or known from before; and what the two come to."""
+"""Running a suite: one run of its cases with one subject, resumed where it is unfinished; the
+baseline's first where there is one to run, or known from before; and what the two come to.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +44,24 @@ from honestone.core.events import (
 from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact, to_points
 from honestone.core.scorecard import Outcome, Verdict
-from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill, rate
+from honestone.core.skill.evaluation import (
+    SkillVerdict,
+    TaskResult,
+    broken_suite,
+    judge_skill,
+    rate,
+)
 from honestone.core.skill.structure import check_structure
 from honestone.core.spend import Meter, Spend
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
-from honestone.core.suite.comparison import BASELINE_GATES, CaseSide, RunComparison, compare, judge_comparison
+from honestone.core.suite.comparison import (
+    BASELINE_GATES,
+    CaseSide,
+    RunComparison,
+    compare,
+    judge_comparison,
+)
 from honestone.core.suite.record import RunSummary, SuiteRecord, read_record, summary_of, task_of
 from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.panel import Panel
@@ -59,7 +72,14 @@ from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
-from honestone.report.suite import CaseLog, baseline_fields, kept_comparison, suite_flags, suite_report, usage_of
+from honestone.report.suite import (
+    CaseLog,
+    baseline_fields,
+    kept_comparison,
+    suite_flags,
+    suite_report,
+    usage_of,
+)
 from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
 
@@ -96,10 +116,11 @@ class SideRun:
         named: str | None = None,
         is_brief: bool = False,
     ) -> SideRun:
-        """The run that is `named`, else the unfinished one of the same identity, else a new one of that `kind`. Raises
-        UsageError while another one is at it.
+        """The run that is `named`, else the unfinished one of the same identity, else a new one of
+        that `kind`. Raises UsageError while another one is at it.
 
-        What it has spent counts against the meter, unless that is shared: then whoever shares it knows of that.
+        What it has spent counts against the meter, unless that is shared: then whoever shares it
+        knows of that.
         """
         identity = claimed_identity(plan, store, subject, cases)
         old = store.find_run(named) if named is not None else unfinished(plan, store, identity)
@@ -129,9 +150,13 @@ class SideRun:
         then = f"the same command resumes run {self.run} and repeats nothing on record"
         run_interruptibly(self.work, self.plan.close, then)
 
-    async def work(self, panel: Panel | None = None, slots: AbstractAsyncContextManager[object] | None = None) -> None:
-        """The same inside an event loop. Whoever calls it closes the plan. `panel` and `slots` are shared with other
-        runs: what they ask is asked once, and `slots` lets so many attempts of all of them be at work."""
+    async def work(
+        self, panel: Panel | None = None, slots: AbstractAsyncContextManager[object] | None = None
+    ) -> None:
+        """The same inside an event loop. Whoever calls it closes the plan. `panel` and `slots` are
+        shared with other runs: what they ask is asked once, and `slots` lets so many attempts of
+        all of them be at work.
+        """
         plan = self.plan
         panel = panel or make_panel(plan.seats, self.store, self.meter, plan.judging)
         work = case_work(
@@ -156,11 +181,14 @@ class SideRun:
             await give_back(self.meter)
 
     def require_whole(self) -> None:
-        """Raises CutShort where a limit came before every case had its result. The run stays open: when it is resumed,
-        what is on record is not run again."""
+        """Raises CutShort where a limit came before every case had its result. The run stays open:
+        when it is resumed, what is on record is not run again.
+        """
         reason = self.meter.exhausted() or self.meter.no_call_left()
         wanted = (one.result.status for one in self.record.cases.values() if one.case.skip is None)
-        if reason is not None and any(status in (Status.SKIPPED, Status.INCONCLUSIVE) for status in wanted):
+        if reason is not None and any(
+            status in (Status.SKIPPED, Status.INCONCLUSIVE) for status in wanted
+        ):
             raise CutShort(reason)
 
     def pass_by(self, reason: str) -> None:
@@ -171,10 +199,16 @@ class SideRun:
             self.record.add(event)
 
     def finish(self, compared: JsonObject | None = None) -> SuiteRecord:
-        """Closes the run. `compared` is what its report says of a baseline: only a complete run passes."""
+        """Closes the run. `compared` is what its report says of a baseline: only a complete run
+        passes.
+        """
         if compared is not None:
             if compared.get("verdict") == "pass" and self.record.tally.is_cut_short:
-                compared = {**compared, "verdict": "inconclusive", "reasons": ["not every case was reached"]}
+                compared = {
+                    **compared,
+                    "verdict": "inconclusive",
+                    "reasons": ["not every case was reached"],
+                }
             event = SidesCompared(fields=compared)
             self.store.append(self.run, event)
             self.record.add(event)
@@ -192,8 +226,12 @@ def finish_run(store: Store, record: SuiteRecord, meter: Meter) -> SuiteRecord:
     return record
 
 
-def claimed_identity(plan: SuitePlan, store: Store, subject: SuiteSubject, cases: Sequence[Case]) -> str:
-    """What a run of these cases is known by, claimed for this process. Raises UsageError while another one is at it."""
+def claimed_identity(
+    plan: SuitePlan, store: Store, subject: SuiteSubject, cases: Sequence[Case]
+) -> str:
+    """What a run of these cases is known by, claimed for this process. Raises UsageError while
+    another one is at it.
+    """
     identity = plan.identity(subject, cases)
     if not store.lock(identity):
         raise UsageError(
@@ -206,7 +244,11 @@ def claimed_identity(plan: SuitePlan, store: Store, subject: SuiteSubject, cases
 def begin(plan: SuitePlan, store: Store, identity: str, first: Event, kind: str = "suite") -> str:
     """Starts a run; its id."""
     return store.start_run(
-        kind=kind, subject=plan.suite_name.subject, identity=identity, contract=plan.contract.id, first=first
+        kind=kind,
+        subject=plan.suite_name.subject,
+        identity=identity,
+        contract=plan.contract.id,
+        first=first,
     )
 
 
@@ -214,7 +256,11 @@ def unfinished(plan: SuitePlan, store: Store, identity: str) -> RunInfo | None:
     """The run to resume. `--fresh` closes it instead."""
     old = store.unfinished(identity)
     if old is not None and plan.judging.fresh:
-        store.finish_run(old.id, "interrupted", RunFinished(result="interrupted", reason="started over with --fresh"))
+        store.finish_run(
+            old.id,
+            "interrupted",
+            RunFinished(result="interrupted", reason="started over with --fresh"),
+        )
         return None
     return old
 
@@ -225,7 +271,9 @@ def _resumed(store: Store, observer: Observer, run: str, meter: Meter | None) ->
     if meter is not None:
         meter.before.join(total_spend(log))
     done = sum(1 for event in log if isinstance(event, AttemptJudged) and not event.refused)
-    observer.note(f"resuming run {run}: {done} attempt{'s are' if done != 1 else ' is'} judged already")
+    observer.note(
+        f"resuming run {run}: {done} attempt{'s are' if done != 1 else ' is'} judged already"
+    )
     return log
 
 
@@ -235,8 +283,10 @@ MAX_BYTES: Final = 64_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBaseline:
-    """A baseline that was run: its tasks, and the run it can be recomputed from, where that is known. `spent` is what it cost this
-    time, None where nothing was run; `outputs` are what it said, by case, where its run is here."""
+    """A baseline that was run: its tasks, and the run it can be recomputed from, where that is
+    known. `spent` is what it cost this time, None where nothing was run; `outputs` are what it
+    said, by case, where its run is here.
+    """
 
     results: Sequence[TaskResult]
     run: str | None = None
@@ -254,7 +304,9 @@ class BaselineCache(Protocol):
 
 
 class RunsAsCache:
-    """The runs in the store: a finished one with the same key, not older than seven days, without an open task."""
+    """The runs in the store: a finished one with the same key, not older than seven days, without
+    an open task.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -289,10 +341,13 @@ def _now() -> datetime:
 class BaselineFiles:
     """A BaselineCache in a folder. Raises FileError when it is made where it cannot write.
 
-    `note` gets a line when a baseline could not be kept: that is not a reason to lose what was paid for.
+    `note` gets a line when a baseline could not be kept: that is not a reason to lose what was paid
+    for.
     """
 
-    def __init__(self, folder: Path, *, note: Callable[[str], None], clock: Callable[[], datetime] = _now) -> None:
+    def __init__(
+        self, folder: Path, *, note: Callable[[str], None], clock: Callable[[], datetime] = _now
+    ) -> None:
         self._folder = folder
         self._note = note
         self._clock = clock
@@ -308,7 +363,11 @@ class BaselineFiles:
         except (OSError, ValueError, RecursionError):
             return None
         share = rate(kept.results)
-        is_good = kept.key == key and self._is_fresh(kept.created_at) and all(map(_is_decided, kept.results))
+        is_good = (
+            kept.key == key
+            and self._is_fresh(kept.created_at)
+            and all(map(_is_decided, kept.results))
+        )
         if not is_good or share is None or kept.pass_rate != float(share):
             return None
         return KnownBaseline(results=kept.results, run=kept.run)
@@ -328,7 +387,9 @@ class BaselineFiles:
             write_atomically(path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             why = error.strerror or error
-            self._note(f"the baseline could not be kept in {printable(path)}: {why}; the next command runs it again")
+            self._note(
+                f"the baseline could not be kept in {printable(path)}: {why}; the next command runs it again"
+            )
 
     def _file(self, key: str) -> Path:
         """A fixed length, whatever the key looks like."""
@@ -344,11 +405,18 @@ def _is_decided(result: TaskResult) -> bool:
     """Whether it is the result of a task that passed or failed, with figures that can be."""
     counts = (result.duration_ms, result.attempts, result.passes)
     in_range = result.score is None or 0 <= result.score <= 1
-    return result.passed is not None and min(counts) >= 0 and result.passes <= result.attempts and in_range
+    return (
+        result.passed is not None
+        and min(counts) >= 0
+        and result.passes <= result.attempts
+        and in_range
+    )
 
 
 def require_writable(folder: Path, what: str, *, hint: str) -> None:
-    """Makes the folder. Raises FileError where that is not possible, or nothing can be written in it."""
+    """Makes the folder. Raises FileError where that is not possible, or nothing can be written in
+    it.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -360,8 +428,9 @@ def require_writable(folder: Path, what: str, *, hint: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillRun:
-    """A skill's tasks, run with those of its baseline. With a `meter` its limits hold for both sides together, and `runs`
-    are those that were made under it."""
+    """A skill's tasks, run with those of its baseline. With a `meter` its limits hold for both
+    sides together, and `runs` are those that were made under it.
+    """
 
     plan: SuitePlan
     store: Store
@@ -370,13 +439,16 @@ class SkillRun:
     runs: list[str] = field(default_factory=list)
 
     def to_end(self, baseline: Baseline | None) -> SuiteRecord:
-        """The candidate's run, completed with the baseline's results where there is a baseline. Raises Interrupted."""
+        """The candidate's run, completed with the baseline's results where there is a baseline.
+        Raises Interrupted.
+        """
         then = "the same command resumes the run and repeats nothing on record"
         return run_interruptibly(lambda: self.compare(baseline), self.plan.close, then)
 
     async def compare(self, baseline: Baseline | None) -> SuiteRecord:
-        """The same inside an event loop; whoever calls it closes the plan. Raises CutShort when a limit of the meter that
-        is shared comes first."""
+        """The same inside an event loop; whoever calls it closes the plan. Raises CutShort when a
+        limit of the meter that is shared comes first.
+        """
         plan = self.plan
         if baseline is None:
             self._say_cost(sides=1, cached=0)
@@ -385,7 +457,8 @@ class SkillRun:
         known = self._known(baseline)
         if known is not None:
             return await self._candidate(baseline, known)
-        # Closed last: killed in between, the same command finds it complete, runs nothing again, and counts what it cost.
+        # Closed last: killed in between, the same command finds it complete, runs nothing again,
+        # and counts what it cost.
         first = await self._worked(baseline.subject, sides=2)
         before = self._run_before(first)
         is_same = self._key(baseline) == self.plan.identity(self.plan.subject, self.plan.chosen)
@@ -403,19 +476,29 @@ class SkillRun:
         plan = self.plan
         broken = None if baseline.is_without else broken_suite(before.results)
         if broken is not None:
-            side = SideRun.open(plan, self.store, self.observer, plan.subject, plan.chosen, plan.meter(0))
+            side = SideRun.open(
+                plan, self.store, self.observer, plan.subject, plan.chosen, plan.meter(0)
+            )
             side.pass_by(broken)
             return side.finish(_compared(plan, side.record, [], before, baseline))
         sides = 1 if before.spent is None else 2
         side = await self._worked(plan.subject, sides=sides, before=before.spent)
-        return side.finish(_compared(plan, side.record, results_of(plan.chosen, side.record), before, baseline))
+        return side.finish(
+            _compared(plan, side.record, results_of(plan.chosen, side.record), before, baseline)
+        )
 
-    async def _worked(self, subject: SuiteSubject | None, *, sides: int = 1, before: Spend | None = None) -> SideRun:
-        """One of so many sides that share one allowance, of which the side `before` has used its part."""
+    async def _worked(
+        self, subject: SuiteSubject | None, *, sides: int = 1, before: Spend | None = None
+    ) -> SideRun:
+        """One of so many sides that share one allowance, of which the side `before` has used its
+        part.
+        """
         assert subject is not None
         plan, is_shared = self.plan, self.meter is not None
         meter = self.meter or plan.meter(sides * plan.judge_calls(plan.chosen), before=before)
-        side = SideRun.open(plan, self.store, self.observer, subject, plan.chosen, meter, is_shared=is_shared)
+        side = SideRun.open(
+            plan, self.store, self.observer, subject, plan.chosen, meter, is_shared=is_shared
+        )
         self.runs.append(side.run)
         await side.work()
         if is_shared:
@@ -437,7 +520,9 @@ class SkillRun:
             self._say_cost(sides=1, cached=0)
             return KnownBaseline(results=baseline.summary.tasks, run=baseline.summary.run)
         known = None if plan.judging.fresh else self._cache.find(self._key(baseline))
-        if known is not None and _ids(known.results) != {case.id for case in plan.chosen if case.skip is None}:
+        if known is not None and _ids(known.results) != {
+            case.id for case in plan.chosen if case.skip is None
+        }:
             known = None
         self._say_cost(sides=2, cached=0 if known is None else len(known.results))
         return known and replace(known, is_cached=True, outputs=_outputs_of(self.store, known.run))
@@ -453,7 +538,11 @@ class SkillRun:
         )
 
     def _say_cost(self, *, sides: int, cached: int) -> None:
-        for note in (skill_cost(self.plan, sides=sides, cached=cached), *self.plan.contacts, *self.plan.notes):
+        for note in (
+            skill_cost(self.plan, sides=sides, cached=cached),
+            *self.plan.contacts,
+            *self.plan.notes,
+        ):
             self.observer.note(note)
 
 
@@ -475,7 +564,9 @@ def skill_fields(plan: SuitePlan, record: SuiteRecord) -> JsonObject:
 
 
 def not_loaded(record: SuiteRecord) -> list[str]:
-    """Tasks where the agent reported what it did, and reading the skill was not part of it in any attempt."""
+    """Tasks where the agent reported what it did, and reading the skill was not part of it in any
+    attempt.
+    """
     names = []
     for id, case in record.cases.items():
         made = [case.produced.get(number) for number in case.attempts]
@@ -501,12 +592,22 @@ def _structure(plan: SuitePlan) -> list[JsonObject]:
 
 
 def _compared(
-    plan: SuitePlan, record: SuiteRecord, after: Sequence[TaskResult], before: KnownBaseline, baseline: Baseline
+    plan: SuitePlan,
+    record: SuiteRecord,
+    after: Sequence[TaskResult],
+    before: KnownBaseline,
+    baseline: Baseline,
 ) -> JsonDocument:
-    """What the candidate's report says of its baseline. `after` is empty where the candidate was never run."""
+    """What the candidate's report says of its baseline. `after` is empty where the candidate was
+    never run.
+    """
     request = plan.request
-    now, then = _shared(after, before.results) if baseline.summary is not None else (after, before.results)
-    found = judge_skill(now, then, is_without=baseline.is_without, require_improvement=request.require_improvement)
+    now, then = (
+        _shared(after, before.results) if baseline.summary is not None else (after, before.results)
+    )
+    found = judge_skill(
+        now, then, is_without=baseline.is_without, require_improvement=request.require_improvement
+    )
     comparison = _comparison(plan, record, now, then, baseline, before.outputs)
     verdict = found.verdict
     reasons: tuple[str, ...] = (found.reason,) if found.reason else ()
@@ -516,7 +617,11 @@ def _compared(
     if verdict is SkillVerdict.PASS and gated and comparison.verdict.outcome is Outcome.FAIL:
         verdict, reasons = SkillVerdict.FAIL, comparison.verdict.reasons
     own = record.own_verdict
-    if verdict is SkillVerdict.PASS and request.min_pass_rate is not None and own.outcome is not Outcome.PASS:
+    if (
+        verdict is SkillVerdict.PASS
+        and request.min_pass_rate is not None
+        and own.outcome is not Outcome.PASS
+    ):
         verdict = SkillVerdict.FAIL if own.outcome is Outcome.FAIL else SkillVerdict.ERROR
         reasons = own.reasons
     # The candidate's flaky tasks are in its own report already.
@@ -535,7 +640,12 @@ def _compared(
         "baseline_cached": before.is_cached,
         "mock": plan.is_mock,
         "structure": _structure(plan),
-        "flags": [*suite_flags(record), *flaky_before, *not_loaded(record), *_one_sided(comparison)],
+        "flags": [
+            *suite_flags(record),
+            *flaky_before,
+            *not_loaded(record),
+            *_one_sided(comparison),
+        ],
         "candidate_results": [result.to_plain() for result in now],
         "baseline_results": [result.to_plain() for result in then],
         "comparison": document,
@@ -550,7 +660,9 @@ def _usage_before(before: KnownBaseline) -> JsonDocument:
 def _shared(
     after: Sequence[TaskResult], before: Sequence[TaskResult]
 ) -> tuple[Sequence[TaskResult], Sequence[TaskResult]]:
-    """The tasks of both sides: a run from before may hold other ones, and rates of other tasks say nothing."""
+    """The tasks of both sides: a run from before may hold other ones, and rates of other tasks say
+    nothing.
+    """
     both = _ids(after) & _ids(before)
     return [r for r in after if r.task_id in both], [r for r in before if r.task_id in both]
 
@@ -583,8 +695,12 @@ def _comparison(
             left_out=plan.left_out,
         )
     # A candidate that was never run has lost nothing.
-    found = compare(_sides(before, outputs) if after else {}, _sides(after, _outputs(summary_of(record))))
-    return RunComparison(found=found, verdict=judge_comparison(found, gates), baseline=None, candidate=record.run)
+    found = compare(
+        _sides(before, outputs) if after else {}, _sides(after, _outputs(summary_of(record)))
+    )
+    return RunComparison(
+        found=found, verdict=judge_comparison(found, gates), baseline=None, candidate=record.run
+    )
 
 
 def _outputs(run: RunSummary) -> dict[str, str | None]:
@@ -612,7 +728,9 @@ def _sides(results: Sequence[TaskResult], outputs: Mapping[str, str | None]) -> 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SuiteResult(DocumentResult):
-    """A run that came to its end. Its document is what `honestone eval SUITE --json` prints (`honestone.report/1`)."""
+    """A run that came to its end. Its document is what `honestone eval SUITE --json` prints
+    (`honestone.report/1`).
+    """
 
     heads = ("case", "status", "score", "output", "reason")
     record: SuiteRecord
@@ -635,7 +753,10 @@ class SuiteResult(DocumentResult):
 
     @property
     def rows(self) -> Sequence[Sequence[object]]:
-        return [(case.id, case.status, case.score, case.output, "; ".join(why(case))) for case in self.cases]
+        return [
+            (case.id, case.status, case.score, case.output, "; ".join(why(case)))
+            for case in self.cases
+        ]
 
     @property
     def is_low_confidence(self) -> bool:
@@ -667,11 +788,15 @@ def evaluate_suite(workspace: Workspace, request: SuiteRequest, observer: Observ
 
 
 def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
-    """Raises UsageError for a baseline that cannot be, and while the same suite is being run; Interrupted."""
+    """Raises UsageError for a baseline that cannot be, and while the same suite is being run;
+    Interrupted.
+    """
     with plan.workspace.open_store() as store:
         record = _run_to_end(plan, store, observer)
         noise = noise_of_cases(store, record.started)
-        return SuiteResult(record=record, noise=noise, _log=lambda: log_of(plan.workspace, record.run or ""))
+        return SuiteResult(
+            record=record, noise=noise, _log=lambda: log_of(plan.workspace, record.run or "")
+        )
 
 
 @contextmanager
@@ -687,9 +812,17 @@ def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecor
     if plan.subject.is_isolated:
         return SkillRun(plan=plan, store=store, observer=observer).to_end(baseline)
     if baseline is not None and baseline.is_same:
-        plan = plan.with_note(f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself")
+        plan = plan.with_note(
+            f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself"
+        )
     sides = 2 if baseline is not None and baseline.subject is not None else 1
-    for note in (suite_cost(plan, sides), *plan.contacts, *plan.doubts, *plan.notes, *judge_again({"": plan}, store)):
+    for note in (
+        suite_cost(plan, sides),
+        *plan.contacts,
+        *plan.doubts,
+        *plan.notes,
+        *judge_again({"": plan}, store),
+    ):
         observer.note(note)
     if baseline is not None and baseline.subject is not None:
         return _run_both(plan, store, observer, baseline, baseline.subject)
@@ -704,15 +837,20 @@ def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecor
 
 
 def judge_again(plans: Mapping[str, SuitePlan], store: Store) -> list[str]:
-    """A note where every target would be asked just what it was asked in the suite's last run, and only the judging is not
-    the same. `plans` are by column; a run without columns has an empty name."""
+    """A note where every target would be asked just what it was asked in the suite's last run, and
+    only the judging is not the same. `plans` are by column; a run without columns has an empty
+    name.
+    """
     plan = next(iter(plans.values()))
     if plan.request.judge_again is None or any(
-        one.target is None or one.is_repeatable or one.is_recorded or one.is_mock for one in plans.values()
+        one.target is None or one.is_repeatable or one.is_recorded or one.is_mock
+        for one in plans.values()
     ):
         return []
     starts = last_starts(store, plan.suite_name)
-    if starts.keys() != plans.keys() or all(one.is_judged_as(starts[name][1]) for name, one in plans.items()):
+    if starts.keys() != plans.keys() or all(
+        one.is_judged_as(starts[name][1]) for name, one in plans.items()
+    ):
         return []
     last = {name: read_record(store.events(run), run=run) for name, (run, _) in starts.items()}
     if not all(_asks_the_same(one, last[name]) for name, one in plans.items()):
@@ -771,7 +909,9 @@ def _open(
     after: str | None = None,
     is_brief: bool = False,
 ) -> SideRun:
-    """A run of the chosen cases under the limits of the command, of which the run `after` used its part."""
+    """A run of the chosen cases under the limits of the command, of which the run `after` used its
+    part.
+    """
     before = None if after is None else total_spend(store.events(after))
     meter = plan.meter(sides * plan.judge_calls(plan.chosen), before=before)
     return SideRun.open(plan, store, observer, subject, plan.chosen, meter, is_brief=is_brief)
@@ -782,7 +922,8 @@ def _run_both(
 ) -> SuiteRecord:
     """The baseline's run, then this one, under one allowance.
 
-    The baseline's is closed last: killed in between, the same command finds it complete and runs nothing again.
+    The baseline's is closed last: killed in between, the same command finds it complete and runs
+    nothing again.
     """
     first = _open(plan, store, observer, other, sides=2)
     first.work_to_end()
@@ -795,9 +936,12 @@ def _run_both(
     return record
 
 
-def _compared_runs(plan: SuitePlan, record: SuiteRecord, before: RunSummary, name: str) -> JsonDocument:
-    """What the report says of its baseline. The verdict is the comparison's; with --min-pass-rate both must hold. What a
-    limit kept from being run is not lost, but open."""
+def _compared_runs(
+    plan: SuitePlan, record: SuiteRecord, before: RunSummary, name: str
+) -> JsonDocument:
+    """What the report says of its baseline. The verdict is the comparison's; with --min-pass-rate
+    both must hold. What a limit kept from being run is not lost, but open.
+    """
     request = plan.request
     comparison = compare_summaries(
         before,
@@ -808,7 +952,10 @@ def _compared_runs(plan: SuitePlan, record: SuiteRecord, before: RunSummary, nam
         require_improvement=request.require_improvement,
         left_out=plan.left_out,
     )
-    verdicts = [comparison.verdict, *([record.own_verdict] if request.min_pass_rate is not None else [])]
+    verdicts = [
+        comparison.verdict,
+        *([record.own_verdict] if request.min_pass_rate is not None else []),
+    ]
     return baseline_fields(comparison, _both(verdicts), before=before, name=name)
 
 
@@ -818,7 +965,9 @@ def _both(verdicts: Sequence[Verdict]) -> Verdict:
         same = [one for one in verdicts if one.outcome is outcome]
         if same:
             return Verdict(outcome, tuple(reason for one in same for reason in one.reasons))
-    return Verdict(Outcome.PASS, tuple(reason for one in verdicts if one.passed for reason in one.reasons))
+    return Verdict(
+        Outcome.PASS, tuple(reason for one in verdicts if one.passed for reason in one.reasons)
+    )
 
 
 def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:

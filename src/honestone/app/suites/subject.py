@@ -1,5 +1,7 @@
-"""What is run through a suite: an artifact, a skill from disk, no skill, or nothing where the target alone answers; and what
-`--baseline` means: a run, a saved report, another artifact, or the artifact at a git ref; tried in this order."""
+"""What is run through a suite: an artifact, a skill from disk, no skill, or nothing where the
+target alone answers; and what `--baseline` means: a run, a saved report, another artifact, or the
+artifact at a git ref; tried in this order.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,11 @@ WITHOUT: Final = "without"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteSubject:
-    """What is run through a suite, or nothing where the target alone answers. `note` says which side it is.
+    """What is run through a suite, or nothing where the target alone answers. `note` says which
+    side it is.
 
-    `path` is the name that is shown, `place` where it was read. `is_isolated`: the runs get a fresh HOME and folder,
-    with `skill` installed in it, or without any.
+    `path` is the name that is shown, `place` where it was read. `is_isolated`: the runs get a fresh
+    HOME and folder, with `skill` installed in it, or without any.
     """
 
     path: str = ""
@@ -51,8 +54,12 @@ class SuiteSubject:
     is_isolated: bool = False
 
     @classmethod
-    def of_skill(cls, path: str, skill: Skill, note: str = "", *, place: Path | None = None) -> SuiteSubject:
-        return cls(path=path, version=skill.version, note=note, place=place, skill=skill, is_isolated=True)
+    def of_skill(
+        cls, path: str, skill: Skill, note: str = "", *, place: Path | None = None
+    ) -> SuiteSubject:
+        return cls(
+            path=path, version=skill.version, note=note, place=place, skill=skill, is_isolated=True
+        )
 
     @classmethod
     def without_skill(cls) -> SuiteSubject:
@@ -77,14 +84,20 @@ def load_skill(path: Path, *, exclude: Collection[Path] = (), max_bytes: int = M
     folder = skill_folder(path)
     if not folder.exists():
         raise FileError(
-            f"the skill {printable(path)!r} does not exist", hint="name the skill's folder, or its SKILL.md"
+            f"the skill {printable(path)!r} does not exist",
+            hint="name the skill's folder, or its SKILL.md",
         )
     if not looks_like_skill(path):
-        raise FileError(f"{printable(path)!r} is not a skill: it has no {SKILL_FILE}", hint="name the skill's folder")
+        raise FileError(
+            f"{printable(path)!r} is not a skill: it has no {SKILL_FILE}",
+            hint="name the skill's folder",
+        )
     version = load_artifact(folder, exclude=exclude, max_bytes=max_bytes).version
     fixtures = {file.parent.resolve() / "fixtures" for file in exclude}
     inside = {
-        place.relative_to(folder.resolve()).as_posix() for place in fixtures if place.is_relative_to(folder.resolve())
+        place.relative_to(folder.resolve()).as_posix()
+        for place in fixtures
+        if place.is_relative_to(folder.resolve())
     }
     return skill_of(version, printable(folder.resolve().name), leave_out=inside)
 
@@ -108,8 +121,9 @@ LAST = ("last", "latest")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """`summary` of one that was run before; `subject` of one that has to be run; neither where `is_same`: the git ref
-    holds the artifact's very bytes, as in a pull request that does not touch it.
+    """`summary` of one that was run before; `subject` of one that has to be run; neither where
+    `is_same`: the git ref holds the artifact's very bytes, as in a pull request that does not touch
+    it.
 
     `is_without`: the skill is not there at all.
     """
@@ -131,10 +145,13 @@ def find_baseline(
     exclude: Collection[Path],
     max_bytes: int,
 ) -> Baseline | None:
-    """None where `update` is about to make the file. Raises UsageError when the name is nothing of all that."""
+    """None where `update` is about to make the file. Raises UsageError when the name is nothing of
+    all that.
+    """
     if not name.strip():
         raise UsageError(
-            "--baseline is empty", hint="name a run, a saved report, another artifact or a git ref such as HEAD"
+            "--baseline is empty",
+            hint="name a run, a saved report, another artifact or a git ref such as HEAD",
         )
     path = workspace.path(name)
     if name == WITHOUT and not path.exists():
@@ -165,7 +182,9 @@ def find_baseline(
         )
     at = f"{subject.path} at {name}"
     if subject.skill is not None:
-        return Baseline(name=name, subject=_side(at, subject, skill=skill_of(found, subject.skill.name)))
+        return Baseline(
+            name=name, subject=_side(at, subject, skill=skill_of(found, subject.skill.name))
+        )
     if found.digest == subject.version.digest:
         return Baseline(name=name, is_same=True)
     return Baseline(name=name, subject=_side(at, subject, version=found))
@@ -184,7 +203,9 @@ def _other_artifact(
 def _side(
     path: str, subject: SuiteSubject, *, version: Version | None = None, skill: Skill | None = None
 ) -> SuiteSubject:
-    """The baseline's side. Raises UsageError for the subject's own bytes: such a comparison would measure noise."""
+    """The baseline's side. Raises UsageError for the subject's own bytes: such a comparison would
+    measure noise.
+    """
     note = "baseline"
     side = (
         SuiteSubject(path=path, version=version, note=note)
@@ -201,17 +222,22 @@ def _side(
 
 
 def _last_finished(store: Store) -> str:
-    """The last suite run that came to its end: one that is being resumed would be compared with itself."""
+    """The last suite run that came to its end: one that is being resumed would be compared with
+    itself.
+    """
     for info in store.runs(own=True):
         if info.kind == "suite" and info.finished and info.result != "interrupted":
             return info.id
-    raise UsageError("no suite run has finished here, so `last` names none", hint="name an artifact or a git ref")
+    raise UsageError(
+        "no suite run has finished here, so `last` names none", hint="name an artifact or a git ref"
+    )
 
 
 def find_run_summary(workspace: Workspace, store: Store, name: str) -> RunSummary | None:
     """A run in the store, or the one in a saved report; None when the name is neither.
 
-    Raises UsageError for a run of another kind, and for a file that looks like a report and is not a complete one.
+    Raises UsageError for a run of another kind, and for a file that looks like a report and is not
+    a complete one.
     """
     try:
         info = store.find_run(name) if name else None
@@ -220,10 +246,18 @@ def find_run_summary(workspace: Workspace, store: Store, name: str) -> RunSummar
     if info is None:
         return read_saved_report(workspace.path(name))
     if info.kind == TABLE:
-        columns = ", ".join(f"{one.run} ({printable(one.name)})" for one in _columns(store, info.id))
-        raise UsageError(f"run {info.id} is a table, not the run of one target", hint=f"name a column of it: {columns}")
+        columns = ", ".join(
+            f"{one.run} ({printable(one.name)})" for one in _columns(store, info.id)
+        )
+        raise UsageError(
+            f"run {info.id} is a table, not the run of one target",
+            hint=f"name a column of it: {columns}",
+        )
     if info.kind not in SUITES:
-        raise UsageError(f"run {info.id} is of the kind {info.kind}, not a suite's", hint="`honestone runs` lists them")
+        raise UsageError(
+            f"run {info.id} is of the kind {info.kind}, not a suite's",
+            hint="`honestone runs` lists them",
+        )
     return summary_of(record.read_record(store.events(info.id), run=info.id))
 
 
@@ -239,10 +273,11 @@ _OURS: Final = re.compile(rb'"schema"\s*:\s*"honestone\.')
 
 
 def read_saved_report(path: Path) -> RunSummary | None:
-    """The run in a saved report, whatever its file is called; None for a file that is something else.
+    """The run in a saved report, whatever its file is called; None for a file that is something
+    else.
 
-    Raises UsageError for another kind of document of ours, and for a report that is damaged: as an artifact it would
-    be a baseline by mistake.
+    Raises UsageError for another kind of document of ours, and for a report that is damaged: as an
+    artifact it would be a baseline by mistake.
     """
     data = _beginning_with_a_brace(path)
     if data is None:
@@ -251,7 +286,9 @@ def read_saved_report(path: Path) -> RunSummary | None:
         document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         if _OURS.search(data[:4000]):
-            raise UsageError(f"`{path}` was a report, but it is cut off or damaged", hint=_SAVE) from None
+            raise UsageError(
+                f"`{path}` was a report, but it is cut off or damaged", hint=_SAVE
+            ) from None
         return None
     schema = document.get("schema") if isinstance(document, dict) else None
     if not isinstance(schema, str) or not schema.startswith("honestone."):
@@ -260,7 +297,9 @@ def read_saved_report(path: Path) -> RunSummary | None:
 
 
 def read_report(document: Mapping[str, object], name: str) -> RunSummary:
-    """The run in a report. Raises UsageError, which calls it by `name`, for another document and a damaged one."""
+    """The run in a report. Raises UsageError, which calls it by `name`, for another document and a
+    damaged one.
+    """
     schema = document.get("schema")
     if schema == TABLE_DOCUMENT:
         raise UsageError(
@@ -268,11 +307,15 @@ def read_report(document: Mapping[str, object], name: str) -> RunSummary:
             hint="each of its `columns` names the `run` that it is; --target and --artifact make a run of one",
         )
     if schema != REPORT:
-        raise UsageError(f"{name} is {visible(str(schema), 60)}, not the {REPORT} of a suite", hint=_SAVE)
+        raise UsageError(
+            f"{name} is {visible(str(schema), 60)}, not the {REPORT} of a suite", hint=_SAVE
+        )
     try:
         return _summary(msgspec.convert(document, SuiteReportDoc))
     except ValueError as error:
-        raise UsageError(f"{name} is not a complete report: {visible(str(error), 200)}", hint=_SAVE) from None
+        raise UsageError(
+            f"{name} is not a complete report: {visible(str(error), 200)}", hint=_SAVE
+        ) from None
 
 
 def _summary(report: SuiteReportDoc) -> RunSummary:
@@ -284,7 +327,9 @@ def _summary(report: SuiteReportDoc) -> RunSummary:
     return RunSummary(
         run=report.run,
         suite=report.suite.title or report.suite.path,
-        artifact=None if artifact is None else StartedArtifact(path=artifact.path, digest=artifact.digest),
+        artifact=None
+        if artifact is None
+        else StartedArtifact(path=artifact.path, digest=artifact.digest),
         target=report.target,
         verdict=report.verdict,
         pass_rate=report.pass_rate,
@@ -319,7 +364,9 @@ def _case(case: CaseDoc) -> record.CaseSummary:
         output=None if case.output is None else text_of(case.output),
         low_confidence=case.is_lonely,
     )
-    return record.CaseSummary(side=side, contract=case.contract, input=str(case.input or ""), task=task)
+    return record.CaseSummary(
+        side=side, contract=case.contract, input=str(case.input or ""), task=task
+    )
 
 
 def _item(item: ItemDoc) -> record.ItemSummary:
@@ -333,7 +380,11 @@ def _beginning_with_a_brace(path: Path) -> bytes | None:
             return None
         with path.open("rb") as file:
             start = file.read(4096)
-            return start + file.read() if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else None
+            return (
+                start + file.read()
+                if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+                else None
+            )
     except (OSError, ValueError):
         return None
 

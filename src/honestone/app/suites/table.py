@@ -1,5 +1,7 @@
-"""One suite with several targets or artifacts: a run for each of these columns, at work together under one allowance, and
-a run that names them. Killed anywhere, the same command resumes every column where it was."""
+"""One suite with several targets or artifacts: a run for each of these columns, at work together
+under one allowance, and a run that names them. Killed anywhere, the same command resumes every
+column where it was.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,26 @@ from honestone.app.quiet import Quiet
 from honestone.app.results import DocumentResult
 from honestone.app.suites.kinds import COLUMN, TABLE
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_columns, suite_cost
-from honestone.app.suites.run import SideRun, SuiteResult, judge_again, run_suite, skill_fields, unfinished
+from honestone.app.suites.run import (
+    SideRun,
+    SuiteResult,
+    judge_again,
+    run_suite,
+    skill_fields,
+    unfinished,
+)
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
-from honestone.core.events import ColumnPicked, Event, RunFinished, StartedColumn, StartedSuite, TableStarted, judged_by
+from honestone.core.events import (
+    ColumnPicked,
+    Event,
+    RunFinished,
+    StartedColumn,
+    StartedSuite,
+    TableStarted,
+    judged_by,
+)
 from honestone.core.spend import Meter
 from honestone.core.suite.table import TableRecord, set_apart
 from honestone.engine.journal import reserve_in
@@ -88,8 +105,14 @@ class TableResult(DocumentResult):
         """Cell by cell side by side."""
         from honestone.report.notebook import fragment
 
-        heads = ["case", *(f"{column.title}: {column.figures['verdict']}" for column in self.columns)]
-        rows = [[case.id, *(f"{cell.status}: {text_of(cell.output)}" for cell in case.cells)] for case in self.cases]
+        heads = [
+            "case",
+            *(f"{column.title}: {column.figures['verdict']}" for column in self.columns),
+        ]
+        rows = [
+            [case.id, *(f"{cell.status}: {text_of(cell.output)}" for cell in case.cells)]
+            for case in self.cases
+        ]
         return fragment(self.headline, heads, rows)
 
     @property
@@ -106,8 +129,11 @@ class TableResult(DocumentResult):
         return plain(self.report)
 
 
-def evaluate_columns(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuiteResult | TableResult:
-    """Plans a suite and runs it: a table where it has several targets or artifacts, or where one is to be picked.
+def evaluate_columns(
+    workspace: Workspace, request: SuiteRequest, observer: Observer
+) -> SuiteResult | TableResult:
+    """Plans a suite and runs it: a table where it has several targets or artifacts, or where one is
+    to be picked.
 
     Raises as `plan_suite` and `run_suite` do, and UsageError for what a table does not take.
     """
@@ -152,7 +178,10 @@ def name_columns(plans: Sequence[SuitePlan]) -> dict[str, SuitePlan]:
     for plan in plans:
         target = plan.label or of_target[plan.label, plan.target_name]
         artifact = of_artifact[plan.subject.path]
-        parts = [*([target] if len(targets) > 1 or len(artifacts) == 1 else []), *([artifact] if artifacts[1:] else [])]
+        parts = [
+            *([target] if len(targets) > 1 or len(artifacts) == 1 else []),
+            *([artifact] if artifacts[1:] else []),
+        ]
         name = " / ".join(cut_middle(line(part), LONGEST_NAME) for part in parts)
         same = sum(1 for one in named if one == name or one.startswith(f"{name}#"))
         named[f"{name}#{same + 1}" if same else name] = plan
@@ -172,7 +201,9 @@ class TableRun:
 
     @classmethod
     def open(cls, plans: Sequence[SuitePlan], store: Store, observer: Observer) -> TableRun:
-        """The unfinished table of the same columns, or a new one. Raises UsageError while one of them is being run."""
+        """The unfinished table of the same columns, or a new one. Raises UsageError while one of
+        them is being run.
+        """
         plan = plans[0]
         named = {name: one.as_column(name) for name, one in name_columns(plans).items()}
         who = ", ".join(dict.fromkeys(one.target_name for one in plans))
@@ -182,26 +213,45 @@ class TableRun:
             *judge_again(named, store),
         ):
             observer.note(note)
-        identity = digest_json([[name, one.identity(one.subject, one.chosen)] for name, one in named.items()])
+        identity = digest_json(
+            [[name, one.identity(one.subject, one.chosen)] for name, one in named.items()]
+        )
         old = unfinished(plan, store, identity)
         started = next(store.iter_events(old.id)) if old is not None else None
         assert started is None or isinstance(started, TableStarted)
         runs = {one.name: one.run for one in started.columns} if started is not None else {}
         meter = plan.meter(len(plans) * plan.judge_calls(plan.chosen))
         columns = {
-            name: SideRun.open(one, store, Quiet(), one.subject, one.chosen, meter, kind=COLUMN, named=runs.get(name))
+            name: SideRun.open(
+                one,
+                store,
+                Quiet(),
+                one.subject,
+                one.chosen,
+                meter,
+                kind=COLUMN,
+                named=runs.get(name),
+            )
             for name, one in named.items()
         }
         if old is not None and started is not None:
             run = old.id
-            observer.note(f"resuming run {run}: {count(_judged(columns), 'attempt')} judged already")
+            observer.note(
+                f"resuming run {run}: {count(_judged(columns), 'attempt')} judged already"
+            )
         else:
             started = _started(plan, columns, meter)
             run = store.start_run(
-                kind=TABLE, subject=plan.suite_name.subject, identity=identity, contract=plan.contract.id, first=started
+                kind=TABLE,
+                subject=plan.suite_name.subject,
+                identity=identity,
+                contract=plan.contract.id,
+                first=started,
             )
         reserve_in(store, run, meter)
-        return cls(run=run, started=started, columns=columns, store=store, meter=meter, observer=observer)
+        return cls(
+            run=run, started=started, columns=columns, store=store, meter=meter, observer=observer
+        )
 
     def work_to_end(self) -> None:
         """Runs every case in every column; the runs are left open. Raises Interrupted."""
@@ -212,12 +262,20 @@ class TableRun:
         plan = next(iter(self.columns.values())).plan
         panel = make_panel(plan.seats, self.store, self.meter, plan.judging)
         everyone = asyncio.Semaphore(max(_under_way(side.plan) for side in self.columns.values()))
-        of_target = {side.plan.target_name: asyncio.Semaphore(_at_target(side.plan)) for side in self.columns.values()}
+        of_target = {
+            side.plan.target_name: asyncio.Semaphore(_at_target(side.plan))
+            for side in self.columns.values()
+        }
         parts: dict[str, tuple[int, int]] = {}
         tasks = []
         journal = self.store.journal
         with Live(
-            kind="table", run=self.run, journal=journal, meter=self.meter, observer=self.observer, is_sum=True
+            kind="table",
+            run=self.run,
+            journal=journal,
+            meter=self.meter,
+            observer=self.observer,
+            is_sum=True,
         ).here():
             for name, side in self.columns.items():
                 side.observer = _OfColumn(self.observer, name, parts)
@@ -239,10 +297,14 @@ class TableRun:
                 await (plan if len(closed) == 1 else replace(plan, seats=())).close()
 
     def finish(self) -> TableRecord:
-        """Closes the columns, then the table: killed in between, the same command finds each as it is."""
+        """Closes the columns, then the table: killed in between, the same command finds each as it
+        is.
+        """
         for side in self.columns.values():
             if not side.is_finished:
-                side.finish(skill_fields(side.plan, side.record) if side.subject.is_isolated else None)
+                side.finish(
+                    skill_fields(side.plan, side.record) if side.subject.is_isolated else None
+                )
         columns = {name: side.record for name, side in self.columns.items()}
         record = TableRecord(run=self.run, started=self.started, columns=columns)
         if next(iter(self.columns.values())).plan.request.pick:
@@ -260,19 +322,29 @@ class TableRun:
 def _started(plan: SuitePlan, columns: Mapping[str, SideRun], meter: Meter) -> TableStarted:
     suite = plan.source.suite
     return TableStarted(
-        suite=StartedSuite(path=printable(plan.request.suite), title=suite.title, dialect=plan.source.dialect),
+        suite=StartedSuite(
+            path=printable(plan.request.suite), title=suite.title, dialect=plan.source.dialect
+        ),
         columns=tuple(StartedColumn(name=name, run=side.run) for name, side in columns.items()),
-        **judged_by(plan.contract, plan.judging.rule, (seat.id for seat in plan.seats), meter.limits),
+        **judged_by(
+            plan.contract, plan.judging.rule, (seat.id for seat in plan.seats), meter.limits
+        ),
     )
 
 
 def _judged(columns: Mapping[str, SideRun]) -> int:
-    return sum(len(case.attempts) for side in columns.values() for case in side.record.cases.values())
+    return sum(
+        len(case.attempts) for side in columns.values() for case in side.record.cases.values()
+    )
 
 
 def _notes(plans: Sequence[SuitePlan]) -> list[str]:
     """What is to be said of the plans, each once."""
-    return list(dict.fromkeys(note for plan in plans for note in (*plan.contacts, *plan.doubts, *plan.notes)))
+    return list(
+        dict.fromkeys(
+            note for plan in plans for note in (*plan.contacts, *plan.doubts, *plan.notes)
+        )
+    )
 
 
 def _under_way(plan: SuitePlan) -> int:
@@ -282,7 +354,11 @@ def _under_way(plan: SuitePlan) -> int:
 def _at_target(plan: SuitePlan) -> int:
     """Attempts at one target; where judges answer in batches each column bounds its own."""
     most = _under_way(plan)
-    own = plan.target.concurrency if isinstance(plan.target, HasCapacity) and plan.judging.batch is None else None
+    own = (
+        plan.target.concurrency
+        if isinstance(plan.target, HasCapacity) and plan.judging.batch is None
+        else None
+    )
     return max(1, min(most, own or most))
 
 
@@ -317,7 +393,9 @@ class _OfColumn:
     def progress(self, done: int, total: int, doing: str) -> None:
         self.parts[self.column] = (done, total)
         every = self.parts.values()
-        self.observer.progress(sum(one for one, _ in every), sum(one for _, one in every), f"{self.column}: {doing}")
+        self.observer.progress(
+            sum(one for one, _ in every), sum(one for _, one in every), f"{self.column}: {doing}"
+        )
 
     def event(self, event: Event) -> None:
         self.observer.event(event)

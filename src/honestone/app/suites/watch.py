@@ -1,4 +1,6 @@
-"""`eval SUITE --watch`: a suite is run whenever a file that it is made of changes, and only what changed is asked again."""
+"""`eval SUITE --watch`: a suite is run whenever a file that it is made of changes, and only what
+changed is asked again.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,10 @@ _SOURCES: Final = frozenset(".yaml .yml .json .jsonl .csv .md .txt .py .toml".sp
 
 @dataclass(kw_only=True)
 class Watch:
-    """`workspace` is made for each run, because settings may change too. `show` gets the report of each run, `fail` an
-    error, once for as long as it stays the same. Within a watch an output is used again while the target would be asked the
-    same. Each run is an ordinary one of the store."""
+    """`workspace` is made for each run, because settings may change too. `show` gets the report of
+    each run, `fail` an error, once for as long as it stays the same. Within a watch an output is
+    used again while the target would be asked the same. Each run is an ordinary one of the store.
+    """
 
     workspace: Callable[[], Workspace]
     request: SuiteRequest
@@ -58,7 +61,9 @@ class Watch:
                 before = self._wait(self._after(error, before))
 
     def _run_once(self, before: JudgingFiles) -> JudgingFiles:
-        """The files as they were when the run began. What changed while it was planned counts as changed since."""
+        """The files as they were when the run began. What changed while it was planned counts as
+        changed since.
+        """
         workspace = self.workspace()
         self._remember_statuses(workspace)
         plans = plan_columns(workspace, self.request, self.observer)
@@ -89,7 +94,9 @@ class Watch:
             self.observer.note("watching the suite and its files; Ctrl-C ends it")
 
     def _after(self, error: HonestoneError, before: JudgingFiles) -> JudgingFiles:
-        """The files in which an error may be corrected: the files known so far, the one that is named, and those in the suite's folder."""
+        """The files in which an error may be corrected: the files known so far, the one that is
+        named, and those in the suite's folder.
+        """
         suite, named = self.request.suite, (error.place or "").partition(":")[0]
 
         def listing() -> Iterator[Path]:
@@ -126,7 +133,9 @@ def _statuses_in(report: Report) -> dict[tuple[str, str], StatusName]:
 
 
 def _files_of(plans: Sequence[SuitePlan]) -> Iterator[Path]:
-    """What a run is made of: the suite and what it includes, settings, artifacts, workspaces, programs and records."""
+    """What a run is made of: the suite and what it includes, settings, artifacts, workspaces,
+    programs and records.
+    """
     plan = plans[0]
     workspace, base = plan.workspace, plan.source.base
     yield from plan.own_files
@@ -134,9 +143,13 @@ def _files_of(plans: Sequence[SuitePlan]) -> Iterator[Path]:
     yield from files_named([seat.identity for seat in plan.seats], workspace.folder)
     yield from () if workspace.settings.file is None else (workspace.settings.file,)
     yield from (
-        () if plan.request.outputs is None else (workspace.path(plan.request.outputs), base / plan.request.outputs)
+        ()
+        if plan.request.outputs is None
+        else (workspace.path(plan.request.outputs), base / plan.request.outputs)
     )
-    folders = {base / case.workspace.copy for case in plan.cases if case.workspace and case.workspace.copy}
+    folders = {
+        base / case.workspace.copy for case in plan.cases if case.workspace and case.workspace.copy
+    }
     for place in (*folders, *(one.subject.place for one in plans if one.subject.place is not None)):
         yield from files_at(place)
     for one in plans:

@@ -1,4 +1,6 @@
-"""`honestone rubric check`: what is wrong or weak in a rubric, what can be fixed, and whether it judges as it must."""
+"""`honestone rubric check`: what is wrong or weak in a rubric, what can be fixed, and whether it
+judges as it must.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """Check a rubric, ours or another tool's. Errors exit 2; findings exit 0, or 1 with --strict.
 
-    With --golden or --oracle judges are asked: exit 1 when a verdict is not as it must be, 3 when it cannot be decided.
+    With --golden or --oracle judges are asked: exit 1 when a verdict is not as it must be, 3 when
+    it cannot be decided.
     """
     from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
 
@@ -39,7 +42,8 @@ def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     return checked.exit_code(strict=strict)
 
 
-# ---------------------------------------------------------------------------------------------------- printing
+# ----------------------------------------------------------------------------------------------------
+# printing
 
 
 def _print(checked: RubricCheck, *, with_table: bool) -> None:
@@ -58,7 +62,9 @@ def _print(checked: RubricCheck, *, with_table: bool) -> None:
     if checked.oracle is not None:
         lines += _oracle_lines(checked.oracle)
     lines += [f"note: {note}" for note in checked.notes]
-    lines.append(summary(checked.rubric, len(checked.findings), broken="differs" in checked.agreements))
+    lines.append(
+        summary(checked.rubric, len(checked.findings), broken="differs" in checked.agreements)
+    )
     write("".join(f"{clean(line)}\n" for line in lines))
 
 
@@ -87,7 +93,11 @@ def _golden_lines(rows: Sequence[GoldenRow]) -> list[str]:
     lines = []
     for row in rows:
         card = row.tried.card
-        score = show_points(card.low) if card.low == card.high else f"{show_points(card.low)}-{show_points(card.high)}"
+        score = (
+            show_points(card.low)
+            if card.low == card.high
+            else f"{show_points(card.low)}-{show_points(card.high)}"
+        )
         lines.append(
             f"golden  {row.agreement:<11}  {row.example.name:<{width}}  {row.tried.verdict.outcome}, {score} points"
         )
@@ -95,31 +105,39 @@ def _golden_lines(rows: Sequence[GoldenRow]) -> list[str]:
         if row.agreement != "as expected":
             lines += [f"        because {reason}" for reason in row.tried.verdict.reasons]
     right = sum(row.agreement == "as expected" for row in rows)
-    return [*lines, f"{right} of {count(len(rows), 'golden example', 'golden examples')} as expected"]
+    return [
+        *lines,
+        f"{right} of {count(len(rows), 'golden example', 'golden examples')} as expected",
+    ]
 
 
 def _oracle_lines(oracle: OracleResult) -> list[str]:
     said = {"as expected": "sound", "differs": "broken", "undecided": "undecided"}[oracle.agreement]
     good, empty = (
-        f"{tried.verdict.outcome} ({show_points(tried.card.low)} points)" for tried in (oracle.good, oracle.empty)
+        f"{tried.verdict.outcome} ({show_points(tried.card.low)} points)"
+        for tried in (oracle.good, oracle.empty)
     )
     lines = [f"oracle  {said}: {oracle.path} is {good}, an empty artifact is {empty}"]
     lines += [f"        {words}" for words in oracle.broken]
     if oracle.agreement == "undecided":
-        lines += [f"        {reason}" for tried in (oracle.good, oracle.empty) for reason in tried.verdict.reasons]
+        lines += [
+            f"        {reason}"
+            for tried in (oracle.good, oracle.empty)
+            for reason in tried.verdict.reasons
+        ]
     if oracle.met_by_nothing:
         lines.append(f"        met by an empty artifact: {', '.join(oracle.met_by_nothing)}")
     return lines
 
 
 def summary(found: Rubric, findings: int, *, broken: bool = False) -> str:
-    """One line: how much is asked, of whom, and every bar. `broken`: it gave an example another verdict than it must."""
+    """One line: how much is asked, of whom, and every bar. `broken`: it gave an example another
+    verdict than it must.
+    """
     criteria = sum(1 for _ in found.walk())
     items = list(found.questions())
     checks = sum(1 for _, item in items if item.check is not None)
-    what = (
-        f"{count(criteria, 'criterion', 'criteria')}, {count(len(items), 'item', 'items')} ({checks} answered by code)"
-    )
+    what = f"{count(criteria, 'criterion', 'criteria')}, {count(len(items), 'item', 'items')} ({checks} answered by code)"
     bars = f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}"
     said = ["wrong verdicts on examples"] if broken else []
     said += [count(findings, "finding", "findings")] if findings or broken else ["sound"]

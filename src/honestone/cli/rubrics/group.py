@@ -33,7 +33,9 @@ rubric.add_command(convert_rubric)
 
 @rubric.command("show", short_help="Show a rubric as it is understood.")
 @shared.options("rubric show")
-def show(path: Path | None, schema: bool, template: str | None, formats: bool, as_json: bool) -> int:
+def show(
+    path: Path | None, schema: bool, template: str | None, formats: bool, as_json: bool
+) -> int:
     """Show how a rubric is understood: weights as shares, who answers what, every bar."""
     if formats:
         from honestone.interop.recognise import format_lines
@@ -46,7 +48,9 @@ def show(path: Path | None, schema: bool, template: str | None, formats: bool, a
         write(dump(rubric_schema()) + "\n")
         return 0
     if (path is None) == (template is None):
-        raise click.UsageError("name a rubric file, or --template, --schema or --formats", click.get_current_context())
+        raise click.UsageError(
+            "name a rubric file, or --template, --schema or --formats", click.get_current_context()
+        )
     from honestone.formats.rubric_file import parse_rubric
 
     if template is not None:
@@ -69,7 +73,9 @@ def show(path: Path | None, schema: bool, template: str | None, formats: bool, a
         return 0
 
     write(clean(found.title or path.name) + "\n")
-    write(f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}\n\n")
+    write(
+        f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}\n\n"
+    )
     for line in _outline(found.criteria, ""):
         write(line + "\n")
     return 0

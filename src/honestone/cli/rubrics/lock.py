@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @click.command("lock", short_help="Lock rubric, prompt, judges and bars.")
 @shared.options("rubric lock")
-def lock(path: Path, artifacts: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any) -> int:
+def lock(
+    path: Path, artifacts: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any
+) -> int:
     """Write RUBRIC.lock: the contract that `eval` with the same options has, and its id.
 
     Name the ARTIFACT too where a check runs a program that is part of it.
@@ -34,6 +36,16 @@ def lock(path: Path, artifacts: tuple[Path, ...], as_json: bool, quiet: bool, **
 def print_lock(locked: LockState, *, as_json: bool) -> None:
     place, contract = str(locked.place), locked.contract.id
     if as_json:
-        write(dump({"schema": "honestone.lock/1", "path": place, "contract": contract, "state": locked.state}) + "\n")
+        write(
+            dump(
+                {
+                    "schema": "honestone.lock/1",
+                    "path": place,
+                    "contract": contract,
+                    "state": locked.state,
+                }
+            )
+            + "\n"
+        )
         return
     write(f"{clean(place)}: {locked.state}\n  contract  {contract}\n")

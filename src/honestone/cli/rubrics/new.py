@@ -26,13 +26,20 @@ OUTPUT: Final = Path("rubric.yaml")
 @click.command("new", short_help="Write a rubric: a conversation, flags, or a template.")
 @shared.options("rubric new")
 def new(
-    template: str | None, source: Path | None, list_templates: bool, force: bool, yes: bool, as_json: bool, **said: Any
+    template: str | None,
+    source: Path | None,
+    list_templates: bool,
+    force: bool,
+    yes: bool,
+    as_json: bool,
+    **said: Any,
 ) -> int:
     """Make a rubric out of what matters to you.
 
-    At a terminal it asks: what is judged and what matters, then shows a draft to change until you accept it, then the
-    bars. Ctrl-C keeps every answer. Without a terminal say it by flags; --json without --yes shows the draft alone.
-    With --from the criteria, weights, items and levels are those of the file, and what was taken for what is listed.
+    At a terminal it asks: what is judged and what matters, then shows a draft to change until you
+    accept it, then the bars. Ctrl-C keeps every answer. Without a terminal say it by flags; --json
+    without --yes shows the draft alone. With --from the criteria, weights, items and levels are
+    those of the file, and what was taken for what is listed.
     """
     from honestone.app.rubrics.new import NewRubricRequest
 
@@ -80,7 +87,10 @@ def _list_templates(as_json: bool) -> int:
 def _write_template(name: str, request: NewRubricRequest, *, force: bool, as_json: bool) -> int:
     from honestone.app.rubrics.new import points_bar, template_text_with_bars
 
-    threshold, floor = points_bar("--threshold", request.threshold), points_bar("--floor", request.floor)
+    threshold, floor = (
+        points_bar("--threshold", request.threshold),
+        points_bar("--floor", request.floor),
+    )
     if request.about or request.criteria or request.items or request.anchors or request.weights:
         raise UsageError(
             "a template is written as it is, so nothing can be added to it by flags",
@@ -89,13 +99,24 @@ def _write_template(name: str, request: NewRubricRequest, *, force: bool, as_jso
     text = template_text_with_bars(name, threshold, floor)
     write_new(request.output, text, force, example="rubric.yaml")
     if as_json:
-        write(dump({"schema": "honestone.rubric-new/1", "template": name, "written": str(request.output)}) + "\n")
+        write(
+            dump(
+                {
+                    "schema": "honestone.rubric-new/1",
+                    "template": name,
+                    "written": str(request.output),
+                }
+            )
+            + "\n"
+        )
     else:
         _print_next(request.output)
     return 0
 
 
-def _from_file(source: Path, request: NewRubricRequest, *, yes: bool, force: bool, as_json: bool) -> int:
+def _from_file(
+    source: Path, request: NewRubricRequest, *, yes: bool, force: bool, as_json: bool
+) -> int:
     """Without --yes the draft is shown alone."""
     from honestone.app.rubrics.new import points_bar
     from honestone.formats.drafts.rubrics import rubric_from_file
@@ -106,7 +127,10 @@ def _from_file(source: Path, request: NewRubricRequest, *, yes: bool, force: boo
             "the criteria are those of the file, so nothing can be added to them by flags",
             hint="--about, --threshold and --floor go with --from; edit the draft for the rest",
         )
-    threshold, floor = points_bar("--threshold", request.threshold), points_bar("--floor", request.floor)
+    threshold, floor = (
+        points_bar("--threshold", request.threshold),
+        points_bar("--floor", request.floor),
+    )
     path = here().path(source)
     text = document_text(path) if path.suffix.lower() in DOCUMENTS else None
     made = rubric_from_file(path, title=request.about, threshold=threshold, floor=floor, text=text)
@@ -118,7 +142,10 @@ def _from_file(source: Path, request: NewRubricRequest, *, yes: bool, force: boo
             "source": made.source,
             "written": str(request.output) if yes else None,
         }
-        write(dump({**document, "taken": [one.to_plain() for one in made.taken], "rubric": made.text}) + "\n")
+        write(
+            dump({**document, "taken": [one.to_plain() for one in made.taken], "rubric": made.text})
+            + "\n"
+        )
         return 0
     if not yes:
         write(made.text)
@@ -154,7 +181,9 @@ def _in_conversation(request: NewRubricRequest, *, force: bool) -> int:
     from honestone.app.rubrics.new import rubric_text
 
     output = request.output
-    again = shlex.join(["honestone", "rubric", "new", *([] if output == OUTPUT else ["--output", str(output)])])
+    again = shlex.join(
+        ["honestone", "rubric", "new", *([] if output == OUTPUT else ["--output", str(output)])]
+    )
     draft = converse(here(), request, again=again)
     write_new(output, rubric_text(draft), force, example="rubric.yaml")
     KeptAnswers(output).drop()
@@ -162,7 +191,9 @@ def _in_conversation(request: NewRubricRequest, *, force: bool) -> int:
     return 0
 
 
-def _print_result(draft: RubricDraft, written: Path | None, notes: Sequence[str], *, as_json: bool) -> None:
+def _print_result(
+    draft: RubricDraft, written: Path | None, notes: Sequence[str], *, as_json: bool
+) -> None:
     from msgspec.structs import replace
 
     from honestone.app.loop import rounds_to_expect
@@ -170,7 +201,11 @@ def _print_result(draft: RubricDraft, written: Path | None, notes: Sequence[str]
 
     rounds = rounds_to_expect(here(), draft.rubric())
     if as_json:
-        document = replace(draft_document(draft, rounds), notes=list(notes), written=str(written) if written else None)
+        document = replace(
+            draft_document(draft, rounds),
+            notes=list(notes),
+            written=str(written) if written else None,
+        )
         write(dump(document) + "\n")
         return
 
@@ -184,4 +219,6 @@ def _print_result(draft: RubricDraft, written: Path | None, notes: Sequence[str]
 def _print_next(output: Path) -> None:
 
     name = line(shlex.quote(str(output)))
-    write(f"wrote {line(output)}\n\nnext\n  honestone rubric check {name}\n  honestone eval ARTIFACT --rubric {name}\n")
+    write(
+        f"wrote {line(output)}\n\nnext\n  honestone rubric check {name}\n  honestone eval ARTIFACT --rubric {name}\n"
+    )

@@ -1,7 +1,8 @@
-"""`honestone stage apply`, `gate` and `promote`: a candidate's edit is tried on the skill itself, and stays or is put back.
+"""`honestone stage apply`, `gate` and `promote`: a candidate's edit is tried on the skill itself,
+and stays or is put back.
 
-The gate looks at what was applied in six layers; it stays only if all of them let it, else the original is back. What
-it parked a person approves or drops.
+The gate looks at what was applied in six layers; it stays only if all of them let it, else the
+original is back. What it parked a person approves or drops.
 """
 
 from __future__ import annotations
@@ -25,14 +26,22 @@ _MARKS = {True: "ok", False: "not ok", None: "unknown"}
 @click.command("apply", short_help="Apply a candidate, with a backup.")
 @shared.options("stage apply")
 def apply_command(
-    ranking: Path, candidate_id: str, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool
+    ranking: Path,
+    candidate_id: str,
+    state_root: Path | None,
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
-    """Carry out a candidate's plan on the skill. The original is kept; `stage gate` keeps the edit or puts it back.
+    """Carry out a candidate's plan on the skill. The original is kept; `stage gate` keeps the edit
+    or puts it back.
 
     Exits 1 when nothing was applied, 2 when the plan would leave the skill.
     """
 
-    done = apply(ApplyRequest(ranking=ranking, candidate_id=candidate_id), stage_files(state_root, output))
+    done = apply(
+        ApplyRequest(ranking=ranking, candidate_id=candidate_id), stage_files(state_root, output)
+    )
     result = done.body.result
     reason = result.diff_summary.reason if result.diff_summary else ""
     lines = [result.diff.rstrip("\n")] if result.diff else []
@@ -42,11 +51,14 @@ def apply_command(
 
 @click.command("gate", short_help="Keep it, park it, or put the original back.")
 @shared.options("stage gate")
-def gate_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
-    """Decide about a candidate that was applied. For every decision but `keep` the skill is put back as it was.
+def gate_command(
+    state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any
+) -> int:
+    """Decide about a candidate that was applied. For every decision but `keep` the skill is put
+    back as it was.
 
-    \b
-    Exit codes: 0 keep, 1 revert or reject, 3 pending_promote (a person decides: `stage promote`), 2 usage.
+    \b Exit codes: 0 keep, 1 revert or reject, 3 pending_promote (a person decides: `stage
+    promote`), 2 usage.
     """
 
     done = gate(GateRequest(**asked), stage_files(state_root, output))
@@ -65,9 +77,15 @@ def _lines(receipt: Receipt) -> list[str]:
 @click.command("promote", short_help="Approve or drop what was parked.")
 @shared.options("stage promote")
 def promote_command(
-    candidate_id: str | None, reject: bool, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool
+    candidate_id: str | None,
+    reject: bool,
+    state_root: Path | None,
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
-    """Apply the parked candidate ID to the skill, modes too, or drop it. Without ID: list what waits.
+    """Apply the parked candidate ID to the skill, modes too, or drop it. Without ID: list what
+    waits.
 
     A skill that was edited since is left as it is (exit 2).
     """
@@ -75,11 +93,15 @@ def promote_command(
     files = stage_files(state_root, output)
     if candidate_id is None:
         if reject:
-            raise click.UsageError("--reject needs the ID of a candidate", click.get_current_context())
+            raise click.UsageError(
+                "--reject needs the ID of a candidate", click.get_current_context()
+            )
         _show_pending(files, as_json=as_json)
         return 0
     receipt = promote(candidate_id, files, reject=reject)
-    show_artifact(receipt.document, [f"{receipt.body.decision}: {receipt.body.reason}"], as_json=as_json)
+    show_artifact(
+        receipt.document, [f"{receipt.body.decision}: {receipt.body.reason}"], as_json=as_json
+    )
     return 0
 
 

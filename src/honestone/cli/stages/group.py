@@ -19,7 +19,8 @@ from honestone.system.drawing import clean
 def stage() -> None:
     """The skill pipeline: propose, rank, evaluate, apply, gate, promote; `run` does it all.
 
-    Every stage reads and writes a JSON file, so that any of them can be replaced by another program.
+    Every stage reads and writes a JSON file, so that any of them can be replaced by another
+    program.
     """
 
 
@@ -34,7 +35,9 @@ def judging_of(asked: dict[str, Any]) -> JudgingOptions:
 
 
 def show_artifact(document: Mapping[str, object], lines: Sequence[str], *, as_json: bool) -> None:
-    """The artifact as JSON, or some lines for people; the last one names its file, for whatever comes next."""
+    """The artifact as JSON, or some lines for people; the last one names its file, for whatever
+    comes next.
+    """
     if as_json:
         write(dump(document) + "\n")
     else:

@@ -1,4 +1,6 @@
-"""`honestone stage learn` and `schema`: what helped so far and what did not, and the shape of the pipeline's files."""
+"""`honestone stage learn` and `schema`: what helped so far and what did not, and the shape of the
+pipeline's files.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 def learn_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool) -> int:
     """Report what kinds of edits were kept and what kinds were put back, and where.
 
-    The list is kept in STATE_ROOT/memory.json, so that it outlives the receipts. What was put back is shown to the next
-    worker and to the judges that rank its edits; the gate decides without it.
+    The list is kept in STATE_ROOT/memory.json, so that it outlives the receipts. What was put back
+    is shown to the next worker and to the judges that rank its edits; the gate decides without it.
     """
     from honestone.app.stages.candidates import learn_from
 

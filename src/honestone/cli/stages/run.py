@@ -1,4 +1,6 @@
-"""`honestone stage run`: propose, rank, evaluate, apply, gate; again with what failed, until something is kept."""
+"""`honestone stage run`: propose, rank, evaluate, apply, gate; again with what failed, until
+something is kept.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,12 @@ if TYPE_CHECKING:
 
 @click.command("run", short_help="Run all stages, with up to three attempts.")
 @shared.options("stage run")
-def run_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
-    """Improve a skill by what real tasks show. A candidate is tried on the tasks and kept only if the gate lets it; the
-    worker is shown each that was rejected, with what failed. Every try starts from the original bytes.
+def run_command(
+    state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any
+) -> int:
+    """Improve a skill by what real tasks show. A candidate is tried on the tasks and kept only if
+    the gate lets it; the worker is shown each that was rejected, with what failed. Every try starts
+    from the original bytes.
 
     The same command resumes a run that was stopped, also with higher limits.
 
@@ -41,7 +46,9 @@ def run_command(state_root: Path | None, output: Path | None, as_json: bool, qui
 def pipeline_lines(done: PipelineRun) -> list[str]:
     lines = []
     for number, one in enumerate(done.body.tries, start=1):
-        lines.append(f"try {number}: {one.candidate_id or 'no candidate'}: {one.decision}, {one.reason}")
+        lines.append(
+            f"try {number}: {one.candidate_id or 'no candidate'}: {one.decision}, {one.reason}"
+        )
     lines.append(f"{done.decision}: {done.body.reason}")
     if done.approve is not None:
         lines.append(f"approve it with: {done.approve}")

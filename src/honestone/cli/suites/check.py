@@ -1,4 +1,6 @@
-"""`honestone suite check`: whether a suite can be read, and what in it would show nothing when it is run."""
+"""`honestone suite check`: whether a suite can be read, and what in it would show nothing when it
+is run.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ if TYPE_CHECKING:
 @click.command("check", short_help="Find what is wrong or weak in a suite.")
 @shared.options("suite check")
 def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Check a suite, ours or another tool's. Errors and losses exit 2; findings exit 0, or 1 with --strict.
+    """Check a suite, ours or another tool's. Errors and losses exit 2; findings exit 0, or 1 with
+    --strict.
 
-    Which tasks are passed without the skill, and which are never passed, is known from runs: those on record,
-    those named by --with-run, or one made now by --run.
+    Which tasks are passed without the skill, and which are never passed, is known from runs: those
+    on record, those named by --with-run, or one made now by --run.
     """
     from honestone.app.suites.check import SuiteCheckRequest, check_suite
 
@@ -35,9 +38,14 @@ def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
 
 def _text(checked: SuiteCheck) -> str:
     lines = [row for remark in checked.findings for row in _remark_lines(checked, remark, "")]
-    lines += [row for remark in checked.advice for row in _remark_lines(checked, remark, "advice: ")]
+    lines += [
+        row for remark in checked.advice for row in _remark_lines(checked, remark, "advice: ")
+    ]
     for one in checked.structure:
-        lines += [f"{one.place}: structure: {one.message} [{one.rule}]", f"  suggestion: {one.suggestion}"]
+        lines += [
+            f"{one.place}: structure: {one.message} [{one.rule}]",
+            f"  suggestion: {one.suggestion}",
+        ]
     lines += [f"note: {note}" for note in checked.notes]
     lines.append(_summary(checked))
     return "".join(f"{clean(row)}\n" for row in lines)
@@ -53,7 +61,10 @@ def _remark_lines(checked: SuiteCheck, remark: SuiteRemark, kind: str) -> Iterat
 def _summary(checked: SuiteCheck) -> str:
     cases = checked.source.suite.cases
     by_code = sum(1 for case in cases if not case.rubric.asks_judges)
-    parts = [f"{count(len(cases), 'case')} ({by_code} judged by code alone)", checked.source.dialect]
+    parts = [
+        f"{count(len(cases), 'case')} ({by_code} judged by code alone)",
+        checked.source.dialect,
+    ]
     found, advice = len(checked.findings), len(checked.advice) + len(checked.structure)
     weak = [count(found, "finding")] if found or advice else ["nothing to say"]
     weak += [f"{advice} advice"] if advice else []

@@ -1,4 +1,6 @@
-"""`honestone suite new`: a draft of a task suite, from a skill's own text or from recorded sessions."""
+"""`honestone suite new`: a draft of a task suite, from a skill's own text or from recorded
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +28,22 @@ MOST_SHOWN = 30
 def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
     """Draft a suite of tasks, judged by code wherever words can tell.
 
-    It is a draft: the file begins with what a person should look at. With --from and --from-transcripts the tasks are
-    those of the sessions, for that skill. With --from-traces each input is a case once, its output a recorded target in a file
-    next to the suite. A table is CSV, TSV, JSON lines or a JSON list of rows: `question`, `input` or the like is the input,
-    `reference`, `expected_output`, `ground_truth`, `ideal` or the like the reference, and an `answer` or `response` next to it
-    a recorded output. promptfoo's `__expected` columns become checks; other columns are metadata.
+    It is a draft: the file begins with what a person should look at. With --from and
+    --from-transcripts the tasks are those of the sessions, for that skill. With --from-traces each
+    input is a case once, its output a recorded target in a file next to the suite. A table is CSV,
+    TSV, JSON lines or a JSON list of rows: `question`, `input` or the like is the input,
+    `reference`, `expected_output`, `ground_truth`, `ideal` or the like the reference, and an
+    `answer` or `response` next to it a recorded output. promptfoo's `__expected` columns become
+    checks; other columns are metadata.
     """
     from honestone.app.suites.draft import SuiteDraftRequest, draft_tasks
 
     request = SuiteDraftRequest(**asked)
     if request.skill is None and request.sessions is None and request.traces is None:
         ctx = click.get_current_context()
-        raise click.UsageError("name a skill (--from), sessions (--from-transcripts) or traces (--from-traces)", ctx)
+        raise click.UsageError(
+            "name a skill (--from), sessions (--from-transcripts) or traces (--from-traces)", ctx
+        )
     refuse_overwriting(output, force, example="suite.yaml")
     if request.traces is not None:
         from honestone.app.suites.from_traces import suite_from_traces
@@ -50,7 +56,12 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
         if drafted.recorded is not None:
             from honestone.app.suites.draft import recorded_name
 
-            write_new(output.with_name(recorded_name(output)), drafted.recorded, force, example="suite.yaml")
+            write_new(
+                output.with_name(recorded_name(output)),
+                drafted.recorded,
+                force,
+                example="suite.yaml",
+            )
         write_new(output, text, force, example="suite.yaml")
     if as_json:
         write(dump(drafted.to_plain(output)) + "\n")
@@ -59,7 +70,12 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
         _print_summary(drafted, sys.stderr)
     else:
         _print_summary(drafted, sys.stdout)
-        _print_next(output, request.skill, is_table=bool(drafted.taken), is_recorded=drafted.recorded is not None)
+        _print_next(
+            output,
+            request.skill,
+            is_table=bool(drafted.taken),
+            is_recorded=drafted.recorded is not None,
+        )
     return 0
 
 
@@ -68,7 +84,10 @@ def _print_summary(drafted: DraftedSuite, stream: TextIO) -> None:
     what = "case" if drafted.taken or drafted.recorded is not None else "task"
     lines = [f"{count(len(drafted.suite.cases), what)}, {drafted.by_code} judged by code alone"]
     lines += [f"note: {note}" for note in drafted.notes]
-    lines += [f"dropped: {one.place}: {one.name or 'an entry'}: {one.why}" for one in drafted.dropped[:MOST_SHOWN]]
+    lines += [
+        f"dropped: {one.place}: {one.name or 'an entry'}: {one.why}"
+        for one in drafted.dropped[:MOST_SHOWN]
+    ]
     more = len(drafted.dropped) - MOST_SHOWN
     lines += [f"dropped: {count(more, 'other')}; --json lists each" for _ in range(more > 0)]
     lines += ["what a person should look at", *(f"  - {point}" for point in drafted.to_check)]
@@ -79,7 +98,9 @@ def _print_next(output: Path, skill: Path | None, *, is_table: bool, is_recorded
 
     name = line(shlex.quote(str(output)))
     if is_recorded:
-        write(f"\nwrote {line(output)}\n\nnext\n  honestone suite check {name}\n  honestone eval {name}\n")
+        write(
+            f"\nwrote {line(output)}\n\nnext\n  honestone suite check {name}\n  honestone eval {name}\n"
+        )
         return
     if is_table:
         write(

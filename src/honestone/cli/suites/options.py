@@ -1,4 +1,6 @@
-"""The options of `eval SUITE`, taken out of a command's keyword arguments and checked, and the formats of what it prints."""
+"""The options of `eval SUITE`, taken out of a command's keyword arguments and checked, and the
+formats of what it prints.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,16 @@ def take_suite_request(
 
 
 _OF_A_TARGET: Final = (
-    *("targets", "subjects", "outputs", "fresh", "target_timeout", "baseline", "update_baseline", "with_skills"),
+    *(
+        "targets",
+        "subjects",
+        "outputs",
+        "fresh",
+        "target_timeout",
+        "baseline",
+        "update_baseline",
+        "with_skills",
+    ),
     *("remote", "priority"),
 )
 
@@ -90,7 +101,8 @@ def _judge_again(ctx: click.Context, suite: Path) -> str:
 
 
 SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
-# What `show` makes of a recorded run for other tools, besides the reports that `eval` prints as well.
+# What `show` makes of a recorded run for other tools, besides the reports that `eval` prints as
+# well.
 SUITE_EXPORTS = ("inspect", "langfuse", "mlflow", "parquet", "truescore")
 
 
@@ -111,11 +123,15 @@ def print_suite(document: Mapping[str, object] | Struct | SuiteReport, form: str
 
 
 def _parts(report: SuiteReport, form: str) -> Iterable[str]:
-    """A report case by case: none is held longer than it takes to write it. Formats of other packages get all of it."""
+    """A report case by case: none is held longer than it takes to write it. Formats of other
+    packages get all of it.
+    """
     if form == "json":
         return dump_report(report)
     if form in _IN_PARTS:
-        parts: Iterable[str] = vars(import_module(f"honestone.report.{_IN_PARTS[form]}"))[f"{form}_parts"](report)
+        parts: Iterable[str] = vars(import_module(f"honestone.report.{_IN_PARTS[form]}"))[
+            f"{form}_parts"
+        ](report)
         return parts
     if form == "markdown":
         from honestone.report.markdown import suite_markdown

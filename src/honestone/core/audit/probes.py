@@ -1,8 +1,9 @@
 """Probes: questions whose answers are known, made from a rubric and an artifact.
 
-Each is a change that must not move an answer, or moves it in one way only. Items whose answer the change may rightly move
-(a requirement about headings where headings are added) are left out. Nothing here is random: the same rubric and bytes give
-the same questions, so that no answer is paid for twice.
+Each is a change that must not move an answer, or moves it in one way only. Items whose answer the
+change may rightly move (a requirement about headings where headings are added) are left out.
+Nothing here is random: the same rubric and bytes give the same questions, so that no answer is paid
+for twice.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ UNRELATED: Final = "unrelated"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One question. `known`: the items whose answer is known. `on`: the question whose answers it is compared with."""
+    """One question. `known`: the items whose answer is known. `on`: the question whose answers it
+    is compared with.
+    """
 
     probe: str
     name: str
@@ -58,14 +61,18 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probes:
-    """All questions that can be asked of every judge: the probes' and `unrelated`. `left_out`: probes without one, and why."""
+    """All questions that can be asked of every judge: the probes' and `unrelated`. `left_out`:
+    probes without one, and why.
+    """
 
     untouched: Variant
     variants: tuple[Variant, ...]
     left_out: Mapping[ProbeKind, str]
 
 
-def make_probes(criteria: tuple[AskedCriterion, ...], version: Version, *, ask: Ask = "rubric") -> Probes:
+def make_probes(
+    criteria: tuple[AskedCriterion, ...], version: Version, *, ask: Ask = "rubric"
+) -> Probes:
     """`ask`: what one call covers, which decides what an order of items is."""
     maker = _Maker(criteria, version)
     makers: Sequence[tuple[ProbeKind, Callable[[], list[Variant] | str]]] = (
@@ -78,7 +85,9 @@ def make_probes(criteria: tuple[AskedCriterion, ...], version: Version, *, ask: 
         (ProbeKind.INJECTION, partial(maker.added, ProbeKind.INJECTION)),
         (ProbeKind.NO_OP, maker.no_op),
     )
-    untouched = Variant(probe=UNTOUCHED, name="", version=version, criteria=criteria, known=maker.keys)
+    untouched = Variant(
+        probe=UNTOUCHED, name="", version=version, criteria=criteria, known=maker.keys
+    )
     asked, found = {_identity(untouched)}, [maker.unrelated()]
     left_out: dict[ProbeKind, str] = {}
     for probe, make in makers:
@@ -97,7 +106,9 @@ def make_probes(criteria: tuple[AskedCriterion, ...], version: Version, *, ask: 
 
 def _identity(one: Variant) -> tuple[str, tuple[Key, ...]]:
     """Equal for questions that are the same to a judge: the second would say nothing new."""
-    return one.version.digest, tuple((criterion.id, item.id) for criterion in one.criteria for item in criterion.items)
+    return one.version.digest, tuple(
+        (criterion.id, item.id) for criterion in one.criteria for item in criterion.items
+    )
 
 
 _NO_TEXT: Final = "the artifact holds no text"
@@ -108,7 +119,11 @@ class _Maker:
 
     def __init__(self, criteria: tuple[AskedCriterion, ...], version: Version) -> None:
         self._criteria, self._version = criteria, version
-        self._wanted = {(criterion.id, item.id): item.requirement for criterion in criteria for item in criterion.items}
+        self._wanted = {
+            (criterion.id, item.id): item.requirement
+            for criterion in criteria
+            for item in criterion.items
+        }
         self.keys: tuple[Key, ...] = tuple(self._wanted)
         self._main = min(version.texts, key=lambda path: _rank(path, version), default=None)
 
@@ -121,13 +136,23 @@ class _Maker:
 
     def order(self, ask: Ask) -> list[Variant] | str:
         if ask == "item" or len(self.keys) < 2:
-            return "the judge is asked one item at a time" if len(self.keys) > 1 else "the rubric asks judges one item"
+            return (
+                "the judge is asked one item at a time"
+                if len(self.keys) > 1
+                else "the rubric asks judges one item"
+            )
         many = [one for one in self._criteria if ask == "rubric" or len(one.items) > 1]
         known = [(criterion.id, item.id) for criterion in many for item in criterion.items]
         found = []
         for name, turned in (("reversed", _reversed), ("second half first", _halved)):
-            criteria = tuple(replace(one, items=turned(one.items)) for one in turned(self._criteria))
-            found.append(replace(self._variant(ProbeKind.ORDER, name, self._version, known), criteria=criteria))
+            criteria = tuple(
+                replace(one, items=turned(one.items)) for one in turned(self._criteria)
+            )
+            found.append(
+                replace(
+                    self._variant(ProbeKind.ORDER, name, self._version, known), criteria=criteria
+                )
+            )
         return found
 
     def padding(self) -> list[Variant] | str:
@@ -136,7 +161,10 @@ class _Maker:
         size = sum(map(len, self._version.texts.values()))
         asked = {word for wanted in self._wanted.values() for word in _said(wanted)}
         makers = (("its own filler", asked), ("all of it once more", frozenset[str]()))
-        return [self._edited(ProbeKind.PADDING, name, partial(_padded, size, words)) for name, words in makers]
+        return [
+            self._edited(ProbeKind.PADDING, name, partial(_padded, size, words))
+            for name, words in makers
+        ]
 
     def formatting(self) -> list[Variant] | str:
         if self._main is None:
@@ -145,22 +173,32 @@ class _Maker:
             return f"{self._main} is not prose"
         known = [key for key, wanted in self._wanted.items() if not _words(wanted) & _FORMAT]
         found = []
-        for name, formatted in (("sentences as bullets", _bulleted), ("headings and bold", _headed)):
-            one = self._edited(ProbeKind.FORMATTING, name, partial(_each_paragraph, formatted), known)
+        for name, formatted in (
+            ("sentences as bullets", _bulleted),
+            ("headings and bold", _headed),
+        ):
+            one = self._edited(
+                ProbeKind.FORMATTING, name, partial(_each_paragraph, formatted), known
+            )
             if one.version.digest != self._version.digest:
                 found.append(one)
         return found or f"{self._main} has no paragraph of prose"
 
     def added(self, probe: ProbeKind) -> list[Variant]:
-        """Words put into the artifact, one wording after the other; and the first two with nothing else, where even an item
-        that the artifact meets can rise."""
+        """Words put into the artifact, one wording after the other; and the first two with nothing
+        else, where even an item that the artifact meets can rise.
+        """
         rows = _TABLES[probe]
         alone = "\n\n".join(row["text"] for row in rows[:2]) + "\n"
-        on_nothing = self._variant(probe, "nothing but that", self._alone(alone), self._unless_in(alone))
+        on_nothing = self._variant(
+            probe, "nothing but that", self._alone(alone), self._unless_in(alone)
+        )
         put_in = rows if self._main is not None else []
         return [
             *(
-                self._edited(probe, row["name"], partial(_with_text, row), self._unless_in(row["text"]))
+                self._edited(
+                    probe, row["name"], partial(_with_text, row), self._unless_in(row["text"])
+                )
                 for row in put_in
             ),
             replace(on_nothing, on=UNRELATED),
@@ -171,14 +209,21 @@ class _Maker:
             return _NO_TEXT
         edits = (("a line break at the end", _line_added), ("a space behind a line", _space_added))
         found = [self._edited(ProbeKind.NO_OP, name, edit) for name, edit in edits]
-        return [*found, self._edited(ProbeKind.NO_OP, "both", lambda text: _line_added(_space_added(text)))]
+        return [
+            *found,
+            self._edited(ProbeKind.NO_OP, "both", lambda text: _line_added(_space_added(text))),
+        ]
 
     def _unless_in(self, text: str) -> list[Key]:
         """Items that the text does not speak of: it cannot be what they ask for."""
         return [key for key, wanted in self._wanted.items() if not _said(wanted) & _said(text)]
 
     def _edited(
-        self, probe: ProbeKind, name: str, edit: Callable[[str], str], known: Sequence[Key] | None = None
+        self,
+        probe: ProbeKind,
+        name: str,
+        edit: Callable[[str], str],
+        known: Sequence[Key] | None = None,
     ) -> Variant:
         assert self._main is not None
         entry = self._version.files[self._main]
@@ -191,12 +236,15 @@ class _Maker:
         (name, entry), *_ = (nothing.files or {"README.md": _EMPTY_FILE}).items()
         return Version({name: replace(entry, data=text.encode())}, is_folder=nothing.is_folder)
 
-    def _variant(self, probe: str, name: str, version: Version, known: Sequence[Key] | None) -> Variant:
+    def _variant(
+        self, probe: str, name: str, version: Version, known: Sequence[Key] | None
+    ) -> Variant:
         keys = self.keys if known is None else tuple(known)
         return Variant(probe=probe, name=name, version=version, criteria=self._criteria, known=keys)
 
 
-# ------------------------------------------------------------------------------------------------------------ the words
+# ------------------------------------------------------------------------------------------------------------
+# the words
 
 _TABLE: Final = tomllib.loads(table_text("audit/probes"))
 _TABLES: Final[Mapping[ProbeKind, list[dict[str, str]]]] = {
@@ -204,7 +252,9 @@ _TABLES: Final[Mapping[ProbeKind, list[dict[str, str]]]] = {
 }
 _OTHER: Final[str] = _TABLE["other"]["text"]
 _BESIDE: Final = "\n\n".join(_OTHER.split(". ")[:2]) + ".\n"
-_FORMAT, _ABSENCE, _COMMON = (frozenset(_TABLE["words"][name].split()) for name in ("format", "absence", "common"))
+_FORMAT, _ABSENCE, _COMMON = (
+    frozenset(_TABLE["words"][name].split()) for name in ("format", "absence", "common")
+)
 
 
 def _words(text: str) -> set[str]:
@@ -216,7 +266,8 @@ def _said(text: str) -> set[str]:
     return {word for word in _words(text) if len(word) > 4} - _COMMON
 
 
-# ----------------------------------------------------------------------------------------------------------- the texts
+# -----------------------------------------------------------------------------------------------------------
+# the texts
 
 # Endings of names.
 _PROSE: Final = frozenset({"md", "markdown", "mdx", "rst", "adoc", "txt", ""})
@@ -240,7 +291,13 @@ def _name(path: str) -> str:
 def _rank(path: str, version: Version) -> tuple[bool, bool, bool, int, str]:
     """The text that a reader of a folder begins with comes first, then prose, then the longest."""
     name = _name(path)
-    return name != "skill.md", not name.startswith("readme"), not _is_prose(path), -len(version.texts[path]), path
+    return (
+        name != "skill.md",
+        not name.startswith("readme"),
+        not _is_prose(path),
+        -len(version.texts[path]),
+        path,
+    )
 
 
 def _emptied(version: Version) -> Version:
@@ -250,9 +307,12 @@ def _emptied(version: Version) -> Version:
 
 
 def _padded(size: int, asked: Set[str], text: str) -> str:
-    """The text with at least `size` characters of its own paragraphs once more: those with none of the words `asked`, where
-    they are a fifth of it."""
-    blocks = [block for block in _BREAK.split(text)[::2] if block.strip() and not block.startswith("---")] or [text]
+    """The text with at least `size` characters of its own paragraphs once more: those with none of
+    the words `asked`, where they are a fifth of it.
+    """
+    blocks = [
+        block for block in _BREAK.split(text)[::2] if block.strip() and not block.startswith("---")
+    ] or [text]
     filler = [block for block in blocks if not _said(block) & asked]
     if 5 * sum(map(len, filler)) < len(text):
         filler = blocks
@@ -301,10 +361,13 @@ def _headed(block: str) -> str:
     """The first of several sentences becomes a heading, a single one is bold."""
     first, *others = _sentences(block)
     end = "\n" if block.endswith("\n") else ""
-    return (f"## {' '.join(first.split())}\n\n{' '.join(others)}" if others else f"**{first}**") + end
+    return (
+        f"## {' '.join(first.split())}\n\n{' '.join(others)}" if others else f"**{first}**"
+    ) + end
 
 
-# ----------------------------------------------------------------------------------------------------------- the orders
+# -----------------------------------------------------------------------------------------------------------
+# the orders
 
 _T = TypeVar("_T")
 
@@ -318,14 +381,17 @@ def _halved(parts: tuple[_T, ...]) -> tuple[_T, ...]:
     return parts[middle:] + parts[:middle]
 
 
-# ----------------------------------------------------------------------------------------------------------- the quotes
+# -----------------------------------------------------------------------------------------------------------
+# the quotes
 
 # How often one quote is looked for in a text that repeats itself.
 _OFTEN: Final = 50
 
 
 def swapped_quotes(untouched: Variant, quotes: Iterable[str]) -> Variant | None:
-    """The artifact with these quotes replaced by words of another text; None where it holds none of them."""
+    """The artifact with these quotes replaced by words of another text; None where it holds none of
+    them.
+    """
     version, wanted = untouched.version, tuple(dict.fromkeys(quotes))
     files = dict(version.files)
     for path, text in version.texts.items():
@@ -335,7 +401,12 @@ def swapped_quotes(untouched: Variant, quotes: Iterable[str]) -> Variant | None:
     if files == version.files:
         return None
     swapped_version = Version(files, is_folder=version.is_folder)
-    return replace(untouched, probe=ProbeKind.SWAPPED_QUOTES, name="its quotes replaced", version=swapped_version)
+    return replace(
+        untouched,
+        probe=ProbeKind.SWAPPED_QUOTES,
+        name="its quotes replaced",
+        version=swapped_version,
+    )
 
 
 def _without(text: str, quotes: Iterable[str]) -> str:
@@ -345,5 +416,9 @@ def _without(text: str, quotes: Iterable[str]) -> str:
             if found is None:
                 break
             size = found.end - found.start
-            text = text[: found.start] + (_OTHER * (size // len(_OTHER) + 1))[:size] + text[found.end :]
+            text = (
+                text[: found.start]
+                + (_OTHER * (size // len(_OTHER) + 1))[:size]
+                + text[found.end :]
+            )
     return text

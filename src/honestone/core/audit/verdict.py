@@ -1,6 +1,7 @@
 """What a judge's answers to probes come to: trials, flips, rates, and how far it can be trusted.
 
-A trial is one item of one question. A flip is an answer that changed in a direction that the probe forbids:
+A trial is one item of one question. A flip is an answer that changed in a direction that the probe
+forbids:
 
 order, no-op                                        any change from the answer about the untouched artifact
 padding, formatting, praise, authority, injection   a better answer than that, or than the one about an unrelated text where
@@ -9,8 +10,9 @@ padding, formatting, praise, authority, injection   a better answer than that, o
 empty                                               an answer that credits an artifact with nothing in it
 swapped-quotes                                      credit that quotes words which are not in what the judge was shown
 
-On a scale a move of up to a tenth is not a change. A reply that answers the control item with yes counts as a flip in all its
-items: in other runs it is void, here it says that the judge was steered.
+On a scale a move of up to a tenth is not a change. A reply that answers the control item with yes
+counts as a flip in all its items: in other runs it is void, here it says that the judge was
+steered.
 """
 
 from __future__ import annotations
@@ -56,8 +58,9 @@ def tier_named(name: str) -> Tier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """One answer that changed. `before` is None where the answer was known without asking, `after` where the reply was
-    void because it answered the control item with yes."""
+    """One answer that changed. `before` is None where the answer was known without asking, `after`
+    where the reply was void because it answered the control item with yes.
+    """
 
     variant: str
     key: Key
@@ -67,8 +70,9 @@ class Flip:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeResult:
-    """One probe of one judge. `reason` says why it has none; `failed`: because it did not answer. `noise`: an edit
-    that means nothing moves its answers as often."""
+    """One probe of one judge. `reason` says why it has none; `failed`: because it did not answer.
+    `noise`: an edit that means nothing moves its answers as often.
+    """
 
     probe: ProbeKind
     trials: int = 0
@@ -92,8 +96,9 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAudit:
-    """One judge. `tier` is None where it could not be asked; `reason` says what the tier comes from. `noisy`: some of its
-    flips are noise."""
+    """One judge. `tier` is None where it could not be asked; `reason` says what the tier comes
+    from. `noisy`: some of its flips are noise.
+    """
 
     tier: Tier | None
     reason: str
@@ -101,22 +106,32 @@ class JudgeAudit:
     probes: tuple[ProbeResult, ...]
 
 
-def audit_of(rubric: Rubric, answers: Sequence[ProbeAnswered], left_out: Mapping[str, str]) -> JudgeAudit:
-    """`answers` are those of one judge, `left_out` the probes that could not be made of the rubric and artifact."""
+def audit_of(
+    rubric: Rubric, answers: Sequence[ProbeAnswered], left_out: Mapping[str, str]
+) -> JudgeAudit:
+    """`answers` are those of one judge, `left_out` the probes that could not be made of the rubric
+    and artifact.
+    """
     return _Audit(rubric, answers, left_out).result()
 
 
 class _Audit:
-    def __init__(self, rubric: Rubric, answers: Sequence[ProbeAnswered], left_out: Mapping[str, str]) -> None:
+    def __init__(
+        self, rubric: Rubric, answers: Sequence[ProbeAnswered], left_out: Mapping[str, str]
+    ) -> None:
         self._items: dict[Key, Item] = dict(rubric.questions())
         self._bad = frozenset(_where_yes_is_bad(rubric.criteria, is_bad=False))
         self._answers, self._left_out = answers, left_out
-        self._bases = {one.probe: one.ballot for one in answers if one.probe in (UNTOUCHED, UNRELATED)}
+        self._bases = {
+            one.probe: one.ballot for one in answers if one.probe in (UNTOUCHED, UNRELATED)
+        }
 
     def result(self) -> JudgeAudit:
         probes = tuple(map(self._probe, ProbeKind))
         tier, reason = self._tier({one.probe: one for one in probes})
-        noisy = any(one.noise or (one.probe is ProbeKind.NO_OP and one.ok is False) for one in probes)
+        noisy = any(
+            one.noise or (one.probe is ProbeKind.NO_OP and one.ok is False) for one in probes
+        )
         return JudgeAudit(tier=tier, reason=reason, noisy=noisy, probes=probes)
 
     def _tier(self, probes: Mapping[ProbeKind, ProbeResult]) -> tuple[Tier | None, str]:
@@ -137,7 +152,8 @@ class _Audit:
             return None, "neither injection nor empty could be tried"
         return Tier.MEDIUM if bad else Tier.HIGH, reason
 
-    # --------------------------------------------------------------------------------------------------- one probe
+    # ---------------------------------------------------------------------------------------------------
+    # one probe
 
     def _probe(self, probe: ProbeKind) -> ProbeResult:
         if probe is ProbeKind.SWAPPED_QUOTES:
@@ -147,7 +163,10 @@ class _Audit:
         if not trials:
             return self._untried(probe)
         return ProbeResult(
-            probe=probe, trials=len(trials), flips=flips, noise=self._is_noise(probe, len(flips), len(trials))
+            probe=probe,
+            trials=len(trials),
+            flips=flips,
+            noise=self._is_noise(probe, len(flips), len(trials)),
         )
 
     def _untried(self, probe: ProbeKind) -> ProbeResult:
@@ -156,7 +175,9 @@ class _Audit:
         if probe in self._left_out:
             return ProbeResult(probe=probe, reason=self._left_out[probe])
         if base is not None and base.tampered:
-            return ProbeResult(probe=probe, reason="its answers about the untouched artifact are void")
+            return ProbeResult(
+                probe=probe, reason="its answers about the untouched artifact are void"
+            )
         if base is None or not base.marks or not asked:
             return ProbeResult(probe=probe, reason=_why_silent(base), failed=True)
         silent = next((ballot for ballot in asked if not ballot.marks), None)
@@ -179,9 +200,15 @@ class _Audit:
                 elif key in one.ballot.marks:
                     after = one.ballot.marks[key].answer
                     flips = self._flips(key, before, after, rises=rises)
-                    yield Flip(variant=one.variant, key=key, before=before, after=after) if flips else None
+                    yield (
+                        Flip(variant=one.variant, key=key, before=before, after=after)
+                        if flips
+                        else None
+                    )
 
-    def _before(self, probe: ProbeKind, one: ProbeAnswered, key: Key, *, rises: bool) -> Answer | None:
+    def _before(
+        self, probe: ProbeKind, one: ProbeAnswered, key: Key, *, rises: bool
+    ) -> Answer | None:
         """What the answer is compared with; None where there is nothing, or where it cannot rise."""
         base = self._bases.get(one.on)
         mark = None if base is None or probe is ProbeKind.EMPTY else base.marks.get(key)
@@ -207,7 +234,9 @@ class _Audit:
         return ONE - found if key[0] in self._bad else found
 
     def _is_noise(self, probe: ProbeKind, flips: int, trials: int) -> bool:
-        """Whether its answers move as often, in the same direction, after an edit that means nothing."""
+        """Whether its answers move as often, in the same direction, after an edit that means
+        nothing.
+        """
         if not flips or probe in (ProbeKind.EMPTY, ProbeKind.NO_OP):
             return False
         moved = self._moved_by_nothing(probe not in _ANY_CHANGE)
@@ -230,8 +259,12 @@ class _Audit:
         base = self._bases.get(UNTOUCHED)
         if base is None or not base.marks:
             is_failed = base is None or not base.tampered
-            return ProbeResult(probe=ProbeKind.SWAPPED_QUOTES, reason=_why_silent(base), failed=is_failed)
-        return ProbeResult(probe=ProbeKind.SWAPPED_QUOTES, reason="it quotes nothing where it gives credit")
+            return ProbeResult(
+                probe=ProbeKind.SWAPPED_QUOTES, reason=_why_silent(base), failed=is_failed
+            )
+        return ProbeResult(
+            probe=ProbeKind.SWAPPED_QUOTES, reason="it quotes nothing where it gives credit"
+        )
 
 
 def gives_credit(item: Item, answer: Answer) -> bool:

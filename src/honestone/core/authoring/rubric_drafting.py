@@ -1,7 +1,9 @@
-"""Drafting a rubric: what a person said matters becomes criteria with yes/no items or five anchors, and weights.
+"""Drafting a rubric: what a person said matters becomes criteria with yes/no items or five anchors,
+and weights.
 
-Nothing is invented here: an item is the person's own words, or is in a shipped template, or came from a model and
-passed `read_model_draft`. Where that is not enough, `shortage` says what is missing, and somebody has to be asked.
+Nothing is invented here: an item is the person's own words, or is in a shipped template, or came
+from a model and passed `read_model_draft`. Where that is not enough, `shortage` says what is
+missing, and somebody has to be asked.
 """
 
 from __future__ import annotations
@@ -18,7 +20,16 @@ from honestone.core.authoring.lint import Remark, check_for, lint
 from honestone.core.checks import KINDS
 from honestone.core.numbers import exact
 from honestone.core.reading.json_text import Unusable, doubled_keys, objects_in, without_thinking
-from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Anchors, Criterion, Item, Rubric, as_written, slug
+from honestone.core.rubric import (
+    DEFAULT_FLOOR,
+    DEFAULT_THRESHOLD,
+    Anchors,
+    Criterion,
+    Item,
+    Rubric,
+    as_written,
+    slug,
+)
 from honestone.core.tables import table_text
 
 FEWEST_CRITERIA: Final = 2
@@ -26,9 +37,7 @@ FEWEST_ITEMS: Final = 5
 MOST_ITEMS: Final = 10
 LEVELS: Final = (0, 25, 50, 75, 100)
 
-WHY_TWO: Final = (
-    "at least two criteria are needed: one alone hides what is weak, and a second one gives it away. What else matters?"
-)
+WHY_TWO: Final = "at least two criteria are needed: one alone hides what is weak, and a second one gives it away. What else matters?"
 WHY_FLOOR: Final = (
     "Without a floor a strong criterion hides a weak one: 90 and 55 make 72.5, which passes 70. The floor is the score "
     "that every criterion has to reach on its own."
@@ -37,7 +46,9 @@ WHY_FLOOR: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionWish:
-    """One thing that a person said matters, in their words. `levels` are the texts of the five anchors, lowest first."""
+    """One thing that a person said matters, in their words. `levels` are the texts of the five
+    anchors, lowest first.
+    """
 
     name: str
     description: str = ""
@@ -59,7 +70,9 @@ class ShippedRubric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricDraft:
-    """A rubric in the making. A criterion may still lack items; `origins` says by criterion id where its items are from."""
+    """A rubric in the making. A criterion may still lack items; `origins` says by criterion id
+    where its items are from.
+    """
 
     about: str
     criteria: tuple[Criterion, ...]
@@ -68,19 +81,31 @@ class RubricDraft:
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rubric: Rubric, origins: Mapping[str, str], about: str | None = None) -> RubricDraft:
+    def of(
+        cls, rubric: Rubric, origins: Mapping[str, str], about: str | None = None
+    ) -> RubricDraft:
         """A rubric as a draft; `about`: what is judged, where that is not its title."""
         bars = {"threshold": rubric.threshold, "floor": rubric.floor}
-        return cls(about=rubric.title if about is None else about, criteria=rubric.criteria, origins=origins, **bars)
+        return cls(
+            about=rubric.title if about is None else about,
+            criteria=rubric.criteria,
+            origins=origins,
+            **bars,
+        )
 
     def rubric(self) -> Rubric:
         """Raises RubricError when it breaks a rule of the format."""
-        return Rubric(criteria=self.criteria, title=self.about, threshold=self.threshold, floor=self.floor)
+        return Rubric(
+            criteria=self.criteria, title=self.about, threshold=self.threshold, floor=self.floor
+        )
 
 
-# ----------------------------------------------------------------------------------------------- what a person typed
+# -----------------------------------------------------------------------------------------------
+# what a person typed
 
-_NAMED: Final = re.compile(r"\s*(?P<name>[^:：]{1,80}?)\s*(?:[:：]|\s[-–—]\s)\s*(?P<rest>\S.*)", re.DOTALL)
+_NAMED: Final = re.compile(
+    r"\s*(?P<name>[^:：]{1,80}?)\s*(?:[:：]|\s[-–—]\s)\s*(?P<rest>\S.*)", re.DOTALL
+)
 _BETWEEN_NAMES: Final = re.compile(r"\s*[,;、，；]\s*")
 _BETWEEN_PIECES: Final = re.compile(r"\s*(?:[;；、，,]|[.!?。！？](?=\s|$)|\n)\s*")
 _LEADING: Final = re.compile(r"^(?:[-*•□☐]\s+|\d+[.)]\s+|(?:and|or|그리고|및)\s+)+", re.IGNORECASE)
@@ -90,7 +115,11 @@ def parse_wanted(text: str) -> CriterionWish:
     """`NAME: description`, or a name alone."""
     text = _LEADING.sub("", " ".join(text.split()))
     match = _NAMED.fullmatch(text)
-    return CriterionWish(name=match["name"], description=match["rest"]) if match else CriterionWish(name=text)
+    return (
+        CriterionWish(name=match["name"], description=match["rest"])
+        if match
+        else CriterionWish(name=text)
+    )
 
 
 def parse_many(text: str) -> tuple[CriterionWish, ...]:
@@ -117,7 +146,8 @@ def _says_something(text: str) -> bool:
     return len(words) >= 2 or any(not word.isascii() and len(word) >= 4 for word in words)
 
 
-# --------------------------------------------------------------------------------------------------- vague wording
+# ---------------------------------------------------------------------------------------------------
+# vague wording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +168,15 @@ _TABLES: Final = tomllib.loads(table_text("authoring/drafting"))
 
 
 def _vague_pattern(words: str = "", korean: str = "") -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])" if words else rf"(?:{korean})\w*", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![\w-])(?:{words})(?![\w-])" if words else rf"(?:{korean})\w*", re.IGNORECASE
+    )
 
 
-_VAGUE: Final = [(_vague_pattern(row.get("words"), row.get("korean")), row["instead"]) for row in _TABLES["vague"]]
+_VAGUE: Final = [
+    (_vague_pattern(row.get("words"), row.get("korean")), row["instead"])
+    for row in _TABLES["vague"]
+]
 
 
 def vague_word(text: str) -> Vague | None:
@@ -155,18 +190,27 @@ def _is_plain(piece: str) -> bool:
 
 
 def vague_criterion(wanted: CriterionWish) -> Vague | None:
-    """A criterion is vague when its words are and nothing that was said with it can be seen in an artifact."""
-    if wanted.items or wanted.levels or any(vague_word(piece) is None for piece in pieces(wanted.description)):
+    """A criterion is vague when its words are and nothing that was said with it can be seen in an
+    artifact.
+    """
+    if (
+        wanted.items
+        or wanted.levels
+        or any(vague_word(piece) is None for piece in pieces(wanted.description))
+    ):
         return None
     return vague_word(wanted.name) or vague_word(wanted.description)
 
 
-# -------------------------------------------------------------------------------------------- from words and templates
+# -------------------------------------------------------------------------------------------- from
+# words and templates
 
 
 def _stem(word: str) -> str:
     if word.isascii():
-        return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
+        return (
+            word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
+        )
     return re.sub(r"(?<=\w\w)(?:으로|에서|에게|은|는|이|가|을|를|의|와|과|도|로)$", "", word)
 
 
@@ -204,7 +248,8 @@ def suggested_template(about: str, library: Sequence[ShippedRubric]) -> ShippedR
     return None
 
 
-# Criteria of templates that mean the same whatever is judged. The others are drawn on only for their own category.
+# Criteria of templates that mean the same whatever is judged. The others are drawn on only for
+# their own category.
 _PORTABLE: Final = frozenset({("essay", "evidence"), ("essay", "argument"), ("readme", "finished")})
 _SIZES: Final = ("min-words", "max-words", "min-chars", "max-chars")
 
@@ -220,19 +265,30 @@ def matching_criterion(
             if one is not preferred and (one.name, criterion.id) not in _PORTABLE:
                 continue
             score = _match(wanted, criterion)
-            if score >= _GOOD_MATCH and (best is None or (score, one is preferred) > (best[0], best[1] is preferred)):
+            if score >= _GOOD_MATCH and (
+                best is None or (score, one is preferred) > (best[0], best[1] is preferred)
+            ):
                 best = (score, one, criterion)
     return best and (best[1], best[2])
 
 
-def items_about(wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]) -> tuple[str, tuple[Item, ...]]:
-    """The suggested template's name, and its single items that share a word with the criterion's name or a near one."""
+def items_about(
+    wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]
+) -> tuple[str, tuple[Item, ...]]:
+    """The suggested template's name, and its single items that share a word with the criterion's
+    name or a near one.
+    """
     preferred = suggested_template(about, library)
     if preferred is None:
         return "", ()
     name = tokens(wanted.name)
     words = name.union(*(group for group in _NEAR if name & group))
-    listed = (item for criterion in preferred.rubric.criteria for item in criterion.items if not item.whole)
+    listed = (
+        item
+        for criterion in preferred.rubric.criteria
+        for item in criterion.items
+        if not item.whole
+    )
     return preferred.name, tuple(item for item in listed if words & tokens(item.requirement))
 
 
@@ -247,8 +303,12 @@ def _match(wanted: CriterionWish, criterion: Criterion) -> Fraction:
     return max(likeness(name, id), likeness(said, tokens(criterion.requirement)))
 
 
-def draft_criterion(wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]) -> tuple[Criterion, str]:
-    """A criterion from the person's own words and the templates, and where its items are from. It may lack items."""
+def draft_criterion(
+    wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]
+) -> tuple[Criterion, str]:
+    """A criterion from the person's own words and the templates, and where its items are from. It
+    may lack items.
+    """
     if wanted.levels:
         own = Criterion(id=wanted.id, requirement=_requirement(wanted))
         return anchored(own, wanted.levels), "your words"
@@ -285,7 +345,11 @@ def own_words(wanted: CriterionWish) -> tuple[str, ...]:
     A description of one part says what the criterion means, so it is its requirement and no item.
     """
     parts = pieces(wanted.description)
-    return wanted.items if len(wanted.items) >= FEWEST_ITEMS or len(parts) < 2 else (*wanted.items, *parts)
+    return (
+        wanted.items
+        if len(wanted.items) >= FEWEST_ITEMS or len(parts) < 2
+        else (*wanted.items, *parts)
+    )
 
 
 def _joined(origin: str, template: str) -> str:
@@ -297,22 +361,30 @@ def _requirement(wanted: CriterionWish, near: Criterion | None = None) -> str:
     return wanted.description or (near.requirement if near is not None else wanted.name)
 
 
-def _with_items(wanted: CriterionWish, items: Sequence[Item], near: Criterion | None = None) -> Criterion:
+def _with_items(
+    wanted: CriterionWish, items: Sequence[Item], near: Criterion | None = None
+) -> Criterion:
     return Criterion(id=wanted.id, requirement=_requirement(wanted, near), items=tuple(items))
 
 
 def anchored(criterion: Criterion, levels: Sequence[str]) -> Criterion:
     """The criterion marked by five anchors, at 0, 25, 50, 75 and 100."""
-    anchors = Anchors(levels=tuple((exact(at), text) for at, text in zip(LEVELS, levels, strict=True)))
+    anchors = Anchors(
+        levels=tuple((exact(at), text) for at, text in zip(LEVELS, levels, strict=True))
+    )
     whole = Item(id=criterion.id, requirement=criterion.requirement, anchors=anchors, whole=True)
     return replace(criterion, items=(whole,))
 
 
 def plain_item(text: str) -> Item:
-    """A statement as an item; with the check that answers it, where its wording is one that code answers fully."""
+    """A statement as an item; with the check that answers it, where its wording is one that code
+    answers fully.
+    """
     text = _as_item(" ".join(text.split()))
     check = check_for(text)
-    answers_alone = check is not None and (KINDS[check.kind].family == "text" or check.kind == "is-json")
+    answers_alone = check is not None and (
+        KINDS[check.kind].family == "text" or check.kind == "is-json"
+    )
     return Item(id=slug(text), requirement=text, check=check if answers_alone else None)
 
 
@@ -321,12 +393,16 @@ _ABOUT_WORDING: Final = ("vague-wording", "two-questions", "not-observable", "do
 
 def item_remarks(text: str) -> list[Remark]:
     """What the linter says of the wording of one item."""
-    alone = Rubric(criteria=(Criterion(id="criterion", requirement="criterion", items=(plain_item(text),)),))
+    alone = Rubric(
+        criteria=(Criterion(id="criterion", requirement="criterion", items=(plain_item(text),)),)
+    )
     return [remark for remark in lint(alone) if remark.rule in _ABOUT_WORDING]
 
 
 def distinct(items: Iterable[Item]) -> list[Item]:
-    """Items without those that say what an earlier one says; ids made different where long texts begin alike."""
+    """Items without those that say what an earlier one says; ids made different where long texts
+    begin alike.
+    """
     kept: list[Item] = []
     for item in items:
         if not item.requirement:
@@ -335,12 +411,18 @@ def distinct(items: Iterable[Item]) -> list[Item]:
         if any(likeness(words, tokens(other.requirement)) > Fraction(7, 10) for other in kept):
             continue
         taken = {other.id for other in kept}
-        id = next(name for name in (item.id, *(f"{item.id}-{n}" for n in range(2, 99))) if name not in taken)
+        id = next(
+            name
+            for name in (item.id, *(f"{item.id}-{n}" for n in range(2, 99)))
+            if name not in taken
+        )
         kept.append(item if id == item.id else replace(item, id=id))
     return kept
 
 
-def make_draft(about: str, wanted: Sequence[CriterionWish], library: Sequence[ShippedRubric]) -> RubricDraft:
+def make_draft(
+    about: str, wanted: Sequence[CriterionWish], library: Sequence[ShippedRubric]
+) -> RubricDraft:
     """Every criterion from words and templates, with equal weights."""
     drafted = [(one, *draft_criterion(one, about, library)) for one in wanted]
     weights = equal_weights(len(drafted))
@@ -351,7 +433,8 @@ def make_draft(about: str, wanted: Sequence[CriterionWish], library: Sequence[Sh
     )
 
 
-# ------------------------------------------------------------------------------------------------ weights and rules
+# ------------------------------------------------------------------------------------------------
+# weights and rules
 
 
 def equal_weights(number: int) -> tuple[Fraction, ...]:
@@ -371,7 +454,11 @@ def weights_problem(weights: Sequence[Fraction]) -> str | None:
         told = f"the weights have to sum to 100, and these sum to {as_written(total)}"
         meant = [str(as_written(weight * 100)) for weight in weights]
         is_shares = 99 <= total * 100 <= 101
-        return f"{told}: are {' '.join(meant)} meant?" if is_shares else f"{told}: share them out again"
+        return (
+            f"{told}: are {' '.join(meant)} meant?"
+            if is_shares
+            else f"{told}: share them out again"
+        )
     return None
 
 
@@ -383,7 +470,9 @@ def parse_weight(text: str) -> Fraction | None:
 
 
 def find_criterion(name: str, ids: Sequence[str]) -> str | None:
-    """The id that a person means by a name: the same, the same as a slug, or the start of one alone."""
+    """The id that a person means by a name: the same, the same as a slug, or the start of one
+    alone.
+    """
     wanted = slug(name)
     if wanted in ids:
         return wanted
@@ -445,7 +534,9 @@ def method(criteria: Sequence[Criterion]) -> str:
     anchored_ones = sum(is_anchored(criterion) for criterion in criteria)
     if not anchored_ones:
         return "checklists of yes/no items"
-    return "anchors" if anchored_ones == len(criteria) else "checklists of yes/no items, and anchors"
+    return (
+        "anchors" if anchored_ones == len(criteria) else "checklists of yes/no items, and anchors"
+    )
 
 
 def pass_condition(threshold: Fraction, floor: Fraction) -> str:
@@ -453,14 +544,17 @@ def pass_condition(threshold: Fraction, floor: Fraction) -> str:
     return f"{overall} and every criterion >= {as_written(floor * 100)}" if floor else overall
 
 
-# ------------------------------------------------------------------------------------------------------ from a model
+# ------------------------------------------------------------------------------------------------------
+# from a model
 
 _LONGEST_ITEM: Final = 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCriteria:
-    """What a model proposed. With `problems` it cannot be used as it is; `weak` are items in vague words."""
+    """What a model proposed. With `problems` it cannot be used as it is; `weak` are items in vague
+    words.
+    """
 
     criteria: tuple[Criterion, ...] = ()
     problems: tuple[str, ...] = ()
@@ -476,11 +570,17 @@ class ModelCriteria:
 
 
 def read_model_draft(reply: str, wanted: Sequence[CriterionWish]) -> ModelCriteria:
-    """The model's criteria for exactly those that were asked for, or everything that is wrong with its reply."""
+    """The model's criteria for exactly those that were asked for, or everything that is wrong with
+    its reply.
+    """
     scan = objects_in(without_thinking(reply)[0])
     objects = [one.value for one in scan.found if "criteria" in one.value]
     if len(objects) != 1:
-        what = "no JSON object with `criteria`" if not objects else f"{len(objects)} JSON objects with `criteria`"
+        what = (
+            "no JSON object with `criteria`"
+            if not objects
+            else f"{len(objects)} JSON objects with `criteria`"
+        )
         return ModelCriteria(problems=(f"the reply holds {what}; one is wanted",))
     rows = objects[0]["criteria"]
     if doubled_keys(objects[0]) or not isinstance(rows, list):
@@ -494,7 +594,9 @@ def _read_rows(rows: Sequence[object], asked: Mapping[str, CriterionWish]) -> Mo
     for number, row in enumerate(rows, 1):
         id = row.get("id") if isinstance(row, dict) else None
         if not isinstance(row, dict) or not isinstance(id, str) or id not in asked:
-            problems.append(f"criterion {number} has no `id` of those asked for: {', '.join(asked)}")
+            problems.append(
+                f"criterion {number} has no `id` of those asked for: {', '.join(asked)}"
+            )
         elif id in found:
             problems.append(f"criterion `{id}` is there twice")
         else:
@@ -504,7 +606,9 @@ def _read_rows(rows: Sequence[object], asked: Mapping[str, CriterionWish]) -> Mo
     problems += [f"criterion `{id}` is missing" for id in asked if id not in found]
     criteria = tuple(found[id] for id in asked if id in found)
     return ModelCriteria(
-        criteria=() if problems else criteria, problems=tuple(problems), weak=tuple(_weak_items(criteria))
+        criteria=() if problems else criteria,
+        problems=tuple(problems),
+        weak=tuple(_weak_items(criteria)),
     )
 
 
@@ -522,7 +626,9 @@ def _read_row(row: Mapping[str, object], wanted: CriterionWish) -> tuple[Criteri
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 100:
         wrong.append("`weight` has to be a number above 0")
         weight = 1
-    criterion = Criterion(id=wanted.id, requirement=" ".join(requirement.split()), weight=exact(weight))
+    criterion = Criterion(
+        id=wanted.id, requirement=" ".join(requirement.split()), weight=exact(weight)
+    )
     items, anchors = row.get("items"), row.get("anchors")
     if (items is None) == (anchors is None):
         return criterion, [*wrong, "it needs either `items` or `anchors`"]
@@ -534,7 +640,9 @@ def _read_row(row: Mapping[str, object], wanted: CriterionWish) -> tuple[Criteri
 
 
 def _read_items(value: object) -> tuple[tuple[Item, ...], list[str]]:
-    if not isinstance(value, list) or not all(isinstance(text, str) and text.strip() for text in value):
+    if not isinstance(value, list) or not all(
+        isinstance(text, str) and text.strip() for text in value
+    ):
         return (), ["`items` has to be a list of texts"]
     wrong = [
         f"item {number} is longer than {_LONGEST_ITEM} characters"
@@ -554,7 +662,9 @@ def _read_levels(value: object) -> tuple[tuple[str, ...], list[str]]:
     if not isinstance(value, dict) or doubled_keys(value) or sorted(value) != sorted(wanted):
         return (), [f"`anchors` has to describe exactly the levels {', '.join(wanted)}"]
     texts = tuple(value[level] for level in wanted)
-    if not all(isinstance(text, str) and text.strip() and not isinstance(text, Unusable) for text in texts):
+    if not all(
+        isinstance(text, str) and text.strip() and not isinstance(text, Unusable) for text in texts
+    ):
         return (), ["every level of `anchors` needs a text"]
     if len({text.strip().casefold() for text in texts}) < len(texts):
         return (), ["two levels of `anchors` have the same text"]

@@ -1,7 +1,9 @@
-"""Drafting a task suite from a skill's own text: what it is for, what it is not for, its rules, examples and outputs.
+"""Drafting a task suite from a skill's own text: what it is for, what it is not for, its rules,
+examples and outputs.
 
-Code answers first: words that only somebody who follows the skill would write. A task never holds its own answer, and the
-linter of suites has to find nothing in what is drafted. It is a draft: prompts are put together from the skill's words.
+Code answers first: words that only somebody who follows the skill would write. A task never holds
+its own answer, and the linter of suites has to find nothing in what is drafted. It is a draft:
+prompts are put together from the skill's words.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ _FEWEST_WORDS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDraft:
-    """One task: what is asked, the words that an answer must and must not hold, or else what a judge looks for."""
+    """One task: what is asked, the words that an answer must and must not hold, or else what a
+    judge looks for.
+    """
 
     id: str
     prompt: str
@@ -63,7 +67,9 @@ class SuiteDraft:
 
 
 def draft_suite(skill: str, text: str, *, most: int = MOST) -> SuiteDraft:
-    """A suite of 5 to `most` tasks. Raises UsageError when the skill says nothing that a task could be made of."""
+    """A suite of 5 to `most` tasks. Raises UsageError when the skill says nothing that a task could
+    be made of.
+    """
     read = read_skill(skill, text)
     by_code = _spread(list(_by_code(read)), most)
     tasks = _sound(by_code)
@@ -82,12 +88,15 @@ def made_suite(skill: str, tasks: Sequence[TaskDraft]) -> Suite:
 
 
 def points_to_check(tasks: Sequence[TaskDraft]) -> tuple[str, ...]:
-    """What a person should look at before the suite is believed: of every suite, and of what its tasks are made of."""
+    """What a person should look at before the suite is believed: of every suite, and of what its
+    tasks are made of.
+    """
     points: Mapping[str, str] = _TABLES["points"]
     return tuple(said for of, said in points.items() if any(getattr(task, of) for task in tasks))
 
 
-# ------------------------------------------------------------------------------------------------ what a skill says
+# ------------------------------------------------------------------------------------------------
+# what a skill says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +123,16 @@ class SkillText:
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """What somebody asks for who needs the skill: the phrases it is said to answer to, then its uses."""
+        """What somebody asks for who needs the skill: the phrases it is said to answer to, then its
+        uses.
+        """
         quoted = re.findall(r"[\"“「]([^\"”」\n]{8,120})[\"”」]", self.description)
         phrases = [phrase.strip(" .,") for phrase in quoted if not phrase.startswith(("$", "/"))]
-        return tuple(dict.fromkeys([*phrases, *(_as_need(use) for use in self.uses), *_asked_for(self.description)]))
+        return tuple(
+            dict.fromkeys(
+                [*phrases, *(_as_need(use) for use in self.uses), *_asked_for(self.description)]
+            )
+        )
 
 
 _TABLES: Final = json.loads(table_json("authoring/drafting"))["tasks"]
@@ -135,15 +150,20 @@ def _asked_for(description: str) -> list[str]:
 
 
 _KINDS: Final = [
-    (kind, re.compile(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)")) for kind, words in _TABLES["titles"].items()
+    (kind, re.compile(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)"))
+    for kind, words in _TABLES["titles"].items()
 ]
-_BULLET: Final = re.compile(r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(.+(?:\n[ \t]{2,}(?![-*+]|\d{1,3}[.)]).+)*)", re.M)
+_BULLET: Final = re.compile(
+    r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(.+(?:\n[ \t]{2,}(?![-*+]|\d{1,3}[.)]).+)*)", re.M
+)
 _TABLE_ROW: Final = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.M)
 _TAGS: Final = ("anti-example", "bad-example", "example")
 
 
 def read_skill(name: str, text: str) -> SkillText:
-    """The parts of a SKILL.md, by the titles of its sections and its <example> blocks. Works on the first million letters."""
+    """The parts of a SKILL.md, by the titles of its sections and its <example> blocks. Works on the
+    first million letters.
+    """
     text = text[:1_000_000]
     parts: dict[str, list[str]] = {kind: [] for kind, _ in _KINDS}
     tables: list[Exchange] = []
@@ -179,7 +199,9 @@ def _some(texts: Iterable[str], most: int = 60) -> tuple[str, ...]:
 
 
 def _kinds_of_sections(text: str) -> Iterator[tuple[str, str]]:
-    """Each section's own text, by what its title says; a section without such a title belongs to the one around it."""
+    """Each section's own text, by what its title says; a section without such a title belongs to
+    the one around it.
+    """
     around: list[tuple[int, str | None]] = []
     found = sections(text)
     for at, section in enumerate(found):
@@ -195,7 +217,9 @@ def _kinds_of_sections(text: str) -> Iterator[tuple[str, str]]:
 
 
 def tagged(text: str, tags: Sequence[str]) -> tuple[str, list[tuple[str, str]]]:
-    """A text without its blocks `<tag ...> ... </tag>`, and the blocks. A tag that is never closed is text. Linear in the text."""
+    """A text without its blocks `<tag ...> ... </tag>`, and the blocks. A tag that is never closed
+    is text. Linear in the text.
+    """
     opening = re.compile(rf"<({'|'.join(map(re.escape, tags))})\b[^<>]{{0,200}}>", re.I)
     folded = text.lower() if len(text.lower()) == len(text) else text
     outside: list[str] = []
@@ -227,7 +251,9 @@ def _rows(body: str) -> list[Exchange]:
     rows = [[_one_line(cell) for cell in row.split("|")] for row in _TABLE_ROW.findall(body)]
     for number, cells in enumerate(rows):
         is_rule = all(re.fullmatch(r":?-{1,}:?", cell) for cell in cells)
-        is_head = number + 1 < len(rows) and all(re.fullmatch(r":?-{1,}:?", cell) for cell in rows[number + 1])
+        is_head = number + 1 < len(rows) and all(
+            re.fullmatch(r":?-{1,}:?", cell) for cell in rows[number + 1]
+        )
         if len(cells) >= 2 and not is_rule and not is_head and cells[0] and cells[1]:
             out.append(Exchange(asked=cells[0], answer=", ".join(cells[1:])))
     return out
@@ -240,7 +266,10 @@ _ARROW: Final = re.compile(r"\s*(?:→|⇒|=>|->|➜)\s*")
 def _examples(body: str) -> list[Exchange]:
     """`Input: ... Output: ...`, or something and an arrow to what comes of it."""
     text = re.sub(r"^[ \t]*(?:```|~~~).*$", "", body, flags=re.M)[:20_000]
-    pairs = [Exchange(asked=asked.strip(), answer=answer.strip()) for asked, answer in _IN_OUT.findall(text)]
+    pairs = [
+        Exchange(asked=asked.strip(), answer=answer.strip())
+        for asked, answer in _IN_OUT.findall(text)
+    ]
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     for number, line in enumerate(lines):
         before, *after = _ARROW.split(re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", line), maxsplit=1)
@@ -260,7 +289,8 @@ def _bare(text: str) -> str:
     return re.sub(r"\*\*|__|`|<[^>]{1,60}>", "", text).strip()
 
 
-# ------------------------------------------------------------------------------------------------ telling words
+# ------------------------------------------------------------------------------------------------
+# telling words
 
 _NEGATIVE: Final = re.compile(_TABLES["negative"])
 # May turn a rule round without saying what must not be there.
@@ -270,12 +300,18 @@ _BINDING: Final = re.compile(_TABLES["binding"])
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """Words of an answer that only a right one would hold: what is in quotes or written as code, else what looks like a name
-    (digits, joined or capital letters inside). At most four, none that is common."""
+    """Words of an answer that only a right one would hold: what is in quotes or written as code,
+    else what looks like a name (digits, joined or capital letters inside). At most four, none that
+    is common.
+    """
     marked = re.findall(r"`([^`\n]{1,60})`|[\"“「]([^\"”」\n]{1,60})[\"”」]", text)
     words = [code or quoted for code, quoted in marked]
     if not words:
-        words = [_trimmed(word) for word in re.findall(r"[^\s|]+", _bare(text)) if _is_name(_trimmed(word))]
+        words = [
+            _trimmed(word)
+            for word in re.findall(r"[^\s|]+", _bare(text))
+            if _is_name(_trimmed(word))
+        ]
     return tuple(dict.fromkeys(word.strip() for word in words if _tells(word.strip())))[:4]
 
 
@@ -293,8 +329,12 @@ def _is_name(word: str) -> bool:
 
 
 def _tells(word: str) -> bool:
-    is_place = re.search(r"[<>{}$\n]|\.\.\.|…", word) is not None  # a place to be filled in, not a word
-    return len(word) >= _SHORTEST_WORD and not is_place and word.isprintable() and not is_common(word)
+    is_place = (
+        re.search(r"[<>{}$\n]|\.\.\.|…", word) is not None
+    )  # a place to be filled in, not a word
+    return (
+        len(word) >= _SHORTEST_WORD and not is_place and word.isprintable() and not is_common(word)
+    )
 
 
 def _phrase(text: str) -> tuple[str, ...]:
@@ -306,7 +346,8 @@ def _phrase(text: str) -> tuple[str, ...]:
     return words
 
 
-# ------------------------------------------------------------------------------------------------ tasks for code
+# ------------------------------------------------------------------------------------------------
+# tasks for code
 
 _TOPIC: Final = re.compile(_TABLES["topic"])
 _NAMED: Final = re.compile(_TABLES["named"])
@@ -318,16 +359,28 @@ def _by_code(read: SkillText) -> Iterator[list[TaskDraft]]:
     for rule in read.rules:
         topic = _about(rule)
         if topic is not None and not _is_turned(rule) and (words := _phrase(topic.answer)):
-            rules.append(_task(topic.asked, _ask_about(topic.asked), f"The skill's rule: {rule}", must=words))
+            rules.append(
+                _task(topic.asked, _ask_about(topic.asked), f"The skill's rule: {rule}", must=words)
+            )
         elif topic is None and not _MIXED.search(rule) and (words := _ruled(rule)):
             general.append((rule, words))
     outputs = [
-        _task(f"output {_bare(row.asked)}", _need(_bare(row.asked)), f"The skill's output: {row.answer}", must=words)
+        _task(
+            f"output {_bare(row.asked)}",
+            _need(_bare(row.asked)),
+            f"The skill's output: {row.answer}",
+            must=words,
+        )
         for row in read.outputs
         if (words := telling_words(row.answer))
     ]
     examples = [
-        _task(f"example {_bare(one.asked)}", one.asked[:_LONGEST_PROMPT], "An example of the skill", must=words)
+        _task(
+            f"example {_bare(one.asked)}",
+            one.asked[:_LONGEST_PROMPT],
+            "An example of the skill",
+            must=words,
+        )
         for one in read.examples
         if (words := _new_words(one))
     ]
@@ -335,7 +388,9 @@ def _by_code(read: SkillText) -> Iterator[list[TaskDraft]]:
     yield list(_general(general, read))
     yield outputs
     yield examples
-    yield list(_outside(read, [word for task in [*rules, *outputs, *examples] for word in task.must]))
+    yield list(
+        _outside(read, [word for task in [*rules, *outputs, *examples] for word in task.must])
+    )
     yield list(_mistakes(read))
 
 
@@ -366,7 +421,9 @@ def _new_words(one: Exchange) -> tuple[str, ...]:
 
 
 def _general(rules: Sequence[tuple[str, tuple[str, ...]]], read: SkillText) -> Iterator[TaskDraft]:
-    """Rules for every answer: each asked for with another request of the skill, so that no prompt comes twice."""
+    """Rules for every answer: each asked for with another request of the skill, so that no prompt
+    comes twice.
+    """
     requests = [*read.requests, *(_bare(row.asked) for row in read.outputs)]
     for request, (rule, words) in zip(requests, rules, strict=False):
         said = f"The skill's rule: {rule}"
@@ -378,15 +435,26 @@ def _general(rules: Sequence[tuple[str, tuple[str, ...]]], read: SkillText) -> I
 
 
 def _outside(read: SkillText, own_words: Sequence[str]) -> Iterator[TaskDraft]:
-    """What the skill is not for: an answer must not be what the skill would make of it; or it names who is for it."""
+    """What the skill is not for: an answer must not be what the skill would make of it; or it names
+    who is for it.
+    """
     for line in read.not_uses:
         before, *after = _ARROW.split(line, maxsplit=1)
         topic = _without_negation(_bare(before))
-        words = tuple(dict.fromkeys(word for word in own_words if word.casefold() not in topic.casefold()))[:5]
+        words = tuple(
+            dict.fromkeys(word for word in own_words if word.casefold() not in topic.casefold())
+        )[:5]
         if after and (other := telling_words(after[0])):
-            yield _task(f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", must=other)
+            yield _task(
+                f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", must=other
+            )
         elif words:
-            yield _task(f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", must_not=words)
+            yield _task(
+                f"not for {topic}",
+                _need(topic),
+                f"Not what the skill is for: {line}",
+                must_not=words,
+            )
 
 
 def _mistakes(read: SkillText) -> Iterator[TaskDraft]:
@@ -395,7 +463,10 @@ def _mistakes(read: SkillText) -> Iterator[TaskDraft]:
         words = telling_words(line)
         if words and requests:
             yield _task(
-                f"no {words[0]}", _need(requests.pop(0)), f"A mistake that the skill names: {line}", must_not=words
+                f"no {words[0]}",
+                _need(requests.pop(0)),
+                f"A mistake that the skill names: {line}",
+                must_not=words,
             )
 
 
@@ -404,12 +475,17 @@ def _without_negation(text: str) -> str:
     return re.sub(_TABLES["occasion"], "", bare).strip(" .") or text
 
 
-# ------------------------------------------------------------------------------------------------ tasks for judges
+# ------------------------------------------------------------------------------------------------
+# tasks for judges
 
 
 def _by_judges(read: SkillText) -> Iterator[TaskDraft]:
-    """Tasks that only a judge can mark: a use of the skill, and what the skill says an answer has to be like."""
-    wanted = _one_line(" ".join(f"{rule.rstrip('.')}." for rule in (read.rules or read.steps)[:4]))[:900]
+    """Tasks that only a judge can mark: a use of the skill, and what the skill says an answer has
+    to be like.
+    """
+    wanted = _one_line(" ".join(f"{rule.rstrip('.')}." for rule in (read.rules or read.steps)[:4]))[
+        :900
+    ]
     good = wanted or read.description[:900]
     if not good:
         return
@@ -418,19 +494,33 @@ def _by_judges(read: SkillText) -> Iterator[TaskDraft]:
     for line in read.not_uses:
         topic = _without_negation(_bare(line))
         rubric = _scale(f"Treats it as something else than this: {read.description[:400] or good}")
-        yield _task(f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", rubric=rubric)
+        yield _task(
+            f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", rubric=rubric
+        )
     for rule in read.rules:
         yield _task(
-            f"rule {_bare(rule)}", _need(_first_sentence(read)), f"The skill's rule: {rule}", rubric=_scale(rule)
+            f"rule {_bare(rule)}",
+            _need(_first_sentence(read)),
+            f"The skill's rule: {rule}",
+            rubric=_scale(rule),
         )
     what = _need(_first_sentence(read))
     for name, more in zip(_TABLES["ways"]["names"], _in_script(what, _TABLES["ways"]), strict=True):
-        yield _task(name, f"{what} {more}".strip(), "What the skill's description promises", rubric=_scale(good))
+        yield _task(
+            name,
+            f"{what} {more}".strip(),
+            "What the skill's description promises",
+            rubric=_scale(good),
+        )
 
 
 def _first_sentence(read: SkillText) -> str:
-    """What the skill does; where its description says only when to use it, the first thing that it is used for."""
-    first = re.split(r"(?<=[.!?])\s|(?<=[。！？])", _bare(read.description) or read.name)[0].strip(" .")
+    """What the skill does; where its description says only when to use it, the first thing that it
+    is used for.
+    """
+    first = re.split(r"(?<=[.!?])\s|(?<=[。！？])", _bare(read.description) or read.name)[0].strip(
+        " ."
+    )
     return next(iter(read.requests), first) if re.match(_TABLES["only_when"], first) else first
 
 
@@ -441,18 +531,29 @@ def _scale(text: str) -> str:
 def _rubric(task: TaskDraft) -> Rubric:
     if task.rubric:
         levels = ((ZERO, "not met at all"), (ONE, "met in full"))
-        item = Item(id="rubric", requirement=task.rubric, anchors=Anchors(levels=levels), whole=True)
+        item = Item(
+            id="rubric", requirement=task.rubric, anchors=Anchors(levels=levels), whole=True
+        )
         criterion = Criterion(id="rubric", requirement=task.rubric, items=(item,))
         return Rubric(criteria=(criterion,), threshold=PASS_THRESHOLD, floor=ZERO)
     groups: list[Criterion] = []
     if task.must:
-        groups.append(_group("keywords", "Holds every keyword", "icontains", task.must, negated=False))
+        groups.append(
+            _group("keywords", "Holds every keyword", "icontains", task.must, negated=False)
+        )
     else:
         check = Check(kind="min-words", value=_FEWEST_WORDS)
-        item = Item(id="says-something", requirement=f"Has {_FEWEST_WORDS} words at least", check=check, whole=True)
+        item = Item(
+            id="says-something",
+            requirement=f"Has {_FEWEST_WORDS} words at least",
+            check=check,
+            whole=True,
+        )
         groups.append(Criterion(id=item.id, requirement=item.requirement, items=(item,)))
     if task.must_not:
-        groups.append(_group("none-of", "Holds none of the words", "icontains", task.must_not, negated=True))
+        groups.append(
+            _group("none-of", "Holds none of the words", "icontains", task.must_not, negated=True)
+        )
     return Rubric(criteria=tuple(groups), threshold=ONE, floor=ZERO)
 
 
@@ -463,11 +564,14 @@ def _group(id: str, text: str, kind: str, words: Sequence[str], *, negated: bool
         name = free_id(slug(word), used)
         used.add(name)
         said = f"The text {'does not contain' if negated else 'contains'} `{word}`, whatever the case of letters"
-        items.append(Item(id=name, requirement=said, check=Check(kind=kind, value=word, negated=negated)))
+        items.append(
+            Item(id=name, requirement=said, check=Check(kind=kind, value=word, negated=negated))
+        )
     return Criterion(id=id, requirement=text, items=tuple(items))
 
 
-# ------------------------------------------------------------------------------------------------ words around
+# ------------------------------------------------------------------------------------------------
+# words around
 
 
 def _task(
@@ -481,7 +585,12 @@ def _task(
 ) -> TaskDraft:
     said = _one_line(description)[:300]
     return TaskDraft(
-        id=slug(name, limit=40), prompt=prompt, description=said, must=must, must_not=must_not, rubric=rubric
+        id=slug(name, limit=40),
+        prompt=prompt,
+        description=said,
+        must=must,
+        must_not=must_not,
+        rubric=rubric,
     )
 
 
@@ -493,14 +602,20 @@ def _as_need(use: str) -> str:
 
 def _need(what: str) -> str:
     """A request, in the script that it is written in. What is a sentence already stays one."""
-    return what if re.search(r"[.!?。！？]$", what) else _in_script(what, _TABLES["need"]).format(what)
+    return (
+        what if re.search(r"[.!?。！？]$", what) else _in_script(what, _TABLES["need"]).format(what)
+    )
 
 
 def _ask_about(topic: str) -> str:
     asked: str = _in_script(topic, _TABLES["ask"]).format(topic)
     if asked != topic:
         return asked
-    return f"What should I know about {topic}?" if len(topic.split()) <= 3 else f"This is the case: {topic}. What now?"
+    return (
+        f"What should I know about {topic}?"
+        if len(topic.split()) <= 3
+        else f"This is the case: {topic}. What now?"
+    )
 
 
 _SCRIPTS: Final = {"korean": "[가-힣]", "japanese": "[ぁ-んァ-ヶ]", "chinese": "[一-鿿]"}
@@ -508,11 +623,16 @@ _SCRIPTS: Final = {"korean": "[가-힣]", "japanese": "[ぁ-んァ-ヶ]", "chine
 
 def _in_script(text: str, choices: Mapping[str, T]) -> T:
     """What is there for the script of a text, else the English."""
-    found = (choices[name] for name, signs in _SCRIPTS.items() if name in choices and re.search(signs, text))
+    found = (
+        choices[name]
+        for name, signs in _SCRIPTS.items()
+        if name in choices and re.search(signs, text)
+    )
     return next(found, choices["english"])
 
 
-# ------------------------------------------------------------------------------------------------ choosing
+# ------------------------------------------------------------------------------------------------
+# choosing
 
 
 def _spread(parts: Sequence[Sequence[TaskDraft]], most: int) -> list[TaskDraft]:
@@ -523,7 +643,9 @@ def _spread(parts: Sequence[Sequence[TaskDraft]], most: int) -> list[TaskDraft]:
             break
         in_turn += [task for task in turn if task is not None]
     chosen = set(map(id, in_turn))
-    places = {_said(task): at for at, task in enumerate(chain.from_iterable(parts)) if id(task) in chosen}
+    places = {
+        _said(task): at for at, task in enumerate(chain.from_iterable(parts)) if id(task) in chosen
+    }
     return sorted(_sound(in_turn)[:most], key=lambda task: places[_said(task)])
 
 
@@ -561,19 +683,24 @@ def problems_of(task: TaskDraft) -> list[str]:
     return [remark.message for remark in lint_suite(suite) if not remark.is_advice]
 
 
-# ------------------------------------------------------------------------------------------------ a model's draft
+# ------------------------------------------------------------------------------------------------ a
+# model's draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTasks:
-    """What could be used of a model's reply, and what was wrong with the rest (in words for the model)."""
+    """What could be used of a model's reply, and what was wrong with the rest (in words for the
+    model).
+    """
 
     tasks: tuple[TaskDraft, ...]
     problems: tuple[str, ...]
 
 
 def read_model_tasks(tasks: object, *, most: int = MOST) -> ModelTasks:
-    """Tasks as a model gives them: `id, prompt, expected, forbidden, rubric`. Each is held to what a drafted one is."""
+    """Tasks as a model gives them: `id, prompt, expected, forbidden, rubric`. Each is held to what
+    a drafted one is.
+    """
     if not isinstance(tasks, list):
         return ModelTasks(tasks=(), problems=("`tasks` must be a list",))
     kept: list[TaskDraft] = []
@@ -617,7 +744,9 @@ def _from_model(entry: object) -> TaskDraft | str:
         must=must,
         must_not=must_not,
         rubric=_printable(rubric.strip()),
-        description=_printable(_one_line(description))[:300] if isinstance(description, str) else "",
+        description=_printable(_one_line(description))[:300]
+        if isinstance(description, str)
+        else "",
     )
 
 
@@ -626,7 +755,10 @@ def _word_list(value: object) -> tuple[str, ...] | None:
         return ()
     if not isinstance(value, list) or len(value) > 50:
         return None
-    if not all(isinstance(word, str) and word.strip() and word.isprintable() and len(word) <= 200 for word in value):
+    if not all(
+        isinstance(word, str) and word.strip() and word.isprintable() and len(word) <= 200
+        for word in value
+    ):
         return None
     return tuple(dict.fromkeys(word.strip() for word in value))
 

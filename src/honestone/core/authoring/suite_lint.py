@@ -1,6 +1,8 @@
-"""The suite linter: what is allowed in a suite but shows nothing when it is run. Pure: a suite in, remarks out.
+"""The suite linter: what is allowed in a suite but shows nothing when it is run. Pure: a suite in,
+remarks out.
 
-A rule tells a flaw of one case (`is_advice` False) or gives advice about the whole; advice never fails `--strict`.
+A rule tells a flaw of one case (`is_advice` False) or gives advice about the whole; advice never
+fails `--strict`.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def lint_suite(suite: Suite) -> list[SuiteRemark]:
     return sorted(found, key=lambda r: (r.is_advice, order.get(r.case or "", len(order))))
 
 
-# ------------------------------------------------------------------------------------------------ keywords
+# ------------------------------------------------------------------------------------------------
+# keywords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +71,9 @@ _ANY: Final = ("contains-any", "icontains-any")
 
 
 def keywords(criterion: Criterion) -> ExpectedWords | None:
-    """What a criterion asks for, when it is keywords alone: a list of words is one criterion with an item for each."""
+    """What a criterion asks for, when it is keywords alone: a list of words is one criterion with
+    an item for each.
+    """
     if criterion.children or criterion.negate or criterion.is_penalty or criterion.weight == 0:
         return None
     checks = [item.check for item in criterion.items]
@@ -77,7 +82,9 @@ def keywords(criterion: Criterion) -> ExpectedWords | None:
         if check is None or check.negated or check.options.get("in", "output") != "output":
             return None
         if check.kind in _ANY and len(checks) == 1:
-            return ExpectedWords(words=_words(check), is_any=True, ignores_case=check.kind.startswith("i"))
+            return ExpectedWords(
+                words=_words(check), is_any=True, ignores_case=check.kind.startswith("i")
+            )
         if check.kind not in _ALL:
             return None
         words += _words(check)
@@ -89,7 +96,11 @@ def _words(check: Check) -> tuple[str, ...]:
     value: object = check.value
     if isinstance(value, str):
         return (value,)
-    return tuple(word for word in value if isinstance(word, str)) if isinstance(value, list | tuple) else ()
+    return (
+        tuple(word for word in value if isinstance(word, str))
+        if isinstance(value, list | tuple)
+        else ()
+    )
 
 
 def _asked_words(case: Case) -> Iterator[ExpectedWords]:
@@ -103,8 +114,9 @@ _COMMON: Final = frozenset(_WORDS["common"].split())
 
 
 def is_common(word: str, *, ignores_case: bool = True) -> bool:
-    """Whether nearly any text holds it. It is looked for inside of words, so two letters are too few to mean anything;
-    an abbreviation whose case counts (`AI`) is not meant."""
+    """Whether nearly any text holds it. It is looked for inside of words, so two letters are too
+    few to mean anything; an abbreviation whose case counts (`AI`) is not meant.
+    """
     bare = word.strip().strip(".,;:!?").casefold()
     if not bare:
         return True
@@ -125,20 +137,28 @@ def common_words(suite: Suite) -> Iterator[SuiteRemark]:
 
 
 def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
-    """Cases that an echo passes: where a judge or another check decides too, or a word is missing, it does not."""
+    """Cases that an echo passes: where a judge or another check decides too, or a word is missing,
+    it does not.
+    """
     for case in suite.cases:
         groups = list(_asked_words(case))
         if groups and all(_holds(wanted, case.input) for wanted in groups) and _words_alone(case):
             words = tuple(word for wanted in groups for word in wanted.words)
             if len(groups) == 1 and groups[0].is_any:
-                words = tuple(word for word in words if _holds(ExpectedWords(words=(word,)), case.input))
+                words = tuple(
+                    word for word in words if _holds(ExpectedWords(words=(word,)), case.input)
+                )
             are = "words are" if len(words) > 1 else "word is"
             yield SuiteRemark("answer-in-prompt", case.id, {"are": are, "words": _listed(words)})
 
 
 def _words_alone(case: Case) -> bool:
     """Whether words that must be there decide it, and nothing else."""
-    leaves = [criterion for criterion, _ in case.rubric.walk() if criterion.items and criterion.weight != ZERO]
+    leaves = [
+        criterion
+        for criterion, _ in case.rubric.walk()
+        if criterion.items and criterion.weight != ZERO
+    ]
     return all(keywords(criterion) is not None for criterion in leaves)
 
 
@@ -164,7 +184,9 @@ def only_presence(suite: Suite) -> Iterator[SuiteRemark]:
 def _looks_for_presence_alone(case: Case) -> bool:
     turned = any(criterion.negate or criterion.is_penalty for criterion, _ in case.rubric.walk())
     checks = [item.check for _, item in case.rubric.questions()]
-    return not turned and all(c is not None and c.kind in _PRESENCE and not c.negated for c in checks)
+    return not turned and all(
+        c is not None and c.kind in _PRESENCE and not c.negated for c in checks
+    )
 
 
 _SILENT: Final = (*_ALL, *_ANY, "starts-with", "ends-with", "regex")
@@ -174,7 +196,9 @@ def silence_passes(suite: Suite) -> Iterator[SuiteRemark]:
     """Nothing but words that must not be there."""
     for case in suite.cases:
         checks = [item.check for _, item in case.rubric.questions()]
-        turned = any(criterion.negate or criterion.weight < ZERO for criterion, _ in case.rubric.walk())
+        turned = any(
+            criterion.negate or criterion.weight < ZERO for criterion, _ in case.rubric.walk()
+        )
         if not turned and all(c is not None and c.negated and c.kind in _SILENT for c in checks):
             yield SuiteRemark("silence-passes", case.id)
 
@@ -188,7 +212,9 @@ def cannot_fail(suite: Suite) -> Iterator[SuiteRemark]:
 
 
 def same_prompt(suite: Suite) -> Iterator[SuiteRemark]:
-    """The same words over the same starting state; how they are judged may differ, but one run could answer both."""
+    """The same words over the same starting state; how they are judged may differ, but one run
+    could answer both.
+    """
     first: dict[tuple[str, str], str] = {}
     for case in suite.cases:
         state = repr((case.workspace and case.workspace.to_plain(), case.setup, case.reference))
@@ -200,11 +226,14 @@ def same_prompt(suite: Suite) -> Iterator[SuiteRemark]:
         first.setdefault(key, case.id)
 
 
-# ------------------------------------------------------------------------------------------------ limits and sizes
+# ------------------------------------------------------------------------------------------------
+# limits and sizes
 
 
 def timeouts(suite: Suite) -> Iterator[SuiteRemark]:
-    by_code = suite.target.use is not None and suite.target.use.startswith(("cmd:", "python:", "identity"))
+    by_code = suite.target.use is not None and suite.target.use.startswith(
+        ("cmd:", "python:", "identity")
+    )
     for case in suite.cases:
         if case.timeout is not None and case.timeout < SHORTEST and not by_code:
             yield SuiteRemark("short-timeout", case.id, {"timeout": case.timeout})
@@ -252,7 +281,8 @@ LOOKS: Final[tuple[Look, ...]] = (
 )
 
 
-# ------------------------------------------------------------------------------------------------ what runs showed
+# ------------------------------------------------------------------------------------------------
+# what runs showed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,19 +319,31 @@ def _times(count: int) -> str:
     return "the one time it ran" if count == 1 else f"all {count} times it ran"
 
 
-# ------------------------------------------------------------------------------------------------ with the skill
+# ------------------------------------------------------------------------------------------------
+# with the skill
 
 
 def lint_with_skill(
-    suite: Suite, skill: str, *, suite_authors: Sequence[str] = (), skill_authors: Sequence[str] = ()
+    suite: Suite,
+    skill: str,
+    *,
+    suite_authors: Sequence[str] = (),
+    skill_authors: Sequence[str] = (),
 ) -> list[SuiteRemark]:
-    """What can be said only with the skill at hand: `skill` is its name, authors are whom version control names."""
+    """What can be said only with the skill at hand: `skill` is its name, authors are whom version
+    control names.
+    """
     out = []
     if suite.skill_id is not None and suite.skill_id != skill:
         out.append(SuiteRemark("other-skill", None, {"wanted": suite.skill_id, "skill": skill}))
-    named = re.compile(rf"(?<![\w-]){re.escape(skill)}\s+skill\b|\bskill\s+[`'\"]?{re.escape(skill)}(?![\w-])", re.I)
+    named = re.compile(
+        rf"(?<![\w-]){re.escape(skill)}\s+skill\b|\bskill\s+[`'\"]?{re.escape(skill)}(?![\w-])",
+        re.I,
+    )
     out += [
-        SuiteRemark("prompt-names-skill", case.id, {"skill": skill}) for case in suite.cases if named.search(case.input)
+        SuiteRemark("prompt-names-skill", case.id, {"skill": skill})
+        for case in suite.cases
+        if named.search(case.input)
     ]
     if len(set(suite_authors) | set(skill_authors)) == 1 and suite_authors and skill_authors:
         out.append(SuiteRemark("one-author"))

@@ -1,7 +1,8 @@
 """The beliefs about the versions of a run: a fold of its votes and edits.
 
-How noisy the judges are and how much of their error they share is not known. So every item is believed in several ways at
-once, one for each member of a bank of assumptions, and each vote of the run says which of them saw it coming.
+How noisy the judges are and how much of their error they share is not known. So every item is
+believed in several ways at once, one for each member of a bank of assumptions, and each vote of the
+run says which of them saw it coming.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ GAIN: Final = 10.0
 # Points that each other criterion that judges mark loses on average.
 LOSS: Final = 0.7
 
-# How sure it has to be that an edit left an item alone before a look at a rejected version counts for its base.
+# How sure it has to be that an edit left an item alone before a look at a rejected version counts
+# for its base.
 UNTOUCHED: Final = 0.8
 # A yes/no item that is believed to have moved by more has been touched.
 MOVED: Final = 0.3
@@ -71,18 +73,24 @@ def _score_models(panel: int, held_out: int) -> tuple[ScoreModel, ...]:
 
 @lru_cache(maxsize=1)
 def _item_models() -> tuple[ItemModel, ...]:
-    return ItemModel(QUIET_FLIP, SHARED[0]), *(ItemModel(flip, rho) for flip, rho in product(FLIPS, SHARED))
+    return ItemModel(QUIET_FLIP, SHARED[0]), *(
+        ItemModel(flip, rho) for flip, rho in product(FLIPS, SHARED)
+    )
 
 
 class Outlook(NamedTuple):
-    """What is believed about a version: mean and variance of each criterion that applies and of the whole, in points."""
+    """What is believed about a version: mean and variance of each criterion that applies and of the
+    whole, in points.
+    """
 
     criteria: Mapping[str, Moments]
     overall: Moments
 
 
 class _Heard(NamedTuple):
-    """A judge's points for anchored items, and the log of their density before, by the number of the member."""
+    """A judge's points for anchored items, and the log of their density before, by the number of
+    the member.
+    """
 
     judge: int
     votes: Mapping[Key, float]
@@ -93,9 +101,9 @@ class _Heard(NamedTuple):
 class _Version:
     """The beliefs about one version, by item and, within it, by the number of the bank's member.
 
-    `known`: what code answered (points). `looks`: what each judge, by its number, said of a yes/no item. `away`: how
-    many more answers "n/a" than others an item had. `base` is what it was made of, by an edit that was aimed at the items
-    `aimed`, and `heard` the looks at it.
+    `known`: what code answered (points). `looks`: what each judge, by its number, said of a yes/no
+    item. `away`: how many more answers "n/a" than others an item had. `base` is what it was made
+    of, by an edit that was aimed at the items `aimed`, and `heard` the looks at it.
     """
 
     scores: dict[Key, dict[int, ScoreBelief]] = field(default_factory=dict)
@@ -109,10 +117,13 @@ class _Version:
 
 
 class Beliefs:
-    """Change it only with `see_checks`, `see`, `edit` and `reject`. Versions are named by their digest; the judges' names are
-    those of the run."""
+    """Change it only with `see_checks`, `see`, `edit` and `reject`. Versions are named by their
+    digest; the judges' names are those of the run.
+    """
 
-    def __init__(self, rubric: Rubric, original: str, panel: Sequence[str], held_out: Sequence[str]) -> None:
+    def __init__(
+        self, rubric: Rubric, original: str, panel: Sequence[str], held_out: Sequence[str]
+    ) -> None:
         self.contract = ContractModel(rubric)
         self._numbers = {judge: number for number, judge in enumerate([*panel, *held_out])}
         self._panel = len(panel)
@@ -126,16 +137,26 @@ class Beliefs:
             if not node.sure
         }
         self._anchored = [
-            key for key, item in self._questions.items() if item.check is None and item.anchors is not None
+            key
+            for key, item in self._questions.items()
+            if item.check is None and item.anchors is not None
         ]
-        self._yes_no = [key for key, item in self._questions.items() if item.check is None and item.anchors is None]
+        self._yes_no = [
+            key
+            for key, item in self._questions.items()
+            if item.check is None and item.anchors is None
+        ]
         self._versions = {original: self._unseen()}
         self._probabilities: dict[str, float] = {}
         self._outlooks: dict[str, Outlook] = {}
 
     def _unseen(self) -> _Version:
         scores, items = self._score_bank, self._item_bank
-        first_score = {index: scores.models[index].start() for index in scores.weights} if self._anchored else {}
+        first_score = (
+            {index: scores.models[index].start() for index in scores.weights}
+            if self._anchored
+            else {}
+        )
         first_item = {index: items.models[index].start() for index in items.weights}
         return _Version(
             scores=dict.fromkeys(self._anchored, first_score),
@@ -151,7 +172,8 @@ class Beliefs:
         """Whether most of what judges answer is on a scale."""
         return len(self._anchored) > len(self._yes_no)
 
-    # ------------------------------------------------------------------------------------------------ what happened
+    # ------------------------------------------------------------------------------------------------
+    # what happened
 
     def see_checks(self, version: str, marks: Mapping[Key, Mark]) -> None:
         """Code answered: no noise, and no more than one answer."""
@@ -160,7 +182,9 @@ class Beliefs:
             if key in found.known:
                 is_away = is_na(mark.answer)
                 found.away[key] = 1 if is_away else 0
-                found.known[key] = None if is_away else float(share_of(self._questions[key], mark)) * 100.0
+                found.known[key] = (
+                    None if is_away else float(share_of(self._questions[key], mark)) * 100.0
+                )
         self._forget()
 
     def see(self, version: str, judge: str, marks: Mapping[Key, Mark]) -> None:
@@ -174,13 +198,19 @@ class Beliefs:
             found.away[key] = found.away.get(key, 0) + (1 if is_na(mark.answer) else -1)
             if not is_na(mark.answer):
                 answers[key] = self._good(key, item, mark)
-        self._see_scores(found, number, {key: vote for key, vote in answers.items() if key in found.scores})
-        self._see_items(found, number, {key: vote > 50.0 for key, vote in answers.items() if key in found.items})
+        self._see_scores(
+            found, number, {key: vote for key, vote in answers.items() if key in found.scores}
+        )
+        self._see_items(
+            found, number, {key: vote > 50.0 for key, vote in answers.items() if key in found.items}
+        )
         self._forget()
 
     def _good(self, key: Key, item: Item, mark: Mark) -> float:
         """The points of an answer, turned round where yes is bad."""
-        points = 100.0 * (mark.answer if isinstance(mark.answer, bool) else float(share(item, mark.answer)))
+        points = 100.0 * (
+            mark.answer if isinstance(mark.answer, bool) else float(share(item, mark.answer))
+        )
         return 100.0 - points if key in self._bad else points
 
     def _see_scores(self, found: _Version, judge: int, votes: Mapping[Key, float]) -> None:
@@ -192,7 +222,9 @@ class Beliefs:
         for index in self._score_bank.weights:
             model = self._score_bank.models[index]
             for key, vote in votes.items():
-                updated[key][index], seen[key][index] = model.seen(found.scores[key][index], judge, vote)
+                updated[key][index], seen[key][index] = model.seen(
+                    found.scores[key][index], judge, vote
+                )
             logs[index] = sum([of[index] for of in seen.values()])
         found.scores.update(updated)
         found.heard.append(_Heard(judge, votes, seen))
@@ -207,7 +239,9 @@ class Beliefs:
         before = {key: found.looks.get(key, {}).get(judge, Looks()) for key in votes}
         for index in self._item_bank.weights:
             seen, total = self._item_bank.models[index].seen, 0.0
-            same: dict[tuple[int, Looks, bool], tuple[ItemBelief, float]] = {}  # many items have the same history
+            same: dict[
+                tuple[int, Looks, bool], tuple[ItemBelief, float]
+            ] = {}  # many items have the same history
             for key, yes in votes.items():
                 belief, looks = found.items[key][index], before[key]
                 place = (id(belief), looks, yes)
@@ -223,8 +257,10 @@ class Beliefs:
         self._item_bank.learn(logs)
 
     def edit(self, base: str, version: str, focus: Collection[str], items: Collection[Key]) -> None:
-        """A worker changed `base` into `version`: it was given the criteria of `focus`, and of them these items (all that
-        are more likely unmet than met, if none is named). A version that is known already stays as it is believed."""
+        """A worker changed `base` into `version`: it was given the criteria of `focus`, and of them
+        these items (all that are more likely unmet than met, if none is named). A version that is
+        known already stays as it is believed.
+        """
         if version in self._versions:
             return
         old = self._versions[base]
@@ -232,8 +268,12 @@ class Beliefs:
         scores, items_ = self._score_bank, self._item_bank
         touched = {key for key in self._anchored if key[0] in focus}
         self._versions[version] = _Version(
-            scores=_changed(old.scores, scores, lambda i, b, hit: scores.models[i].edited(b, aimed=hit), touched),
-            items=_changed(old.items, items_, lambda i, b, hit: items_.models[i].edited(b, aimed=hit), aimed),
+            scores=_changed(
+                old.scores, scores, lambda i, b, hit: scores.models[i].edited(b, aimed=hit), touched
+            ),
+            items=_changed(
+                old.items, items_, lambda i, b, hit: items_.models[i].edited(b, aimed=hit), aimed
+            ),
             looks={key: looks for key, looks in old.looks.items() if key not in aimed},
             known=dict.fromkeys(old.known),
             away=dict(old.away),
@@ -242,8 +282,9 @@ class Beliefs:
         )
 
     def reject(self, version: str) -> None:
-        """The version is given up. What was seen of its items counts for those of its base that the edit was not aimed at,
-        as far as it seems to have left them alone."""
+        """The version is given up. What was seen of its items counts for those of its base that the
+        edit was not aimed at, as far as it seems to have left them alone.
+        """
         found = self._versions.get(version)
         if found is None or found.base is None:
             return
@@ -252,14 +293,20 @@ class Beliefs:
             for key in heard.votes.keys() - found.aimed:
                 old.scores[key] = self._score_before(old.scores[key], key, heard)
         old.items.update(self._items_before(old, found))
-        old.looks.update({key: looks for key, looks in found.looks.items() if key not in found.aimed})
+        old.looks.update(
+            {key: looks for key, looks in found.looks.items() if key not in found.aimed}
+        )
         found.base = None
         self._forget()
 
-    def _score_before(self, beliefs: dict[int, ScoreBelief], key: Key, heard: _Heard) -> dict[int, ScoreBelief]:
+    def _score_before(
+        self, beliefs: dict[int, ScoreBelief], key: Key, heard: _Heard
+    ) -> dict[int, ScoreBelief]:
         known = {}
         for index in self._score_bank.weights:
-            seen, log_untouched = self._score_bank.models[index].seen(beliefs[index], heard.judge, heard.votes[key])
+            seen, log_untouched = self._score_bank.models[index].seen(
+                beliefs[index], heard.judge, heard.votes[key]
+            )
             is_untouched = ASIDE[0].weight * exp(log_untouched - heard.logs[key][index]) > UNTOUCHED
             known[index] = seen if is_untouched else beliefs[index]
         return known
@@ -283,10 +330,13 @@ class Beliefs:
         self._probabilities.clear()
         self._outlooks.clear()
 
-    # ------------------------------------------------------------------------------------------------ what is believed
+    # ------------------------------------------------------------------------------------------------
+    # what is believed
 
     def probability(self, version: str) -> float:
-        """That the version meets the contract, with the margin that the contract is aimed with (0-1)."""
+        """That the version meets the contract, with the margin that the contract is aimed with
+        (0-1).
+        """
         if version not in self._probabilities:
             self._probabilities[version] = self._probability(self._versions[version])
         return self._probabilities[version]
@@ -317,15 +367,22 @@ class Beliefs:
         return odds
 
     def outlook(self, version: str) -> Outlook:
-        """What is believed about each criterion and the whole, over all assumptions about the judges."""
+        """What is believed about each criterion and the whole, over all assumptions about the
+        judges.
+        """
         if version not in self._outlooks:
             found = self._versions[version]
-            items = {key: None if found.away.get(key, 0) > 0 else self._moments(found, key) for key in self._questions}
+            items = {
+                key: None if found.away.get(key, 0) > 0 else self._moments(found, key)
+                for key in self._questions
+            }
             self._outlooks[version] = Outlook(*self.contract.moments(items))
         return self._outlooks[version]
 
     def _moments(self, found: _Version, key: Key) -> Moments:
-        """Mean and variance of an item's answer in points. What code has not answered is as good as not met."""
+        """Mean and variance of an item's answer in points. What code has not answered is as good as
+        not met.
+        """
         if key in found.known:
             return Moments(found.known[key] or 0.0, 0.0)
         if key in found.items:
@@ -334,7 +391,9 @@ class Beliefs:
         else:
             parts = [(w, found.scores[key][index]) for index, w in self._score_bank.weights.items()]
             mean = sum([w * one.mean for w, one in parts])
-            moments = Moments(mean, sum([w * (one.var + (one.mean - mean) ** 2) for w, one in parts]))
+            moments = Moments(
+                mean, sum([w * (one.var + (one.mean - mean) ** 2) for w, one in parts])
+            )
         return Moments(100.0 - moments.mean, moments.var) if key in self._bad else moments
 
     def _met(self, found: _Version, key: Key) -> float:
@@ -346,10 +405,15 @@ class Beliefs:
         return self.contract.value(*self.outlook(version))
 
     def unmet(self, version: str) -> list[Key]:
-        """The items that an edit can improve: what is more likely unmet than met, what code found unmet, and anchored
-        ones that are short of full marks."""
+        """The items that an edit can improve: what is more likely unmet than met, what code found
+        unmet, and anchored ones that are short of full marks.
+        """
         found = self._versions[version]
-        return [key for key in self._questions if found.away.get(key, 0) <= 0 and self._is_short(found, key)]
+        return [
+            key
+            for key in self._questions
+            if found.away.get(key, 0) <= 0 and self._is_short(found, key)
+        ]
 
     def _is_short(self, found: _Version, key: Key) -> bool:
         if key in found.items:
@@ -371,18 +435,26 @@ class Beliefs:
             found.setdefault(key[0], []).append(key)
         return found
 
-    def value_of_aim(self, version: str, criterion: str, items: Sequence[Key], boldness: float = 1.0) -> float:
-        """The value that the version may have after an edit of this criterion that was given these items: it gains what
-        such edits gain on average times `boldness`, and the others lose a little."""
+    def value_of_aim(
+        self, version: str, criterion: str, items: Sequence[Key], boldness: float = 1.0
+    ) -> float:
+        """The value that the version may have after an edit of this criterion that was given these
+        items: it gains what such edits gain on average times `boldness`, and the others lose a
+        little.
+        """
         criteria, _ = self.outlook(version)
         by = {name: -LOSS * way for name, way in self._ways.items()}
-        by[criterion] = boldness * self._gain(version, criterion, items) * self._ways.get(criterion, 1.0)
+        by[criterion] = (
+            boldness * self._gain(version, criterion, items) * self._ways.get(criterion, 1.0)
+        )
         return self.contract.value(*self.contract.moved(criteria, by))
 
     def _gain(self, version: str, criterion: str, items: Sequence[Key]) -> float:
         """Points that an edit is expected to bring the criterion."""
         found = self._versions[version]
-        applying = [key for key in self._questions if key[0] == criterion and found.away.get(key, 0) <= 0]
+        applying = [
+            key for key in self._questions if key[0] == criterion and found.away.get(key, 0) <= 0
+        ]
         total = 0.0
         for key in items:
             points = self._points(found, key) or 0.0
@@ -391,7 +463,9 @@ class Beliefs:
 
     @property
     def noise(self) -> dict[str, float]:
-        """What the votes taught about the judges: their error in points and their rate of misreading, where asked."""
+        """What the votes taught about the judges: their error in points and their rate of
+        misreading, where asked.
+        """
         found = {}
         if self._anchored:
             bank = self._score_bank
@@ -406,9 +480,14 @@ B = TypeVar("B")
 
 
 def _changed(
-    beliefs: Mapping[Key, Mapping[int, B]], bank: Bank[M], edited: Callable[[int, B, bool], B], aimed: Collection[Key]
+    beliefs: Mapping[Key, Mapping[int, B]],
+    bank: Bank[M],
+    edited: Callable[[int, B, bool], B],
+    aimed: Collection[Key],
 ) -> dict[Key, dict[int, B]]:
-    """The beliefs of every member that is still in the bank after an edit. Items that are believed alike stay so."""
+    """The beliefs of every member that is still in the bank after an edit. Items that are believed
+    alike stay so.
+    """
     same: dict[tuple[int, bool], B] = {}
     found: dict[Key, dict[int, B]] = {}
     for key, believed in beliefs.items():

@@ -1,13 +1,16 @@
-"""How probable it is that one version of a run is better than the original, by every vote of the run.
+"""How probable it is that one version of a run is better than the original, by every vote of the
+run.
 
-The beliefs of `beliefs` hold each version by itself. To compare two versions, what they have in common must not count twice:
-an item that no edit was aimed at is the same item in both, misread in the same way. So the truth of the original is kept next to
-that of the later version. For a yes/no item this is a chain of states along the edits that lead to the version; votes about
-versions that were given up join the chain as messages (belief propagation on a tree, which is exact). For an anchored item the
-truth of the original is one more unknown of the normal distribution.
+The beliefs of `beliefs` hold each version by itself. To compare two versions, what they have in
+common must not count twice: an item that no edit was aimed at is the same item in both, misread in
+the same way. So the truth of the original is kept next to that of the later version. For a yes/no
+item this is a chain of states along the edits that lead to the version; votes about versions that
+were given up join the chain as messages (belief propagation on a tree, which is exact). For an
+anchored item the truth of the original is one more unknown of the normal distribution.
 
-What an edit does is learned from the run: several assumptions about the worker are held at once, and each vote says which of
-them expected it. A worker that changes nothing is therefore not believed to have helped because time passed.
+What an edit does is learned from the run: several assumptions about the worker are held at once,
+and each vote says which of them expected it. A worker that changes nothing is therefore not
+believed to have helped because time passed.
 """
 
 from __future__ import annotations
@@ -37,15 +40,16 @@ from honestone.core.belief.scores import (
 from honestone.core.rubric import Criterion, Key, Rubric
 from honestone.core.scorecard import is_na, share_of
 
-# Assumptions about the judges: rates of misreading a yes/no item, points that a score is off by, and which part of the error
-# the panel shares. The first rate and the first deviation are of judges that hardly err, mostly programs.
+# Assumptions about the judges: rates of misreading a yes/no item, points that a score is off by,
+# and which part of the error the panel shares. The first rate and the first deviation are of judges
+# that hardly err, mostly programs.
 FLIPS: Final = (0.002, 0.05, 0.10, 0.15)
 SDS: Final = (6.0, 10.0, 15.0)
 QUIET_SD: Final = 0.5
 QUIET_SD_PROGRAMS: Final = 0.1
 SHARED: Final = (0.2, 0.5)
-# How probable it is before the first vote that the judges hardly err: of models and people, and where all of them are programs.
-# The other assumptions share the rest.
+# How probable it is before the first vote that the judges hardly err: of models and people, and
+# where all of them are programs. The other assumptions share the rest.
 QUIET: Final = 0.4
 QUIET_PROGRAMS: Final = 0.85
 # How often an edit that destroys the artifact breaks an item that is met.
@@ -55,9 +59,11 @@ FAKED_PROGRAMS: Final = 0.01
 
 
 class WorkerModel(NamedTuple):
-    """An assumption about the worker: `fixes` is how often its edit fixes an unmet item that it was given, `lifts` how often one
-    that it was not given, `breaks` how often it breaks an item that is met, and `prior` how probable that is before the first
-    vote. A worker that writes the whole text again fixes what it was not asked for as often as what it was."""
+    """An assumption about the worker: `fixes` is how often its edit fixes an unmet item that it was
+    given, `lifts` how often one that it was not given, `breaks` how often it breaks an item that is
+    met, and `prior` how probable that is before the first vote. A worker that writes the whole text
+    again fixes what it was not asked for as often as what it was.
+    """
 
     fixes: float
     lifts: float
@@ -78,12 +84,20 @@ WORKERS: Final = (
 # From this share of other items fixed, a worker is taken for one that writes everything again.
 WHOLE: Final = 0.4
 _USUAL_WORKER: Final = WORKERS[2]
-# Of anchored items nothing is broken for good, so that workers who differ in `breaks` alone are one.
+# Of anchored items nothing is broken for good, so that workers who differ in `breaks` alone are
+# one.
 _WORKERS_OF_SCORES: Final = tuple(
-    WorkerModel(fixes, lifts, BROKEN, sum(one.prior for one in WORKERS if (one.fixes, one.lifts) == (fixes, lifts)))
+    WorkerModel(
+        fixes,
+        lifts,
+        BROKEN,
+        sum(one.prior for one in WORKERS if (one.fixes, one.lifts) == (fixes, lifts)),
+    )
     for fixes, lifts in dict.fromkeys((one.fixes, one.lifts) for one in WORKERS)
 )
-_USUAL_OF_SCORES: Final = next(one for one in _WORKERS_OF_SCORES if one.fixes == _USUAL_WORKER.fixes)
+_USUAL_OF_SCORES: Final = next(
+    one for one in _WORKERS_OF_SCORES if one.fixes == _USUAL_WORKER.fixes
+)
 # Assumptions that are less probable than this are left out.
 NEGLIGIBLE: Final = 0.01
 
@@ -114,7 +128,9 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Better:
-    """`probability` (0-1) that a version has a higher score than the original, and the points that it is expected to gain."""
+    """`probability` (0-1) that a version has a higher score than the original, and the points that
+    it is expected to gain.
+    """
 
     probability: float
     gain: float
@@ -123,8 +139,8 @@ class Better:
 class VersionComparison:
     """The votes and edits of a run, ready to be asked how a version compares with the original.
 
-    `checks` are the answers of code, by version. `panel` and `held_out` are the judges of the run by name;
-    `are_programs` says that none of them is a model or a person.
+    `checks` are the answers of code, by version. `panel` and `held_out` are the judges of the run
+    by name; `are_programs` says that none of them is a model or a person.
     """
 
     def __init__(
@@ -147,7 +163,9 @@ class VersionComparison:
         self._questions = dict(rubric.questions())
         self._bad = rubric.bad_keys
         self._worth = _worth(rubric.criteria)
-        self._numbers = {judge: number for number, judge in enumerate(dict.fromkeys([*panel, *held_out]))}
+        self._numbers = {
+            judge: number for number, judge in enumerate(dict.fromkeys([*panel, *held_out]))
+        }
         self._panel = len(panel)
         self._edits: dict[str, VersionEdit] = {}
         for edit in edits:
@@ -180,7 +198,8 @@ class VersionComparison:
             found.append(self._edits[found[-1]].base)
         return found[::-1]
 
-    # ------------------------------------------------------------------------------------------------ checks
+    # ------------------------------------------------------------------------------------------------
+    # checks
 
     def _exact(self, version: str) -> float:
         """Points gained by what code answered."""
@@ -194,21 +213,29 @@ class VersionComparison:
                 total += self._worth[key] * rise / 100.0
         return total
 
-    # ------------------------------------------------------------------------------------------------ yes/no items
+    # ------------------------------------------------------------------------------------------------
+    # yes/no items
 
     def _yes_no(self, path: Sequence[str]) -> list[tuple[float, dict[float, float]]]:
-        """The distribution of the points gained by yes/no items, for each assumption with its probability."""
+        """The distribution of the points gained by yes/no items, for each assumption with its
+        probability.
+        """
         histories: dict[_History, list[Key]] = {}
         for history, keys in self._histories.items():
             if applying := [key for key in keys if self._applies(key, path)]:
                 histories[history] = applying
         if not histories:
             return [(1.0, {0.0: 1.0})]
-        return [(share, self._changes(histories, path, *key)) for key, share in self._assumptions.items()]
+        return [
+            (share, self._changes(histories, path, *key))
+            for key, share in self._assumptions.items()
+        ]
 
     @cached_property
     def _histories(self) -> dict[_History, list[Key]]:
-        """The items that judges answer with yes or no, by what happened to them: many have the same history."""
+        """The items that judges answer with yes or no, by what happened to them: many have the same
+        history.
+        """
         found: dict[_History, list[Key]] = {}
         for key, item in self._questions.items():
             if item.check is None and item.anchors is None:
@@ -217,7 +244,9 @@ class VersionComparison:
 
     @cached_property
     def _assumptions(self) -> dict[tuple[ItemModel, WorkerModel], float]:
-        """What may be true of the judges and of the worker, each with its probability by all votes about yes/no items."""
+        """What may be true of the judges and of the worker, each with its probability by all votes
+        about yes/no items.
+        """
         usual = _USUAL_WORKER
         logs = {model: self._evidence(model, usual) for model in _item_models()}
         known = {(model, usual): found + log(usual.prior) for model, found in logs.items()}
@@ -230,7 +259,9 @@ class VersionComparison:
         return {key: share / total for key, share in shares.items()}
 
     def _applies(self, key: Key, path: Sequence[str]) -> bool:
-        """Whether judges answered the item at both ends, and did not mostly say that it does not apply."""
+        """Whether judges answered the item at both ends, and did not mostly say that it does not
+        apply.
+        """
         for version in (path[0], path[-1]):
             marks = [look.marks[key] for look in self._looks.get(version, []) if key in look.marks]
             if not marks or 2 * sum(is_na(mark.answer) for mark in marks) > len(marks):
@@ -238,8 +269,10 @@ class VersionComparison:
         return True
 
     def _history(self, key: Key) -> _History:
-        """By version, in the order of the run: whether its edit was aimed at the item, and who answered what, after which
-        earlier answers of that judge. An edit that is aimed at the item makes earlier answers worth nothing."""
+        """By version, in the order of the run: whether its edit was aimed at the item, and who
+        answered what, after which earlier answers of that judge. An edit that is aimed at the item
+        makes earlier answers worth nothing.
+        """
         is_bad = key in self._bad
         segment = {self._original: self._original}
         answered: dict[tuple[str, str], Looks] = {}
@@ -247,7 +280,9 @@ class VersionComparison:
         for version in (self._original, *self._edits):
             edit = self._edits.get(version)
             is_aimed = edit is not None and key in edit.aimed
-            segment[version] = version if edit is None or is_aimed else segment.get(edit.base, version)
+            segment[version] = (
+                version if edit is None or is_aimed else segment.get(edit.base, version)
+            )
             votes = []
             for look in self._looks.get(version, []):
                 mark = look.marks.get(key)
@@ -267,16 +302,23 @@ class VersionComparison:
         for history, keys in self._histories.items():
             rows = self._joint(history, [self._original], model, worker)
             total += len(keys) * log(max(sum(map(sum, rows)), 1e-300))
-        return total + log(self._prior(is_quiet=model.flip == FLIPS[0], others=len(_item_models()) - 1))
+        return total + log(
+            self._prior(is_quiet=model.flip == FLIPS[0], others=len(_item_models()) - 1)
+        )
 
-    def _joint(self, history: _History, path: Sequence[str], model: ItemModel, worker: WorkerModel) -> list[Weights]:
-        """P(state of the original, state and shared error of the last version, all votes): a row for each state of the
-        original (unmet, met)."""
+    def _joint(
+        self, history: _History, path: Sequence[str], model: ItemModel, worker: WorkerModel
+    ) -> list[Weights]:
+        """P(state of the original, state and shared error of the last version, all votes): a row
+        for each state of the original (unmet, met).
+        """
         order = dict(zip((self._original, *self._edits), history, strict=True))
         messages: dict[str, Weights] = {}
 
         def own(version: str, apart: str | None) -> Weights:
-            """What the votes about a version, and those below it but for one branch, say of its state."""
+            """What the votes about a version, and those below it but for one branch, say of its
+            state.
+            """
             weights = _votes_on(order[version][1], model)
             for child in self._children.get(version, ()):
                 if child != apart:
@@ -311,8 +353,10 @@ class VersionComparison:
 
     @cached_property
     def _accidents(self) -> set[str]:
-        """The versions whose edit seems to have destroyed the artifact: of what judges found met before, most is not met after.
-        What becomes of such an edit says little about the others of the worker."""
+        """The versions whose edit seems to have destroyed the artifact: of what judges found met
+        before, most is not met after. What becomes of such an edit says little about the others of
+        the worker.
+        """
         return {edit.version for edit in self._edits.values() if self._is_accident(edit)}
 
     def _is_accident(self, edit: VersionEdit) -> bool:
@@ -334,7 +378,11 @@ class VersionComparison:
         return self._quiet if is_quiet else (1.0 - self._quiet) / others
 
     def _changes(
-        self, histories: Mapping[_History, Sequence[Key]], path: Sequence[str], model: ItemModel, worker: WorkerModel
+        self,
+        histories: Mapping[_History, Sequence[Key]],
+        path: Sequence[str],
+        model: ItemModel,
+        worker: WorkerModel,
     ) -> dict[float, float]:
         """The distribution of the points gained, under one assumption."""
         found = {0.0: 1.0}
@@ -347,10 +395,13 @@ class VersionComparison:
                 found = _moved(found, self._worth[key], fixed, broken)
         return found
 
-    # ------------------------------------------------------------------------------------------------ anchored items
+    # ------------------------------------------------------------------------------------------------
+    # anchored items
 
     def _scores(self, path: Sequence[str]) -> list[tuple[float, _Gain]]:
-        """Mean and variance of the points gained by anchored items, for each assumption with its probability."""
+        """Mean and variance of the points gained by anchored items, for each assumption with its
+        probability.
+        """
         keys = [
             key
             for key, item in self._questions.items()
@@ -359,14 +410,19 @@ class VersionComparison:
         if not keys:
             return [(1.0, _Gain(0.0, 0.0))]
         usual = _USUAL_OF_SCORES
-        models = _score_models(self._panel, len(self._numbers) - self._panel, are_programs=self._are_programs)
+        models = _score_models(
+            self._panel, len(self._numbers) - self._panel, are_programs=self._are_programs
+        )
         found = {(model, usual): self._gained(keys, path, model, usual) for model in models}
         shares = _shares({model: found[model, usual][0] for model in models})
         likely = [model for model, share in shares.items() if share > NEGLIGIBLE]
         for model, worker in product(likely, _WORKERS_OF_SCORES):
             if worker is not usual:
                 found[model, worker] = self._gained(keys, path, model, worker)
-        logs = {(model, worker): seen + log(worker.prior) for (model, worker), (seen, _) in found.items()}
+        logs = {
+            (model, worker): seen + log(worker.prior)
+            for (model, worker), (seen, _) in found.items()
+        }
         whole = _shares(logs)
         return [(share, found[key][1]) for key, share in whole.items()]
 
@@ -383,7 +439,9 @@ class VersionComparison:
                 for look in self._looks.get(version, []):
                     mark = look.marks.get(key)
                     if mark is not None and not is_na(mark.answer):
-                        belief, seen = model.seen(belief, self._numbers[look.judge], self._points(key, mark))
+                        belief, seen = model.seen(
+                            belief, self._numbers[look.judge], self._points(key, mark)
+                        )
                         evidence += seen
             own = _gain_of(belief)
             pull = self._worth[key] / 100.0
@@ -398,7 +456,8 @@ class VersionComparison:
         return 100.0 - points if key in self._bad else points
 
 
-# By version: whether its edit was aimed at the item, and each vote (of a held-out judge, good, what the judge said before).
+# By version: whether its edit was aimed at the item, and each vote (of a held-out judge, good, what
+# the judge said before).
 _History = tuple[tuple[bool, tuple[tuple[bool, bool, Looks], ...]], ...]
 
 
@@ -425,7 +484,9 @@ class _Step:
             to_met = self.worker.fixes * (was_unmet + was_faked) + (1.0 - breaks) * was_met
             to_faked = (1.0 - self.worker.fixes) * (was_faked + self.faked * was_unmet)
             to_unmet = was_unmet + was_met + was_faked - to_met - to_faked
-            return [share * weight for share in (to_unmet, to_met, to_faked) for weight in _NODE_WEIGHTS]
+            return [
+                share * weight for share in (to_unmet, to_met, to_faked) for weight in _NODE_WEIGHTS
+            ]
         lift = self.worker.lifts
         return [
             *[(1.0 - lift) * u + breaks * m for u, m in zip(unmet, met, strict=True)],
@@ -439,7 +500,8 @@ class _Step:
         unmet, met, faked = later[:_COUNT], later[_COUNT : 2 * _COUNT], later[2 * _COUNT :]
         if self.is_aimed:
             if_unmet, if_met, if_faked = (
-                sum([a * w for a, w in zip(part, _NODE_WEIGHTS, strict=True)]) for part in (unmet, met, faked)
+                sum([a * w for a, w in zip(part, _NODE_WEIGHTS, strict=True)])
+                for part in (unmet, met, faked)
             )
             not_fixed = 1.0 - self.worker.fixes
             from_unmet = self.worker.fixes * if_met + not_fixed * (
@@ -458,7 +520,9 @@ class _Step:
 
 @lru_cache(maxsize=1)
 def _item_models() -> tuple[ItemModel, ...]:
-    return ItemModel(FLIPS[0], SHARED[0]), *(ItemModel(flip, rho) for flip, rho in product(FLIPS[1:], SHARED))
+    return ItemModel(FLIPS[0], SHARED[0]), *(
+        ItemModel(flip, rho) for flip, rho in product(FLIPS[1:], SHARED)
+    )
 
 
 @lru_cache(maxsize=64)
@@ -476,7 +540,9 @@ def _votes_on(votes: Iterable[tuple[bool, bool, Looks]], model: ItemModel) -> We
     return weights
 
 
-def _moved(found: Mapping[float, float], points: float, up: float, down: float) -> dict[float, float]:
+def _moved(
+    found: Mapping[float, float], points: float, up: float, down: float
+) -> dict[float, float]:
     """A distribution of points after one more item that rises or falls by so many."""
     moved: dict[float, float] = {}
     for value, p in found.items():
@@ -517,9 +583,15 @@ def _worth(criteria: Sequence[Criterion], share: float = 100.0) -> dict[Key, flo
 
 
 def _gain_of(belief: ScoreBelief) -> _Gain:
-    """How much higher the truth of the last version is than that of the original, which is the last unknown."""
+    """How much higher the truth of the last version is than that of the original, which is the last
+    unknown.
+    """
     rows = [
-        (part.weight, part.mean[0] - part.mean[-1], part.cov[0][0] + part.cov[-1][-1] - 2.0 * part.cov[-1][0])
+        (
+            part.weight,
+            part.mean[0] - part.mean[-1],
+            part.cov[0][0] + part.cov[-1][-1] - 2.0 * part.cov[-1][0],
+        )
         for part in belief.parts
     ]
     mean = sum([w * m for w, m, _ in rows])
@@ -528,7 +600,9 @@ def _gain_of(belief: ScoreBelief) -> _Gain:
 
 @dataclass(frozen=True)
 class PairModel(ScoreModel):
-    """How judges are assumed to err, with the truth of the original as one more unknown after those of `ScoreModel`."""
+    """How judges are assumed to err, with the truth of the original as one more unknown after those
+    of `ScoreModel`.
+    """
 
     faked: float = FAKED
     _effects: dict[tuple[WorkerModel, bool], tuple[EditEffect, ...]] = field(
@@ -539,27 +613,35 @@ class PairModel(ScoreModel):
     def _first(self) -> ScoreBelief:
         (part,) = super().start().parts
         origin = [row[0] for row in part.cov]
-        return belief_of([Component(1.0, [*part.mean, part.mean[0]], [*part.cov, [*origin, part.cov[0][0]]])])
+        return belief_of(
+            [Component(1.0, [*part.mean, part.mean[0]], [*part.cov, [*origin, part.cov[0][0]]])]
+        )
 
     def start(self) -> ScoreBelief:
         return self._first
 
-    def after_edit(self, belief: ScoreBelief, worker: WorkerModel, *, is_aimed: bool) -> ScoreBelief:
+    def after_edit(
+        self, belief: ScoreBelief, worker: WorkerModel, *, is_aimed: bool
+    ) -> ScoreBelief:
         """The belief after an edit of such a worker."""
         before = merged_part(belief)
         parts = []
         for change in self._effects_of(worker, is_aimed):
             worn = self._worn(before, change.kept)
             by = change.by * room(before.mean[0]) if change.per_room else change.by
-            mean, cov = [worn.mean[0] + by, worn.mean[1] + change.shared, *worn.mean[2:]], list(worn.cov)
+            mean, cov = (
+                [worn.mean[0] + by, worn.mean[1] + change.shared, *worn.mean[2:]],
+                list(worn.cov),
+            )
             cov[0] = [cov[0][0] + change.sd * change.sd]
             cov[1] = [cov[1][0], cov[1][1] + change.shared_sd * change.shared_sd]
             parts.append(Component(change.weight, mean, cov))
         return belief_of(parts)
 
     def _effects_of(self, worker: WorkerModel, is_aimed: bool) -> tuple[EditEffect, ...]:
-        """The measured effects of edits, with the part that helps as this worker is assumed to help. One that writes everything
-        again works on every item as on those it was given."""
+        """The measured effects of edits, with the part that helps as this worker is assumed to
+        help. One that writes everything again works on every item as on those it was given.
+        """
         if (worker, is_aimed) not in self._effects:
             weight = worker.fixes if is_aimed else worker.lifts
             if is_aimed or worker.lifts >= WHOLE:
@@ -579,5 +661,9 @@ class PairModel(ScoreModel):
         last = len(part.mean) - 1
         inner = Component(part.weight, part.mean[:last], part.cov[:last])
         worn = ScoreModel._worn(self, inner, kept)
-        origin: Row = [part.cov[last][0], *[kept * c for c in part.cov[last][1:last]], part.cov[last][last]]
+        origin: Row = [
+            part.cov[last][0],
+            *[kept * c for c in part.cov[last][1:last]],
+            part.cov[last][last],
+        ]
         return Component(part.weight, [*worn.mean, part.mean[last]], [*worn.cov, origin])

@@ -1,9 +1,9 @@
 """The probability that a rubric's contract is met, from what is believed about its items.
 
-Items are independent here (what they share is in the bank of `beliefs`, which asks once for each member). Yes/no items alone
-have few possible scores, so the distribution is exact; where anchored items take part, one or two of them keep their shape
-and the others count by mean and variance, with what is below a floor cut off. The arithmetic of criteria and groups is
-that of `core.scorecard`.
+Items are independent here (what they share is in the bank of `beliefs`, which asks once for each
+member). Yes/no items alone have few possible scores, so the distribution is exact; where anchored
+items take part, one or two of them keep their shape and the others count by mean and variance, with
+what is below a floor cut off. The arithmetic of criteria and groups is that of `core.scorecard`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Final, NamedTuple, TypeAlias
 from honestone.core.belief.normal import Atom, below, cut, log_below, merged
 from honestone.core.rubric import Criterion, Key, Rubric
 
-# Points above each bar that an anchored score is believed to need, so that common leniency costs less.
+# Points above each bar that an anchored score is believed to need, so that common leniency costs
+# less.
 MARGIN: Final = 1.25
 SOFT_OVERALL: Final = 3.0
 # Points that make the value of a version smooth: how much of a bar one round can hope to move.
@@ -28,8 +29,8 @@ _MOST: Final = 192
 _BINS: Final = 24
 
 
-# What is believed about an item's answer: the probability of yes, or where it is marked on a scale (or code answered)
-# the distribution of its points.
+# What is believed about an item's answer: the probability of yes, or where it is marked on a scale
+# (or code answered) the distribution of its points.
 Odds: TypeAlias = float | Sequence[Atom]
 
 
@@ -40,8 +41,9 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ContractNode:
-    """A criterion: its share among its siblings is `weight`. `bar` is what its score has to reach, 0 for none; above it
-    for `required`. `sure` says that code alone answers it."""
+    """A criterion: its share among its siblings is `weight`. `bar` is what its score has to reach,
+    0 for none; above it for `required`. `sure` says that code alone answers it.
+    """
 
     id: str
     weight: float
@@ -60,7 +62,9 @@ class ContractModel:
         self._margin = margin
         self.top = tuple(self._node(rubric, criterion, None) for criterion in rubric.criteria)
         weights = [max(node.weight, 0.0) for node in self.top]
-        anchored = sum(w * _anchored_share(c) for w, c in zip(weights, rubric.criteria, strict=True)) / sum(weights)
+        anchored = sum(
+            w * _anchored_share(c) for w, c in zip(weights, rubric.criteria, strict=True)
+        ) / sum(weights)
         self.threshold = self._aim(float(rubric.threshold * 100), anchored)
 
     def _node(self, rubric: Rubric, criterion: Criterion, parent: str | None) -> ContractNode:
@@ -80,21 +84,30 @@ class ContractModel:
         """The bar with the margin, which never asks for more than full marks."""
         return min(bar + self._margin * anchored, 100.0) if bar > 0 else 0.0
 
-    # ------------------------------------------------------------------------------------------------ probability
+    # ------------------------------------------------------------------------------------------------
+    # probability
 
     def probability(self, odds: Mapping[Key, Odds | None]) -> float:
         """That every bar is met, from 0 to 1; 0 where nothing applies."""
         shaped = self._shaped(odds)
         found = self._group(self.top, odds, shaped)
-        return 0.0 if found is None else min(sum(_reaching(atom, self.threshold) for atom in found), 1.0)
+        return (
+            0.0
+            if found is None
+            else min(sum(_reaching(atom, self.threshold) for atom in found), 1.0)
+        )
 
     def _shaped(self, odds: Mapping[Key, Odds | None]) -> set[str]:
-        """The criteria that keep the shape of their distribution: of anchored ones, two if there are no more, or the one
-        that is wider than all others together. A sum of several that are alike is near enough to normal."""
+        """The criteria that keep the shape of their distribution: of anchored ones, two if there
+        are no more, or the one that is wider than all others together. A sum of several that are
+        alike is near enough to normal.
+        """
         wide = []
         for node in leaves(self.top):
             found = [one for key in node.keys if isinstance(one := odds[key], Sequence)]
-            var = sum([merged(list(one)).var for one in found]) * (node.weight / len(node.keys)) ** 2
+            var = (
+                sum([merged(list(one)).var for one in found]) * (node.weight / len(node.keys)) ** 2
+            )
             if var > 0:
                 wide.append((var, node.id))
         wide.sort()
@@ -105,8 +118,14 @@ class ContractModel:
     def _group(
         self, nodes: Sequence[ContractNode], odds: Mapping[Key, Odds | None], shaped: set[str]
     ) -> list[Atom] | None:
-        """The distribution of a group's score without what is below a bar of its members; None: nothing applies."""
-        parts = [(node, atoms) for node in nodes if (atoms := self._distribution(node, odds, shaped)) is not None]
+        """The distribution of a group's score without what is below a bar of its members; None:
+        nothing applies.
+        """
+        parts = [
+            (node, atoms)
+            for node in nodes
+            if (atoms := self._distribution(node, odds, shaped)) is not None
+        ]
         total = sum(node.weight for node, _ in parts if node.weight > 0)
         if total <= 0:
             return None
@@ -119,7 +138,9 @@ class ContractModel:
             sums = [Atom(w, min(max(m, 0.0), 100.0), v) for w, m, v in sums]
         return sums
 
-    def _distribution(self, node: ContractNode, odds: Mapping[Key, Odds | None], shaped: set[str]) -> list[Atom] | None:
+    def _distribution(
+        self, node: ContractNode, odds: Mapping[Key, Odds | None], shaped: set[str]
+    ) -> list[Atom] | None:
         if node.children:
             atoms = self._group(node.children, odds, shaped)
         else:
@@ -133,16 +154,20 @@ class ContractModel:
         if node.id in shaped:
             atoms = [part for atom in atoms for part in _bins(atom, node.bar)]
         if node.bar > 0 or node.required:
-            atoms = [atom for one in atoms if (atom := _above(one, node.bar, node.required)).mass > 1e-12]
+            atoms = [
+                atom for one in atoms if (atom := _above(one, node.bar, node.required)).mass > 1e-12
+            ]
         if any(v > 0 for _, _, v in atoms) and node.id not in shaped and not node.children:
             atoms = [merged(atoms)]
         return atoms
 
-    # ------------------------------------------------------------------------------------------------ value
+    # ------------------------------------------------------------------------------------------------
+    # value
 
     def value(self, moments: Mapping[str, Moments], overall: Moments) -> float:
-        """How near a version is to the contract, as the sum of the logarithms of the probability of each bar, made smooth:
-        0 is certainty, and it has a slope everywhere."""
+        """How near a version is to the contract, as the sum of the logarithms of the probability of
+        each bar, made smooth: 0 is certainty, and it has a slope everywhere.
+        """
         total = _soft(overall, self.threshold, SOFT_OVERALL) if self.threshold > 0 else 0.0
         for node in _all(self.top):
             if (node.bar > 0 or node.required) and node.id in moments:
@@ -150,21 +175,32 @@ class ContractModel:
         return total
 
     def moments(self, items: Mapping[Key, Moments | None]) -> tuple[dict[str, Moments], Moments]:
-        """Mean and variance of each criterion that applies, and of the whole, from those of the items."""
+        """Mean and variance of each criterion that applies, and of the whole, from those of the
+        items.
+        """
         found: dict[str, Moments] = {}
         overall = self._moments(self.top, items, found)
         return found, overall or Moments(0.0, 0.0)
 
     def _moments(
-        self, nodes: Sequence[ContractNode], items: Mapping[Key, Moments | None], found: dict[str, Moments]
+        self,
+        nodes: Sequence[ContractNode],
+        items: Mapping[Key, Moments | None],
+        found: dict[str, Moments],
     ) -> Moments | None:
         for node in nodes:
-            own = self._moments(node.children, items, found) if node.children else _leaf_moments(node, items)
+            own = (
+                self._moments(node.children, items, found)
+                if node.children
+                else _leaf_moments(node, items)
+            )
             if own is not None:
                 found[node.id] = Moments(100.0 - own.mean, own.var) if node.negate else own
         return _weighted(nodes, found)
 
-    def moved(self, criteria: Mapping[str, Moments], by: Mapping[str, float]) -> tuple[dict[str, Moments], Moments]:
+    def moved(
+        self, criteria: Mapping[str, Moments], by: Mapping[str, float]
+    ) -> tuple[dict[str, Moments], Moments]:
         """The moments after criteria with items moved by so many points of their own."""
         found: dict[str, Moments] = {}
         overall = self._moved(self.top, criteria, by, found)
@@ -228,7 +264,9 @@ def _leaf_moments(node: ContractNode, items: Mapping[Key, Moments | None]) -> Mo
 
 
 def _leaf(node: ContractNode, odds: Mapping[Key, Odds | None]) -> list[Atom] | None:
-    """The mean of a criterion's items: every number of yes exactly, and the anchored ones as one sum on top."""
+    """The mean of a criterion's items: every number of yes exactly, and the anchored ones as one
+    sum on top.
+    """
     counts = [1.0]
     marked: list[Sequence[Atom]] = []
     size = 0
@@ -268,7 +306,11 @@ def _capped(atom: Atom) -> list[Atom]:
 
 def _above(atom: Atom, bar: float, strictly: bool) -> Atom:
     if atom.var <= 0:
-        is_met = atom.mean > _CLOSE and atom.mean >= bar - _CLOSE if strictly else atom.mean >= bar - _CLOSE
+        is_met = (
+            atom.mean > _CLOSE and atom.mean >= bar - _CLOSE
+            if strictly
+            else atom.mean >= bar - _CLOSE
+        )
         return atom if is_met else Atom(0.0, atom.mean, 0.0)
     if (bar - atom.mean) ** 2 > 36.0 * atom.var:
         return atom if atom.mean > bar else Atom(0.0, atom.mean, 0.0)
@@ -289,7 +331,11 @@ def _bins(atom: Atom, bar: float) -> list[Atom]:
         return [atom]
     width = (high - low) / _BINS
     edges = [low + width * i for i in range(_BINS)]
-    return [one for a, b in zip(edges, [*edges[1:], inf], strict=True) if (one := cut(atom, a, b)).mass > 0]
+    return [
+        one
+        for a, b in zip(edges, [*edges[1:], inf], strict=True)
+        if (one := cut(atom, a, b)).mass > 0
+    ]
 
 
 def _added(left: list[Atom], right: list[Atom]) -> list[Atom]:

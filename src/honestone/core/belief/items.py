@@ -1,8 +1,10 @@
-"""What is believed about a yes/no item: unmet, met, or made to look met, together with the error that the panel shares.
+"""What is believed about a yes/no item: unmet, met, or made to look met, together with the error
+that the panel shares.
 
-A judge misreads an item when its latent error is below the quantile of its misreading rate. The error has the same three
-shares as in `scores`; the shared one is integrated on Gauss-Hermite nodes that the belief keeps, a judge's own one by how
-often that judge has misread the item before (given the node), which is a table.
+A judge misreads an item when its latent error is below the quantile of its misreading rate. The
+error has the same three shares as in `scores`; the shared one is integrated on Gauss-Hermite nodes
+that the belief keeps, a judge's own one by how often that judge has misread the item before (given
+the node), which is a table.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Looks(NamedTuple):
 
 
 class ItemBelief(NamedTuple):
-    """Probabilities of unmet, met and cosmetic on each node of the shared error; they sum to 1. `met` is P(met)."""
+    """Probabilities of unmet, met and cosmetic on each node of the shared error; they sum to 1.
+    `met` is P(met).
+    """
 
     weights: tuple[float, ...]
     met: float
@@ -47,18 +51,25 @@ def _belief(weights: list[float]) -> ItemBelief:
 
 @dataclass(frozen=True)
 class ItemModel:
-    """How judges are assumed to err: an item is misread at the rate `flip`, and the share `rho` of the latent error is
-    common to the panel."""
+    """How judges are assumed to err: an item is misread at the rate `flip`, and the share `rho` of
+    the latent error is common to the panel.
+    """
 
     flip: float
     rho: float
-    _factors: dict[tuple[bool, bool, Looks], tuple[float, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _factors: dict[tuple[bool, bool, Looks], tuple[float, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def start(self) -> ItemBelief:
         return self._on_nodes(1.0 - START_MET, START_MET, 0.0)
 
-    def seen(self, belief: ItemBelief, looks: Looks, *, held_out: bool, yes: bool) -> tuple[ItemBelief, float]:
-        """The belief after an answer, and the log of its probability. `looks`: this judge's earlier ones."""
+    def seen(
+        self, belief: ItemBelief, looks: Looks, *, held_out: bool, yes: bool
+    ) -> tuple[ItemBelief, float]:
+        """The belief after an answer, and the log of its probability. `looks`: this judge's earlier
+        ones.
+        """
         factor = self.chances(looks, held_out=held_out, yes=yes)
         weights = [w * f for w, f in zip(belief.weights, factor, strict=True)]
         total = sum(weights)
@@ -69,13 +80,16 @@ class ItemModel:
         return self._factors.get((held_out, yes, looks)) or self._factor(held_out, yes, looks)
 
     def edited(self, belief: ItemBelief, *, aimed: bool) -> ItemBelief:
-        """The belief after an edit. Where it was aimed at the item, the errors of earlier looks are gone."""
+        """The belief after an edit. Where it was aimed at the item, the errors of earlier looks are
+        gone.
+        """
         if not aimed:
             old = belief.weights
             met = old[_COUNT : 2 * _COUNT]
             unmet = [u + BROKEN * m for u, m in zip(old[:_COUNT], met, strict=True)]
             return ItemBelief(
-                (*unmet, *[(1.0 - BROKEN) * m for m in met], *old[2 * _COUNT :]), (1.0 - BROKEN) * belief.met
+                (*unmet, *[(1.0 - BROKEN) * m for m in met], *old[2 * _COUNT :]),
+                (1.0 - BROKEN) * belief.met,
             )
         faked = sum(belief.weights[2 * _COUNT :])
         unmet_before = 1.0 - belief.met - faked
@@ -84,14 +98,18 @@ class ItemModel:
         return self._on_nodes(1.0 - met_now - faked_now, met_now, faked_now)
 
     def before(self, base: ItemBelief, version: ItemBelief) -> ItemBelief:
-        """The belief about an item of the base, after what was seen of it in a version whose edit was aimed at others."""
+        """The belief about an item of the base, after what was seen of it in a version whose edit
+        was aimed at others.
+        """
         found = []
         for node in range(_COUNT):
             unmet, met, _ = base.weights[node::_COUNT]
             seen_unmet, seen_met, seen_faked = version.weights[node::_COUNT]
             if_unmet = seen_unmet / max(unmet + BROKEN * met, 1e-300)
             if_met = seen_met / max((1.0 - BROKEN) * met, 1e-300)
-            found.append((unmet * if_unmet, met * ((1.0 - BROKEN) * if_met + BROKEN * if_unmet), seen_faked))
+            found.append(
+                (unmet * if_unmet, met * ((1.0 - BROKEN) * if_met + BROKEN * if_unmet), seen_faked)
+            )
         weights = [row[part] for part in range(3) for row in found]
         total = sum(weights)
         return _belief([w / total for w in weights])
@@ -110,10 +128,14 @@ class ItemModel:
         return found
 
     def _misread(self, held_out: bool, wrong: int, right: int) -> list[float]:
-        """P(the next look misreads), on each node, after so many looks of this judge that did and did not."""
+        """P(the next look misreads), on each node, after so many looks of this judge that did and
+        did not.
+        """
         found = []
         for row in self._rates[held_out]:
-            weighted = [w * p**wrong * (1.0 - p) ** right for p, (_, w) in zip(row, NODES, strict=True)]
+            weighted = [
+                w * p**wrong * (1.0 - p) ** right for p, (_, w) in zip(row, NODES, strict=True)
+            ]
             found.append(sum([w * p for w, p in zip(weighted, row, strict=True)]) / sum(weighted))
         return found
 
@@ -125,7 +147,10 @@ class ItemModel:
         for held_out, load in ((False, sqrt(self.rho)), (True, WITNESS_LOAD * sqrt(self.rho))):
             rest = 1.0 - load * load
             own, fresh = sqrt(OWN * rest), sqrt((1.0 - OWN) * rest)
-            rates[held_out] = [[_apart(below((edge - load * s - own * o) / fresh)) for o, _ in NODES] for s, _ in NODES]
+            rates[held_out] = [
+                [_apart(below((edge - load * s - own * o) / fresh)) for o, _ in NODES]
+                for s, _ in NODES
+            ]
         return rates
 
 

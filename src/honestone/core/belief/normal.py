@@ -7,10 +7,12 @@ from typing import Final, NamedTuple
 
 _ROOT_2: Final = sqrt(2.0)
 _ROOT_2PI: Final = sqrt(2.0 * pi)
-# Below it `erfc` runs out of floating point, and the tail's asymptotic series is exact to seven digits.
+# Below it `erfc` runs out of floating point, and the tail's asymptotic series is exact to seven
+# digits.
 _FAR: Final = -30.0
 
-# The seven Gauss-Hermite nodes of a standard normal, each with its weight: exact for polynomials up to degree 13.
+# The seven Gauss-Hermite nodes of a standard normal, each with its weight: exact for polynomials up
+# to degree 13.
 NODES: Final = (
     (-3.750439717725742, 0.0005482688559722184),
     (-2.366759410734541, 0.0307571239675865),
@@ -39,7 +41,9 @@ def log_below(z: float) -> float:
 
 
 class Atom(NamedTuple):
-    """A part of a distribution: so much mass, normal around `mean` with the variance `var`; with 0 it is one value."""
+    """A part of a distribution: so much mass, normal around `mean` with the variance `var`; with 0
+    it is one value.
+    """
 
     mass: float
     mean: float
@@ -47,7 +51,9 @@ class Atom(NamedTuple):
 
 
 def cut(atom: Atom, low: float, high: float) -> Atom:
-    """What of an atom is from `low` to `high`, by its mean and variance (Johnson, Kotz & Balakrishnan, vol. 1, 13.10)."""
+    """What of an atom is from `low` to `high`, by its mean and variance (Johnson, Kotz &
+    Balakrishnan, vol. 1, 13.10).
+    """
     sd = sqrt(atom.var)
     a, b = (low - atom.mean) / sd, (high - atom.mean) / sd
     share = below(b) - below(a) if a < 0 else below(-a) - below(-b)
@@ -56,7 +62,9 @@ def cut(atom: Atom, low: float, high: float) -> Atom:
     at_a, at_b = density(a) if a > -9 else 0.0, density(b) if b < 9 else 0.0
     shift = (at_a - at_b) / share
     curve = ((a * at_a if at_a else 0.0) - (b * at_b if at_b else 0.0)) / share
-    return Atom(atom.mass * share, atom.mean + sd * shift, atom.var * max(1.0 + curve - shift * shift, 0.0))
+    return Atom(
+        atom.mass * share, atom.mean + sd * shift, atom.var * max(1.0 + curve - shift * shift, 0.0)
+    )
 
 
 def merged(atoms: list[Atom]) -> Atom:

@@ -1,10 +1,11 @@
-"""What is believed about an anchored item, from 0 to 100 points: a mixture of normal distributions over its truth and the
-errors of the judges.
+"""What is believed about an anchored item, from 0 to 100 points: a mixture of normal distributions
+over its truth and the errors of the judges.
 
-The unknowns are the truth, the error that all judges of the panel share, and an error of each judge that stays with a
-version. A vote is their sum and a fresh error. Votes are taken in by Kalman's update, which is exact; after an edit three
-things may have happened to the item, each with the weight it had in measured loops, and only what came before is made one
-normal distribution of the same mean and variance.
+The unknowns are the truth, the error that all judges of the panel share, and an error of each judge
+that stays with a version. A vote is their sum and a fresh error. Votes are taken in by Kalman's
+update, which is exact; after an edit three things may have happened to the item, each with the
+weight it had in measured loops, and only what came before is made one normal distribution of the
+same mean and variance.
 """
 
 from __future__ import annotations
@@ -18,17 +19,20 @@ from honestone.core.belief.normal import Atom
 
 START_MEAN: Final = 60.0
 START_SD: Final = 15.0
-# How much of the error that the panel shares a held-out judge shares too: another family, but not another world.
+# How much of the error that the panel shares a held-out judge shares too: another family, but not
+# another world.
 WITNESS_LOAD: Final = 0.5
-# The share of the rest of a judge's error that stays with a version; the other half is new in every look.
+# The share of the rest of a judge's error that stays with a version; the other half is new in every
+# look.
 OWN: Final = 0.5
 
 Row: TypeAlias = list[float]
 
 
 class EditEffect(NamedTuple):
-    """One of the things that an edit may do to an item. `shared` moves the panel's view and not the truth (a cosmetic
-    edit); `kept` is the correlation of the judges' errors before and after."""
+    """One of the things that an edit may do to an item. `shared` moves the panel's view and not the
+    truth (a cosmetic edit); `kept` is the correlation of the judges' errors before and after.
+    """
 
     weight: float
     by: float
@@ -39,14 +43,19 @@ class EditEffect(NamedTuple):
     shared_sd: float = 0.0
 
 
-# An edit that was aimed at the item: it helps (by more where there is more room), does nothing or harm, or is cosmetic.
+# An edit that was aimed at the item: it helps (by more where there is more room), does nothing or
+# harm, or is cosmetic.
 AIMED: Final = (
     EditEffect(0.60, 15.0, 7.0, 0.5, per_room=True),
     EditEffect(0.30, -2.0, 5.0, 0.5),
     EditEffect(0.10, -1.0, 3.0, 0.5, shared=12.0, shared_sd=5.0),
 )
 # An edit that was aimed at something else: the item is untouched, damaged or lifted.
-ASIDE: Final = (EditEffect(0.80, 0.0, 0.5, 1.0), EditEffect(0.15, -8.0, 6.0, 0.6), EditEffect(0.05, 4.0, 3.0, 0.6))
+ASIDE: Final = (
+    EditEffect(0.80, 0.0, 0.5, 1.0),
+    EditEffect(0.15, -8.0, 6.0, 0.6),
+    EditEffect(0.05, 4.0, 3.0, 0.6),
+)
 
 
 def room(mean: float) -> float:
@@ -55,8 +64,9 @@ def room(mean: float) -> float:
 
 
 class Component(NamedTuple):
-    """A normal distribution over (truth, shared error, each judge's own error), with its weight. `cov` is the lower
-    triangle of the covariances, by rows."""
+    """A normal distribution over (truth, shared error, each judge's own error), with its weight.
+    `cov` is the lower triangle of the covariances, by rows.
+    """
 
     weight: float
     mean: Row
@@ -76,13 +86,16 @@ def belief_of(parts: list[Component]) -> ScoreBelief:
     """The mixture of these parts, whose weights sum to 1."""
     atoms = tuple([Atom(weight, mean[0], cov[0][0]) for weight, mean, cov in parts])
     mean = sum([w * m for w, m, _ in atoms])
-    return ScoreBelief(tuple(parts), atoms, mean, sum([w * (v + (m - mean) ** 2) for w, m, v in atoms]))
+    return ScoreBelief(
+        tuple(parts), atoms, mean, sum([w * (v + (m - mean) ** 2) for w, m, v in atoms])
+    )
 
 
 @dataclass(frozen=True)
 class ScoreModel:
-    """How judges are assumed to err: `sd` points a look, of whose square the share `rho` is common to the panel.
-    Judges are numbered, those of the panel first."""
+    """How judges are assumed to err: `sd` points a look, of whose square the share `rho` is common
+    to the panel. Judges are numbered, those of the panel first.
+    """
 
     sd: float
     rho: float
@@ -96,7 +109,9 @@ class ScoreModel:
     @cached_property
     def fresh(self) -> list[float]:
         """The variance that is new in each look, by judge."""
-        return [(1.0 - OWN) * (1.0 - load * load * self.rho) * self.sd * self.sd for load in self.loads]
+        return [
+            (1.0 - OWN) * (1.0 - load * load * self.rho) * self.sd * self.sd for load in self.loads
+        ]
 
     @cached_property
     def usual(self) -> list[float]:
@@ -133,7 +148,11 @@ class ScoreModel:
         top = max(logs)
         weights = [exp(one - top) for one in logs]
         total = sum(weights)
-        parts = [Component(w / total, m, c) for w, (m, c) in zip(weights, found, strict=True) if w > 1e-3 * total]
+        parts = [
+            Component(w / total, m, c)
+            for w, (m, c) in zip(weights, found, strict=True)
+            if w > 1e-3 * total
+        ]
         if len(parts) < len(found):
             left = sum([p.weight for p in parts])
             parts = [p._replace(weight=p.weight / left) for p in parts]

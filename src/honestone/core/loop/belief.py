@@ -1,9 +1,10 @@
-"""The belief policies of `improve`: what is kept, tried next and called PASSED follows from the probability that the
-contract is met, by every vote that was ever paid for.
+"""The belief policies of `improve`: what is kept, tried next and called PASSED follows from the
+probability that the contract is met, by every vote that was ever paid for.
 
-One judge looks at each version, in turn. Where that makes a PASS likely, held-out judges are asked one call at a time, each once:
-the first answer about these bytes is final. PASSED needs the answers of two of them, of which one alone says pass, and a
-probability above a bar; the rest of the calls is kept for the end, where the bar is lower because nothing better can follow.
+One judge looks at each version, in turn. Where that makes a PASS likely, held-out judges are asked
+one call at a time, each once: the first answer about these bytes is final. PASSED needs the answers
+of two of them, of which one alone says pass, and a probability above a bar; the rest of the calls
+is kept for the end, where the bar is lower because nothing better can follow.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ from honestone.core.numbers import sure
 from honestone.core.rubric import Key
 from honestone.core.scorecard import Line, Scorecard, Scorer, judge_gate
 
-# Held-out judges without whose answer a version is not PASSED; all of them where fewer are held out.
+# Held-out judges without whose answer a version is not PASSED; all of them where fewer are held
+# out.
 LOOKS_NEEDED: Final = 2
 LOOKS_IN_RUN: Final = 2
-# How many calls certify one version before another edit, and when no edit follows: held-out judges first, each once,
-# then the panel again.
+# How many calls certify one version before another edit, and when no edit follows: held-out judges
+# first, each once, then the panel again.
 LOOKS_AT_END: Final = 9
 # Calls that are kept for the end.
 RESERVE: Final = 3
@@ -59,8 +61,9 @@ _IDLE_AFTER: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Probabilities: from `consult` it is worth asking a held-out judge, from `run` a version is PASSED while the loop
-    runs, and from `end` when no edit follows."""
+    """Probabilities: from `consult` it is worth asking a held-out judge, from `run` a version is
+    PASSED while the loop runs, and from `end` when no edit follows.
+    """
 
     consult: float
     run: float
@@ -68,7 +71,8 @@ class Bars:
 
 
 ON_A_SCALE: Final = Bars(consult=0.15, run=0.93, end=0.75)
-# Lower at the end, because what is stated of yes/no items is modest: what is stated as .89 is so in .98 of cases.
+# Lower at the end, because what is stated of yes/no items is modest: what is stated as .89 is so in
+# .98 of cases.
 YES_OR_NO: Final = Bars(consult=0.15, run=0.94, end=0.55)
 
 
@@ -88,11 +92,12 @@ def anything(line: Line) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class BeliefState(LoopState):
-    """The loop's state with what is believed about each version. The best version is the one kept last.
+    """The loop's state with what is believed about each version. The best version is the one kept
+    last.
 
-    `asked`: judge calls so far, `turn` those that steered; `certifying` are the looks that did not, by version.
-    `steering` are the beliefs that choose what is kept and tried: those that certify, or under `strict` a fold of the
-    panel's votes alone.
+    `asked`: judge calls so far, `turn` those that steered; `certifying` are the looks that did not,
+    by version. `steering` are the beliefs that choose what is kept and tried: those that certify,
+    or under `strict` a fold of the panel's votes alone.
     """
 
     workable: Callable[[Line], bool] = anything
@@ -126,7 +131,9 @@ class BeliefState(LoopState):
         match event:
             case BallotCast():
                 self._take_in(event)
-            case EditProposed() if event.version is not None and event.outcome is ProposalOutcome.CHANGED:
+            case EditProposed() if (
+                event.version is not None and event.outcome is ProposalOutcome.CHANGED
+            ):
                 for fold in self.folds:
                     fold.edit(event.base or self.current, event.version, event.focus, event.items)
             case VersionRejected() if self.rounds[-1].version is not None:
@@ -212,23 +219,31 @@ class BeliefState(LoopState):
         return sum(bool(ballot.marks) and not ballot.tampered for ballot in held_out.values())
 
     def unheard(self, version: str) -> list[str]:
-        """Held-out judges without an answer about a version. One that has answered is never asked again about these bytes:
-        its first answer is final."""
+        """Held-out judges without an answer about a version. One that has answered is never asked
+        again about these bytes: its first answer is final.
+        """
         held_out = self.ballots.get((version, "holdout"), {}).values()
         answered = {ballot.voter for ballot in held_out if ballot.marks}
         return [judge for judge in self.holdouts if judge not in answered]
 
     def is_refused(self, version: str) -> bool:
-        """Whether held-out judges answered and none of them, alone with the checks, says pass. Then no vote of other judges
-        makes it PASSED."""
-        return self.witnesses(version) > 0 and not any(found.passed for found in self.certifications(version).values())
+        """Whether held-out judges answered and none of them, alone with the checks, says pass. Then
+        no vote of other judges makes it PASSED.
+        """
+        return self.witnesses(version) > 0 and not any(
+            found.passed for found in self.certifications(version).values()
+        )
 
     def panel_passes(self, version: str) -> bool:
         """Whether the panel's own looks at a version say pass."""
         return judge_gate(self.scorer.alone(LoopState.votes_on(self, version)), self.rubric).passed
 
     def is_certified(self, version: str) -> bool:
-        return self.finished is not None and self.finished.result is Result.PASSED and version == self.best
+        return (
+            self.finished is not None
+            and self.finished.result is Result.PASSED
+            and version == self.best
+        )
 
     @property
     def calls_left(self) -> int:
@@ -240,13 +255,21 @@ class BeliefState(LoopState):
     @property
     def silent(self) -> list[str]:
         """Judges of the panel that are there and have answered nothing in this run."""
-        panel = [ballot for (_, role), found in self.ballots.items() if role == "panel" for ballot in found.values()]
-        settled = {ballot.voter for ballot in panel if ballot.marks or ballot.state is JudgeState.SKIPPED}
+        panel = [
+            ballot
+            for (_, role), found in self.ballots.items()
+            if role == "panel"
+            for ballot in found.values()
+        ]
+        settled = {
+            ballot.voter for ballot in panel if ballot.marks or ballot.state is JudgeState.SKIPPED
+        }
         return [judge for judge in self.judges if judge not in settled]
 
     def lacks(self, version: str) -> int:
-        """Judges that are missing for a verdict: of the rubric's quorum on this version, or where the rubric has none those
-        of the panel that were never heard."""
+        """Judges that are missing for a verdict: of the rubric's quorum on this version, or where
+        the rubric has none those of the panel that were never heard.
+        """
         quorum = self.rubric.quorum
         if quorum is None:
             return len(self.silent)
@@ -268,22 +291,35 @@ class BeliefState(LoopState):
 
     @property
     def is_dead(self) -> bool:
-        """Whether the last seven changed versions got, mark for mark, what the version before each had."""
-        judged = [r for r in self.rounds if r.version and r.outcome is ProposalOutcome.CHANGED and not r.is_open]
+        """Whether the last seven changed versions got, mark for mark, what the version before each
+        had.
+        """
+        judged = [
+            r
+            for r in self.rounds
+            if r.version and r.outcome is ProposalOutcome.CHANGED and not r.is_open
+        ]
         return (
             self.needs_witness
             and len(judged) >= _DEAD_AFTER
-            and all(self._marks(r.version or "") <= self._marks(r.base) for r in judged[-_DEAD_AFTER:])
+            and all(
+                self._marks(r.version or "") <= self._marks(r.base) for r in judged[-_DEAD_AFTER:]
+            )
         )
 
     def _marks(self, version: str) -> set[tuple[Key, object]]:
-        return {(key, mark.answer) for ballot in self.looks(version) for key, mark in ballot.marks.items()}
+        return {
+            (key, mark.answer)
+            for ballot in self.looks(version)
+            for key, mark in ballot.marks.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Held-out judges take turns in steering where marks are on a scale. Such an answer counts as one of the two that a PASS
-    needs, and the worker sees nothing of it."""
+    """Held-out judges take turns in steering where marks are on a scale. Such an answer counts as
+    one of the two that a PASS needs, and the worker sees nothing of it.
+    """
 
     name: str = "belief"
     strict: bool = False
@@ -316,7 +352,8 @@ BELIEF: Final = Belief()
 STRICT: Final = Belief(name="strict", strict=True)
 
 
-# ---------------------------------------------------------------------------------------------------------- looks
+# ----------------------------------------------------------------------------------------------------------
+# looks
 
 
 def _order(state: BeliefState) -> list[str]:
@@ -328,9 +365,13 @@ def _order(state: BeliefState) -> list[str]:
 
 
 def _look(state: BeliefState, version: str) -> Ask | None:
-    """The first look at a version: code, and then one judge. None where there was one, or there will be none."""
+    """The first look at a version: code, and then one judge. None where there was one, or there
+    will be none.
+    """
     if CHECK in state.panel and CHECK not in state.ballots.get((version, "panel"), {}):
-        return None if state.limit is not None else Ask(judges=(CHECK,), version=version, role="panel")
+        return (
+            None if state.limit is not None else Ask(judges=(CHECK,), version=version, role="panel")
+        )
     if not state.needs_witness or state.has_look(version) or state.calls_left <= 0:
         return None
     tried = [ballot.voter for ballot in state.looks(version)]
@@ -343,7 +384,12 @@ def _look(state: BeliefState, version: str) -> Ask | None:
 
 def _ask(state: BeliefState, version: str, judge: str) -> Ask:
     draw = sum(ballot.voter == judge for ballot in state.looks(version))
-    return Ask(judges=(judge,), version=version, role="holdout" if judge in state.holdouts else "panel", draw=draw)
+    return Ask(
+        judges=(judge,),
+        version=version,
+        role="holdout" if judge in state.holdouts else "panel",
+        draw=draw,
+    )
 
 
 def _look_at_baseline(state: BeliefState) -> Ask | Stop | None:
@@ -352,12 +398,15 @@ def _look_at_baseline(state: BeliefState) -> Ask | Stop | None:
     ask = _look(state, state.original)
     if ask is not None:
         return ask
-    if state.has_look(state.original) or (not state.needs_witness and state.card(state.original).has_marks):
+    if state.has_look(state.original) or (
+        not state.needs_witness and state.card(state.original).has_marks
+    ):
         return None
     return baseline_not_judged(state, state.limit)
 
 
-# ---------------------------------------------------------------------------------------------------------- rounds
+# ----------------------------------------------------------------------------------------------------------
+# rounds
 
 
 def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
@@ -372,7 +421,9 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
     if ask is not None:
         return ask
     if state.needs_witness and not state.has_look(version):
-        return RollBack(reason=f"not judged: {state.limit}" if state.limit else "no judge could mark it")
+        return RollBack(
+            reason=f"not judged: {state.limit}" if state.limit else "no judge could mark it"
+        )
     moved = _moved(state, version)
     if state.needs_witness and not _rose(state, version):
         return RollBack(reason=f"no mark is better than before: {moved}")
@@ -384,25 +435,38 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
 
 
 def _rose(state: BeliefState, version: str) -> bool:
-    """Whether any mark is better than that of the version before. Without this, an edit that no judge noticed is believed to
-    have helped a little, since edits do on average, and a chain of such edits becomes what the loop believes in most."""
+    """Whether any mark is better than that of the version before. Without this, an edit that no
+    judge noticed is believed to have helped a little, since edits do on average, and a chain of
+    such edits becomes what the loop believes in most.
+    """
     voters = state.voters_of(state.current, version)
     before, after = state.mean_marks(state.current, voters), state.mean_marks(version, voters)
-    return any(after[key] > mark for key, mark in before.items() if key in after) or not after.keys() & before.keys()
+    return (
+        any(after[key] > mark for key, mark in before.items() if key in after)
+        or not after.keys() & before.keys()
+    )
 
 
 def _fell(state: BeliefState, version: str) -> bool:
-    """Whether the marks are worse on the whole, and so is the expected score. Far from the contract its probability says
-    little, and a version of which less is known can look nearer for that alone."""
+    """Whether the marks are worse on the whole, and so is the expected score. Far from the contract
+    its probability says little, and a version of which less is known can look nearer for that
+    alone.
+    """
     old, new = state.card(state.current), state.card(version)
-    marks_fell = (new.low if new.score is None else new.score) < (old.low if old.score is None else old.score)
-    expected, before = state.steering.outlook(version).overall, state.steering.outlook(state.current).overall
+    marks_fell = (new.low if new.score is None else new.score) < (
+        old.low if old.score is None else old.score
+    )
+    expected, before = (
+        state.steering.outlook(version).overall,
+        state.steering.outlook(state.current).overall,
+    )
     return marks_fell and expected.mean < before.mean
 
 
 def _moved(state: BeliefState, version: str) -> str:
-    """What decides, before and after: how near each version is to the contract, which is not its score. A version can be nearer with
-    a lower score, where what it gained counts more at the bars."""
+    """What decides, before and after: how near each version is to the contract, which is not its
+    score. A version can be nearer with a lower score, where what it gained counts more at the bars.
+    """
     old, new = state.steering.value(state.current), state.steering.value(version)
     places = next((n for n in range(2, 7) if f"{old:.{n}f}" != f"{new:.{n}f}"), 2)
     return f"{old:.{places}f} before, {new:.{places}f} now, where 0 is certainty"
@@ -411,7 +475,12 @@ def _moved(state: BeliefState, version: str) -> str:
 def _propose(state: BeliefState) -> Propose | None:
     """None: no other edit is worth its calls, or allowed."""
     limits = state.limits
-    if state.limit is not None or len(state.rounds) >= limits.rounds or state.stale >= limits.patience or state.is_idle:
+    if (
+        state.limit is not None
+        or len(state.rounds) >= limits.rounds
+        or state.stale >= limits.patience
+        or state.is_idle
+    ):
         return None
     if state.needs_witness and state.calls_left - 1 < (RESERVE if state.holdouts else 0):
         return None
@@ -438,7 +507,8 @@ def _aim(state: BeliefState) -> tuple[str, tuple[Key, ...]] | None:
     return best, aims[best]
 
 
-# ---------------------------------------------------------------------------------------------------------- ending
+# ----------------------------------------------------------------------------------------------------------
+# ending
 
 
 def _bars(state: BeliefState) -> Bars:
@@ -450,10 +520,18 @@ def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
     version = state.current
     if not state.needs_witness:
         is_met = state.verdict(version).passed
-        return Stop(result=Result.PASSED, reason="every bar is met, and code alone decides") if is_met else None
+        return (
+            Stop(result=Result.PASSED, reason="every bar is met, and code alone decides")
+            if is_met
+            else None
+        )
     chance, bars = state.probability(version), _bars(state)
     is_sure = chance >= (bars.end if is_last else bars.run)
-    seen, unheard, is_refused = state.witnesses(version), state.unheard(version), state.is_refused(version)
+    seen, unheard, is_refused = (
+        state.witnesses(version),
+        state.unheard(version),
+        state.is_refused(version),
+    )
     is_heard = is_sure and seen >= min(LOOKS_NEEDED, len(state.holdouts))
     if is_heard and not is_refused and state.lacks(version) <= 0:
         return _confirmed(state, chance, seen)
@@ -471,19 +549,26 @@ def _confirmed(state: BeliefState, chance: float, seen: int) -> Stop:
             result=Result.UNCONFIRMED,
             reason=f"{sure(chance)} that the contract is met, but no judge that was held out was there to confirm it",
         )
-    answers = "the answer of 1 held-out judge" if seen == 1 else f"the answers of {seen} held-out judges"
-    return Stop(result=Result.PASSED, reason=f"{sure(chance)} that the contract is met, with {answers}")
+    answers = (
+        "the answer of 1 held-out judge" if seen == 1 else f"the answers of {seen} held-out judges"
+    )
+    return Stop(
+        result=Result.PASSED, reason=f"{sure(chance)} that the contract is met, with {answers}"
+    )
 
 
 def _next_witness(state: BeliefState, version: str, unheard: Sequence[str]) -> str:
-    """A held-out judge that has not answered, then one of the panel: who was never heard first, and who looked least often."""
+    """A held-out judge that has not answered, then one of the panel: who was never heard first, and
+    who looked least often.
+    """
     tried, silent = [ballot.voter for ballot in state.looks(version)], state.silent
     return min(unheard or state.judges, key=lambda judge: (judge not in silent, tried.count(judge)))
 
 
 def _compare(state: BeliefState) -> Ask | None:
-    """A call that is left over, for the original or the version that may be delivered. None where it is clear enough which is
-    better."""
+    """A call that is left over, for the original or the version that may be delivered. None where
+    it is clear enough which is better.
+    """
     if not state.needs_witness or not state.judges or state.calls_left <= 0:
         return None
     seen = still_open(state, LOOKS_TO_COMPARE + 1)
@@ -504,15 +589,21 @@ def _stop(state: BeliefState) -> Stop:
         return replace(why, reason=f"{why.reason}; {told}")
     if state.lacks(version) > 0 and (state.has_failed(version) or why.result is Result.BUDGET):
         result = Result.COULD_NOT_JUDGE if state.has_failed(version) else Result.BUDGET
-        return Stop(result=result, reason=f"{told}, but not every judge that is needed answered; {why.reason}")
-    lack = "but the held-out judges that answered say no" if is_refused else "which is not confirmed"
+        return Stop(
+            result=result,
+            reason=f"{told}, but not every judge that is needed answered; {why.reason}",
+        )
+    lack = (
+        "but the held-out judges that answered say no" if is_refused else "which is not confirmed"
+    )
     return Stop(result=Result.UNCONFIRMED, reason=f"{told}, {lack}; {why.reason}")
 
 
 def _why(state: BeliefState) -> Stop:
     if state.is_dead:
         return Stop(
-            result=Result.METRIC_DEAD, reason="seven changed versions in a row were marked exactly like the one before"
+            result=Result.METRIC_DEAD,
+            reason="seven changed versions in a row were marked exactly like the one before",
         )
     if state.limit is not None:
         return Stop(result=Result.BUDGET, reason=state.limit)
@@ -520,10 +611,15 @@ def _why(state: BeliefState) -> Stop:
         return rounds_used_up(state)
     if state.is_idle:
         found = rounds_used_up(state)
-        why = Stop(result=Result.PLATEAU, reason=f"the worker made nothing new in the last {_IDLE_AFTER} rounds")
+        why = Stop(
+            result=Result.PLATEAU,
+            reason=f"the worker made nothing new in the last {_IDLE_AFTER} rounds",
+        )
         return why if found.result is Result.ROUND_LIMIT else found
     if state.calls_left > 0 and _aim(state) is None:
-        left = " that this worker can work on" if state.steering.aims(state.current) else " to improve"
+        left = (
+            " that this worker can work on" if state.steering.aims(state.current) else " to improve"
+        )
         return Stop(result=Result.PLATEAU, reason=f"nothing is left{left}")
     return Stop(
         result=Result.BUDGET,

@@ -1,7 +1,8 @@
 """What a loop delivers: one rule for every policy, for rubrics, suites, skills, steps and stages.
 
-A version goes into the person's file when it PASSED; or when it is better than the original by its marks and probably so by
-every vote of the run. Otherwise the original stays, byte for byte. Of versions that are equally good the older one is delivered.
+A version goes into the person's file when it PASSED; or when it is better than the original by its
+marks and probably so by every vote of the run. Otherwise the original stays, byte for byte. Of
+versions that are equally good the older one is delivered.
 """
 
 from __future__ import annotations
@@ -32,17 +33,20 @@ def delivery(state: LoopState, result: Result | None = None) -> Delivery:
         return Delivery(version=state.best, rule=DeliveryRule.PASSED, reason=reason)
     if result is Result.CONTRACT_CHANGED:
         return Delivery(
-            version=state.original, rule=DeliveryRule.ORIGINAL, reason="what judges changed while the loop ran"
+            version=state.original,
+            rule=DeliveryRule.ORIGINAL,
+            reason="what judges changed while the loop ran",
         )
     return _Candidates(state).delivery()
 
 
 def still_open(state: LoopState, most: int) -> str | None:
-    """The original or the version that may be delivered: the one of which more looks, up to `most`, are worth their calls. None
-    where it is clear which is better.
+    """The original or the version that may be delivered: the one of which more looks, up to `most`,
+    are worth their calls. None where it is clear which is better.
 
-    It is open while neither is clearly better, while a mark alone keeps a version back that is probably better, and while what
-    looks clear rests on so few looks that judges had no chance to contradict themselves.
+    It is open while neither is clearly better, while a mark alone keeps a version back that is
+    probably better, and while what looks clear rests on so few looks that judges had no chance to
+    contradict themselves.
     """
     chosen = delivery(state)
     version = state.best if chosen.rule is DeliveryRule.ORIGINAL else chosen.version
@@ -69,7 +73,11 @@ def comparison_of(state: LoopState) -> VersionComparison:
         for entry in state.rounds
         if entry.version is not None and entry.outcome is ProposalOutcome.CHANGED
     ]
-    code = {version: found[CHECK].marks for (version, _), found in state.ballots.items() if CHECK in found}
+    code = {
+        version: found[CHECK].marks
+        for (version, _), found in state.ballots.items()
+        if CHECK in found
+    }
     return VersionComparison(
         state.compared_by,
         state.original,
@@ -78,26 +86,37 @@ def comparison_of(state: LoopState) -> VersionComparison:
         code,
         panel=[judge for judge in state.panel if judge != CHECK],
         held_out=state.holdouts,
-        are_programs=all(ballot.kind == "program" for found in state.ballots.values() for ballot in found.values()),
+        are_programs=all(
+            ballot.kind == "program"
+            for found in state.ballots.values()
+            for ballot in found.values()
+        ),
     )
 
 
 def _looks(state: LoopState) -> Iterator[Look]:
-    """Where the whole panel looked at the original and at every kept version, held-out judges that never saw the original say how
-    good a version is, and not whether it is better."""
+    """Where the whole panel looked at the original and at every kept version, held-out judges that
+    never saw the original say how good a version is, and not whether it is better.
+    """
     judges = {judge for judge in state.panel if judge != CHECK}
     is_whole = judges <= state.voters_of(*state.kept)
     for (version, role), ballots in state.ballots.items():
         for ballot in ballots.values():
             if ballot.judge == CHECK or not ballot.marks or ballot.tampered:
                 continue
-            if is_whole and role == "holdout" and ballot.voter not in state.voters_of(state.original):
+            if (
+                is_whole
+                and role == "holdout"
+                and ballot.voter not in state.voters_of(state.original)
+            ):
                 continue
             yield Look(version, ballot.voter, role == "holdout", ballot.marks)
 
 
 class _Candidates:
-    """The kept versions of a run, held against the original. The comparison is made when it is first needed."""
+    """The kept versions of a run, held against the original. The comparison is made when it is
+    first needed.
+    """
 
     def __init__(self, state: LoopState) -> None:
         self._state = state
@@ -106,7 +125,9 @@ class _Candidates:
     def delivery(self) -> Delivery:
         state = self._state
         # The best so far, and what the rule came to when that was not yet known.
-        versions = [version for version in (state.best, state.delivered) if version != state.original]
+        versions = [
+            version for version in (state.best, state.delivered) if version != state.original
+        ]
         if not versions:
             return self._original("no change was kept")
         refused: list[tuple[str, float | None]] = []
@@ -129,11 +150,16 @@ class _Candidates:
                 version, found = older, known
                 break
         reason = f"marks rose, and by every vote of the run it is better than the original: {sure(found.probability)}"
-        return Delivery(version=version, rule=DeliveryRule.BETTER, reason=reason, probability=found.probability)
+        return Delivery(
+            version=version, rule=DeliveryRule.BETTER, reason=reason, probability=found.probability
+        )
 
     def _original(self, reason: str, probability: float | None = None) -> Delivery:
         return Delivery(
-            version=self._state.original, rule=DeliveryRule.ORIGINAL, reason=reason, probability=probability
+            version=self._state.original,
+            rule=DeliveryRule.ORIGINAL,
+            reason=reason,
+            probability=probability,
         )
 
     def _better(self, version: str) -> Better:
@@ -150,7 +176,11 @@ class _Candidates:
         lost = self._lost(version)
         if lost is not None:
             return lost
-        return None if self._rose(self._state.original, version) else "no mark of the best version is better"
+        return (
+            None
+            if self._rose(self._state.original, version)
+            else "no mark of the best version is better"
+        )
 
     def _lost(self, version: str) -> str | None:
         """A bar of a single criterion that the original meets and the version does not."""
@@ -163,11 +193,16 @@ class _Candidates:
 
     def _rose(self, before: str, after: str) -> bool:
         voters = self._state.voters_of(before, after)
-        earlier, later = self._state.mean_marks(before, voters), self._state.mean_marks(after, voters)
+        earlier, later = (
+            self._state.mean_marks(before, voters),
+            self._state.mean_marks(after, voters),
+        )
         return any(later[key] > mark for key, mark in earlier.items() if key in later)
 
     def _card(self, version: str, voters: Collection[str]) -> Scorecard:
-        """By the judges that marked both versions, where there are any: the marks of others may differ for that alone."""
+        """By the judges that marked both versions, where there are any: the marks of others may
+        differ for that alone.
+        """
         votes = self._state.every_vote_on(version)
         shared = [one for one in votes if not voters or one.judge == CHECK or one.voter in voters]
         return self._state.scorer.card(shared)

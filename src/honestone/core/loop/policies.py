@@ -1,5 +1,6 @@
-"""The policies of `improve`: which change is kept, when the loop ends, what is tried next, and the brief that says so to a
-worker."""
+"""The policies of `improve`: which change is kept, when the loop ends, what is tried next, and the
+brief that says so to a worker.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +36,14 @@ MESSAGE_SHOWN = 200
 
 
 def choose_focus(
-    card: Scorecard, rejections: Mapping[str, int], workable: Callable[[Line], bool] = lambda line: True
+    card: Scorecard,
+    rejections: Mapping[str, int],
+    workable: Callable[[Line], bool] = lambda line: True,
 ) -> Line | None:
     """Below-floor criteria first (lowest first), then the lowest score, ties to the higher weight.
 
-    A focus that has been rejected twice since the last accepted change yields to the next; when all have, the first
-    comes round again. None when nothing known can be improved.
+    A focus that has been rejected twice since the last accepted change yields to the next; when all
+    have, the first comes round again. None when nothing known can be improved.
     """
     open_lines = [line for line in improvable(card) if workable(line)]
     if not open_lines:
@@ -81,12 +84,16 @@ def effective_weights(card: Scorecard) -> dict[str, Fraction]:
         siblings[line.parent] = siblings.get(line.parent, ZERO) + max(line.criterion.weight, ZERO)
     shares: dict[str | None, Fraction] = {None: ONE}
     for line in card.lines:
-        shares[line.criterion.id] = shares[line.parent] * line.criterion.weight / (siblings[line.parent] or ONE)
+        shares[line.criterion.id] = (
+            shares[line.parent] * line.criterion.weight / (siblings[line.parent] or ONE)
+        )
     return {name: value for name, value in shares.items() if name is not None}
 
 
 def unmet_items(line: Line, keys: Sequence[Key] = ()) -> list[ItemLine]:
-    """Those that a worker is given: the `keys` of this criterion, or without any what costs it marks."""
+    """Those that a worker is given: the `keys` of this criterion, or without any what costs it
+    marks.
+    """
     named = {item for criterion, item in keys if criterion == line.criterion.id}
     return [one for one in line.items if one.item.id in named] if named else list(line.short_items)
 
@@ -101,10 +108,17 @@ def fixes_for(line: Line, keys: Sequence[Key] = ()) -> tuple[str, ...]:
 
 
 def write_brief(
-    card: Scorecard, line: Line, *, location: str, title: str, items: Sequence[Key] = (), rejected: Sequence[Round] = ()
+    card: Scorecard,
+    line: Line,
+    *,
+    location: str,
+    title: str,
+    items: Sequence[Key] = (),
+    rejected: Sequence[Round] = (),
 ) -> str:
-    """What a worker is asked to do: where the artifact is, one criterion, what is unmet and why, what judges suggest,
-    and what was tried in the `rejected` rounds."""
+    """What a worker is asked to do: where the artifact is, one criterion, what is unmet and why,
+    what judges suggest, and what was tried in the `rejected` rounds.
+    """
     criterion, unmet = line.criterion, unmet_items(line, items)
     share = effective_weights(card)[criterion.id]
     lines = [
@@ -148,22 +162,33 @@ def _score(line: Line) -> str:
 
 
 def rejected_tries(state: LoopState, action: Propose) -> list[Round]:
-    """The rounds on this criterion that gave nothing, from the version that the next edit starts from."""
+    """The rounds on this criterion that gave nothing, from the version that the next edit starts
+    from.
+    """
     return [
         entry
         for entry in state.rounds
-        if entry.accepted is False and entry.base == action.base and {*entry.focus} & {*action.focus}
+        if entry.accepted is False
+        and entry.base == action.base
+        and {*entry.focus} & {*action.focus}
     ]
 
 
 def _tried(entry: Round) -> str:
-    """In the worker's own words, where it said any. Why a version was not kept is never a judge's word: a held-out judge
-    may be the reason."""
+    """In the worker's own words, where it said any. Why a version was not kept is never a judge's
+    word: a held-out judge may be the reason.
+    """
     message = _one_line(entry.message or "")
-    said = f": {message[:MESSAGE_SHOWN]}{'...' if len(message) > MESSAGE_SHOWN else ''}" if message else ""
+    said = (
+        f": {message[:MESSAGE_SHOWN]}{'...' if len(message) > MESSAGE_SHOWN else ''}"
+        if message
+        else ""
+    )
     if entry.outcome is ProposalOutcome.CHANGED:
         return f"round {entry.number} did not help{said}"
-    return f"round {entry.number} was thrown away as {entry.outcome}" + (f" ({entry.detail})" if entry.detail else said)
+    return f"round {entry.number} was thrown away as {entry.outcome}" + (
+        f" ({entry.detail})" if entry.detail else said
+    )
 
 
 def _item_brief(line: ItemLine) -> list[str]:
@@ -172,12 +197,16 @@ def _item_brief(line: ItemLine) -> list[str]:
     if item.anchors is not None and line.met is not None:
         span = item.anchors.highest - item.anchors.lowest
         now = item.anchors.lowest + line.met * span
-        out[0] += f" (now {float(now):g} on {as_written(item.anchors.lowest)}-{as_written(item.anchors.highest)})"
+        out[0] += (
+            f" (now {float(now):g} on {as_written(item.anchors.lowest)}-{as_written(item.anchors.highest)})"
+        )
         above = [(value, text) for value, text in item.anchors.levels if value > now]
         out += [f"  {as_written(value)}: {_one_line(text)}" for value, text in above]
     for judge, mark in line.votes:
         if not is_na(mark.answer):
-            out += [f"  {judge} quotes: {_one_line(quote)}" for quote in mark.evidence if quote.strip()]
+            out += [
+                f"  {judge} quotes: {_one_line(quote)}" for quote in mark.evidence if quote.strip()
+            ]
     return out
 
 
@@ -189,7 +218,12 @@ class InRounds(ABC):
     """What policies share that let the whole panel look at the original and then at each proposal."""
 
     def decide(self, state: LoopState) -> Action:
-        return look_at_baseline(state) or self._resolve_round(state) or self.settle(state) or self.propose(state)
+        return (
+            look_at_baseline(state)
+            or self._resolve_round(state)
+            or self.settle(state)
+            or self.propose(state)
+        )
 
     def _resolve_round(self, state: LoopState) -> Ask | Accept | RollBack | None:
         version = open_version(state)
@@ -198,7 +232,11 @@ class InRounds(ABC):
         unasked = state.unasked(version, "panel")
         if unasked and state.limit is not None:
             return RollBack(reason=f"not judged: {state.limit}")
-        return Ask(judges=unasked, version=version, role="panel") if unasked else self.judge(state, version)
+        return (
+            Ask(judges=unasked, version=version, role="panel")
+            if unasked
+            else self.judge(state, version)
+        )
 
     @abstractmethod
     def judge(self, state: LoopState, version: str) -> Accept | RollBack:
@@ -206,7 +244,9 @@ class InRounds(ABC):
 
     @abstractmethod
     def settle(self, state: LoopState) -> Ask | Stop | None:
-        """Between two rounds: what ends the loop, or what must be asked first. None: another proposal is made."""
+        """Between two rounds: what ends the loop, or what must be asked first. None: another
+        proposal is made.
+        """
 
     @abstractmethod
     def propose(self, state: LoopState) -> Propose:
@@ -214,8 +254,9 @@ class InRounds(ABC):
 
 
 class SteeredByScore(InRounds):
-    """What policies share whose scorecard steers: PASSED needs a held-out judge where judges decide, the worst
-    criterion comes next, and each proposal starts from the version accepted last."""
+    """What policies share whose scorecard steers: PASSED needs a held-out judge where judges
+    decide, the worst criterion comes next, and each proposal starts from the version accepted last.
+    """
 
     def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
         return state_of_rubric(LoopState, started, scorer)
@@ -227,12 +268,16 @@ class SteeredByScore(InRounds):
         line = choose_focus(state.card(state.current), state.rejections, state.workable)
         assert line is not None, "`settle` ends the loop when nothing can be improved"
         count = state.candidates
-        return Propose(focus=(line.criterion.id,), base=state.current, candidates=count, ranked=count > 1)
+        return Propose(
+            focus=(line.criterion.id,), base=state.current, candidates=count, ranked=count > 1
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Plain(SteeredByScore):
-    """rulph as written: every change is kept. (The delivered version is the best one all the same: promise 7.)"""
+    """rulph as written: every change is kept. (The delivered version is the best one all the same:
+    promise 7.)
+    """
 
     name: str = "plain"
 
@@ -242,11 +287,12 @@ class Plain(SteeredByScore):
 
 @dataclass(frozen=True, slots=True)
 class KeepBest(SteeredByScore):
-    """Keep what did not fall below the best so far by the noise of a look, or two points where that was not measured.
-    The best so far, so that small losses cannot add up.
+    """Keep what did not fall below the best so far by the noise of a look, or two points where that
+    was not measured. The best so far, so that small losses cannot add up.
 
-    A criterion that code alone marks has no noise: when one falls below its floor, or a required one to 0, the change
-    is always rolled back. There is no such guard on judges' marks: on one-shot scores it throws away most good edits.
+    A criterion that code alone marks has no noise: when one falls below its floor, or a required
+    one to 0, the change is always rolled back. There is no such guard on judges' marks: on one-shot
+    scores it throws away most good edits.
     """
 
     name: str = "keep-best"
@@ -283,7 +329,8 @@ def lost_check(before: Scorecard, after: Scorecard) -> str | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------------------------- ending
+# ----------------------------------------------------------------------------------------------------------
+# ending
 
 
 def _certify(state: LoopState) -> Ask | Stop | None:
@@ -327,7 +374,9 @@ def _stop_reason(state: LoopState) -> Stop | None:
     if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
         return rounds_used_up(state)
     if len(state.consulted) >= state.consultations and state.verdict(state.best).passed:
-        return Stop(result=Result.UNCONFIRMED, reason=state.words.used_up.format(times=state.consultations))
+        return Stop(
+            result=Result.UNCONFIRMED, reason=state.words.used_up.format(times=state.consultations)
+        )
     if choose_focus(state.card(state.current), state.rejections, state.workable) is None:
         return _nothing_left(state)
     return None
@@ -338,10 +387,15 @@ def rounds_used_up(state: LoopState) -> Stop:
     if outcomes == {ProposalOutcome.UNCHANGED}:
         return Stop(result=Result.NO_CHANGE, reason="the worker changed nothing in any round")
     if outcomes and not outcomes & {ProposalOutcome.CHANGED, ProposalOutcome.UNCHANGED}:
-        return Stop(result=Result.WORKER_FAILED, reason=f"no proposal came through: {', '.join(sorted(outcomes))}")
+        return Stop(
+            result=Result.WORKER_FAILED,
+            reason=f"no proposal came through: {', '.join(sorted(outcomes))}",
+        )
     if state.stale < state.limits.patience:
         done = state.limits.rounds
-        return Stop(result=Result.ROUND_LIMIT, reason=f"{done} round{' is' if done == 1 else 's are'} done")
+        return Stop(
+            result=Result.ROUND_LIMIT, reason=f"{done} round{' is' if done == 1 else 's are'} done"
+        )
     return Stop(result=Result.PLATEAU, reason=f"{state.limits.patience} rounds without progress")
 
 
@@ -350,5 +404,8 @@ def _nothing_left(state: LoopState) -> Stop:
     if choose_focus(card, {}) is not None:
         return Stop(result=Result.PLATEAU, reason=state.words.not_workable)
     if card.score is None or card.open or card.short:
-        return Stop(result=Result.COULD_NOT_JUDGE, reason="what is missing for the verdict could not be judged")
+        return Stop(
+            result=Result.COULD_NOT_JUDGE,
+            reason="what is missing for the verdict could not be judged",
+        )
     return Stop(result=Result.PLATEAU, reason="nothing is left to improve")

@@ -1,4 +1,6 @@
-"""Proposals: what a worker did, read from the bytes on disk and never from its exit code or its words."""
+"""Proposals: what a worker did, read from the bytes on disk and never from its exit code or its
+words.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,14 @@ from honestone.core.tables import table_json
 
 # Changed lines that one round may have unless `--max-diff` says otherwise.
 MAX_DIFF = 2000
-# How many times its first size an artifact may reach over all rounds unless `--max-growth` says otherwise: judges
-# prefer what is longer, and edits only add.
+# How many times its first size an artifact may reach over all rounds unless `--max-growth` says
+# otherwise: judges prefer what is longer, and edits only add.
 MAX_GROWTH = 4.0
 # Bytes that any artifact may have, also one that began as a heading.
 ALWAYS_ALLOWED = 40_000
 
-# A file of 600 bytes or more that keeps less than 30% of them has most likely been truncated, not edited.
+# A file of 600 bytes or more that keeps less than 30% of them has most likely been truncated, not
+# edited.
 _SHRUNK_BELOW, _SHRUNK_FROM = 0.3, 600
 
 _PLACEHOLDER = re.compile(json.loads(table_json("loop/proposal"))["placeholder"])
@@ -63,14 +66,17 @@ def classify(
 ) -> tuple[ProposalOutcome, str | None]:
     """The outcome of a proposal and a detail for people.
 
-    `after` is None when the artifact is no longer there, or has no content. `ended` is the worker's ending ("exited", "timeout",
-    "denied", "crashed"); it counts only where nothing was changed, but for a time-out, which throws everything away.
-    `max_size`: bytes that it may have, unless it was larger before and did not grow.
-    `strays` are files that were touched although they are not part of the artifact; `trouble` says why the artifact
-    cannot be read back.
+    `after` is None when the artifact is no longer there, or has no content. `ended` is the worker's
+    ending ("exited", "timeout", "denied", "crashed"); it counts only where nothing was changed, but
+    for a time-out, which throws everything away. `max_size`: bytes that it may have, unless it was
+    larger before and did not grow. `strays` are files that were touched although they are not part
+    of the artifact; `trouble` says why the artifact cannot be read back.
     """
     if ended == "timeout":
-        return ProposalOutcome.TIMEOUT, "still working when its time was up; whatever it changed is thrown away"
+        return (
+            ProposalOutcome.TIMEOUT,
+            "still working when its time was up; whatever it changed is thrown away",
+        )
     if strays:
         return ProposalOutcome.OUT_OF_SCOPE, "touched " + ", ".join(strays[:5]) + (
             " and more" if len(strays) > 5 else ""
@@ -93,7 +99,10 @@ def classify(
         return ProposalOutcome.PLACEHOLDER, f"it holds {note!r} in place of content"
     size = diff_size(before, after)
     if size.lines > max_diff:
-        return ProposalOutcome.TOO_LARGE, f"{size.lines} lines changed, more than --max-diff {max_diff}"
+        return (
+            ProposalOutcome.TOO_LARGE,
+            f"{size.lines} lines changed, more than --max-diff {max_diff}",
+        )
     if after.size > max(max_size, before.size):
         return (
             ProposalOutcome.TOO_LARGE,
@@ -113,7 +122,9 @@ def _placeholder(before: Version, after: Version) -> str | None:
 
 
 def _placeholder_lines(version: Version) -> list[str]:
-    return [match[0].strip() for text in version.texts.values() for match in _PLACEHOLDER.finditer(text)]
+    return [
+        match[0].strip() for text in version.texts.values() for match in _PLACEHOLDER.finditer(text)
+    ]
 
 
 def diff_size(before: Version, after: Version) -> DiffSize:
@@ -129,7 +140,9 @@ def diff_size(before: Version, after: Version) -> DiffSize:
 
 
 def _without_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-    """Where two lists of lines begin and stop to differ: most edits are local, and the middle is soon compared."""
+    """Where two lists of lines begin and stop to differ: most edits are local, and the middle is
+    soon compared.
+    """
     shortest, start, end = min(len(old), len(new)), 0, 0
     while start < shortest and old[start] == new[start]:
         start += 1

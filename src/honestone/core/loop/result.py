@@ -23,8 +23,10 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What was believed of a version when a round was decided, by every vote so far: the expected `score` with its 95 % interval
-    and those of the criteria (points, 0-100), and the `probability` that the contract is met (0-1)."""
+    """What was believed of a version when a round was decided, by every vote so far: the expected
+    `score` with its 95 % interval and those of the criteria (points, 0-100), and the `probability`
+    that the contract is met (0-1).
+    """
 
     score: float
     low: float
@@ -34,7 +36,9 @@ class Standing:
 
 
 class DeliveryRule(StrEnum):
-    """Why a version is delivered: it PASSED, or it is better than the original; else the original stays."""
+    """Why a version is delivered: it PASSED, or it is better than the original; else the original
+    stays.
+    """
 
     PASSED = "passed"
     BETTER = "better"
@@ -43,8 +47,9 @@ class DeliveryRule(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """The version that a loop delivers, and why. `probability` (0-1): that a version is better than the original, where that
-    decided."""
+    """The version that a loop delivers, and why. `probability` (0-1): that a version is better than
+    the original, where that decided.
+    """
 
     version: str
     rule: DeliveryRule

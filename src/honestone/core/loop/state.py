@@ -1,5 +1,6 @@
-"""The state of a loop: what the events of a run add up to, and what `decide` makes of it: what it may do next, how it may
-end."""
+"""The state of a loop: what the events of a run add up to, and what `decide` makes of it: what it
+may do next, how it may end.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ from honestone.core.scorecard import Line, Scorecard, Scorer, Verdict, is_na, ju
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """Have these judges score a version. `role` says whether they steer or certify; `draw` counts a judge's looks at one
-    version from 0."""
+    """Have these judges score a version. `role` says whether they steer or certify; `draw` counts a
+    judge's looks at one version from 0.
+    """
 
     judges: tuple[str, ...]
     version: str
@@ -32,11 +34,13 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Propose:
-    """Have the worker try a focus on top of `base`, until there are `candidates` proposals to choose from.
+    """Have the worker try a focus on top of `base`, until there are `candidates` proposals to
+    choose from.
 
-    `items` are the unmet ones that the worker is given; empty: those that the scorecard of `base` says. `ranked`: the
-    proposals are ranked before one of them is judged, also when there is only one. Candidates that the state still holds
-    count: the worker is called for the missing ones only.
+    `items` are the unmet ones that the worker is given; empty: those that the scorecard of `base`
+    says. `ranked`: the proposals are ranked before one of them is judged, also when there is only
+    one. Candidates that the state still holds count: the worker is called for the missing ones
+    only.
     """
 
     focus: tuple[str, ...]
@@ -59,8 +63,9 @@ class RollBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """`is_final` False: whoever started the loop closes its run, or leaves it open so that the same command resumes it.
-    `changed`: the files that judge and are no longer what they were."""
+    """`is_final` False: whoever started the loop closes its run, or leaves it open so that the same
+    command resumes it. `changed`: the files that judge and are no longer what they were.
+    """
 
     result: Result
     reason: str
@@ -73,7 +78,8 @@ ROLES: Final[tuple[Role, ...]] = ("panel", "holdout")
 Action: TypeAlias = Ask | Propose | Accept | RollBack | Stop
 
 
-# What a score may fall by and the version still be kept, where the noise of a look was not measured.
+# What a score may fall by and the version still be kept, where the noise of a look was not
+# measured.
 TOLERANCE = Fraction(2, 100)
 # How many versions may be shown to the held-out judges in one run: each answer leaks a little.
 CONSULTATIONS = 3
@@ -109,9 +115,11 @@ class LoopLimits:
 
 @dataclass(slots=True, kw_only=True)
 class Round:
-    """One proposal and its decision. `base` is the version it started from, `version` what came of it; `items` are the
-    unmet ones that the worker was given, where the policy chose them, `message` is what the worker said. `before` and `after` are
-    what was believed of the two when it was decided."""
+    """One proposal and its decision. `base` is the version it started from, `version` what came of
+    it; `items` are the unmet ones that the worker was given, where the policy chose them, `message`
+    is what the worker said. `before` and `after` are what was believed of the two when it was
+    decided.
+    """
 
     number: int
     focus: tuple[str, ...]
@@ -148,12 +156,12 @@ class Words:
 class LoopState:
     """What the events of a run add up to. Change it only with `apply`.
 
-    `consultations`: how many versions the held-out judges may be shown. `candidates`: how many proposals a round makes;
-    `tolerance` (0-1): a smaller fall is noise.
-    `delivery` is what was delivered at the end, and why; from then on `best` is that version. `just_kept`: the last event kept a
-    version, so whether it goes into the person's file is still to be decided.
-    `tried` are those of the round that is under way, and `ranks` (0-1) how good their edits look, by version, where a
-    panel was asked.
+    `consultations`: how many versions the held-out judges may be shown. `candidates`: how many
+    proposals a round makes; `tolerance` (0-1): a smaller fall is noise. `delivery` is what was
+    delivered at the end, and why; from then on `best` is that version. `just_kept`: the last event
+    kept a version, so whether it goes into the person's file is still to be decided. `tried` are
+    those of the round that is under way, and `ranks` (0-1) how good their edits look, by version,
+    where a panel was asked.
     """
 
     scorer: Scorer
@@ -235,7 +243,9 @@ class LoopState:
             case events.LimitReached():
                 self.limit = event.reason
             case events.RunFinished():
-                self.finished = Stop(result=Result(event.result), reason=event.reason, changed=event.changed)
+                self.finished = Stop(
+                    result=Result(event.result), reason=event.reason, changed=event.changed
+                )
                 self.delivery = event.delivery
                 if event.delivery is not None:
                     self.best = event.delivery.version
@@ -243,7 +253,9 @@ class LoopState:
                     self.best = self.original
 
     def _find_best(self) -> None:
-        """Certified first, then passing, then the higher lower bound of the score; ties to the earlier version."""
+        """Certified first, then passing, then the higher lower bound of the score; ties to the
+        earlier version.
+        """
         self.best = max(self.kept, key=self.rank) if len(self.kept) > 1 else self.kept[0]
 
     def rank(self, version: str) -> tuple[bool, bool, Fraction]:
@@ -259,7 +271,10 @@ class LoopState:
     def card(self, version: str) -> Scorecard:
         """The scorecard of those that steer, from the ballots there are."""
         if version not in self._cards:
-            absent = [Ballot(judge=judge, marks={}, state=JudgeState.DEGRADED) for judge in self.awaited(version)]
+            absent = [
+                Ballot(judge=judge, marks={}, state=JudgeState.DEGRADED)
+                for judge in self.awaited(version)
+            ]
             self._cards[version] = self.scorer.card([*self.votes_on(version), *absent])
         return self._cards[version]
 
@@ -281,7 +296,9 @@ class LoopState:
         if entry.items:
             return frozenset(entry.items)
         lines = [line for line in self.card(entry.base).lines if line.criterion.id in entry.focus]
-        return frozenset((line.criterion.id, one.item.id) for line in lines for one in line.short_items)
+        return frozenset(
+            (line.criterion.id, one.item.id) for line in lines for one in line.short_items
+        )
 
     def voters_of(self, *versions: str) -> frozenset[str]:
         """The judges that marked all of these versions, code apart; none where no judge did."""
@@ -293,11 +310,14 @@ class LoopState:
 
     def every_look_at(self, version: str) -> list[Ballot]:
         """All ballots on a version, whoever cast them."""
-        return [ballot for role in ROLES for ballot in self.ballots.get((version, role), {}).values()]
+        return [
+            ballot for role in ROLES for ballot in self.ballots.get((version, role), {}).values()
+        ]
 
     def mean_marks(self, version: str, voters: Collection[str] = ()) -> dict[Key, Fraction]:
-        """The mean of the votes about each item (0-1), turned round where yes is the bad answer: of code and these judges, or of
-        all where none is named."""
+        """The mean of the votes about each item (0-1), turned round where yes is the bad answer: of
+        code and these judges, or of all where none is named.
+        """
         questions = dict(self.compared_by.questions())
         shares: dict[Key, list[Fraction]] = {}
         for ballot in self.every_look_at(version):
@@ -392,12 +412,17 @@ class LoopState:
 
     @property
     def metric_is_dead(self) -> bool:
-        """The last three changed versions each scored exactly like the one before, or could not be judged at all."""
+        """The last three changed versions each scored exactly like the one before, or could not be
+        judged at all.
+        """
         judged = [
-            r for r in self.rounds if r.version and r.outcome is ProposalOutcome.CHANGED and self._was_judged(r.version)
+            r
+            for r in self.rounds
+            if r.version and r.outcome is ProposalOutcome.CHANGED and self._was_judged(r.version)
         ]
         return len(judged) >= _DEAD_AFTER and all(
-            self.card(r.version or "").values == self.card(r.base).values or not self.is_marked(r.version or "")
+            self.card(r.version or "").values == self.card(r.base).values
+            or not self.is_marked(r.version or "")
             for r in judged[-_DEAD_AFTER:]
         )
 
@@ -448,12 +473,16 @@ class RubricPolicy(Policy, Protocol):
     """A policy for versions that a panel scores by a rubric."""
 
     def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
-        """The state before anything happened: a LoopState, or a kind of it that keeps what this policy decides by."""
+        """The state before anything happened: a LoopState, or a kind of it that keeps what this
+        policy decides by.
+        """
         ...
 
 
 def decide(state: LoopState, policy: Policy) -> Action:
-    """The next action. Pure: the same events give the same action, so a killed run resumes as if it had not been."""
+    """The next action. Pure: the same events give the same action, so a killed run resumes as if it
+    had not been.
+    """
     return state.finished or policy.decide(state)
 
 
@@ -468,20 +497,32 @@ def look_at_baseline(state: LoopState) -> Ask | Stop | None:
 
 
 def baseline_not_judged(state: LoopState, came_first: str | None) -> Stop:
-    """The end of a run whose original has no usable mark; `came_first`: the limit that kept a judge from being asked."""
-    found = [f"{b.judge}: {b.reason}" for b in state.ballots.get((state.original, "panel"), {}).values() if b.reason]
+    """The end of a run whose original has no usable mark; `came_first`: the limit that kept a judge
+    from being asked.
+    """
+    found = [
+        f"{b.judge}: {b.reason}"
+        for b in state.ballots.get((state.original, "panel"), {}).values()
+        if b.reason
+    ]
     why = "the baseline has no usable mark" + (f" ({'; '.join(found)})" if found else "")
-    return Stop(result=Result.COULD_NOT_JUDGE, reason=f"the limit came first: {came_first}" if came_first else why)
+    return Stop(
+        result=Result.COULD_NOT_JUDGE,
+        reason=f"the limit came first: {came_first}" if came_first else why,
+    )
 
 
 def open_version(state: LoopState) -> str | RollBack | None:
-    """The version of the round that is under way, if there is one. Or what ends that round without a look at it: nothing
-    usable was proposed, or these bytes were decided before."""
+    """The version of the round that is under way, if there is one. Or what ends that round without
+    a look at it: nothing usable was proposed, or these bytes were decided before.
+    """
     if not state.rounds or not state.rounds[-1].is_open:
         return None
     entry = state.rounds[-1]
     if entry.outcome is not ProposalOutcome.CHANGED or entry.version is None:
-        return RollBack(reason=f"{entry.outcome}: {entry.detail}" if entry.detail else str(entry.outcome))
+        return RollBack(
+            reason=f"{entry.outcome}: {entry.detail}" if entry.detail else str(entry.outcome)
+        )
     before = state.decided(entry.version)
     if before is not None:
         return RollBack(

@@ -1,8 +1,8 @@
 """The loop over a suite of tasks: `train` is shown to the worker, `val` accepts, `test` certifies.
 
-It is the ordinary loop (`core.loop.decide`) with splits in place of criteria and tasks in place of items: a split's
-score is its pass rate, a task that could not be run or judged is an item without an answer, and the test split is the
-witness that is asked at the end and never before.
+It is the ordinary loop (`core.loop.decide`) with splits in place of criteria and tasks in place of
+items: a split's score is its pass rate, a task that could not be run or judged is an item without
+an answer, and the test split is the witness that is asked at the end and never before.
 """
 
 from __future__ import annotations
@@ -40,12 +40,15 @@ _WORDS = Words(
 )
 
 
-# ---------------------------------------------------------------------------------------------------------- tasks
+# ----------------------------------------------------------------------------------------------------------
+# tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splits:
-    """The tasks of a suite that are run, by what they are for. Raises UsageError when one of the splits is empty."""
+    """The tasks of a suite that are run, by what they are for. Raises UsageError when one of the
+    splits is empty.
+    """
 
     train: tuple[Case, ...]
     val: tuple[Case, ...]
@@ -66,7 +69,10 @@ class Splits:
     def among(cls, cases: Sequence[Case]) -> Splits:
         """Every task that is not skipped, by the split that it names or else by the hash of its id."""
         found: dict[str, tuple[Case, ...]] = {
-            str(split): tuple(case for case in cases if case.skip is None and case.in_split is split) for split in Split
+            str(split): tuple(
+                case for case in cases if case.skip is None and case.in_split is split
+            )
+            for split in Split
         }
         return cls(train=found[TRAIN], val=found[VAL], test=found[TEST])
 
@@ -79,7 +85,9 @@ class Splits:
 
 
 def steering_rubric(splits: Splits, *, title: str, least: Fraction) -> Rubric:
-    """What a version's scorecard is drawn by: val is the score and the gate, train is shown and weighs nothing."""
+    """What a version's scorecard is drawn by: val is the score and the gate, train is shown and
+    weighs nothing.
+    """
     val = _criterion(VAL, "Tasks that decide whether a change is kept", splits.val, weight=1)
     train = _criterion(TRAIN, "Tasks whose failures the worker is shown", splits.train, weight=0)
     return Rubric(criteria=(val, train), title=title, threshold=least, floor=ZERO)
@@ -104,9 +112,13 @@ def _named(case: Case) -> str:
 
 
 def ballot_of(split: str, results: Sequence[TaskResult]) -> Ballot:
-    """A split's run as the loop takes it. A task without a result is an abstention with its reason, never a failure."""
+    """A split's run as the loop takes it. A task without a result is an abstention with its reason,
+    never a failure.
+    """
     done = {
-        (split, result.task_id): Mark(result.passed, (), None if result.passed else result.details or None)
+        (split, result.task_id): Mark(
+            result.passed, (), None if result.passed else result.details or None
+        )
         for result in results
         if result.passed is not None
     }
@@ -121,7 +133,9 @@ def ballot_of(split: str, results: Sequence[TaskResult]) -> Ballot:
 
 
 class TaskScorer(Scorer):
-    """Adds up pass rates. Tasks are run, not voted on: a lonely voter does not exist, and no judge has a score of its own."""
+    """Adds up pass rates. Tasks are run, not voted on: a lonely voter does not exist, and no judge
+    has a score of its own.
+    """
 
     def __init__(self, rubric: Rubric) -> None:
         super().__init__(rubric)
@@ -136,12 +150,15 @@ class TaskScorer(Scorer):
         return []
 
 
-# ---------------------------------------------------------------------------------------------------------- moves
+# ----------------------------------------------------------------------------------------------------------
+# moves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """What changed on one split from one version to another, task by task. `undone`: no result now, one before."""
+    """What changed on one split from one version to another, task by task. `undone`: no result now,
+    one before.
+    """
 
     won: tuple[str, ...]
     lost: tuple[str, ...]
@@ -157,12 +174,18 @@ class Move:
 
 
 def move(before: Line, after: Line) -> Move:
-    """Only tasks with a result on both sides are counted: an agent that came back to life is not an improvement."""
+    """Only tasks with a result on both sides are counted: an agent that came back to life is not an
+    improvement.
+    """
     then = {line.item.id: line.met for line in before.items}
     pairs = [(line.item.id, then[line.item.id], line.met) for line in after.items]
     return Move(
-        won=tuple(id for id, was, now in pairs if was is not None and now is not None and now > was),
-        lost=tuple(id for id, was, now in pairs if was is not None and now is not None and now < was),
+        won=tuple(
+            id for id, was, now in pairs if was is not None and now is not None and now > was
+        ),
+        lost=tuple(
+            id for id, was, now in pairs if was is not None and now is not None and now < was
+        ),
         undone=tuple(id for id, was, now in pairs if was is not None and now is None),
     )
 
@@ -171,12 +194,15 @@ def count(line: Line) -> str:
     """`2 of 3`, and how many of them have no result."""
     passed = sum(1 for item in line.items if item.met)
     open_ones = sum(1 for item in line.items if item.met is None)
-    return f"{passed} of {len(line.items)}" + (f" ({open_ones} without a result)" if open_ones else "")
+    return f"{passed} of {len(line.items)}" + (
+        f" ({open_ones} without a result)" if open_ones else ""
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class KeepWhatHelps(SteeredByScore):
-    """Keep a version when val did not fall, no task of val was lost to a failure of agent or judge, and train or val rose.
+    """Keep a version when val did not fall, no task of val was lost to a failure of agent or judge,
+    and train or val rose.
 
     Always compared with the best version so far, which is the one kept last.
     """
@@ -191,11 +217,17 @@ class KeepWhatHelps(SteeredByScore):
                 reason=f"val tasks could not be run or judged: {', '.join(val.undone)} ({_why(state, version)})"
             )
         if val.fell:
-            return RollBack(reason=f"val fell from {_from_to(best, new, VAL)}; failing now: {', '.join(val.lost)}")
+            return RollBack(
+                reason=f"val fell from {_from_to(best, new, VAL)}; failing now: {', '.join(val.lost)}"
+            )
         passes = state.verdict(version).passed and not state.verdict(state.best).passed
         if val.rose or train.rose or passes:
-            return Accept(version=version, reason="; ".join(_told(best, new, name) for name in STEERING))
-        return RollBack(reason="neither rose: " + "; ".join(_told(best, new, name) for name in STEERING))
+            return Accept(
+                version=version, reason="; ".join(_told(best, new, name) for name in STEERING)
+            )
+        return RollBack(
+            reason="neither rose: " + "; ".join(_told(best, new, name) for name in STEERING)
+        )
 
 
 def _from_to(before: Scorecard, after: Scorecard, name: str) -> str:
@@ -210,10 +242,13 @@ def _told(before: Scorecard, after: Scorecard, name: str) -> str:
 
 def _why(state: LoopState, version: str) -> str:
     ballot = state.ballots.get((version, "panel"), {}).get(VAL)
-    return one_line(next(iter(ballot.abstained.values()), "no reason given")) if ballot else "not run"
+    return (
+        one_line(next(iter(ballot.abstained.values()), "no reason given")) if ballot else "not run"
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------- state
+# ----------------------------------------------------------------------------------------------------------
+# state
 
 
 def _is_train(line: Line) -> bool:
@@ -222,9 +257,11 @@ def _is_train(line: Line) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class SuiteLoopState(LoopState):
-    """The loop's state where the splits of a suite score versions. `strict`: test must have risen by more than chance.
+    """The loop's state where the splits of a suite score versions. `strict`: test must have risen
+    by more than chance.
 
-    The best version is the one kept last: every one that is kept was better than the best before it.
+    The best version is the one kept last: every one that is kept was better than the best before
+    it.
     """
 
     certifier: Scorer
@@ -262,14 +299,21 @@ class SuiteLoopState(LoopState):
 
     @property
     def compared_by(self) -> Rubric:
-        """Every task counts the same, whichever split it is in: all of them show whether the artifact got better."""
+        """Every task counts the same, whichever split it is in: all of them show whether the
+        artifact got better.
+        """
         splits = (*self.rubric.criteria, *self.certifier.rubric.criteria)
-        return replace(self.rubric, criteria=tuple(replace(one, weight=Fraction(len(one.items))) for one in splits))
+        return replace(
+            self.rubric,
+            criteria=tuple(replace(one, weight=Fraction(len(one.items))) for one in splits),
+        )
 
     def aimed_at(self, entry: Round) -> frozenset[Key]:
         """Every task that the base fails: what the worker is shown stands for the others."""
         lines = self.card(entry.base).lines
-        return frozenset((line.criterion.id, one.item.id) for line in lines for one in line.short_items)
+        return frozenset(
+            (line.criterion.id, one.item.id) for line in lines for one in line.short_items
+        )
 
     def _is_refused(self, version: str) -> bool:
         val = move(self.card(self.best).line(VAL), self.card(version).line(VAL))
@@ -277,7 +321,9 @@ class SuiteLoopState(LoopState):
 
     @property
     def consulted(self) -> list[str]:
-        """Versions other than the original that were run on test: the original's run is what they are compared with."""
+        """Versions other than the original that were run on test: the original's run is what they
+        are compared with.
+        """
         return [v for v, role in self.ballots if role == "holdout" and v != self.original]
 
     def certification_card(self, version: str) -> Scorecard | None:
@@ -319,16 +365,23 @@ def state_of_suite(started: Event) -> SuiteLoopState:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------- the brief
+# ----------------------------------------------------------------------------------------------------------
+# the brief
 
 
 def failed_tasks(card: Scorecard, cases: Sequence[Case]) -> list[FailedTask]:
-    """The tasks of train that failed, each with its prompt and the judge's words. Others are never among them."""
+    """The tasks of train that failed, each with its prompt and the judge's words. Others are never
+    among them.
+    """
     prompts = {case.id: case.input for case in cases}
     found = []
     for line in card.line(TRAIN).short_items:
         said = [mark.suggestion for _, mark in line.votes if mark.suggestion]
-        found.append(FailedTask(task_id=line.item.id, prompt=prompts.get(line.item.id, ""), details="\n".join(said)))
+        found.append(
+            FailedTask(
+                task_id=line.item.id, prompt=prompts.get(line.item.id, ""), details="\n".join(said)
+            )
+        )
     return found
 
 
@@ -339,6 +392,9 @@ def write_task_brief(
     head = SENTENCES["tasks"].format(kind=kind, location=location)
     lines = [head, *task_lines(tasks), "", SENTENCES["tasks_aim"]]
     if candidates > 1:
-        lines += ["", f"This is proposal {number} of {candidates} to the same end: try a way of your own."]
+        lines += [
+            "",
+            f"This is proposal {number} of {candidates} to the same end: try a way of your own.",
+        ]
     lines += ["", SENTENCES["tasks_end"]]
     return "\n".join(lines) + "\n"

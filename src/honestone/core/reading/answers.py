@@ -1,6 +1,8 @@
-"""The JSON that judges who are programs print, read strictly. Nothing is guessed, summed or clamped.
+"""The JSON that judges who are programs print, read strictly. Nothing is guessed, summed or
+clamped.
 
-Where an id was not asked, no id of the reply is trusted: they may be shifted (`q0` to `q3` for `q1` to `q4`).
+Where an id was not asked, no id of the reply is trusted: they may be shifted (`q0` to `q3` for `q1`
+to `q4`).
 
 {"criteria": {ID: {"items": {ITEM: {"met": true|false|null|"n/a", "evidence", "suggestion"}}}
                 | {"score": NUMBER} | {"met": ...}}}
@@ -41,7 +43,9 @@ _TWICE: Final = Twice()
 
 
 def load_strict(text: str) -> object:
-    """JSON in which a key given twice has the value `Twice` and NaN is `NotFinite`. Raises ValueError."""
+    """JSON in which a key given twice has the value `Twice` and NaN is `NotFinite`. Raises
+    ValueError.
+    """
 
     def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
         out: dict[str, object] = {}
@@ -56,11 +60,17 @@ def load_strict(text: str) -> object:
 
 
 def read_program(text: str, question: Question) -> Reading:
-    """What a program printed, as answers to the question. Never raises: whatever is wrong is an error of an item."""
+    """What a program printed, as answers to the question. Never raises: whatever is wrong is an
+    error of an item.
+    """
     try:
         plain = load_strict(text)
     except ValueError as error:
-        what = "it printed nothing" if not text.strip() else f"what it printed is not a JSON object: {error}"
+        what = (
+            "it printed nothing"
+            if not text.strip()
+            else f"what it printed is not a JSON object: {error}"
+        )
         return _nothing(question, what)
     if not isinstance(plain, dict):
         return _nothing(question, "what it printed is JSON, but not an object")
@@ -85,7 +95,9 @@ def _nothing(question: Question, why: str) -> Reading:
 def _read_criteria(criteria: Mapping[str, object], question: Question) -> Reading:
     known = _Ids(question)
     unknown = [
-        f"`{clean_text(name)}` is not a criterion that was asked" for name in criteria if name not in known.criteria
+        f"`{clean_text(name)}` is not a criterion that was asked"
+        for name in criteria
+        if name not in known.criteria
     ]
     for criterion in question.criteria:
         unknown += known.unknown_items(criterion, criteria.get(criterion.id))
@@ -131,8 +143,12 @@ def _untrusted(unknown: Sequence[str], question: Question) -> Reading:
     return _nothing(question, f"{'; '.join(unknown[:3])}{more}; none of its ids can be trusted")
 
 
-def _pair(criterion: AskedCriterion, given: object, problems: list[str]) -> Iterator[tuple[Item, object, str]]:
-    """Each item of a criterion with what was answered to it (None: nothing) and a name for messages."""
+def _pair(
+    criterion: AskedCriterion, given: object, problems: list[str]
+) -> Iterator[tuple[Item, object, str]]:
+    """Each item of a criterion with what was answered to it (None: nothing) and a name for
+    messages.
+    """
     entry = given if isinstance(given, dict) else {}
     listed = entry.get("items")
     answers = listed if isinstance(listed, dict) else {}
@@ -152,7 +168,11 @@ def _mark(item: Item, given: object) -> Mark | str:
     entry = given if isinstance(given, dict) else {"score" if item.anchors else "met": given}
     if item.anchors is not None:
         if "score" not in entry:
-            return "a number on its scale is needed (`score`), got `met`" if "met" in entry else "no `score`"
+            return (
+                "a number on its scale is needed (`score`), got `met`"
+                if "met" in entry
+                else "no `score`"
+            )
         answer = entry["score"]
     elif "met" in entry:
         answer = entry["met"]
@@ -167,7 +187,9 @@ def _mark(item: Item, given: object) -> Mark | str:
     if isinstance(answer, Twice | NotFinite):
         return f"{answer!r} is not an answer"
     problem = answer_problem(item, answer)
-    return problem or Mark(cast(Answer, answer), _texts(entry.get("evidence")), _text(entry.get("suggestion")))
+    return problem or Mark(
+        cast(Answer, answer), _texts(entry.get("evidence")), _text(entry.get("suggestion"))
+    )
 
 
 def _zero_or_one(score: object) -> bool | None:
@@ -203,7 +225,9 @@ def _read_single(plain: Mapping[str, object], question: Question) -> Reading:
             unknown.append(f"no item has the text {_shown_text(text)}")
         else:
             given[item.id] = (
-                _TWICE if item.id in given else {"met": entry.get("passed"), "evidence": entry.get("evidence")}
+                _TWICE
+                if item.id in given
+                else {"met": entry.get("passed"), "evidence": entry.get("evidence")}
             )
     if unknown:
         return _untrusted(unknown, question)
@@ -222,7 +246,9 @@ def _read_one(plain: Mapping[str, object], criterion: AskedCriterion) -> Reading
         if share is None:
             why = f"`score` must be a number from 0 to 1, got {plain.get('score')!r}"
             return Reading(marks={}, errors={(criterion.id, item.id): why})
-        answer["score"] = as_written(item.anchors.lowest + share * (item.anchors.highest - item.anchors.lowest))
+        answer["score"] = as_written(
+            item.anchors.lowest + share * (item.anchors.highest - item.anchors.lowest)
+        )
     assertions = plain.get("assertions")
     if isinstance(assertions, list):
         answer["evidence"] = [
@@ -234,7 +260,11 @@ def _read_one(plain: Mapping[str, object], criterion: AskedCriterion) -> Reading
         ]
     mark = _mark(item, answer)
     key = (criterion.id, item.id)
-    return Reading(marks={key: mark}) if isinstance(mark, Mark) else Reading(marks={}, errors={key: mark})
+    return (
+        Reading(marks={key: mark})
+        if isinstance(mark, Mark)
+        else Reading(marks={}, errors={key: mark})
+    )
 
 
 def _share(score: object) -> Fraction | None:

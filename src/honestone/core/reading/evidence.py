@@ -14,7 +14,9 @@ MIN_LETTERS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a quote is: `text[start:end]`. A quote with left-out words spans from its first part to its last."""
+    """Where a quote is: `text[start:end]`. A quote with left-out words spans from its first part to
+    its last.
+    """
 
     start: int
     end: int
@@ -22,7 +24,9 @@ class Found:
 
 
 def is_quote(quote: str) -> bool:
-    """Whether there is anything to look up. An empty or tiny quote is neither evidence nor false evidence."""
+    """Whether there is anything to look up. An empty or tiny quote is neither evidence nor false
+    evidence.
+    """
     letters = 0
     for character in quote:
         letters += character.isalnum()
@@ -32,8 +36,10 @@ def is_quote(quote: str) -> bool:
 
 
 def find_quote(quote: str, text: str) -> Found | None:
-    """Where the quote is in the text, or None. Exact first; then white space, typographic signs and quotation
-    marks around it do not count; then words left out at an ellipsis; letter case counts until nothing else helps."""
+    """Where the quote is in the text, or None. Exact first; then white space, typographic signs and
+    quotation marks around it do not count; then words left out at an ellipsis; letter case counts
+    until nothing else helps.
+    """
     if not is_quote(quote):
         return None
     at = text.find(quote)
@@ -52,7 +58,11 @@ def find_quote(quote: str, text: str) -> Found | None:
 
 
 _SAME: Final = str.maketrans(
-    {**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛´`′‹›", "'"), **dict.fromkeys("‐‑‒–—―−﹣-", "-")}
+    {
+        **dict.fromkeys("“”„‟«»″", '"'),
+        **dict.fromkeys("‘’‚‛´`′‹›", "'"),
+        **dict.fromkeys("‐‑‒–—―−﹣-", "-"),
+    }
 )
 _ELLIPSIS = re.compile(r"\[?\s*(?:\.{3,}|…)\s*\]?")
 
@@ -82,7 +92,12 @@ def _plain(text: str) -> _Plain:
     words = " ".join(word for _, word in found)
     folded = words.lower()
     # One letter (İ) grows when folded and would shift every offset behind it.
-    return _Plain(words, folded if len(folded) == len(words) else words, at_plain, [start for start, _ in found])
+    return _Plain(
+        words,
+        folded if len(folded) == len(words) else words,
+        at_plain,
+        [start for start, _ in found],
+    )
 
 
 def _unquoted(words: str) -> str:
@@ -93,7 +108,9 @@ def _unquoted(words: str) -> str:
 
 
 def _in_order(parts: tuple[str, ...], text: str) -> tuple[int, int] | None:
-    """The span from the first part to the last, each behind the one before; every part has to say something."""
+    """The span from the first part to the last, each behind the one before; every part has to say
+    something.
+    """
     if not parts or not all(map(is_quote, parts)):
         return None
     start, at = -1, 0

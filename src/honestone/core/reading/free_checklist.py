@@ -1,7 +1,9 @@
 """Checklists in free text: which of the given items a reply says yes or no to.
 
-An item is recognised by its own words, or by its number in the list; letter case, punctuation and numbering do not
-count. Where a reply answers a number that the list does not have, none of its answers is trusted. What is missing, stated twice, or neither yes nor no is None with a problem; it is never counted as a no.
+An item is recognised by its own words, or by its number in the list; letter case, punctuation and
+numbering do not count. Where a reply answers a number that the list does not have, none of its
+answers is trusted. What is missing, stated twice, or neither yes nor no is None with a problem; it
+is never counted as a no.
 """
 
 from __future__ import annotations
@@ -34,21 +36,31 @@ def read_checklist(text: str, items: Sequence[str]) -> ChecklistReading:
     if scan.given_up:
         return ChecklistReading(None, (f"the reply cannot be read: {scan.given_up}",), dropped)
     if scan.unfinished:
-        return ChecklistReading(None, ("the reply is cut off before its JSON object ends",), dropped)
-    written = [(found, tally) for found in scan.found if (tally := _best_tally(found.value, names)).answers]
+        return ChecklistReading(
+            None, ("the reply is cut off before its JSON object ends",), dropped
+        )
+    written = [
+        (found, tally) for found in scan.found if (tally := _best_tally(found.value, names)).answers
+    ]
     if not written:
         return _from_lines(json_text.outside(body, scan), names, dropped)
     found, tally = written[-1]
     if any(part.why is json_text.Skip.ABANDONED for part in scan.abandoned_after(found.end)):
-        return ChecklistReading(None, ("ambiguous: a damaged JSON object follows the checklist",), dropped)
+        return ChecklistReading(
+            None, ("ambiguous: a damaged JSON object follows the checklist",), dropped
+        )
     if any(other.answers != tally.answers for _, other in written):
         return ChecklistReading(None, ("ambiguous: the reply holds different checklists",), dropped)
-    return _reading(tally, names, (*dropped, *json_text.around_repairs(body, found), *found.repairs))
+    return _reading(
+        tally, names, (*dropped, *json_text.around_repairs(body, found), *found.repairs)
+    )
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What a reply states about the items: their answers, and numbers that it answers and the list does not have."""
+    """What a reply states about the items: their answers, and numbers that it answers and the list
+    does not have.
+    """
 
     answers: dict[str, bool | None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -63,7 +75,9 @@ class _Tally:
 
 
 class _Names:
-    """Finds the item that a name means. Two items that differ only in signs differ by their exact words."""
+    """Finds the item that a name means. Two items that differ only in signs differ by their exact
+    words.
+    """
 
     def __init__(self, items: Sequence[str]) -> None:
         self.items = tuple(items)
@@ -105,17 +119,22 @@ def _bare(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-# -------------------------------------------------------------------------------------------------------------- JSON
+# --------------------------------------------------------------------------------------------------------------
+# JSON
 
 
 def _best_tally(value: object, names: _Names) -> _Tally:
-    """Of an object and the objects in it, the one that names most items; the outer one when they name as many."""
+    """Of an object and the objects in it, the one that names most items; the outer one when they
+    name as many.
+    """
     tallies = [_tally(mapping, names) for mapping in _mappings(value)]
     return max(tallies, key=lambda tally: len(tally.answers), default=_Tally())
 
 
 def _mappings(value: object, depth: int = 4) -> Iterator[list[tuple[str, object, bool]]]:
-    """Everything in a reply that can be a checklist, as (name, answer, named twice): objects, and lists of items."""
+    """Everything in a reply that can be a checklist, as (name, answer, named twice): objects, and
+    lists of items.
+    """
     if depth == 0:
         return
     if isinstance(value, dict):
@@ -129,7 +148,17 @@ def _mappings(value: object, depth: int = 4) -> Iterator[list[tuple[str, object,
 
 
 _NAME_KEYS: Final = ("item", "requirement", "question", "criterion", "text", "name", "id", "number")
-_ANSWER_KEYS: Final = ("answer", "met", "verdict", "passed", "pass", "checked", "result", "satisfied", "value")
+_ANSWER_KEYS: Final = (
+    "answer",
+    "met",
+    "verdict",
+    "passed",
+    "pass",
+    "checked",
+    "result",
+    "satisfied",
+    "value",
+)
 
 
 def _row_name(row: Mapping[str, object]) -> str | None:
@@ -154,7 +183,10 @@ def _tally(rows: Sequence[tuple[str, object, bool]], names: _Names) -> _Tally:
         problem = f"expected yes or no, got {_shown(given)}: {item}" if answer is None else None
         tally.note(item, answer, f"answered twice: {item}" if twice else problem)
     if tally.answers:
-        tally.problems += [f"not one of the items, ignored: {json_text.clean_text(name[:80])}" for name in unknown[:10]]
+        tally.problems += [
+            f"not one of the items, ignored: {json_text.clean_text(name[:80])}"
+            for name in unknown[:10]
+        ]
     return tally
 
 
@@ -166,12 +198,16 @@ def _shown(value: object) -> str:
     return repr(value) if isinstance(value, int | float | json_text.Unusable) else "something else"
 
 
-# ------------------------------------------------------------------------------------------------------------- lines
+# -------------------------------------------------------------------------------------------------------------
+# lines
 
 
-_BOX = re.compile(r"^\s*(?:[-*+•]\s*|\d{1,4}[.)]\s*)?(?:\[([ xX✓✗-]?)\]|([☐☑☒✅❌✓✔✗✘]))\s*(.+?)\s*$")
+_BOX = re.compile(
+    r"^\s*(?:[-*+•]\s*|\d{1,4}[.)]\s*)?(?:\[([ xX✓✗-]?)\]|([☐☑☒✅❌✓✔✗✘]))\s*(.+?)\s*$"
+)
 _ANSWERED = re.compile(
-    r"^(.*?)(?:^|[\s:–—=|>-]+)\W*(yes|no|true|false|pass(?:ed)?|fail(?:ed)?|met|unmet|not met)\W*$", re.IGNORECASE
+    r"^(.*?)(?:^|[\s:–—=|>-]+)\W*(yes|no|true|false|pass(?:ed)?|fail(?:ed)?|met|unmet|not met)\W*$",
+    re.IGNORECASE,
 )
 _MARKUP = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
 _TICKED: Final = frozenset("xX✓☑☒✅✔")

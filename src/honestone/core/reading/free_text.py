@@ -1,8 +1,10 @@
-"""Verdicts in free text: a score, yes or no, or which of two is better, where a model wrote no agreed JSON.
+"""Verdicts in free text: a score, yes or no, or which of two is better, where a model wrote no
+agreed JSON.
 
-Only explicit statements count: a labelled or bracketed verdict, a sentence that says it, a JSON object with a verdict
-key. What the judge quotes, attributes to somebody else, denies or supposes is not its verdict. Two statements of equal
-rank that differ are ambiguous. Without a verdict the answer is None: nothing is assumed, and `problems` say why.
+Only explicit statements count: a labelled or bracketed verdict, a sentence that says it, a JSON
+object with a verdict key. What the judge quotes, attributes to somebody else, denies or supposes is
+not its verdict. Two statements of equal rank that differ are ambiguous. Without a verdict the
+answer is None: nothing is assumed, and `problems` say why.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class FreeReading:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """One statement of a verdict. A higher rank is more final; `problem` explains a value that cannot be used."""
+    """One statement of a verdict. A higher rank is more final; `problem` explains a value that
+    cannot be used.
+    """
 
     value: FreeAnswer
     rank: int
@@ -47,7 +51,8 @@ _PATTERN: Final = {name: re.compile(one, re.IGNORECASE) for name, one in _WRITTE
 _Understand: TypeAlias = Callable[[object], _Claim | None]
 
 
-# -------------------------------------------------------------------------------------------------------- the three
+# --------------------------------------------------------------------------------------------------------
+# the three
 
 
 def read_score(text: str, lo: float, hi: float) -> FreeReading:
@@ -56,7 +61,13 @@ def read_score(text: str, lo: float, hi: float) -> FreeReading:
     def understand(value: object) -> _Claim | None:
         return _score_claim(value, lo, hi, STATED)
 
-    return _read(text, _WORDS["score_keys"], understand, lambda plain: _spoken_scores(plain, lo, hi), (lo, hi))
+    return _read(
+        text,
+        _WORDS["score_keys"],
+        understand,
+        lambda plain: _spoken_scores(plain, lo, hi),
+        (lo, hi),
+    )
 
 
 def read_yes_no(text: str) -> FreeReading:
@@ -80,18 +91,24 @@ def as_yes_no(value: object) -> bool | None:
     return None
 
 
-# ------------------------------------------------------------------------------------------------ one way to decide
+# ------------------------------------------------------------------------------------------------
+# one way to decide
 
 
 def prepared(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text without thinking, odd white space and a string around its JSON, and what was overlooked."""
+    """The text without thinking, odd white space and a string around its JSON, and what was
+    overlooked.
+    """
     text = text.replace("\ufeff", "").replace("\xa0", " ").replace("\r\n", "\n")
     body, thought = json_text.without_thinking(text)
     rest = json_text.after_unopened_thinking(body)
     if rest is not None:
         body, thought = rest, True
     body, encoded = json_text.decoded_once(body)
-    return body, (*(("a thinking block",) if thought else ()), *((json_text.ENCODED,) if encoded else ()))
+    return body, (
+        *(("a thinking block",) if thought else ()),
+        *((json_text.ENCODED,) if encoded else ()),
+    )
 
 
 def _read(
@@ -113,7 +130,9 @@ def _read(
     answer, problem = _decide([*written, *said])
     if answer is None and problem is None:
         problem = _why_nothing(scan, bool(written))
-    return FreeReading(answer, (problem,) if problem else (), (*repairs, *(more if answer is not None else ())))
+    return FreeReading(
+        answer, (problem,) if problem else (), (*repairs, *(more if answer is not None else ()))
+    )
 
 
 def _decide(claims: list[_Claim]) -> tuple[FreeAnswer, str | None]:
@@ -142,18 +161,27 @@ def _why_nothing(scan: json_text.Scan, placeholders: bool) -> str:
     return "no verdict was found"
 
 
-# ------------------------------------------------------------------------------------------------- in JSON objects
+# -------------------------------------------------------------------------------------------------
+# in JSON objects
 
 
 def _written_claims(
-    body: str, scan: json_text.Scan, keys: frozenset[str], understand: _Understand, scale: tuple[float, float] | None
+    body: str,
+    scan: json_text.Scan,
+    keys: frozenset[str],
+    understand: _Understand,
+    scale: tuple[float, float] | None,
 ) -> tuple[list[_Claim], tuple[str, ...]]:
-    """What the objects of a reply state. The one introduced as final outranks drafts and quotations."""
+    """What the objects of a reply state. The one introduced as final outranks drafts and
+    quotations.
+    """
     claims: list[_Claim] = []
     repairs: list[str] = []
     before = 0
     for found in scan.found:
-        own = [claim for claim in (understand(value) for value in _values(found.value, keys)) if claim]
+        own = [
+            claim for claim in (understand(value) for value in _values(found.value, keys)) if claim
+        ]
         if own and scale and (limit := _other_limit(found.value, scale[1])):
             own = [_Claim(None, claim.rank, limit) for claim in own]
         if own:
@@ -165,7 +193,9 @@ def _written_claims(
     for part in scan.abandoned_after(last):
         if _names_verdict(body[part.start : part.end], keys):
             is_final = _introduces_verdict(body[last : part.start])
-            claims.append(_Claim(None, FINAL if is_final else STATED, "an object with a verdict is damaged"))
+            claims.append(
+                _Claim(None, FINAL if is_final else STATED, "an object with a verdict is damaged")
+            )
     if scan.unfinished and scale:
         cut = _cut_score(scan, keys, understand, scale)
         is_final = _introduces_verdict(body[before : scan.unfinished.start])
@@ -203,14 +233,20 @@ _TWICE: Final = json_text.Unusable("stated twice in one object")
 
 
 def _other_limit(value: Mapping[str, object], hi: float, depth: int = 2) -> str | None:
-    """Why the number of an object is on another scale than the one asked for: it names the highest number itself."""
+    """Why the number of an object is on another scale than the one asked for: it names the highest
+    number itself.
+    """
     for key, given in value.items():
         if isinstance(given, dict) and depth > 1 and (why := _other_limit(given, hi, depth - 1)):
             return why
         if _key(key) not in _WORDS["limit_keys"]:
             continue
         upper = _last_number(given) if isinstance(given, str) else given
-        number = float(upper) if isinstance(upper, str | int | float) and not isinstance(upper, bool) else hi
+        number = (
+            float(upper)
+            if isinstance(upper, str | int | float) and not isinstance(upper, bool)
+            else hi
+        )
         if number != hi:
             return f"the score is on a scale to {number:g}, not to {hi:g}"
     return None
@@ -226,14 +262,17 @@ def _introduces_verdict(between: str) -> bool:
     return bool(lines and _PATTERN["introduces"].search(lines[-1]))
 
 
-# ------------------------------------------------------------------------------------------------------ plain words
+# ------------------------------------------------------------------------------------------------------
+# plain words
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
 
 
 def _plain_words(text: str) -> str:
-    """Without markup and without what is quoted: block quotes, and words in quotation marks inside a sentence."""
+    """Without markup and without what is quoted: block quotes, and words in quotation marks inside
+    a sentence.
+    """
     whole = text.strip()
     if len(whole) > 1 and whole[0] in "\"“'" and whole[-1] in "\"”'" and whole[1:-1].isprintable():
         text = whole[1:-1]
@@ -248,19 +287,22 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _own_statements(name: str, text: str) -> Iterator[re.Match[str]]:
-    """What may be statements of the judge's own. Of hundreds (a table, a flood) only the first and last can be the verdict."""
+    """What may be statements of the judge's own. Of hundreds (a table, a flood) only the first and
+    last can be the verdict.
+    """
     found = list(_PATTERN[name].finditer(text))
     for match in found if len(found) <= 200 else found[:100] + found[-100:]:
         if _is_own(_sentence_before(text, match.start())):
             yield match
 
 
-# A bare verb needs a speaker before it to give words to somebody: "to tell a story" gives words to nobody.
+# A bare verb needs a speaker before it to give words to somebody: "to tell a story" gives words to
+# nobody.
 def _is_own(before: str) -> bool:
     """Whether a statement is the judge's own: `before` is its sentence up to it.
 
-    "Assistant (a) argues that ..." is somebody else's; "While (a) argues ..., I find ..." is the judge's again, and so
-    is the main clause behind a concession.
+    "Assistant (a) argues that ..." is somebody else's; "While (a) argues ..., I find ..." is the
+    judge's again, and so is the main clause behind a concession.
     """
     if _PATTERN["supposed"].search(before) or _PATTERN["denied"].search(before):
         return False
@@ -275,10 +317,13 @@ def _is_own(before: str) -> bool:
     speaker = before[: verbs[-1].start()]
     if re.search(r"\b(?:i|we)\b(?:\W+\w+){0,2}\W*$", speaker, re.IGNORECASE):
         return True
-    return bool(_PATTERN["own_voice"].search(since)) or bool(_PATTERN["concession"].search(before) and "," in since)
+    return bool(_PATTERN["own_voice"].search(since)) or bool(
+        _PATTERN["concession"].search(before) and "," in since
+    )
 
 
-# ----------------------------------------------------------------------------------------------------------- scores
+# -----------------------------------------------------------------------------------------------------------
+# scores
 
 
 def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | None:
@@ -295,20 +340,28 @@ def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | Non
         return _number_claim(match[1], match[2] or match[3], lo, hi, rank)
     if isinstance(value, bool) or not isinstance(value, int | float):
         shown = (
-            "null" if value is None else repr(value) if isinstance(value, bool | json_text.Unusable) else "no number"
+            "null"
+            if value is None
+            else repr(value)
+            if isinstance(value, bool | json_text.Unusable)
+            else "no number"
         )
         return _Claim(None, rank, f"the score is {shown}, not a number")
     return _on_scale(value, lo, hi, rank)
 
 
 def _is_form(value: str) -> bool:
-    """The words of a form rather than an answer: [1-10], <score>, 1-10, a number from 1 to 10, yes/no, A or B."""
+    """The words of a form rather than an answer: [1-10], <score>, 1-10, a number from 1 to 10,
+    yes/no, A or B.
+    """
     text = value.strip()
     return bool(
         not text.strip(". …_-")
         or re.fullmatch(r"[\[<{(].*[\]>})]", text, re.DOTALL)
         or re.search(r"\d\s*(?:[-–—]|to|\.\.)\s*\d", text)
-        or re.fullmatch(r"[\w()]+(?:\s*[/|,]\s*|\s+or\s+)[\w() ]+(?:(?:\s*[/|,]\s*|\s+or\s+)[\w() ]+)*", text)
+        or re.fullmatch(
+            r"[\w()]+(?:\s*[/|,]\s*|\s+or\s+)[\w() ]+(?:(?:\s*[/|,]\s*|\s+or\s+)[\w() ]+)*", text
+        )
     )
 
 
@@ -332,7 +385,9 @@ def _number(written: str) -> int | float:
 
 
 # A comma inside a number whose denominator follows can only be a decimal one.
-_DECIMAL_COMMA = re.compile(r"(?<![\w.,])([-+−]?\d{1,3}),(\d{1,2})(?=\s*(?:/|out\s+of\b|of\s+\d|%)|\s*$)")
+_DECIMAL_COMMA = re.compile(
+    r"(?<![\w.,])([-+−]?\d{1,3}),(\d{1,2})(?=\s*(?:/|out\s+of\b|of\s+\d|%)|\s*$)"
+)
 
 
 def _with_points(text: str) -> str:
@@ -350,7 +405,9 @@ def _spoken_scores(text: str, lo: float, hi: float) -> Iterator[_Claim]:
     other = _other_scale_in(plain, hi)
     for claim, has_denominator in claims:
         if other is not None and not has_denominator and claim.value is not None:
-            claim = _Claim(None, claim.rank, f"the reply speaks of a scale to {other:g}, not of {lo:g}-{hi:g}")
+            claim = _Claim(
+                None, claim.rank, f"the reply speaks of a scale to {other:g}, not of {lo:g}-{hi:g}"
+            )
         yield claim
 
 
@@ -370,19 +427,28 @@ def _score_claims(plain: str, lo: float, hi: float) -> Iterator[tuple[_Claim, bo
         if rank is None:
             continue
         out_of = match[4] or match[5]
-        yield _number_claim(match[3], out_of or _last_number(match[2]), lo, hi, rank), out_of is not None
+        yield (
+            _number_claim(match[3], out_of or _last_number(match[2]), lo, hi, rank),
+            out_of is not None,
+        )
         last = max(last, match.end()) if rank == FINAL else last
     yield from ((claim, True) for claim in _fraction_claims(plain, lo, hi))
     for match in _own_statements("given_number", plain):
         yield _number_claim(match[1], None, lo, hi, IMPLIED), False
     for match in _PATTERN["taken_back_after"].finditer(plain, last):
-        # What is said after a final verdict, or where there is none, may replace every number before it.
+        # What is said after a final verdict, or where there is none, may replace every number
+        # before it.
         if lo <= _number(match[1] or match[2]) <= hi:
-            yield _Claim(None, FINAL, "ambiguous: the reply takes a number back and states another"), True
+            yield (
+                _Claim(None, FINAL, "ambiguous: the reply takes a number back and states another"),
+                True,
+            )
 
 
 def _fraction_claims(plain: str, lo: float, hi: float) -> Iterator[_Claim]:
-    """Fractions on the scale that are given as a verdict. Another one may be a verdict too, so it may not differ."""
+    """Fractions on the scale that are given as a verdict. Another one may be a verdict too, so it
+    may not differ.
+    """
     claims: list[_Claim] = []
     others: set[FreeAnswer] = set()
     for match in _own_statements("fraction", plain):
@@ -390,7 +456,8 @@ def _fraction_claims(plain: str, lo: float, hi: float) -> Iterator[_Claim]:
             continue
         before = plain[max(0, match.start() - 40) : match.start()]
         claim = _number_claim(match[1], match[2], lo, hi, IMPLIED)
-        # 3/10 of the links is not a score: a fraction counts where a verdict stands, and only on the scale asked for.
+        # 3/10 of the links is not a score: a fraction counts where a verdict stands, and only on
+        # the scale asked for.
         if _PATTERN["range_before"].search(before) or _PATTERN["bounded"].search(before):
             others.add(f"about {match[0]}")
         elif _stands_as_verdict(plain, match):
@@ -399,7 +466,9 @@ def _fraction_claims(plain: str, lo: float, hi: float) -> Iterator[_Claim]:
             others.add(claim.value)
     yield from claims
     if claims and others - {claim.value for claim in claims}:
-        yield _Claim(None, IMPLIED, "ambiguous: the reply states several scores, and none as the whole")
+        yield _Claim(
+            None, IMPLIED, "ambiguous: the reply states several scores, and none as the whole"
+        )
 
 
 def _last_number(written: str | None) -> str | None:
@@ -418,13 +487,15 @@ def _other_scale_in(plain: str, hi: float) -> float | None:
 
 
 _ASPECT_AFTER = re.compile(
-    r"[\s\])]*(?:for|on|in)\s+(?!this\b|general\b|total\b|the\s+(?:whole|end)\b|all\b|my\b)\w+", re.IGNORECASE
+    r"[\s\])]*(?:for|on|in)\s+(?!this\b|general\b|total\b|the\s+(?:whole|end)\b|all\b|my\b)\w+",
+    re.IGNORECASE,
 )
 
 
 def _label_rank(word: str | None, aside: str | None, after: str) -> int | None:
     """ "Final score" outranks "Score"; "Clarity score" is about one aspect and only counts alone, as do "Score (clarity)" and
-    "Score: 8 for clarity". None for "Maximum score", which is not a verdict."""
+    "Score: 8 for clarity". None for "Maximum score", which is not a verdict.
+    """
     name = "" if word is None else word.casefold()
     if name in _WORDS["foreign"]:
         return None
@@ -461,13 +532,18 @@ def _cut_score(
     if scan.unfinished.last and _key(scan.unfinished.last[0]) in keys:
         value = scan.unfinished.last[1]
         # 1 may be the beginning of 10. 8 cannot go on when 80 is off the scale.
-        if not isinstance(value, int) or isinstance(value, bool) or scale[0] <= value * 10 <= scale[1]:
+        if (
+            not isinstance(value, int)
+            or isinstance(value, bool)
+            or scale[0] <= value * 10 <= scale[1]
+        ):
             return []
         given.append(value)
     return [claim for claim in map(understand, given) if claim]
 
 
-# ----------------------------------------------------------------------------------------------------------- yes/no
+# -----------------------------------------------------------------------------------------------------------
+# yes/no
 
 
 def _yes_no_claim(value: object) -> _Claim | None:
@@ -493,7 +569,8 @@ def _spoken_yes_no(text: str) -> Iterator[_Claim]:
         yield _Claim(as_yes_no(match[1]), FINAL)
     for match in _own_statements("yes_no_labelled", plain):
         yield _Claim(as_yes_no(match[2]), FINAL if match[1] else STATED)
-    # A first and a last word count as much as a label: where they differ, the reply contradicts itself.
+    # A first and a last word count as much as a label: where they differ, the reply contradicts
+    # itself.
     if first := _PATTERN["yes_no_first"].match(plain):
         yield _Claim(as_yes_no(first[1]), STATED)
     closing = plain.strip().rsplit("\n", 1)[-1][-200:]
@@ -501,11 +578,12 @@ def _spoken_yes_no(text: str) -> Iterator[_Claim]:
         yield _Claim(as_yes_no(last[1]), STATED)
 
 
-# --------------------------------------------------------------------------------------------------------- pairwise
+# ---------------------------------------------------------------------------------------------------------
+# pairwise
 
 
-# A first or last line that is nothing but a name is a verdict; with a colon it is a heading over something else. The name may
-# have a remark in brackets, such as a reason or its number.
+# A first or last line that is nothing but a name is a verdict; with a colon it is a heading over
+# something else. The name may have a remark in brackets, such as a reason or its number.
 _REMARK = r"(?:[^\w«»:\n(]*+(?P<remark>\((?:[^()\n]|\([^()\n]*+\))*+\)|«[AB]»))?+"
 _ONLY_NAME_FIRST = re.compile(rf"[^\w«»]*«([AB])»{_REMARK}[^\w«»:\n]*(?:\n|$)")
 _ONLY_NAME_LAST = re.compile(rf"(?:\n|^)[^\w«»\n]*«([AB])»{_REMARK}[^\w«»:\n]*\Z")
@@ -557,9 +635,12 @@ def _spoken_preferences(text: str) -> Iterator[_Claim]:
             others.clear()
         elif _PATTERN["tie"].search(sentence) and not _PATTERN["aspect"].search(sentence):
             others.append(_Claim("tie", STATED))
-        elif _PATTERN["neither"].search(sentence) and (not sides or re.search(_WRITTEN["better"], sentence)):
+        elif _PATTERN["neither"].search(sentence) and (
+            not sides or re.search(_WRITTEN["better"], sentence)
+        ):
             others.append(_Claim(None, STATED, "the reply finds neither better"))
-    # "Both are equally good, but (a) is better" ends with a side; a tie said last takes the side back.
+    # "Both are equally good, but (a) is better" ends with a side; a tie said last takes the side
+    # back.
     yield from sides
     yield from others
 
@@ -569,13 +650,17 @@ def _number_of(remark: str | None) -> str | None:
 
 
 def _remarked(side: str, rank: int, remark: str | None) -> _Claim:
-    """A name and its remark: the same side once more, or a reason for it. Any other remark may take the name back."""
+    """A name and its remark: the same side once more, or a reason for it. Any other remark may take
+    the name back.
+    """
     if remark is None or _number_of(remark) == side:
         return _Claim(side, rank)
     other = "«b»" if side == "a" else "«a»"
     words = _PATTERN["the_other"].sub(other, remark.strip("() \t").casefold())
     own, _, rest = words.partition(other)
-    fits = (not own and _finds_fault(rest)) or (_PATTERN["reason"].match(words) and not _PATTERN["fault"].search(own))
+    fits = (not own and _finds_fault(rest)) or (
+        _PATTERN["reason"].match(words) and not _PATTERN["fault"].search(own)
+    )
     if (
         fits
         and not _PATTERN["against"].search(words)
@@ -592,7 +677,8 @@ def _finds_fault(words: str) -> bool:
 
 def _mention(match: re.Match[str]) -> str:
     written = next(group for group in match.groups() if group)
-    # Ignoring case must not turn the article "a" or a small "b" into a name; after a noun or in brackets it is one.
+    # Ignoring case must not turn the article "a" or a small "b" into a name; after a noun or in
+    # brackets it is one.
     if (match[4] or match[5]) and not written.isupper():
         return match[0]
     return f"«{_side(written).upper()}»"
@@ -617,11 +703,13 @@ def _preferred_in(sentence: str) -> Iterator[_Claim]:
             before = sentence[: match.start()]
             if pattern is _PATTERN["chooses"]:
                 before = re.sub(r"\b(?:but|so)\b.*$", "", before)
-                if re.search(r"\b(?:find|consider)\b", match[0], re.IGNORECASE) and not _PATTERN["better"].search(
-                    match["rest"]
-                ):
+                if re.search(r"\b(?:find|consider)\b", match[0], re.IGNORECASE) and not _PATTERN[
+                    "better"
+                ].search(match["rest"]):
                     continue
-            if not _is_own(before) or (_PATTERN["aspect"].search(before) and "overall" not in before.casefold()):
+            if not _is_own(before) or (
+                _PATTERN["aspect"].search(before) and "overall" not in before.casefold()
+            ):
                 continue
             if _OR_AFTER.match(sentence, match.end()) or _OR_BEFORE.search(before):
                 continue

@@ -1,11 +1,13 @@
-"""JSON objects in what a model wrote: whole ones as they are, damaged ones only where no value has to be guessed.
+"""JSON objects in what a model wrote: whole ones as they are, damaged ones only where no value has
+to be guessed.
 
-An object counts only where it is at the top of the text. What is inside a comment, a quotation, or braces that cannot be
-read as an object is skipped with all objects in it: it may be a draft that the model took back. Where the end of a skipped
-part is uncertain, the later end is taken, and the rest of the text where there may be none. A wrong value is worse than none.
+An object counts only where it is at the top of the text. What is inside a comment, a quotation, or
+braces that cannot be read as an object is skipped with all objects in it: it may be a draft that
+the model took back. Where the end of a skipped part is uncertain, the later end is taken, and the
+rest of the text where there may be none. A wrong value is worse than none.
 
-Nothing here knows what an object means; `reply` and `free_text` choose among what is found. Hostile text is expected:
-the work is bounded by the length of the text, and nothing raises.
+Nothing here knows what an object means; `reply` and `free_text` choose among what is found. Hostile
+text is expected: the work is bounded by the length of the text, and nothing raises.
 """
 
 from __future__ import annotations
@@ -32,14 +34,18 @@ _WRITTEN: Final = json.loads(table_json("reading/json_text"))
 
 
 class Doubled(dict[str, object]):
-    """An object that names a key twice. The last value is kept as a placeholder; no reader may use it."""
+    """An object that names a key twice. The last value is kept as a placeholder; no reader may use
+    it.
+    """
 
     doubled: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """What is written where a number should be: NaN, an infinity, or more digits than any scale has."""
+    """What is written where a number should be: NaN, an infinity, or more digits than any scale
+    has.
+    """
 
     written: str
 
@@ -61,7 +67,8 @@ class FoundObject:
 class UnfinishedObject:
     """An object that is still open where the text ends.
 
-    `members` are those that are surely complete; `last` is a number or word that the end of the text touches.
+    `members` are those that are surely complete; `last` is a number or word that the end of the
+    text touches.
     """
 
     start: int
@@ -76,7 +83,8 @@ class Skip(StrEnum):
     QUOTED = "quoted"
     # An object that was begun and cannot be read.
     ABANDONED = "abandoned"
-    # Braces that do not begin an object: a word on its line, or code that is not closed. Sentences in them may be read.
+    # Braces that do not begin an object: a word on its line, or code that is not closed. Sentences
+    # in them may be read.
     BRACES = "braces"
 
 
@@ -96,7 +104,11 @@ class Scan:
 
     def abandoned_after(self, at: int) -> tuple[Skipped, ...]:
         """What begins at or after a place and may be an attempt at another object."""
-        return tuple(one for one in self.skipped if one.start >= at and one.why in (Skip.ABANDONED, Skip.BRACES))
+        return tuple(
+            one
+            for one in self.skipped
+            if one.start >= at and one.why in (Skip.ABANDONED, Skip.BRACES)
+        )
 
 
 def doubled_keys(value: object) -> frozenset[str]:
@@ -115,7 +127,9 @@ def holds_whole_object(text: str) -> bool:
 
 
 def outside(text: str, scan: Scan) -> str:
-    """The text without its objects, and without what was skipped and may not be read as a sentence either."""
+    """The text without its objects, and without what was skipped and may not be read as a sentence
+    either.
+    """
     gone = [(one.start, one.end, "\n") for one in scan.found]
     gone += [
         (one.start, one.end, " " if one.why is Skip.COMMENT else "\n")
@@ -170,7 +184,9 @@ class _Scanner:
         if start < self.code_end:  # The mark that closes the last piece opens none.
             self.at = start + 1
         elif _closing(self.text, start, end) is None:
-            self.at = end  # Braces that do not match inside `code` say nothing about the text around it.
+            self.at = (
+                end  # Braces that do not match inside `code` say nothing about the text around it.
+            )
         else:
             self.at, self.code_end = start + 1, end
 
@@ -184,7 +200,11 @@ class _Scanner:
             self._skip(start, end, Skip.QUOTED)
 
     def _comment(self, match: re.Match[str]) -> None:
-        end = match.end() if match["line"] or match["hash"] else _comment_end(self.text, match.start())
+        end = (
+            match.end()
+            if match["line"] or match["hash"]
+            else _comment_end(self.text, match.start())
+        )
         if match["hash"] and not _BRACES.search(match[0]) and not _QUOTED_KEY.search(match[0]):
             self.at = end  # A heading, and its words may be a verdict.
         else:
@@ -200,7 +220,9 @@ class _Scanner:
         self.at = self.passed = end
 
     def _braces(self, start: int) -> str | None:
-        """Reads or skips what an opening brace begins. Returns why the text cannot be read on, or None."""
+        """Reads or skips what an opening brace begins. Returns why the text cannot be read on, or
+        None.
+        """
         opening, why = _OPENING.match(self.text, start), Skip.BRACES
         if opening and opening[1] in '"}':
             try:
@@ -215,7 +237,9 @@ class _Scanner:
             tolerant = _Tolerant(self.text)
             try:
                 value, end = tolerant.read(start)
-                self._take(FoundObject(value, start, end, tuple(tolerant.repairs)), is_valid=self.lenient)
+                self._take(
+                    FoundObject(value, start, end, tuple(tolerant.repairs)), is_valid=self.lenient
+                )
                 return None
             except _Broken as broken:
                 self.budget -= broken.at - start
@@ -227,7 +251,11 @@ class _Scanner:
             why = Skip.ABANDONED if tolerant.has_begun else Skip.BRACES
             self.failures += 1
         self._skip_braces(start, why)
-        if self.budget < 0 or self.strict_failures > MAX_STRICT_FAILURES or self.failures > MAX_FAILURES:
+        if (
+            self.budget < 0
+            or self.strict_failures > MAX_STRICT_FAILURES
+            or self.failures > MAX_FAILURES
+        ):
             return "it holds too many broken pieces of JSON to be read"
         return None
 
@@ -243,7 +271,9 @@ class _Scanner:
             self._pass(found.start, found.end)
 
     def _skip_braces(self, start: int, why: Skip) -> None:
-        """Past braces that cannot be read as an object: to the end of the text where they may not be closed."""
+        """Past braces that cannot be read as an object: to the end of the text where they may not
+        be closed.
+        """
         end = _closing(self.text, start)
         self.budget -= (len(self.text) if end is None else end) - start
         double = _DOUBLE_BRACE.match(self.text, start)
@@ -254,7 +284,9 @@ class _Scanner:
                 self.at = double.end()
                 return
         stop = len(self.text) if end is None else end
-        if (end is not None and self.text.find("\n", start, end) >= 0) or _QUOTED_KEY.search(self.text, start, stop):
+        if (end is not None and self.text.find("\n", start, end) >= 0) or _QUOTED_KEY.search(
+            self.text, start, stop
+        ):
             why = Skip.ABANDONED
         self._skip(start, stop, why)
 
@@ -298,7 +330,8 @@ class _Line:
             return False
         # A model may put its whole reply into quotation marks.
         return not (
-            len(text) < found.end - found.start + 100 and _is_only_quotes(text[: found.start], text[found.end :])
+            len(text) < found.end - found.start + 100
+            and _is_only_quotes(text[: found.start], text[found.end :])
         )
 
 
@@ -312,7 +345,9 @@ _BLOCK_ENDS: Final = {"/*": (re.compile(r"/\*|\*/"), 2), "<!": (re.compile(r"<!-
 
 
 def _comment_end(text: str, start: int) -> int:
-    """The end of a block comment with all comments in it; the end of the text when one of them does not end."""
+    """The end of a block comment with all comments in it; the end of the text when one of them does
+    not end.
+    """
     marks, width = _BLOCK_ENDS[text[start : start + 2]]
     depth = 1
     for mark in marks.finditer(text, start + width):
@@ -329,7 +364,8 @@ _BRACES_OUTSIDE_STRINGS = re.compile(_WRITTEN["braces_outside_strings"])
 def _closing(text: str, start: int, stop: int | None = None) -> int | None:
     """The end of the braces that begin at or after `start`; None where they may not be closed.
 
-    The text is damaged, so it is read both ways: with braces in strings and comments counted, and without them.
+    The text is damaged, so it is read both ways: with braces in strings and comments counted, and
+    without them.
     """
     stop = len(text) if stop is None else stop
     ends = []
@@ -360,11 +396,13 @@ _KEY_AFTER = re.compile(r"""\s*+,\s*+(?:"[^"\n]*+"|'[^'\n]*+'|“[^”\n]*+”|\
 def _is_member(text: str, since: int, found: FoundObject) -> bool:
     """Whether an object is a value of another one whose opening brace is lost."""
     return bool(
-        _KEY_BEFORE.search(text, max(since, found.start - 80), found.start) or _KEY_AFTER.match(text, found.end)
+        _KEY_BEFORE.search(text, max(since, found.start - 80), found.start)
+        or _KEY_AFTER.match(text, found.end)
     )
 
 
-# An opening brace that can begin an object: a key in any of the ways we understand, a comment, or the end.
+# An opening brace that can begin an object: a key in any of the ways we understand, a comment, or
+# the end.
 _OPENING = re.compile(r"""\{(?=\s*+(["'“”„}\w/#<]))""")
 
 
@@ -395,7 +433,9 @@ def _int(written: str) -> int | Unusable:
     return int(written) if len(written) <= 30 else Unusable(written)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=object_of, parse_constant=Unusable, parse_float=_float, parse_int=_int)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=object_of, parse_constant=Unusable, parse_float=_float, parse_int=_int
+)
 
 
 def _decode(text: str, start: int) -> tuple[dict[str, object], int]:
@@ -432,14 +472,25 @@ _WORDS: Final[dict[str, object]] = {
     **{word: Unusable(word) for word in ("NaN", "Infinity", "-Infinity")},
 }
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", '"': '"', "'": "'", "/": "/"}
+_ESCAPES: Final = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "\\": "\\",
+    '"': '"',
+    "'": "'",
+    "/": "/",
+}
 
 
 class _Tolerant:
-    """Reads one object as a careful person would: other quotes, Python's words, bare keys, comments, a comma too many.
+    """Reads one object as a careful person would: other quotes, Python's words, bare keys,
+    comments, a comma too many.
 
-    A string ends at its first closing mark, a number or word where it stops; whatever does not fit breaks the object
-    instead of being completed.
+    A string ends at its first closing mark, a number or word where it stops; whatever does not fit
+    breaks the object instead of being completed.
     """
 
     def __init__(self, text: str) -> None:
@@ -565,7 +616,9 @@ class _Tolerant:
 
     def _string(self, at: int) -> tuple[str, int]:
         mark = self.text[at]
-        match = (_DOUBLE if mark == '"' else _SINGLE if mark == "'" else _TYPOGRAPHIC).match(self.text, at)
+        match = (_DOUBLE if mark == '"' else _SINGLE if mark == "'" else _TYPOGRAPHIC).match(
+            self.text, at
+        )
         if match is None:
             self.open_at = at
             raise _Open
@@ -608,7 +661,9 @@ _THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE
 
 
 def without_thinking(text: str) -> tuple[str, bool]:
-    """The text after a thinking block that begins it, and whether there was one. An endless one leaves nothing."""
+    """The text after a thinking block that begins it, and whether there was one. An endless one
+    leaves nothing.
+    """
     opening = _THINKING.match(text)
     if opening is None:
         return text, False
@@ -616,27 +671,36 @@ def without_thinking(text: str) -> tuple[str, bool]:
     return (text[closing.end() :] if closing else ""), True
 
 
-# The end of thinking whose opening tag the server or the prompt holds. Prose that mentions such a tag goes on in its line behind
-# it, with a space before the tag or marks around it.
+# The end of thinking whose opening tag the server or the prompt holds. Prose that mentions such a
+# tag goes on in its line behind it, with a space before the tag or marks around it.
 _UNOPENED = re.compile(
     r"(?:</(?:think|thinking|thought|reasoning)>|\[/think\]|◁/think▷|</seed:think>)[ \t]*\n"
     r"|(?<![ \t\"'`“‘«])(?:</(?:think|thinking|thought|reasoning)>|\[/think\]|◁/think▷|</seed:think>)(?=[\w{*#`\[])",
     re.IGNORECASE,
 )
-_OPENED = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[think\]|◁think▷|<seed:think>", re.IGNORECASE)
+_OPENED = re.compile(
+    r"<(?:think|thinking|thought|reasoning)>|\[think\]|◁think▷|<seed:think>", re.IGNORECASE
+)
 
 
 def after_unopened_thinking(text: str) -> str | None:
-    """What follows thinking that has a closing tag alone; None where there is none, or a block is opened in the text."""
+    """What follows thinking that has a closing tag alone; None where there is none, or a block is
+    opened in the text.
+    """
     closings = list(_UNOPENED.finditer(text))
-    if not closings or not text[closings[-1].end() :].strip() or _OPENED.search(text, 0, closings[-1].start()):
+    if (
+        not closings
+        or not text[closings[-1].end() :].strip()
+        or _OPENED.search(text, 0, closings[-1].start())
+    ):
         return None
     return text[closings[-1].end() :]
 
 
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
-# An object whose quotation marks or line breaks are escaped, as in a string that holds it, and what of the string is before it.
+# An object whose quotation marks or line breaks are escaped, as in a string that holds it, and what
+# of the string is before it.
 _HELD_OBJECT = re.compile(r"""\{(?:\\[nrt]|\s*+\\["'])""")
 _STRING_BEFORE = re.compile(r"""(?<!\\)(["'])(?:\s|\\[nrt]){0,50}\Z""")
 _REST_OF_LINE = re.compile(r"[ \t]*[.;]?[ \t]*(?:\n|\Z)")
@@ -646,10 +710,12 @@ ENCODED: Final = "JSON encoded twice"
 
 
 def decoded_once(text: str) -> tuple[str, bool]:
-    """The text with the object that its JSON string holds in the string's place, and whether there was such a string.
+    """The text with the object that its JSON string holds in the string's place, and whether there
+    was such a string.
 
-    Words in quotation marks may be a quotation, so the string has to be the whole reply, follow a label that only names the
-    judge's own verdict, or be in a code fence of its own. Where more than white space follows it, a label or a fence is needed.
+    Words in quotation marks may be a quotation, so the string has to be the whole reply, follow a
+    label that only names the judge's own verdict, or be in a code fence of its own. Where more than
+    white space follows it, a label or a fence is needed.
     """
     held = _HELD_OBJECT.search(text)
     if held is None:
@@ -657,7 +723,11 @@ def decoded_once(text: str) -> tuple[str, bool]:
     opening = _STRING_BEFORE.search(text, max(0, held.start() - 100), held.start())
     start, mark = (opening.start(), opening[1]) if opening else (held.start(), "")
     end = _end_of_string(text, start, mark)
-    if end is None or not _REST_OF_LINE.match(text, end) or not _is_own_string(text[:start], text[end:]):
+    if (
+        end is None
+        or not _REST_OF_LINE.match(text, end)
+        or not _is_own_string(text[:start], text[end:])
+    ):
         return text, False
     try:
         # Read as any damaged string is: raw line breaks do no harm.

@@ -1,9 +1,11 @@
-"""Reading what a model replied to a prompt: the answers that are surely there, and why there is none for the rest.
+"""Reading what a model replied to a prompt: the answers that are surely there, and why there is
+none for the rest.
 
-The reply has to hold one whole JSON object that echoes the call's token: `{"token": ..., "answers": {"1": {"evidence",
-"answer", "suggestion"}, ...}}`, or `"answers": [{"n": 1, "evidence", ...}, ...]`. An object with another token is quoted or
-forged; two different ones with the right token are ambiguous. Where a number was not asked, no number of the reply counts.
-Nothing is completed, clamped or assumed.
+The reply has to hold one whole JSON object that echoes the call's token: `{"token": ..., "answers":
+{"1": {"evidence", "answer", "suggestion"}, ...}}`, or `"answers": [{"n": 1, "evidence", ...},
+...]`. An object with another token is quoted or forged; two different ones with the right token are
+ambiguous. Where a number was not asked, no number of the reply counts. Nothing is completed,
+clamped or assumed.
 """
 
 from __future__ import annotations
@@ -31,10 +33,11 @@ class ReplySchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyReading:
-    """The valid answers by number, the reason for each number that has none, and what concerns the whole reply.
+    """The valid answers by number, the reason for each number that has none, and what concerns the
+    whole reply.
 
-    Every number of the schema is in exactly one of `answers` and `errors`. `problems` and `errors` are worth asking
-    once more; `repairs` only say what was overlooked.
+    Every number of the schema is in exactly one of `answers` and `errors`. `problems` and `errors`
+    are worth asking once more; `repairs` only say what was overlooked.
     """
 
     answers: Mapping[int, Mark] = field(default_factory=dict)
@@ -43,12 +46,15 @@ class ReplyReading:
     repairs: tuple[str, ...] = ()
 
 
-# Number and what was answered to it: the mark, or why there is none. What was left out is added to the repairs.
+# Number and what was answered to it: the mark, or why there is none. What was left out is added to
+# the repairs.
 ReadAnswer: TypeAlias = Callable[[int, object, list[str]], "Mark | str"]
 
 
 def read_reply(text: str, schema: ReplySchema, *, cut: bool = False) -> ReplyReading:
-    """Never raises, whatever the text. `cut`: the model was stopped by a length limit, so nothing is repaired."""
+    """Never raises, whatever the text. `cut`: the model was stopped by a length limit, so nothing
+    is repaired.
+    """
 
     def read_answer(number: int, given: object, repairs: list[str]) -> Mark | str:
         return _read_answer(given, schema.items[number], number, repairs)
@@ -59,7 +65,9 @@ def read_reply(text: str, schema: ReplySchema, *, cut: bool = False) -> ReplyRea
 def read_numbered(
     text: str, token: str, numbers: Collection[int], read_answer: ReadAnswer, *, cut: bool = False
 ) -> ReplyReading:
-    """`{"token": ..., "answers": {"1": ..., ...}}`: the one object with the token, each of its answers read."""
+    """`{"token": ..., "answers": {"1": ..., ...}}`: the one object with the token, each of its
+    answers read.
+    """
     body, thought = json_text.without_thinking(text)
     rest = json_text.after_unopened_thinking(body)
     if rest is not None and token in rest:  # else the closing tag is a quotation inside the reply
@@ -75,7 +83,11 @@ def read_numbered(
         )
     except _Unreadable as error:
         return ReplyReading(errors=dict.fromkeys(numbers, error.why), problems=(error.why,))
-    dropped = [what for what, is_there in (("a thinking block", thought), (json_text.ENCODED, encoded)) if is_there]
+    dropped = [
+        what
+        for what, is_there in (("a thinking block", thought), (json_text.ENCODED, encoded))
+        if is_there
+    ]
     around = (*dropped, *json_text.around_repairs(body, found), *found.repairs)
     return replace(reading, repairs=(*around, *reading.repairs)) if around else reading
 
@@ -85,10 +97,14 @@ class _Unreadable(Exception):
         self.why = why
 
 
-def complaints(numbers: Mapping[int, Key], reading: Reading, control: int | None = None) -> tuple[str, ...]:
-    """What a judge reads when it is asked once more. It names items by number: their words and ids stay out.
+def complaints(
+    numbers: Mapping[int, Key], reading: Reading, control: int | None = None
+) -> tuple[str, ...]:
+    """What a judge reads when it is asked once more. It names items by number: their words and ids
+    stay out.
 
-    A reason that voided the whole reply is said once, not for every item. `control` is the control item's number.
+    A reason that voided the whole reply is said once, not for every item. `control` is the control
+    item's number.
     """
     number_of = {key: number for number, key in numbers.items()}
     by_reason: dict[str, list[int]] = {}
@@ -106,7 +122,11 @@ def complaints(numbers: Mapping[int, Key], reading: Reading, control: int | None
 
 
 def _choose(
-    body: str, scan: json_text.Scan, token: str, read: Callable[[Mapping[str, object]], ReplyReading], cut: bool
+    body: str,
+    scan: json_text.Scan,
+    token: str,
+    read: Callable[[Mapping[str, object]], ReplyReading],
+    cut: bool,
 ) -> tuple[json_text.FoundObject, ReplyReading]:
     """The one object that is the reply with its reading."""
     if not body.strip():
@@ -115,16 +135,27 @@ def _choose(
         raise _Unreadable(f"the reply cannot be read: {scan.given_up}")
     if scan.unfinished and token in body[scan.unfinished.start :]:
         raise _Unreadable("the reply is cut off: its last JSON object does not end")
-    ours = [found for found in scan.found if found.value.get("token") == token and "answers" in found.value]
+    ours = [
+        found
+        for found in scan.found
+        if found.value.get("token") == token and "answers" in found.value
+    ]
     if not ours:
         raise _Unreadable(_why_none(scan, cut))
-    # A judge may repeat the empty skeleton before it fills it in; it answers nothing, so it contradicts nothing.
+    # A judge may repeat the empty skeleton before it fills it in; it answers nothing, so it
+    # contradicts nothing.
     ours = [found for found in ours if not _is_blank(found.value["answers"])] or ours[:1]
     readings = [read(found.value) for found in ours]
     if len(ours) > 1 and any(reading != readings[0] for reading in readings):
-        raise _Unreadable("the reply holds different JSON objects with the token, so it is ambiguous")
-    if scan.skipped and any(token in body[part.start : part.end] for part in scan.abandoned_after(ours[-1].end)):
-        raise _Unreadable("the reply holds a damaged JSON object after the one with the token, so it is ambiguous")
+        raise _Unreadable(
+            "the reply holds different JSON objects with the token, so it is ambiguous"
+        )
+    if scan.skipped and any(
+        token in body[part.start : part.end] for part in scan.abandoned_after(ours[-1].end)
+    ):
+        raise _Unreadable(
+            "the reply holds a damaged JSON object after the one with the token, so it is ambiguous"
+        )
     if cut and body.strip() != body[ours[0].start : ours[0].end]:
         raise _Unreadable("the reply is cut off")
     return ours[0], readings[0]
@@ -147,14 +178,18 @@ def _is_blank(answers: object) -> bool:
 
 def _is_open(answer: object) -> bool:
     """Nothing, or a hint of the form in place of an answer."""
-    return answer is None or (isinstance(answer, str) and answer.startswith("<") and answer.endswith(">"))
+    return answer is None or (
+        isinstance(answer, str) and answer.startswith("<") and answer.endswith(">")
+    )
 
 
 def _answer_of(given: object) -> object:
     return given.get("answer") if isinstance(given, dict) else given
 
 
-def _read_object(value: Mapping[str, object], numbers: Collection[int], read_answer: ReadAnswer) -> ReplyReading:
+def _read_object(
+    value: Mapping[str, object], numbers: Collection[int], read_answer: ReadAnswer
+) -> ReplyReading:
     given = value["answers"]
     if isinstance(given, list):
         given = _by_number(given)
@@ -185,36 +220,57 @@ def _read_object(value: Mapping[str, object], numbers: Collection[int], read_ans
     return ReplyReading(answers=answers, errors=errors, repairs=tuple(repairs))
 
 
-# What an answer has, and nothing else: outside of one it is the rest of an answer that a stray bracket closed.
+# What an answer has, and nothing else: outside of one it is the rest of an answer that a stray
+# bracket closed.
 _OF_AN_ANSWER: Final = frozenset({"n", "evidence", "answer", "suggestion"})
 
 
-def _with_answers_outside(given: dict[str, object], value: Mapping[str, object]) -> dict[str, object]:
-    """The answers with those that a stray closing bracket put next to them, whose keys can only be numbers of items."""
-    outside = [(key, one) for key, one in value.items() if key.isdecimal() and isinstance(one, dict)]
+def _with_answers_outside(
+    given: dict[str, object], value: Mapping[str, object]
+) -> dict[str, object]:
+    """The answers with those that a stray closing bracket put next to them, whose keys can only be
+    numbers of items.
+    """
+    outside = [
+        (key, one) for key, one in value.items() if key.isdecimal() and isinstance(one, dict)
+    ]
     if not outside:
         return given
     merged = json_text.object_of([*given.items(), *outside])
     twice = json_text.doubled_keys(given) | json_text.doubled_keys(merged)
-    return json_text.doubled_object(merged, twice | (json_text.doubled_keys(value) & {key for key, _ in outside}))
+    return json_text.doubled_object(
+        merged, twice | (json_text.doubled_keys(value) & {key for key, _ in outside})
+    )
 
 
-_NO_ANSWERS = '"answers" is neither an object nor a list of objects, each with the number of its item as "n"'
+_NO_ANSWERS = (
+    '"answers" is neither an object nor a list of objects, each with the number of its item as "n"'
+)
 
 
 def _by_number(answers: Sequence[object]) -> dict[str, object] | None:
-    """A list of numbered answers as the object that the skeleton shows; None where one of them has no clear number."""
+    """A list of numbered answers as the object that the skeleton shows; None where one of them has
+    no clear number.
+    """
     pairs: list[tuple[str, object]] = []
     for answer in answers:
-        number = answer.get("n") if isinstance(answer, dict) and "n" not in json_text.doubled_keys(answer) else None
+        number = (
+            answer.get("n")
+            if isinstance(answer, dict) and "n" not in json_text.doubled_keys(answer)
+            else None
+        )
         if not isinstance(number, int) or isinstance(number, bool):
             return None
         pairs.append((str(number), answer))
     return json_text.object_of(pairs)
 
 
-def _numbering_problem(given: Mapping[str, object], doubled: Collection[str], asked: Collection[str]) -> str | None:
-    """Why the answers are numbered otherwise than the items were. Then any of them may belong to another item."""
+def _numbering_problem(
+    given: Mapping[str, object], doubled: Collection[str], asked: Collection[str]
+) -> str | None:
+    """Why the answers are numbered otherwise than the items were. Then any of them may belong to
+    another item.
+    """
     unknown = [key for key in given if key not in asked and key not in _OF_AN_ANSWER]
     if unknown:
         return f"the reply answers items that were not asked: {short_list(unknown)}; none of its numbers can be trusted"
@@ -251,7 +307,9 @@ def _read_answer(given: object, item: Item, number: int, repairs: list[str]) -> 
         repairs.append(f"the suggestion for item {number} is not a text and was left out")
         suggestion = None
     return Mark(
-        cast(Answer, answer), evidence, (json_text.clean_text(suggestion.strip()) or None) if suggestion else None
+        cast(Answer, answer),
+        evidence,
+        (json_text.clean_text(suggestion.strip()) or None) if suggestion else None,
     )
 
 
@@ -263,16 +321,25 @@ def shape_problem(given: Mapping[str, object]) -> str | None:
 
 
 _YES_NO: Final = json.loads(table_json("reading/yes_no"))
-_AS_BOOLEAN: Final[Mapping[str, bool]] = {**dict.fromkeys(_YES_NO["yes"], True), **dict.fromkeys(_YES_NO["no"], False)}
-_FRACTION = re.compile(r"([-−]?\d{1,9}(?:[.,]\d{1,9})?)\s*(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)", re.IGNORECASE)
+_AS_BOOLEAN: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(_YES_NO["yes"], True),
+    **dict.fromkeys(_YES_NO["no"], False),
+}
+_FRACTION = re.compile(
+    r"([-−]?\d{1,9}(?:[.,]\d{1,9})?)\s*(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)", re.IGNORECASE
+)
 
 
 def _understood(item: Item, answer: object, number: int, repairs: list[str]) -> object:
-    """A text that can only mean one answer as that answer: "yes" where true or false is asked for, "8/10" on a scale to 10."""
+    """A text that can only mean one answer as that answer: "yes" where true or false is asked for,
+    "8/10" on a scale to 10.
+    """
     if not isinstance(answer, str):
         return answer
     if item.anchors is None:
-        value: object = _AS_BOOLEAN.get(" ".join(answer.strip(" \t\r\n.!*_`\"'").split()).casefold())
+        value: object = _AS_BOOLEAN.get(
+            " ".join(answer.strip(" \t\r\n.!*_`\"'").split()).casefold()
+        )
     else:
         value = _of_fraction(answer, item.anchors)
     if value is None:
@@ -291,7 +358,11 @@ def _fraction_of(answer: str) -> tuple[Fraction, Fraction] | None:
 def _of_fraction(answer: str, anchors: Anchors) -> int | float | None:
     """8 of "8/10", where the scale ends with 10 and has an 8."""
     parts = _fraction_of(answer)
-    if parts is None or parts[1] != anchors.highest or not anchors.lowest <= parts[0] <= anchors.highest:
+    if (
+        parts is None
+        or parts[1] != anchors.highest
+        or not anchors.lowest <= parts[0] <= anchors.highest
+    ):
         return None
     return as_written(parts[0])
 

@@ -11,7 +11,9 @@ _FILTERS: Final = frozenset(
     "image_safety model_armor jailbreak".split()
 )
 
-ANOTHER_JUDGE: Final = "name another judge (--judge NAME), or take out what its provider does not let it read"
+ANOTHER_JUDGE: Final = (
+    "name another judge (--judge NAME), or take out what its provider does not let it read"
+)
 LEAST_RAISE: Final = 4_000
 
 
@@ -24,22 +26,33 @@ class StoppedReply:
     again: int
 
 
-def stop_of(stop: str, text: str, *, cut: bool, table: str | None, written: int) -> StoppedReply | None:
-    """What the server's word for the end of a reply means; None where it ended by itself. `written` in tokens.
+def stop_of(
+    stop: str, text: str, *, cut: bool, table: str | None, written: int
+) -> StoppedReply | None:
+    """What the server's word for the end of a reply means; None where it ended by itself. `written`
+    in tokens.
 
     `table`: the judge's name in settings, where its replies have a limit that can be raised.
     """
     if stop.casefold() in _FILTERS:
         return StoppedReply(
-            reason=f"content filter: the server withheld the reply ({stop})", hint=ANOTHER_JUDGE, again=0
+            reason=f"content filter: the server withheld the reply ({stop})",
+            hint=ANOTHER_JUDGE,
+            again=0,
         )
     if stop == "refusal":
         words = " ".join(text.split())
         return StoppedReply(
-            reason=f"it refused: {words[:200]!r}" if words else "it refused", hint=ANOTHER_JUDGE, again=0
+            reason=f"it refused: {words[:200]!r}" if words else "it refused",
+            hint=ANOTHER_JUDGE,
+            again=0,
         )
     if cut:
-        return StoppedReply(reason="the reply was cut at its length limit", hint=_write_more(table, written), again=1)
+        return StoppedReply(
+            reason="the reply was cut at its length limit",
+            hint=_write_more(table, written),
+            again=1,
+        )
     return None
 
 
@@ -48,5 +61,9 @@ def _write_more(table: str | None, written: int) -> str:
     if table is None:
         return less
     limit = max(LEAST_RAISE, -(-written * 2 // 1000) * 1000)
-    named = f"[judges.{table}]" if table.replace("-", "").replace("_", "").isalnum() else "a [judges.NAME] of its own"
+    named = (
+        f"[judges.{table}]"
+        if table.replace("-", "").replace("_", "").isalnum()
+        else "a [judges.NAME] of its own"
+    )
     return f"set max_tokens = {limit} in {named} of honestone.toml, or {less}"

@@ -1,5 +1,7 @@
-"""The brief of a worker that edits a skill: what failed before, what was learned, and what people said, as data; and what a
-panel is asked about its edit: a short rubric of yes/no questions, the same for every candidate."""
+"""The brief of a worker that edits a skill: what failed before, what was learned, and what people
+said, as data; and what a panel is asked about its edit: a short rubric of yes/no questions, the
+same for every candidate.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class FailedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedTry:
-    """An edit that was tried and put back. `digest` names the bytes that it came to, where that is known."""
+    """An edit that was tried and put back. `digest` names the bytes that it came to, where that is
+    known.
+    """
 
     candidate_id: str
     reason: str = ""
@@ -51,8 +55,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
-    """Why a skill is edited: tasks that it fails as it is, edits that were put back, sources, and a line for each kind of
-    edit that earlier runs put back."""
+    """Why a skill is edited: tasks that it fails as it is, edits that were put back, sources, and a
+    line for each kind of edit that earlier runs put back.
+    """
 
     failing: tuple[FailedTask, ...] = ()
     tried: tuple[FailedTry, ...] = ()
@@ -69,7 +74,13 @@ SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]
 
 
 def write_skill_brief(
-    occasion: Occasion, *, location: str, name: str, number: int = 1, count: int = 1, others: Sequence[str] = ()
+    occasion: Occasion,
+    *,
+    location: str,
+    name: str,
+    number: int = 1,
+    count: int = 1,
+    others: Sequence[str] = (),
 ) -> str:
     """`others` say in a line each what earlier candidates of this run changed."""
     lines = [SENTENCES["skill"].format(location=location, name=one_line(name))]
@@ -78,7 +89,11 @@ def write_skill_brief(
         lines += [f"- already proposed: {one_line(other)}" for other in others]
     lines += _failures(occasion)
     if occasion.lessons:
-        lines += ["", "Tried before and put back:", *(f"- {one_line(lesson)}" for lesson in occasion.lessons)]
+        lines += [
+            "",
+            "Tried before and put back:",
+            *(f"- {one_line(lesson)}" for lesson in occasion.lessons),
+        ]
     lines += _sources(occasion.sources)
     lines += ["", SENTENCES["skill_end"]]
     return "\n".join(lines) + "\n"
@@ -89,7 +104,11 @@ def _failures(occasion: Occasion) -> list[str]:
         return []
     lines = ["", "Failed before:"]
     if occasion.failing:
-        lines += ["", "Tasks that an agent fails with the skill as it is:", *task_lines(occasion.failing)]
+        lines += [
+            "",
+            "Tasks that an agent fails with the skill as it is:",
+            *task_lines(occasion.failing),
+        ]
     for one in occasion.tried:
         lines += [
             "",
@@ -117,7 +136,11 @@ def task_lines(tasks: Sequence[FailedTask]) -> list[str]:
 def _sources(sources: Sequence[Source]) -> list[str]:
     lines = []
     for source in sources:
-        lines += ["", f"Source, {one_line(source.path)}:", *fenced(_cut(source.text, MOST_OF_A_SOURCE))]
+        lines += [
+            "",
+            f"Source, {one_line(source.path)}:",
+            *fenced(_cut(source.text, MOST_OF_A_SOURCE)),
+        ]
     return lines
 
 
@@ -131,7 +154,9 @@ def fenced(text: str) -> list[str]:
 def without_controls(text: str) -> str:
     """Line feeds and tabs stay; other control characters become a sign that can be seen."""
     return re.sub(
-        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", "\ufffd", text.replace("\r\n", "\n")
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]",
+        "\ufffd",
+        text.replace("\r\n", "\n"),
     )
 
 
@@ -166,7 +191,9 @@ class Learned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """Outcomes of one kind: `type` is the category, `hit_count` how many there were, `timestamp` the last one's."""
+    """Outcomes of one kind: `type` is the category, `hit_count` how many there were, `timestamp`
+    the last one's.
+    """
 
     type: str
     succeeded: bool
@@ -175,7 +202,10 @@ class Lesson:
     hit_count: int = 1
 
     def to_plain(self) -> dict[str, object]:
-        return {**{name: getattr(self, name) for name in self.__slots__}, "context": dict(self.context)}
+        return {
+            **{name: getattr(self, name) for name in self.__slots__},
+            "context": dict(self.context),
+        }
 
     @property
     def kind(self) -> tuple[str, bool, str]:
@@ -199,14 +229,17 @@ def read_lesson(plain: object) -> Lesson | None:
         succeeded=succeeded,
         context=context if isinstance(context, Mapping) else {},
         timestamp=when if isinstance(when, str) else "",
-        hit_count=count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else 1,
+        hit_count=count
+        if isinstance(count, int) and not isinstance(count, bool) and count > 0
+        else 1,
     )
 
 
 def learn(outcomes: Iterable[Learned], earlier: Sequence[Lesson] = ()) -> list[Lesson]:
     """The lessons of these outcomes and of an earlier memory, the most frequent first.
 
-    An outcome whose receipt the memory counted already changes nothing. Lessons of other programs stay as they are.
+    An outcome whose receipt the memory counted already changes nothing. Lessons of other programs
+    stay as they are.
     """
     known = {one.kind: one for one in earlier if one.is_ours}
     counted = {str(name) for one in known.values() for name in _list(one.context.get("receipts"))}
@@ -259,7 +292,11 @@ def _added(before: Lesson, new: Lesson) -> Lesson:
 def counts(value: object) -> dict[str, int]:
     """How often each task failed, of a memory that somebody may have edited."""
     found = value if isinstance(value, Mapping) else {}
-    return {str(name): times for name, times in found.items() if isinstance(times, int) and not isinstance(times, bool)}
+    return {
+        str(name): times
+        for name, times in found.items()
+        if isinstance(times, int) and not isinstance(times, bool)
+    }
 
 
 def _list(value: object) -> list[object]:
@@ -268,7 +305,11 @@ def _list(value: object) -> list[object]:
 
 def warnings_of(lessons: Iterable[Lesson]) -> list[str]:
     """What did not help, a line for each lesson: for a worker's brief and for who ranks its edits."""
-    return [f"{one.type} edits, {_times(one.hit_count)}: {why(one)}" for one in lessons if not one.succeeded]
+    return [
+        f"{one.type} edits, {_times(one.hit_count)}: {why(one)}"
+        for one in lessons
+        if not one.succeeded
+    ]
 
 
 def _times(count: int) -> str:
@@ -277,7 +318,9 @@ def _times(count: int) -> str:
 
 def why(lesson: Lesson) -> str:
     """The last reason of a lesson, with the tasks that failed most."""
-    reason = lesson.context.get("reason") or lesson.context.get("dimension") or "no reason on record"
+    reason = (
+        lesson.context.get("reason") or lesson.context.get("dimension") or "no reason on record"
+    )
     tasks = counts(lesson.context.get("failed_tasks"))
     most = sorted(tasks, key=lambda name: -tasks[name])[:5]
     return f"{reason}" + (f"; tasks that failed: {', '.join(most)}" if most else "")
@@ -297,6 +340,13 @@ def shown_edit(before: Version, after: Version) -> Version:
 
 
 def failures_in_words(tasks: Sequence[str], lessons: Sequence[str] = ()) -> str | None:
-    """The input that goes with an edit: which tasks failed before it, and what was put back in earlier runs."""
+    """The input that goes with an edit: which tasks failed before it, and what was put back in
+    earlier runs.
+    """
     parts = (("Tasks that failed before the edit:", tasks), ("Tried before and put back:", lessons))
-    return "\n".join("\n".join([title, *(f"- {one}" for one in found)]) for title, found in parts if found) or None
+    return (
+        "\n".join(
+            "\n".join([title, *(f"- {one}" for one in found)]) for title, found in parts if found
+        )
+        or None
+    )

@@ -5,8 +5,8 @@
     error     the suite is broken (a baseline that hardly passes anything shows nothing), or runs failed that could tip it
     skipped   nothing called for a run
 
-A task whose agent or judge could not run is None, on neither side of the scales; the verdict is given when every way
-such tasks could have ended gives the same one.
+A task whose agent or judge could not run is None, on neither side of the scales; the verdict is
+given when every way such tasks could have ended gives the same one.
 """
 
 from __future__ import annotations
@@ -33,12 +33,19 @@ class SkillVerdict(StrEnum):
     SKIPPED = "skipped"
 
 
-EXIT_OF = {SkillVerdict.PASS: 0, SkillVerdict.FAIL: 1, SkillVerdict.ERROR: 3, SkillVerdict.SKIPPED: 3}
+EXIT_OF = {
+    SkillVerdict.PASS: 0,
+    SkillVerdict.FAIL: 1,
+    SkillVerdict.ERROR: 3,
+    SkillVerdict.SKIPPED: 3,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """One task on one side. `passed` and `score` (0-1) are None where it could not be run or judged."""
+    """One task on one side. `passed` and `score` (0-1) are None where it could not be run or
+    judged.
+    """
 
     task_id: str
     passed: bool | None
@@ -60,7 +67,9 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillResult:
-    """Rates, delta and interval are 0-1; None when a task is open. `reason` says why it is not a plain pass."""
+    """Rates, delta and interval are 0-1; None when a task is open. `reason` says why it is not a
+    plain pass.
+    """
 
     verdict: SkillVerdict
     execution_pass_rate: float | None = None
@@ -85,7 +94,9 @@ def rate_interval(results: Sequence[TaskResult]) -> tuple[Fraction, Fraction]:
 
 
 def broken_suite(baseline: Sequence[TaskResult]) -> str | None:
-    """Why a baseline that is a version of the skill shows that the suite is broken; None when it does not for certain."""
+    """Why a baseline that is a version of the skill shows that the suite is broken; None when it
+    does not for certain.
+    """
     high = rate_interval(baseline)[1]
     return None if high >= BROKEN_BELOW else _broken(high, high, is_without=False)
 
@@ -104,12 +115,16 @@ def judge_skill(
     is_without: bool,
     require_improvement: bool = False,
 ) -> SkillResult:
-    """Candidate and baseline are results of the same tasks. `is_without`: the baseline has no skill at all."""
+    """Candidate and baseline are results of the same tasks. `is_without`: the baseline has no skill
+    at all.
+    """
     now, then = rate(candidate), rate(baseline)
     delta = now - then if now is not None and then is not None else None
     before = {result.task_id: _share(result) for result in baseline}
     interval = bootstrap_pairs((before.get(result.task_id), _share(result)) for result in candidate)
-    verdict, reason = _verdict(candidate, baseline, is_without=is_without, strict=require_improvement)
+    verdict, reason = _verdict(
+        candidate, baseline, is_without=is_without, strict=require_improvement
+    )
     return SkillResult(
         verdict=verdict,
         reason=reason,
@@ -121,9 +136,15 @@ def judge_skill(
 
 
 def _verdict(
-    candidate: Sequence[TaskResult], baseline: Sequence[TaskResult], *, is_without: bool, strict: bool
+    candidate: Sequence[TaskResult],
+    baseline: Sequence[TaskResult],
+    *,
+    is_without: bool,
+    strict: bool,
 ) -> tuple[SkillVerdict, str]:
-    """Each side may end anywhere between its ends, whatever the other does: the corners speak for all completions."""
+    """Each side may end anywhere between its ends, whatever the other does: the corners speak for
+    all completions.
+    """
     (low, high), (then_low, then_high) = rate_interval(candidate), rate_interval(baseline)
     if then_high < BROKEN_BELOW and (not is_without or high < BROKEN_BELOW):
         return SkillVerdict.ERROR, _broken(high, then_high, is_without)
@@ -140,10 +161,14 @@ def _verdict(
     return SkillVerdict.ERROR, _open(candidate, baseline)
 
 
-def _is_above_noise(candidate: Sequence[TaskResult], baseline: Sequence[TaskResult], *, at_best: bool) -> bool:
-    """Whether the interval's lower end is above 0 when every open task ends well for the candidate (`at_best`), or badly.
+def _is_above_noise(
+    candidate: Sequence[TaskResult], baseline: Sequence[TaskResult], *, at_best: bool
+) -> bool:
+    """Whether the interval's lower end is above 0 when every open task ends well for the candidate
+    (`at_best`), or badly.
 
-    The lower end never falls when one task ends better: the same draws are taken whatever the differences are.
+    The lower end never falls when one task ends better: the same draws are taken whatever the
+    differences are.
     """
     now = {r.task_id: at_best if r.passed is None else r.passed for r in candidate}
     then = {r.task_id: not at_best if r.passed is None else r.passed for r in baseline}

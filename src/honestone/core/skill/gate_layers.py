@@ -7,9 +7,9 @@
     review         no reviewer rejects it                                         blocks
     human_review   what a person has to decide                                     advises
 
-The first layer that blocks is the last one looked at: `revert`, or `reject` where nothing had been applied. Evidence that
-is missing is neither a pass nor a failure (`passed` is None): then, and where the edit is risky, a person decides
-(`pending_promote`). Else `keep`.
+The first layer that blocks is the last one looked at: `revert`, or `reject` where nothing had been
+applied. Evidence that is missing is neither a pass nor a failure (`passed` is None): then, and
+where the edit is risky, a person decides (`pending_promote`). Else `keep`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ EXIT_OF: Final = {Decision.KEEP: 0, Decision.PENDING: 3, Decision.REVERT: 1, Dec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All that the gate knows of one candidate. `before` and `after` are the skill without and with it.
+    """All that the gate knows of one candidate. `before` and `after` are the skill without and with
+    it.
 
-    `ranked` and `executed` are what ranking and execution say of the candidate, `result` what was applied, `evaluation`
-    the evaluation's artifact or None. `troubles` are files that do not compile or parse; `is_vetoed`: a person has
-    turned these very bytes down before.
+    `ranked` and `executed` are what ranking and execution say of the candidate, `result` what was
+    applied, `evaluation` the evaluation's artifact or None. `troubles` are files that do not
+    compile or parse; `is_vetoed`: a person has turned these very bytes down before.
     """
 
     candidate_id: str
@@ -71,7 +72,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerResult:
-    """`passed` None: there is nothing that shows it either way. `needs_human` has a reason for every doubt."""
+    """`passed` None: there is nothing that shows it either way. `needs_human` has a reason for
+    every doubt.
+    """
 
     layer: str
     passed: bool | None
@@ -80,8 +83,16 @@ class LayerResult:
     needs_human: tuple[str, ...] = ()
 
     def to_plain(self) -> dict[str, object]:
-        plain: dict[str, object] = {"passed": self.passed, "details": self.details, "layer": self.layer}
-        return {**plain, "needs_human": bool(self.needs_human)} if self.layer == "human_review" else plain
+        plain: dict[str, object] = {
+            "passed": self.passed,
+            "details": self.details,
+            "layer": self.layer,
+        }
+        return (
+            {**plain, "needs_human": bool(self.needs_human)}
+            if self.layer == "human_review"
+            else plain
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +140,14 @@ def pass_gate(evidence: Evidence) -> GateResult:
     return GateResult(decision=Decision.KEEP, reason=kept, layers=tuple(results), human=())
 
 
-# -------------------------------------------------------------------------------------------------------------- layers
+# --------------------------------------------------------------------------------------------------------------
+# layers
 
 
 def _schema(evidence: Evidence) -> LayerResult:
-    return _blocking("schema", list(_contradictions(evidence)), "the artifacts speak of the same candidate")
+    return _blocking(
+        "schema", list(_contradictions(evidence)), "the artifacts speak of the same candidate"
+    )
 
 
 def _contradictions(evidence: Evidence) -> Iterator[str]:
@@ -168,8 +182,16 @@ def _own_contradictions(evaluation: Fields) -> Iterator[str]:
     for key in ("verdict", "execution_pass_rate", "baseline_pass_rate", "candidate_digest", "mock"):
         if key in inside and key in evaluation and inside[key] != evaluation[key]:
             yield f"the evaluation says two things of `{key}`"
-    now, then = _figure(evaluation, "execution_pass_rate"), _figure(evaluation, "baseline_pass_rate")
-    if _figure(evaluation, "verdict") == "pass" and _is_number(now) and _is_number(then) and now < then:
+    now, then = (
+        _figure(evaluation, "execution_pass_rate"),
+        _figure(evaluation, "baseline_pass_rate"),
+    )
+    if (
+        _figure(evaluation, "verdict") == "pass"
+        and _is_number(now)
+        and _is_number(then)
+        and now < then
+    ):
         yield f"the evaluation's verdict is pass, but its pass rate fell from {then:g} to {now:g}"
 
 
@@ -198,21 +220,34 @@ def _style(before: Version, after: Version) -> Iterator[str]:
 
 def _regression(evidence: Evidence) -> LayerResult:
     if not evidence.is_applied:
-        why = _mapping(evidence.result.get("diff_summary")).get("reason") or evidence.result.get("status")
-        return _blocking("regression", [f"nothing was applied: {_text(why) or 'no reason given'}"], "")
+        why = _mapping(evidence.result.get("diff_summary")).get("reason") or evidence.result.get(
+            "status"
+        )
+        return _blocking(
+            "regression", [f"nothing was applied: {_text(why) or 'no reason given'}"], ""
+        )
     if evidence.evaluation is None:
         return _unknown("no evaluation was given, so nothing shows what it does to real tasks")
-    verdict, reason = _figure(evidence.evaluation, "verdict"), _text(_figure(evidence.evaluation, "reason"))
+    verdict, reason = (
+        _figure(evidence.evaluation, "verdict"),
+        _text(_figure(evidence.evaluation, "reason")),
+    )
     because = f" ({reason})" if reason else ""
     if verdict == "fail":
-        return _blocking("regression", [f"it fails on real tasks{because or _rates(evidence.evaluation)}"], "")
+        return _blocking(
+            "regression", [f"it fails on real tasks{because or _rates(evidence.evaluation)}"], ""
+        )
     if verdict in ("error", "skipped"):
         return _unknown(f"the evaluation ended as `{verdict}`{because}: nothing was judged")
     if verdict != "pass":
         return _unknown(f"the evaluation's verdict {_word(verdict)} is not known")
     if _figure(evidence.evaluation, "mock"):
         return _unknown("the evaluation is a mock: no agent ran")
-    return LayerResult(layer="regression", passed=True, details=f"no worse on real tasks{_rates(evidence.evaluation)}")
+    return LayerResult(
+        layer="regression",
+        passed=True,
+        details=f"no worse on real tasks{_rates(evidence.evaluation)}",
+    )
 
 
 def _unknown(doubt: str) -> LayerResult:
@@ -220,7 +255,10 @@ def _unknown(doubt: str) -> LayerResult:
 
 
 def _rates(evaluation: Fields) -> str:
-    now, then = _figure(evaluation, "execution_pass_rate"), _figure(evaluation, "baseline_pass_rate")
+    now, then = (
+        _figure(evaluation, "execution_pass_rate"),
+        _figure(evaluation, "baseline_pass_rate"),
+    )
     return f" (pass rate {now:g}, before {then:g})" if _is_number(now) and _is_number(then) else ""
 
 
@@ -231,7 +269,10 @@ def _review(evidence: Evidence) -> LayerResult:
         blockers = ranked.get("blockers")
         named = [_text(one) for one in blockers] if isinstance(blockers, list) else []
         found.append(f"the ranking rejects it{': ' + ', '.join(named) if named else ''}")
-    if _mapping(ranked.get("panel")).get("final_recommendation") == Recommendation.REJECT and not found:
+    if (
+        _mapping(ranked.get("panel")).get("final_recommendation") == Recommendation.REJECT
+        and not found
+    ):
         found.append("the panel rejects it")
     if _mapping(ranked.get("llm_verdict")).get("decision") == "reject":
         found.append("the model that judged it rejects it")
@@ -286,11 +327,14 @@ LAYERS: Final = {
 ADVISORY: Final = ("lint", "human_review")
 
 
-# -------------------------------------------------------------------------------------------------------------- pieces
+# --------------------------------------------------------------------------------------------------------------
+# pieces
 
 
 def _blocking(layer: str, found: list[str], fine: str) -> LayerResult:
-    return LayerResult(layer=layer, passed=not found, details=_listed(found) or fine, blocks=bool(found))
+    return LayerResult(
+        layer=layer, passed=not found, details=_listed(found) or fine, blocks=bool(found)
+    )
 
 
 def _listed(found: list[str]) -> str:
@@ -299,7 +343,9 @@ def _listed(found: list[str]) -> str:
 
 
 def evaluation_figure(evaluation: Fields, key: str) -> object:
-    """A field of an evaluation, at the top level or, as other programs have it, inside `evaluation`."""
+    """A field of an evaluation, at the top level or, as other programs have it, inside
+    `evaluation`.
+    """
     inside = _mapping(evaluation.get("evaluation"))
     return inside.get(key) if inside.get(key) is not None else evaluation.get(key)
 

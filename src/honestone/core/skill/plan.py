@@ -1,4 +1,5 @@
-"""Plans: an edit of a skill as data, so that one program proposes it, another runs it and a third puts it in place.
+"""Plans: an edit of a skill as data, so that one program proposes it, another runs it and a third
+puts it in place.
 
     append_markdown_section    {section_heading, content_lines}
     replace_markdown_section   {section_heading, content_lines}
@@ -6,8 +7,8 @@
     update_yaml_frontmatter    {frontmatter_updates}
     write_files                {files: [{path, text | base64, mode}], delete: [path]}
 
-The first four change one Markdown file; paths of `write_files` are relative to the skill's folder. Applying a plan is
-pure: a version in, a version out, or a PlanError that says why not.
+The first four change one Markdown file; paths of `write_files` are relative to the skill's folder.
+Applying a plan is pure: a version in, a version out, or a PlanError that says why not.
 """
 
 from __future__ import annotations
@@ -51,13 +52,18 @@ class PlanError(UsageError):
         self.refusal = refusal
 
 
-APPEND, REPLACE, INSERT = "append_markdown_section", "replace_markdown_section", "insert_before_section"
+APPEND, REPLACE, INSERT = (
+    "append_markdown_section",
+    "replace_markdown_section",
+    "insert_before_section",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditSection:
-    """A section is added at the end or before another one, or replaced: its heading stays, and all below it up to the
-    next heading of its level goes."""
+    """A section is added at the end or before another one, or replaced: its heading stays, and all
+    below it up to the next heading of its level goes.
+    """
 
     action: str = APPEND
     target: str
@@ -75,7 +81,9 @@ class UpdateFrontMatter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteFiles:
-    """`files` replace or add whole files, `delete` removes some. Paths are relative to the skill's folder."""
+    """`files` replace or add whole files, `delete` removes some. Paths are relative to the skill's
+    folder.
+    """
 
     action: ClassVar[str] = "write_files"
     files: Mapping[str, FileWrite]
@@ -101,7 +109,8 @@ _REMARKS = {"notes", "note", "reason", "rationale", "description", "summary", "c
 _BEFORE = ("before_heading", "before_section", "insert_before", "anchor_heading", "target_heading")
 
 
-# ------------------------------------------------------------------------------------------------------------ applying
+# ------------------------------------------------------------------------------------------------------------
+# applying
 
 
 def apply_plan(plan: Plan, version: Version) -> Version:
@@ -110,7 +119,9 @@ def apply_plan(plan: Plan, version: Version) -> Version:
     if SKILL_FILE in version.files and SKILL_FILE not in after.files:
         raise PlanError(Refusal.ERROR, f"the plan removes {SKILL_FILE}, and a skill needs it")
     if after.digest == version.digest:
-        raise PlanError(Refusal.NO_CHANGE, "the plan changes nothing: every byte would stay as it is")
+        raise PlanError(
+            Refusal.NO_CHANGE, "the plan changes nothing: every byte would stay as it is"
+        )
     return after
 
 
@@ -138,7 +149,9 @@ def _new_text(plan: EditSection | UpdateFrontMatter, text: str) -> str:
         old = skill_file.the_section(text, plan.heading)
         heading = skill_file.lines_of(text[old.start : old.end])[0].rstrip("\r\n")
         new = skill_file.rendered(heading, plan.lines, newline)
-        return skill_file.with_section_at(text[: old.start] + text[old.end :], old.start, new, newline)
+        return skill_file.with_section_at(
+            text[: old.start] + text[old.end :], old.start, new, newline
+        )
     if skill_file.find(text, plan.heading):
         raise PlanError(
             Refusal.NO_CHANGE,
@@ -158,8 +171,13 @@ def _written(plan: WriteFiles, version: Version) -> Version:
         _require_inside(path)
     for path in plan.delete:
         if path not in version.files:
-            raise PlanError(Refusal.ERROR, f"the plan deletes `{path}`, but the skill has no such file")
-    new = {path: Entry(write.data, _executable(write, version.files.get(path))) for path, write in plan.files.items()}
+            raise PlanError(
+                Refusal.ERROR, f"the plan deletes `{path}`, but the skill has no such file"
+            )
+    new = {
+        path: Entry(write.data, _executable(write, version.files.get(path)))
+        for path, write in plan.files.items()
+    }
     return _with(version, new, without=plan.delete)
 
 
@@ -176,9 +194,13 @@ def _with(version: Version, new: Mapping[str, Entry], without: Sequence[str] = (
     for path in new:
         for folder in _folders_of(path):
             if folder in files:
-                raise PlanError(Refusal.ERROR, f"`{folder}` cannot be both a file and the folder of `{path}`")
+                raise PlanError(
+                    Refusal.ERROR, f"`{folder}` cannot be both a file and the folder of `{path}`"
+                )
     if sum(len(entry.data) for entry in files.values()) > MAX_PLAN_BYTES:
-        raise PlanError(Refusal.ERROR, f"the skill would be larger than {MAX_PLAN_BYTES // 1_000_000} MB")
+        raise PlanError(
+            Refusal.ERROR, f"the skill would be larger than {MAX_PLAN_BYTES // 1_000_000} MB"
+        )
     return Version(dict(sorted(files.items())), is_folder=True)
 
 
@@ -195,20 +217,29 @@ def _require_inside(path: str) -> None:
             f"the plan's path {path!r} leaves the skill",
             hint="paths of a plan are relative to the skill's folder, with / between their parts",
         )
-    if not path.isprintable() or len(path) > 1000 or any(len(part.encode()) > 255 for part in parts):
-        raise PlanError(Refusal.ERROR, f"the plan's path {path[:80]!r} cannot be the name of a file")
+    if (
+        not path.isprintable()
+        or len(path) > 1000
+        or any(len(part.encode()) > 255 for part in parts)
+    ):
+        raise PlanError(
+            Refusal.ERROR, f"the plan's path {path[:80]!r} cannot be the name of a file"
+        )
     if any(part.startswith(".") or part == "__pycache__" for part in parts):
         raise PlanError(
-            Refusal.OUTSIDE, f"the plan's path {path!r} is hidden, and hidden files do not belong to a skill"
+            Refusal.OUTSIDE,
+            f"the plan's path {path!r} is hidden, and hidden files do not belong to a skill",
         )
 
 
-# ------------------------------------------------------------------------------------------------------------ between
+# ------------------------------------------------------------------------------------------------------------
+# between
 
 
 def plan_between(old: Version, new: Version) -> Plan:
-    """The plan that turns one version into the other: a Markdown action where the edit is exactly that, else whole
-    files. Raises PlanError where nothing differs."""
+    """The plan that turns one version into the other: a Markdown action where the edit is exactly
+    that, else whole files. Raises PlanError where nothing differs.
+    """
     paths = touched(old, new)
     if not paths:
         raise PlanError(Refusal.NO_CHANGE, "nothing differs between the two versions")
@@ -259,7 +290,11 @@ def _guesses(path: str, before: str, after: str) -> list[EditSection]:
     if len(added) == 1:
         found = EditSection(target=path, heading=added[0].heading, lines=_content(after, added[0]))
         follower = next((one for one in new if one.start >= added[0].end), None)
-        return [found] if follower is None else [found, replace(found, action=INSERT, before=follower.heading)]
+        return (
+            [found]
+            if follower is None
+            else [found, replace(found, action=INSERT, before=follower.heading)]
+        )
     if added or len(old) != len(new):
         return []
     changed = [
@@ -275,7 +310,9 @@ def _guesses(path: str, before: str, after: str) -> list[EditSection]:
 
 def _content(text: str, section: Section) -> tuple[str, ...]:
     """What is below a section's heading, without the blank lines around it."""
-    lines = [line.rstrip("\r\n") for line in skill_file.lines_of(text[section.start : section.end])[1:]]
+    lines = [
+        line.rstrip("\r\n") for line in skill_file.lines_of(text[section.start : section.end])[1:]
+    ]
     while lines and not lines[0]:
         lines.pop(0)
     while lines and not lines[-1]:
@@ -283,7 +320,8 @@ def _content(text: str, section: Section) -> tuple[str, ...]:
     return tuple(lines)
 
 
-# ------------------------------------------------------------------------------------------------------------ as data
+# ------------------------------------------------------------------------------------------------------------
+# as data
 
 
 def plan_to_plain(plan: Plan) -> dict[str, object]:
@@ -291,7 +329,12 @@ def plan_to_plain(plan: Plan) -> dict[str, object]:
     match plan:
         case EditSection():
             more = {} if plan.before is None else {"before_heading": plan.before}
-            return {"action": plan.action, "section_heading": plan.heading, "content_lines": list(plan.lines), **more}
+            return {
+                "action": plan.action,
+                "section_heading": plan.heading,
+                "content_lines": list(plan.lines),
+                **more,
+            }
         case UpdateFrontMatter():
             return {"action": plan.action, "frontmatter_updates": dict(plan.updates)}
         case WriteFiles():
@@ -311,7 +354,8 @@ def _file_to_plain(path: str, write: FileWrite) -> dict[str, object]:
 
 
 def read_plan(plain: object, *, target: str) -> Plan:
-    """The plan of an `execution_plan`. `target` is the file that a Markdown action changes, relative to the skill.
+    """The plan of an `execution_plan`. `target` is the file that a Markdown action changes,
+    relative to the skill.
 
     Raises PlanError for what no program here can apply, and for what makes no sense.
     """
@@ -334,12 +378,19 @@ def read_plan(plain: object, *, target: str) -> Plan:
             raise PlanError(Refusal.ERROR, "the plan has no `frontmatter_updates`")
         return UpdateFrontMatter(target=target, updates=dict(updates))
     _only(plain, "section_heading", "content_lines", *(_BEFORE if action == INSERT else ()))
-    edit = EditSection(action=action, target=target, heading=_heading(plain, "section_heading"), lines=_lines(plain))
+    edit = EditSection(
+        action=action,
+        target=target,
+        heading=_heading(plain, "section_heading"),
+        lines=_lines(plain),
+    )
     if action != INSERT:
         return edit
     named = [key for key in _BEFORE if key in plain]
     if len(named) != 1:
-        raise PlanError(Refusal.ERROR, "the plan does not say before which section: `before_heading`")
+        raise PlanError(
+            Refusal.ERROR, "the plan does not say before which section: `before_heading`"
+        )
     return replace(edit, before=_heading(plain, named[0]))
 
 
@@ -383,7 +434,8 @@ def _files(plain: object) -> dict[str, FileWrite]:
         unknown = set(one) - {"path", "text", "base64", "mode"}
         if unknown:
             raise PlanError(
-                Refusal.UNSUPPORTED, f"the plan says {sorted(map(str, unknown))} of `{path}`, which is not known"
+                Refusal.UNSUPPORTED,
+                f"the plan says {sorted(map(str, unknown))} of `{path}`, which is not known",
             )
         files[path] = FileWrite(data=_data(one, path), executable=_mode(one.get("mode"), path))
     return files
@@ -407,7 +459,10 @@ def _mode(mode: object, path: str) -> bool | None:
         return None
     if isinstance(mode, str) and re.fullmatch(r"(?:0o|0|100)?[0-7]{3}", mode):
         return bool(int(mode[-3:], 8) & 0o100)
-    raise PlanError(Refusal.ERROR, f"the plan's mode of `{path}` is {str(mode)[:20]!r}, not one like 0644 or 0755")
+    raise PlanError(
+        Refusal.ERROR,
+        f"the plan's mode of `{path}` is {str(mode)[:20]!r}, not one like 0644 or 0755",
+    )
 
 
 def _names(plain: Mapping[str, object]) -> tuple[str, ...]:
@@ -424,7 +479,9 @@ def _names(plain: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def target_of(plan: Plan) -> str:
-    """What the plan changes, relative to the skill: one file, or the folder itself (`""`) where there are several."""
+    """What the plan changes, relative to the skill: one file, or the folder itself (`""`) where
+    there are several.
+    """
     if not isinstance(plan, WriteFiles):
         return plan.target
     touched = (*plan.files, *plan.delete)

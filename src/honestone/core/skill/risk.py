@@ -1,4 +1,5 @@
-"""How risky an edit of a skill is, and what kind of edit it is: computed from the bytes, never from what is said of it.
+"""How risky an edit of a skill is, and what kind of edit it is: computed from the bytes, never from
+what is said of it.
 
 low       text of Markdown files only
 medium    SKILL.md's front matter changed (when the skill is loaded), files removed, other text files
@@ -28,16 +29,22 @@ _ORDER: Final = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
 
 _MARKDOWN: Final = (".md", ".markdown")
 _TEXT: Final = (".txt", ".rst", ".csv", ".tsv", ".json", ".yaml", ".yml", ".toml", ".svg", ".xml")
-_DATA_THAT_RUNS: Final = frozenset({"package.json", "pyproject.toml", "settings.json", "hooks.json", "mcp.json"})
+_DATA_THAT_RUNS: Final = frozenset(
+    {"package.json", "pyproject.toml", "settings.json", "hooks.json", "mcp.json"}
+)
 # Keys of front matter that say what a skill may use or run.
-_POWERS: Final = re.compile(r"allowed|tools|hooks|permission|mcp|command|agent|model", re.IGNORECASE)
+_POWERS: Final = re.compile(
+    r"allowed|tools|hooks|permission|mcp|command|agent|model", re.IGNORECASE
+)
 # Agent CLIs run such a command when they load the text.
 _RUNS_WHEN_LOADED: Final = re.compile(r"^[ \t>*-]*!`|[ \t(]!`[^`\n]+`", re.MULTILINE)
 
 
 def risk_of(old: Version, new: Version) -> Risk:
     """The risk of the riskiest file that differs; low where nothing does."""
-    return worst(_risk_of_file(path, old.files.get(path), new.files.get(path)) for path in touched(old, new))
+    return worst(
+        _risk_of_file(path, old.files.get(path), new.files.get(path)) for path in touched(old, new)
+    )
 
 
 def worst(risks: Iterable[Risk]) -> Risk:
@@ -58,11 +65,15 @@ def _risk_of_file(path: str, old: Entry | None, new: Entry | None) -> Risk:
 
 
 def _is_code(path: str, entry: Entry) -> bool:
-    """Executable, a program by its first line, no text, or a kind of file that is not known to be only text."""
+    """Executable, a program by its first line, no text, or a kind of file that is not known to be
+    only text.
+    """
     name = path.rpartition("/")[2].lower()
     if entry.executable or entry.data.startswith(b"#!") or as_text(entry.data) is None:
         return True
-    return name in _DATA_THAT_RUNS or not (name.endswith((*_MARKDOWN, *_TEXT)) or name in ("license", "notice"))
+    return name in _DATA_THAT_RUNS or not (
+        name.endswith((*_MARKDOWN, *_TEXT)) or name in ("license", "notice")
+    )
 
 
 def _risk_of_front_matter(path: str, before: str, after: str) -> Risk:
@@ -105,8 +116,9 @@ _GUARD: Final = re.compile(
 
 
 def category_of(old: Version, new: Version) -> Category:
-    """From what changed, the most consequential first: code is workflow, SKILL.md's front matter is prompt, then tests,
-    then references alone, then rules about what not to do, else docs."""
+    """From what changed, the most consequential first: code is workflow, SKILL.md's front matter is
+    prompt, then tests, then references alone, then rules about what not to do, else docs.
+    """
     paths = touched(old, new)
     code = any(_is_code(path, entry) for path in paths for entry in _both(path, old, new))
     if code or any(path.split("/")[0] == "scripts" for path in paths):
@@ -145,7 +157,8 @@ def _added_lines(old: Version, new: Version) -> list[str]:
 # A score of 6 or more speaks for a candidate.
 FOR_FROM: Final = Fraction(6)
 REJECTED_BELOW: Final = Fraction(4)
-# What `rank` without judges gives a candidate whose plan can be applied: no judge has said anything against it.
+# What `rank` without judges gives a candidate whose plan can be applied: no judge has said anything
+# against it.
 UNJUDGED: Final = Fraction(7)
 # Shown next to the score, never taken from it.
 RISK_PENALTY: Final = {Risk.LOW: Fraction(0), Risk.MEDIUM: Fraction(3, 2), Risk.HIGH: Fraction(3)}
@@ -183,7 +196,8 @@ def mean_of(scores: Sequence[Fraction]) -> Fraction | None:
 def recommendation_of(score: Fraction | None, label: Label | None) -> Recommendation:
     """`score` None: no judge could score it. `label` None with a score: no judge was asked.
 
-    Accepted when the score speaks for it and the panel is not divided; rejected below 4, or when all are against it.
+    Accepted when the score speaks for it and the panel is not divided; rejected below 4, or when
+    all are against it.
     """
     if score is None:
         return Recommendation.REJECT

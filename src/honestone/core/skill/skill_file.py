@@ -1,4 +1,6 @@
-"""Skills: a folder with a SKILL.md that an agent is given; the front matter and the sections of that file."""
+"""Skills: a folder with a SKILL.md that an agent is given; the front matter and the sections of
+that file.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ SKILL_FILE = "SKILL.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """`name` is the front matter's, else the folder's; the version holds what is installed, nothing else."""
+    """`name` is the front matter's, else the folder's; the version holds what is installed, nothing
+    else.
+    """
 
     name: str
     version: Version
@@ -30,7 +34,9 @@ def is_skill(version: Version) -> bool:
 
 
 def skill_name(text: str, folder: str) -> str:
-    """The `name` in a SKILL.md's front matter when it can be a folder's name, else the folder's own."""
+    """The `name` in a SKILL.md's front matter when it can be a folder's name, else the folder's
+    own.
+    """
     front = re.match(r"\A---\s*\n(.*?)\n---\s*(\n|\Z)", text, re.S)
     found = re.search(r"^name:\s*[\"']?([^\"'\n#]+)", front[1], re.M) if front else None
     name = found[1].strip() if found else ""
@@ -47,8 +53,9 @@ _MAX_DEPTH = 20
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """A Markdown text in three: up to and with the opening line, the block between the fences, and the rest with its
-    closing fence. `block` is None without front matter, or one that never ends."""
+    """A Markdown text in three: up to and with the opening line, the block between the fences, and
+    the rest with its closing fence. `block` is None without front matter, or one that never ends.
+    """
 
     opening: str
     block: str | None
@@ -61,7 +68,9 @@ class FrontMatter:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines with their ends. Only a line feed ends one: exotic separators are ordinary characters here."""
+    """The lines with their ends. Only a line feed ends one: exotic separators are ordinary
+    characters here.
+    """
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
@@ -87,14 +96,18 @@ def entries(block: str) -> dict[str, str]:
 
 
 def is_plain(block: str) -> bool:
-    """Whether every top-level key is written so that `entries` sees it: no quoted or computed key, no flow mapping."""
-    return all(_KEY.match(line) is not None or line[:1] in " \t\r\n#-" for line in lines_of(block)) and not re.search(
-        r"^\s*<<[ \t]*:", block, re.M
-    )
+    """Whether every top-level key is written so that `entries` sees it: no quoted or computed key,
+    no flow mapping.
+    """
+    return all(
+        _KEY.match(line) is not None or line[:1] in " \t\r\n#-" for line in lines_of(block)
+    ) and not re.search(r"^\s*<<[ \t]*:", block, re.M)
 
 
 def updated(text: str, updates: Mapping[str, object]) -> str:
-    """The text with these keys set, in place where they are, else at the end of the block. Raises ValueError."""
+    """The text with these keys set, in place where they are, else at the end of the block. Raises
+    ValueError.
+    """
     parts = split(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     if parts.block is None:
@@ -127,7 +140,9 @@ def _line(key: str, value: object, newline: str) -> str:
 
 
 def _scalar(value: object) -> str:
-    """A value as YAML on one line: plain where that is surely the same text, else JSON, which YAML reads."""
+    """A value as YAML on one line: plain where that is surely the same text, else JSON, which YAML
+    reads.
+    """
     if isinstance(value, str) and _PLAIN.fullmatch(value) and not _NOT_TEXT.fullmatch(value):
         return value
     _require_plain_data(value, 0)
@@ -144,9 +159,13 @@ def _require_plain_data(value: object, depth: int) -> None:
         raise ValueError("a value is nested too deeply")
     if isinstance(value, float) and not isfinite(value):
         raise ValueError("a value is not a finite number")
-    if isinstance(value, str) and ("\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value)):
+    if isinstance(value, str) and (
+        "\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value)
+    ):
         raise ValueError("a value holds a character that no file can hold")
-    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for below in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         _require_plain_data(below, depth + 1)
 
 
@@ -198,7 +217,9 @@ def _headings(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def with_fences(lines: Iterable[str]) -> Iterator[tuple[str, bool, str]]:
-    """Each line, whether it belongs to a block of code, and the fence of the block that is open after it."""
+    """Each line, whether it belongs to a block of code, and the fence of the block that is open
+    after it.
+    """
     fence = ""
     for line in lines:
         code, before = _CODE.match(line.rstrip("\r\n")), fence
@@ -210,7 +231,9 @@ def with_fences(lines: Iterable[str]) -> Iterator[tuple[str, bool, str]]:
 
 
 def parsed_heading(written: str) -> tuple[int | None, str]:
-    """`## More` is level 2 and its title; a title alone may have any level. Raises ValueError for more than one line."""
+    """`## More` is level 2 and its title; a title alone may have any level. Raises ValueError for
+    more than one line.
+    """
     if "\n" in written or "\r" in written or not written.strip("# \t"):
         raise ValueError(f"{written[:60]!r} is not a heading")
     match = _HEADING.match(written)

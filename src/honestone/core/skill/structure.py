@@ -1,6 +1,8 @@
-"""The structure of a skill: front matter, links, size, when it is meant to be used. A fast look at its files.
+"""The structure of a skill: front matter, links, size, when it is meant to be used. A fast look at
+its files.
 
-It is advice and never part of a score: a well-formed skill may do harm and an ugly one may help. Only running tasks tells.
+It is advice and never part of a score: a well-formed skill may do harm and an ugly one may help.
+Only running tasks tells.
 """
 
 from __future__ import annotations
@@ -12,7 +14,14 @@ from typing import Final
 from urllib.parse import unquote
 
 from honestone.core.artifact import Version
-from honestone.core.skill.skill_file import SKILL_FILE, entries, lines_of, sections, split, with_fences
+from honestone.core.skill.skill_file import (
+    SKILL_FILE,
+    entries,
+    lines_of,
+    sections,
+    split,
+    with_fences,
+)
 from honestone.core.tables import RuledRemark, rule_texts
 
 RULES: Final = rule_texts("skill/structure")
@@ -35,19 +44,28 @@ class StructureRemark(RuledRemark):
 
 
 def check_structure(version: Version, *, folder: str) -> list[StructureRemark]:
-    """What the files of a skill let one doubt, in the order of SKILL.md. `folder` is its folder's name."""
+    """What the files of a skill let one doubt, in the order of SKILL.md. `folder` is its folder's
+    name.
+    """
     text = version.texts.get(SKILL_FILE, "")
     found = [*_front(text, folder), *_body(text), *_links(text, version)]
     return sorted(found, key=lambda one: one.line)
 
 
-# ------------------------------------------------------------------------------------------------ front matter
+# ------------------------------------------------------------------------------------------------
+# front matter
 
 
 def front_values(text: str) -> dict[str, str]:
-    """The top-level keys of the front matter as text: quoted, plain, or a block of lines. No YAML beyond that."""
+    """The top-level keys of the front matter as text: quoted, plain, or a block of lines. No YAML
+    beyond that.
+    """
     block = split(text).block
-    return {} if block is None else {key: _value(lines) for key, lines in entries(block).items() if key}
+    return (
+        {}
+        if block is None
+        else {key: _value(lines) for key, lines in entries(block).items() if key}
+    )
 
 
 def _value(lines: str) -> str:
@@ -60,7 +78,9 @@ def _value(lines: str) -> str:
     if len(whole) >= 2 and whole[0] in "\"'":
         inner, closed, _ = whole[1:].rpartition(whole[0])
         if closed:
-            return inner.replace("''", "'") if whole[0] == "'" else re.sub(r'\\(["\\])', r"\1", inner)
+            return (
+                inner.replace("''", "'") if whole[0] == "'" else re.sub(r'\\(["\\])', r"\1", inner)
+            )
     return re.sub(r"\s#.*$", "", whole)
 
 
@@ -74,7 +94,9 @@ def _line_of_key(text: str, key: str) -> int:
 _WHEN: Final = re.compile(
     r"(?i)\b(?:when(?:ever)?|if|for|use(?:d)?\s+(?:to|it|this|for)|trigger|asks?|before|after|while)\b|当|时|用于|使用|适用|触发|때|경우|위해|사용|とき|場合|際"
 )
-_WHEN_HEADING: Final = re.compile(r"(?i)when to use|use cases?|triggers?|何时使用|适用|使用场景|언제|사용")
+_WHEN_HEADING: Final = re.compile(
+    r"(?i)when to use|use cases?|triggers?|何时使用|适用|使用场景|언제|사용"
+)
 
 
 def _front(text: str, folder: str) -> Iterator[StructureRemark]:
@@ -88,7 +110,9 @@ def _front(text: str, folder: str) -> Iterator[StructureRemark]:
     elif not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
         yield StructureRemark("odd-name", _line_of_key(text, "name"), {"name": name})
     elif name != folder:
-        yield StructureRemark("other-folder", _line_of_key(text, "name"), {"name": name, "folder": folder})
+        yield StructureRemark(
+            "other-folder", _line_of_key(text, "name"), {"name": name, "folder": folder}
+        )
     yield from _description(text, described)
 
 
@@ -107,7 +131,8 @@ def _description(text: str, described: str) -> Iterator[StructureRemark]:
         yield StructureRemark("no-trigger", line)
 
 
-# ------------------------------------------------------------------------------------------------ body
+# ------------------------------------------------------------------------------------------------
+# body
 
 _UNFINISHED: Final = re.compile(r"\b(?:TODO|TBD|FIXME|XXX)\b(?=\s*(?:[:：(\]]|$))|\blorem ipsum\b")
 
@@ -130,17 +155,24 @@ def _body(text: str) -> Iterator[StructureRemark]:
         yield StructureRemark("open-code", opened, {"fence": fence})
 
 
-# ------------------------------------------------------------------------------------------------ links
+# ------------------------------------------------------------------------------------------------
+# links
 
-_LINK: Final = re.compile(r"!?\[[^\]\n]{0,300}\]\(\s*<?([^)\s>]{1,300})>?(?:\s+[\"'][^)\n]{0,200})?\)")
+_LINK: Final = re.compile(
+    r"!?\[[^\]\n]{0,300}\]\(\s*<?([^)\s>]{1,300})>?(?:\s+[\"'][^)\n]{0,200})?\)"
+)
 _NAMED_FILE: Final = re.compile(
     r"`((?:\./)?(?:references|scripts|assets|templates|resources|examples)/[\w./-]{1,200}\.\w{1,8})`"
 )
 
 
 def _links(text: str, version: Version) -> Iterator[StructureRemark]:
-    """Links between Markdown files and files named in code: outside of blocks of code, which show what may be."""
-    folders = {name[:at] or "." for name in version.files for at, sign in enumerate(name) if sign == "/"} | {"."}
+    """Links between Markdown files and files named in code: outside of blocks of code, which show
+    what may be.
+    """
+    folders = {
+        name[:at] or "." for name in version.files for at, sign in enumerate(name) if sign == "/"
+    } | {"."}
     seen: set[str] = set()
     for number, line in _prose(text):
         for written in (*_LINK.findall(line), *_NAMED_FILE.findall(line)):

@@ -1,1 +1,3 @@
-"""Statistics of agreement between raters, and the distributions that their intervals need. Standard library only."""
+"""Statistics of agreement between raters, and the distributions that their intervals need. Standard
+library only.
+"""

@@ -6,7 +6,8 @@ pi                   Scott (1955); of several raters Fleiss (1971); with equal c
 ICC                  Shrout and Fleiss (1979); intervals McGraw and Wong (1996), table 7
 tau-b                Kendall (1945); Spearman's rho with mean ranks
 
-Values are numbers at every level but nominal. A figure that is not defined (nothing varies, too few units) is None.
+Values are numbers at every level but nominal. A figure that is not defined (nothing varies, too few
+units) is None.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """Several raters. All but `alpha` and `pairs` speak of the complete units: those that every rater rated."""
+    """Several raters. All but `alpha` and `pairs` speak of the complete units: those that every
+    rater rated.
+    """
 
     units: int
     complete_units: int
@@ -80,13 +83,18 @@ class Agreement:
     pairs: Sequence[PairAgreement]
 
 
-def agreement(ratings: Mapping[str, Sequence[Value | None]], *, truth: str | None = None) -> Agreement:
-    """`ratings` are columns of equal length by rater, None for a gap. With a `truth` the pairs are that with each other
-    rater, and it is left out of everything else."""
+def agreement(
+    ratings: Mapping[str, Sequence[Value | None]], *, truth: str | None = None
+) -> Agreement:
+    """`ratings` are columns of equal length by rater, None for a gap. With a `truth` the pairs are
+    that with each other rater, and it is left out of everything else.
+    """
     raters = [name for name in ratings if name != truth]
     rows = list(zip(*(ratings[name] for name in raters), strict=True))
     complete = [_known(row) for row in rows if None not in row]
-    pairs = [(truth, name) for name in raters] if truth is not None else list(combinations(raters, 2))
+    pairs = (
+        [(truth, name) for name in raters] if truth is not None else list(combinations(raters, 2))
+    )
     shares = _shares(complete)
     pi = None if shares is None else _fleiss_kappa(shares)
     return Agreement(
@@ -107,12 +115,17 @@ def _known(row: Iterable[Value | None]) -> list[Value]:
     return [value for value in row if value is not None]
 
 
-# ------------------------------------------------------------------------------------------------ Krippendorff's alpha
+# ------------------------------------------------------------------------------------------------
+# Krippendorff's alpha
 
 
 def alphas(rows: Iterable[Sequence[Value]]) -> dict[Level, float | None]:
-    """Alpha at each level. `rows` are the values of a unit, gaps left out; words have a nominal alpha only."""
-    return _alphas(Counter(tuple(sorted(Counter(row).items(), key=_value_of)) for row in rows if len(row) > 1))
+    """Alpha at each level. `rows` are the values of a unit, gaps left out; words have a nominal
+    alpha only.
+    """
+    return _alphas(
+        Counter(tuple(sorted(Counter(row).items(), key=_value_of)) for row in rows if len(row) > 1)
+    )
 
 
 # The different values of a unit, and how many raters gave each.
@@ -141,12 +154,16 @@ def _alphas(units: Mapping[_Unit, int]) -> dict[Level, float | None]:
 _Spread: TypeAlias = Callable[[Iterable[tuple[Value, int]]], float]
 
 
-def _alpha(units: Mapping[_Unit, int], totals: Mapping[Value, int], spread: _Spread) -> float | None:
+def _alpha(
+    units: Mapping[_Unit, int], totals: Mapping[Value, int], spread: _Spread
+) -> float | None:
     expected = spread(totals.items())
     if expected <= 0:
         return None
     observed = math.fsum(
-        times * spread(unit) / (sum(count for _, count in unit) - 1) for unit, times in units.items() if len(unit) > 1
+        times * spread(unit) / (sum(count for _, count in unit) - 1)
+        for unit, times in units.items()
+        if len(unit) > 1
     )
     return 1 - (sum(totals.values()) - 1) * observed / expected
 
@@ -174,7 +191,9 @@ def _ratios(values: Iterable[tuple[Value, int]]) -> float:
 
 def _centred(places: Mapping[Value, float], totals: Mapping[Value, int]) -> dict[Value, float]:
     """The same differences without large numbers that cancel each other."""
-    middle = math.fsum(place * totals[value] for value, place in places.items()) / sum(totals.values())
+    middle = math.fsum(place * totals[value] for value, place in places.items()) / sum(
+        totals.values()
+    )
     return {value: place - middle for value, place in places.items()}
 
 
@@ -192,7 +211,8 @@ def _value_of(entry: tuple[Value, int]) -> tuple[bool, Value]:
     return isinstance(entry[0], str), entry[0]
 
 
-# ---------------------------------------------------------------------------------------- several raters, no gap in a row
+# ---------------------------------------------------------------------------------------- several
+# raters, no gap in a row
 
 
 def _shares(rows: Sequence[Sequence[Value]]) -> tuple[float, Counter[Value]] | None:
@@ -223,14 +243,17 @@ def _above_chance(observed: float, chance: float) -> float | None:
     return None if chance >= 1 else (observed - chance) / (1 - chance)
 
 
-# -------------------------------------------------------------------------------------------------------------- the ICC
+# --------------------------------------------------------------------------------------------------------------
+# the ICC
 
 _ICCS: Final = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 
 
 def iccs(rows: Sequence[Sequence[Value]]) -> dict[str, Icc | None]:
-    """By Shrout and Fleiss' names: 1 other raters for each unit, 2 raters drawn at random, 3 these raters; for one rating
-    or for the mean of all k. None where there are fewer than two units or raters, where values are words or none differ."""
+    """By Shrout and Fleiss' names: 1 other raters for each unit, 2 raters drawn at random, 3 these
+    raters; for one rating or for the mean of all k. None where there are fewer than two units or
+    raters, where values are words or none differ.
+    """
     none: dict[str, Icc | None] = dict.fromkeys(_ICCS)
     if len(rows) < 2 or len(rows[0]) < 2:
         return none
@@ -241,16 +264,28 @@ def iccs(rows: Sequence[Sequence[Value]]) -> dict[str, Icc | None]:
     middle = math.fsum(map(math.fsum, numbers)) / (n * k)
     total = math.fsum((value - middle) ** 2 for row in numbers for value in row)
     units = k * math.fsum((math.fsum(row) / k - middle) ** 2 for row in numbers)
-    raters = n * math.fsum((math.fsum(column) / n - middle) ** 2 for column in zip(*numbers, strict=True))
+    raters = n * math.fsum(
+        (math.fsum(column) / n - middle) ** 2 for column in zip(*numbers, strict=True)
+    )
     of_units, within = units / (n - 1), max(0.0, total - units) / (n * (k - 1))
     of_raters, rest = raters / (k - 1), max(0.0, total - units - raters) / ((n - 1) * (k - 1))
     both = k * (of_raters - rest) / n
     return {
-        "1,1": _icc(of_units - within, of_units + (k - 1) * within, _one_way(of_units, within, n, k)),
-        "2,1": _icc(of_units - rest, of_units + (k - 1) * rest + both, _two_way(of_units, of_raters, rest, n, k)),
+        "1,1": _icc(
+            of_units - within, of_units + (k - 1) * within, _one_way(of_units, within, n, k)
+        ),
+        "2,1": _icc(
+            of_units - rest,
+            of_units + (k - 1) * rest + both,
+            _two_way(of_units, of_raters, rest, n, k),
+        ),
         "3,1": _icc(of_units - rest, of_units + (k - 1) * rest, _fixed(of_units, rest, n, k)),
         "1,k": _icc(of_units - within, of_units, _of_mean(_one_way(of_units, within, n, k), k)),
-        "2,k": _icc(of_units - rest, of_units + both / k, _of_mean(_two_way(of_units, of_raters, rest, n, k), k)),
+        "2,k": _icc(
+            of_units - rest,
+            of_units + both / k,
+            _of_mean(_two_way(of_units, of_raters, rest, n, k), k),
+        ),
         "3,k": _icc(of_units - rest, of_units, _of_mean(_fixed(of_units, rest, n, k), k)),
     }
 
@@ -306,10 +341,13 @@ def _of_mean(interval: _Interval, k: int) -> _Interval:
     return low, high
 
 
-# ------------------------------------------------------------------------------------------------------------ two raters
+# ------------------------------------------------------------------------------------------------------------
+# two raters
 
 
-def pair_agreement(a: str, first: Sequence[Value | None], b: str, second: Sequence[Value | None]) -> PairAgreement:
+def pair_agreement(
+    a: str, first: Sequence[Value | None], b: str, second: Sequence[Value | None]
+) -> PairAgreement:
     """Of the units that both rated."""
     cells: Counter[tuple[Value, Value]] = Counter(
         (x, y) for x, y in zip(first, second, strict=True) if x is not None and y is not None
@@ -328,7 +366,9 @@ def pair_agreement(a: str, first: Sequence[Value | None], b: str, second: Sequen
         n=n,
         exact=exact,
         cohen_kappa=None if exact is None else _above_chance(exact, _chance(rows, columns, n)),
-        scott_pi=None if exact is None else _above_chance(exact, _chance(both := rows + columns, both, 2 * n)),
+        scott_pi=None
+        if exact is None
+        else _above_chance(exact, _chance(both := rows + columns, both, 2 * n)),
         alpha=_alphas(units) if n else dict.fromkeys(Level),
         kendall_tau_b=None if words else kendall_tau_b(cells),
     )
@@ -336,7 +376,10 @@ def pair_agreement(a: str, first: Sequence[Value | None], b: str, second: Sequen
 
 
 def _with_figures(
-    found: PairAgreement, cells: Counter[tuple[Value, Value]], rows: Counter[Value], columns: Counter[Value]
+    found: PairAgreement,
+    cells: Counter[tuple[Value, Value]],
+    rows: Counter[Value],
+    columns: Counter[Value],
 ) -> PairAgreement:
     """With what two raters' numbers come to."""
     n = found.n
@@ -383,12 +426,16 @@ def _mean_distance(rows: Counter[Value], columns: Counter[Value]) -> float:
 
 
 def _mean_square(rows: Counter[Value], columns: Counter[Value]) -> float:
-    """The mean of (x - y)^2 where the two are drawn apart: both variances and the square of the difference of the means."""
+    """The mean of (x - y)^2 where the two are drawn apart: both variances and the square of the
+    difference of the means.
+    """
     means, variances = [], []
     for margin in (rows, columns):
         n = margin.total()
         mean = math.fsum(float(value) * count for value, count in margin.items()) / n
-        variances.append(math.fsum((float(value) - mean) ** 2 * count for value, count in margin.items()) / n)
+        variances.append(
+            math.fsum((float(value) - mean) ** 2 * count for value, count in margin.items()) / n
+        )
         means.append(mean)
     return variances[0] + variances[1] + (means[0] - means[1]) ** 2
 
@@ -411,7 +458,10 @@ def kendall_tau_b(cells: Cells) -> float | None:
     """From counted pairs of numbers, in n log n (Knight 1966)."""
     rows, columns = _margin(cells, 0), _margin(cells, 1)
     n = sum(rows.values())
-    free = [n * (n - 1) // 2 - sum(count * (count - 1) // 2 for count in margin.values()) for margin in (rows, columns)]
+    free = [
+        n * (n - 1) // 2 - sum(count * (count - 1) // 2 for count in margin.values())
+        for margin in (rows, columns)
+    ]
     if min(free) <= 0:
         return None
     place = {value: at for at, value in enumerate(sorted(columns, key=float), 1)}

@@ -12,7 +12,8 @@ corrected rates  Rogan and Gladen (1978): (observed + TNR - 1) / (TPR + TNR - 1)
                  et al. (2023): observed + mean of people - judge
 weights          in proportion to kappa, shrunk to the judges' mean as if SHRINKAGE more labels had shown that
 
-A share is 0-1 with 1 good, also for items that ask for what should not be. A figure that is not defined is None.
+A share is 0-1 with 1 good, also for items that ask for what should not be. A figure that is not
+defined is None.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ _ONE_SIDED: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What somebody says of one case: a share, and whether that is met; `met` is None where people are split."""
+    """What somebody says of one case: a share, and whether that is met; `met` is None where people
+    are split.
+    """
 
     share: float
     met: bool | None
@@ -65,8 +68,10 @@ _UNKNOWN: Final = Figure()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """How one judge, or a panel, goes with the people. `units` are artifacts with an answer of both, `answers` such
-    answers on which people are not split. `lenient` is None where neither figure that decides it is defined."""
+    """How one judge, or a panel, goes with the people. `units` are artifacts with an answer of
+    both, `answers` such answers on which people are not split. `lenient` is None where neither
+    figure that decides it is defined.
+    """
 
     units: int
     answers: int
@@ -87,7 +92,9 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """The share of the population that is met: as the judge says, and put right by its errors on the labels."""
+    """The share of the population that is met: as the judge says, and put right by its errors on
+    the labels.
+    """
 
     observed: float | None
     rogan_gladen: float | None
@@ -107,8 +114,10 @@ class JudgeFit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelFit:
-    """The judges together. `best` is the judge that agrees most with the people. `drop`: who is lenient, no better than
-    chance, or without whom the panel agrees with the people more for sure (exact McNemar test, one-sided, 5%)."""
+    """The judges together. `best` is the judge that agrees most with the people. `drop`: who is
+    lenient, no better than chance, or without whom the panel agrees with the people more for sure
+    (exact McNemar test, one-sided, 5%).
+    """
 
     votes: int
     effective_votes: float | None
@@ -127,7 +136,9 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """`units` are the labelled artifacts. `base_rate`: the share that people find met. `ceiling` is None for one rater."""
+    """`units` are the labelled artifacts. `base_rate`: the share that people find met. `ceiling` is
+    None for one rater.
+    """
 
     units: int
     base_rate: float | None
@@ -143,8 +154,10 @@ def calibrate(
     panel: Callable[[Sequence[str]], Opinions],
     population: Mapping[str, Opinions] | None = None,
 ) -> Calibration:
-    """`people` by rater; `reference` is what they come to together. `panel` says what some of the judges come to together.
-    `population`: what each judge says of the cases whose true rate is wanted; the labelled ones where it is None."""
+    """`people` by rater; `reference` is what they come to together. `panel` says what some of the
+    judges come to together. `population`: what each judge says of the cases whose true rate is
+    wanted; the labelled ones where it is None.
+    """
     fits = {name: fit(reference, opinions) for name, opinions in judges.items()}
     weights = shrunk_weights(fits)
     criteria = list(dict.fromkeys(case[1] for case in reference))
@@ -167,8 +180,9 @@ def calibrate(
 
 
 def reference_of(shares: Sequence[float], bar: float | None) -> Opinion:
-    """What several people come to: the mean of their shares. It is met from `bar` on; without one, of yes and no, the
-    majority decides, and equal numbers leave it open."""
+    """What several people come to: the mean of their shares. It is met from `bar` on; without one,
+    of yes and no, the majority decides, and equal numbers leave it open.
+    """
     mean = math.fsum(shares) / len(shares)
     if bar is not None:
         return Opinion(mean, mean >= bar)
@@ -185,11 +199,14 @@ def _mean(numbers: Sequence[float]) -> float | None:
 
 
 def unmet_labels_wanted(false_passes: float) -> int | None:
-    """How many answers that people find unmet show, at this rate of false passes, that it is at most MOST_FALSE_PASSES;
-    None where no number does."""
+    """How many answers that people find unmet show, at this rate of false passes, that it is at
+    most MOST_FALSE_PASSES; None where no number does.
+    """
     if false_passes >= MOST_FALSE_PASSES:
         return None
-    return next((n for n in range(1, 2_000) if _highest(false_passes * n, n) <= MOST_FALSE_PASSES), None)
+    return next(
+        (n for n in range(1, 2_000) if _highest(false_passes * n, n) <= MOST_FALSE_PASSES), None
+    )
 
 
 def _highest(happened: float, of: int) -> float:
@@ -197,20 +214,27 @@ def _highest(happened: float, of: int) -> float:
     return beta_quantile(1 - _TAIL, happened + 1, of - happened)
 
 
-# ------------------------------------------------------------------------------------------------- one judge and people
+# -------------------------------------------------------------------------------------------------
+# one judge and people
 
 
 def fit(reference: Opinions, judge: Opinions) -> Fit:
     """Over the cases that both have."""
     both = [(case, reference[case], judge[case]) for case in reference if case in judge]
-    said = [(case[0], theirs.met, ours.met) for case, theirs, ours in both if None not in (theirs.met, ours.met)]
+    said = [
+        (case[0], theirs.met, ours.met)
+        for case, theirs, ours in both
+        if None not in (theirs.met, ours.met)
+    ]
     if not both:
         return Fit(units=0, answers=0)
     return Fit(
         units=len({case[0] for case, _, _ in both}),
         answers=len(said),
         kappa=_kappa(said),
-        alpha=alpha_of_units([(case[0], (theirs.share, ours.share)) for case, theirs, ours in both]),
+        alpha=alpha_of_units(
+            [(case[0], (theirs.share, ours.share)) for case, theirs, ours in both]
+        ),
         tpr=_share([(unit, float(ours is True)) for unit, theirs, ours in said if theirs]),
         tnr=_share([(unit, float(ours is False)) for unit, theirs, ours in said if not theirs]),
         bias=_bias([(case[0], ours.share - theirs.share) for case, theirs, ours in both]),
@@ -223,7 +247,10 @@ def _kappa(said: Sequence[tuple[str, bool | None, bool | None]]) -> Figure:
     if kappa is None or same is None or interval is None:
         return Figure(kappa)
     n = len(said)
-    yes, own = sum(theirs is True for _, theirs, _ in said) / n, sum(ours is True for _, _, ours in said) / n
+    yes, own = (
+        sum(theirs is True for _, theirs, _ in said) / n,
+        sum(ours is True for _, _, ours in said) / n,
+    )
     chance = yes * own + (1 - yes) * (1 - own)
     low, high = ((end - chance) / (1 - chance) for end in interval)
     return Figure(kappa, (max(low, -1.0), high))
@@ -235,8 +262,9 @@ def _cohen(pairs: Sequence[tuple[bool, bool]]) -> float | None:
 
 
 def alpha_of_units(rows: Sequence[tuple[str, Sequence[float]]]) -> Figure:
-    """Krippendorff's alpha of shares with its interval: for each answer the unit that it is about and what each rater said, two or
-    more. Nothing where nothing varies."""
+    """Krippendorff's alpha of shares with its interval: for each answer the unit that it is about
+    and what each rater said, two or more. Nothing where nothing varies.
+    """
     alpha = alphas([shares for _, shares in rows])[Level.INTERVAL]
     _, interval = _share([(unit, _apart(shares)) for unit, shares in rows])
     if alpha is None or interval is None:
@@ -262,8 +290,9 @@ def _share(answers: Sequence[tuple[str, float]]) -> Figure:
 
 
 def effective_number(answers: Sequence[tuple[str, float]]) -> float:
-    """How many independent answers tell as much as these, each with the unit that it is about: their number over the design
-    effect, which is at least 1."""
+    """How many independent answers tell as much as these, each with the unit that it is about:
+    their number over the design effect, which is at least 1.
+    """
     n = len(answers)
     mean = math.fsum(one for _, one in answers) / n
     spread = math.fsum((one - mean) ** 2 for _, one in answers)
@@ -298,7 +327,9 @@ def _bias(differences: Sequence[tuple[str, float]]) -> Figure:
 
 
 def corrected(reference: Opinions, judge: Opinions, population: Opinions, found: Fit) -> Corrected:
-    """Rates of the `population`, whose cases need no label, by the judge's errors on those that have one."""
+    """Rates of the `population`, whose cases need no label, by the judge's errors on those that
+    have one.
+    """
     observed = _mean([float(one.met) for one in population.values() if one.met is not None])
     off = [
         float(theirs.met) - float(ours.met)
@@ -321,17 +352,24 @@ def _cut(share: float) -> float:
 
 def shrunk_weights(fits: Mapping[str, Fit]) -> dict[str, float]:
     """Weights that sum to 1, none below 0."""
-    known = {name: kappa for name, found in fits.items() if (kappa := found.kappa.value) is not None}
+    known = {
+        name: kappa for name, found in fits.items() if (kappa := found.kappa.value) is not None
+    }
     mean = _mean(list(known.values())) or 0.0
     shrunk = {
-        name: max(0.0, (found.answers * known.get(name, mean) + SHRINKAGE * mean) / (found.answers + SHRINKAGE))
+        name: max(
+            0.0,
+            (found.answers * known.get(name, mean) + SHRINKAGE * mean)
+            / (found.answers + SHRINKAGE),
+        )
         for name, found in fits.items()
     }
     total = math.fsum(shrunk.values())
     return {name: one / total if total > 0 else 1 / len(fits) for name, one in shrunk.items()}
 
 
-# ------------------------------------------------------------------------------------------------------------ together
+# ------------------------------------------------------------------------------------------------------------
+# together
 
 
 def _ceiling(people: Sequence[Opinions]) -> Ceiling:
@@ -341,7 +379,9 @@ def _ceiling(people: Sequence[Opinions]) -> Ceiling:
         if both:
             shares.append(sum(a == b for a, b in both) / len(both))
             kappas.append(_cohen(both))
-    return Ceiling(kappa=_mean([kappa for kappa in kappas if kappa is not None]), agreement=_mean(shares))
+    return Ceiling(
+        kappa=_mean([kappa for kappa in kappas if kappa is not None]), agreement=_mean(shares)
+    )
 
 
 def _panel(
@@ -368,13 +408,19 @@ def _panel(
         effective_votes=effective_votes(errors) if names else None,
         overall=fit(reference, together),
         best=max(kappas, key=kappas.__getitem__, default=None),
-        drop=tuple(name for name in names if fits[name].lenient or kappas.get(name, 1) <= 0 or is_better_without(name)),
+        drop=tuple(
+            name
+            for name in names
+            if fits[name].lenient or kappas.get(name, 1) <= 0 or is_better_without(name)
+        ),
     )
 
 
 def effective_votes(errors: Sequence[Sequence[float]]) -> float | None:
-    """`errors` are rows of one number a judge. As many independent judges would err as little together; from 1 to the
-    number of judges. None where no judge errs, or all always err alike: then nothing says how errors go together."""
+    """`errors` are rows of one number a judge. As many independent judges would err as little
+    together; from 1 to the number of judges. None where no judge errs, or all always err alike:
+    then nothing says how errors go together.
+    """
     n = len(errors[0]) if errors else 0
     if n < 2:
         return float(n) if n else None

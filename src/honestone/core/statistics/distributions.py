@@ -10,13 +10,20 @@ _HALVINGS: Final = 200
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """P(X <= x) of a beta distribution with a, b > 0 (NIST DLMF §8.17.22, the continued fraction by Lentz's method)."""
+    """P(X <= x) of a beta distribution with a, b > 0 (NIST DLMF §8.17.22, the continued fraction by
+    Lentz's method).
+    """
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):
         return 1 - beta_cdf(1 - x, b, a)
     front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x) - math.log(a)
+        math.lgamma(a + b)
+        - math.lgamma(a)
+        - math.lgamma(b)
+        + a * math.log(x)
+        + b * math.log1p(-x)
+        - math.log(a)
     )
     return front * _fraction(x, a, b)
 
@@ -53,7 +60,9 @@ def beta_quantile(p: float, a: float, b: float) -> float:
 
 
 def f_quantile(p: float, above: float, below: float) -> float:
-    """The quantile of an F distribution with `above` and `below` degrees of freedom, both > 0; they need not be whole."""
+    """The quantile of an F distribution with `above` and `below` degrees of freedom, both > 0; they
+    need not be whole.
+    """
     # 1 - x is found by itself, so that nothing is lost where x is nearly 1.
     rest = beta_quantile(1 - p, below / 2, above / 2)
     return math.inf if rest == 0 else below * (1 - rest) / (above * rest)

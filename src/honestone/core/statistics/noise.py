@@ -17,7 +17,9 @@ _NORMAL: Final = NormalDist().inv_cdf(0.975)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Of some numbers: the mean (None of none) and the sample standard deviation (None of fewer than two)."""
+    """Of some numbers: the mean (None of none) and the sample standard deviation (None of fewer
+    than two).
+    """
 
     mean: float | None
     sd: float | None

@@ -19,7 +19,9 @@ def wilson(happened: int, of: int) -> tuple[float, float]:
 
 
 def mean_interval(numbers: Sequence[float]) -> tuple[float, float] | None:
-    """95% of the mean of a sample, by its standard error and the normal distribution; None of fewer than two numbers."""
+    """95% of the mean of a sample, by its standard error and the normal distribution; None of fewer
+    than two numbers.
+    """
     if len(numbers) < 2:
         return None
     mean, half = fmean(numbers), _NORMAL * stdev(numbers) / sqrt(len(numbers))

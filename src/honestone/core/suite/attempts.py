@@ -1,4 +1,5 @@
-"""Attempts: how the runs of one case become its result. Three-valued throughout: what could not be judged did not fail.
+"""Attempts: how the runs of one case become its result. Three-valued throughout: what could not be
+judged did not fail.
 
 one        as it is
 pass@k     passes when one passes, fails when all fail (any of k, DESIGN-suites §8)
@@ -37,7 +38,11 @@ OUTCOMES = {
     Status.TARGET_ERROR: Outcome.INCONCLUSIVE,
     Status.SKIPPED: Outcome.SKIPPED,
 }
-_OF = {Outcome.PASS: Status.PASSED, Outcome.FAIL: Status.FAILED, Outcome.INCONCLUSIVE: Status.INCONCLUSIVE}
+_OF = {
+    Outcome.PASS: Status.PASSED,
+    Outcome.FAIL: Status.FAILED,
+    Outcome.INCONCLUSIVE: Status.INCONCLUSIVE,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,19 +93,29 @@ def target_failed(number: int, why: str) -> Attempt:
     return Attempt(number=number, status=Status.TARGET_ERROR, reasons=(why,))
 
 
-def judge_attempt(number: int, card: Scorecard, case: Case, verdict: Verdict | None = None) -> Attempt:
-    """What a scorecard says of one attempt: the gate, or what the case expects of the judges. `verdict`: the gate's, where
-    it is known."""
+def judge_attempt(
+    number: int, card: Scorecard, case: Case, verdict: Verdict | None = None
+) -> Attempt:
+    """What a scorecard says of one attempt: the gate, or what the case expects of the judges.
+    `verdict`: the gate's, where it is known.
+    """
     verdict = verdict or judge_gate(card, case.rubric)
     if case.expect is not None:
         verdict = meets(case.expect, card, verdict)
     return Attempt(
-        number=number, status=_OF[verdict.outcome], low=card.low, high=card.high, reasons=verdict.reasons, card=card
+        number=number,
+        status=_OF[verdict.outcome],
+        low=card.low,
+        high=card.high,
+        reasons=verdict.reasons,
+        card=card,
     )
 
 
 def meets(expect: Expect, card: Scorecard, verdict: Verdict) -> Verdict:
-    """Whether the judges stay inside what is expected of them: a test of the judges, not of the output."""
+    """Whether the judges stay inside what is expected of them: a test of the judges, not of the
+    output.
+    """
     missed: list[str] = []
     unsure: list[str] = []
     if expect.verdict is not None and verdict.outcome != expect.verdict:
@@ -154,7 +169,9 @@ def _any_of(attempts: Sequence[Attempt], unstable: bool) -> CaseResult:
     low, high = max(a.low for a in attempts), max(a.high for a in attempts)
     passed = next((a for a in attempts if a.status is Status.PASSED), None)
     if passed is not None:
-        return CaseResult(status=Status.PASSED, low=low, high=high, is_unstable=unstable, shown=passed)
+        return CaseResult(
+            status=Status.PASSED, low=low, high=high, is_unstable=unstable, shown=passed
+        )
     if all(a.status is Status.FAILED for a in attempts):
         why = (f"none of {len(attempts)} attempts passed", *best.reasons)
         return CaseResult(status=Status.FAILED, low=low, high=high, reasons=why, shown=best)
@@ -166,8 +183,18 @@ def _all_of(attempts: Sequence[Attempt], unstable: bool) -> CaseResult:
     failed = next((a for a in attempts if a.status is Status.FAILED), None)
     if failed is not None:
         count = sum(1 for a in attempts if a.status is Status.FAILED)
-        why = (f"{count} of {len(attempts)} attempts failed, the first is {failed.number}", *failed.reasons)
-        return CaseResult(status=Status.FAILED, low=low, high=high, reasons=why, is_unstable=unstable, shown=failed)
+        why = (
+            f"{count} of {len(attempts)} attempts failed, the first is {failed.number}",
+            *failed.reasons,
+        )
+        return CaseResult(
+            status=Status.FAILED,
+            low=low,
+            high=high,
+            reasons=why,
+            is_unstable=unstable,
+            shown=failed,
+        )
     if all(a.status is Status.PASSED for a in attempts):
         return CaseResult(status=Status.PASSED, low=low, high=high, shown=attempts[0])
     return replace(_undecided(attempts, unstable), low=low, high=high)
@@ -183,7 +210,11 @@ def _mean_of(attempts: Sequence[Attempt], case: Case, unstable: bool) -> CaseRes
     if verdict.outcome is Outcome.INCONCLUSIVE:
         undecided = _undecided(attempts, unstable)
         return replace(
-            undecided, low=card.low, high=card.high, reasons=(*undecided.reasons, *verdict.reasons), shown=first
+            undecided,
+            low=card.low,
+            high=card.high,
+            reasons=(*undecided.reasons, *verdict.reasons),
+            shown=first,
         )
     return CaseResult(
         status=_OF[verdict.outcome],
@@ -196,7 +227,9 @@ def _mean_of(attempts: Sequence[Attempt], case: Case, unstable: bool) -> CaseRes
 
 
 def mean_card(cards: Sequence[Scorecard | None]) -> Scorecard:
-    """The mean of scorecards of one rubric, criterion by criterion. One that is missing may be anything from 0 to 1."""
+    """The mean of scorecards of one rubric, criterion by criterion. One that is missing may be
+    anything from 0 to 1.
+    """
     known = [card for card in cards if card is not None]
     lines = []
     for index, line in enumerate(known[0].lines):
@@ -207,7 +240,8 @@ def mean_card(cards: Sequence[Scorecard | None]) -> Scorecard:
             continue
         low = sum((ZERO if one is None else one.low for one in applying), ZERO) / len(applying)
         high = sum((ONE if one is None else one.high for one in applying), ZERO) / len(applying)
-        # The items of every attempt: the gate counts those without an answer, in whichever attempt they are.
+        # The items of every attempt: the gate counts those without an answer, in whichever attempt
+        # they are.
         items = tuple(item for one in applying if one is not None for item in one.items)
         lines.append(replace(line, items=items, low=low, high=high, applies=True, answered=None))
     low = sum((ZERO if card is None else card.low for card in cards), ZERO) / len(cards)
@@ -222,22 +256,27 @@ def mean_card(cards: Sequence[Scorecard | None]) -> Scorecard:
 
 
 def _best(attempts: Sequence[Attempt]) -> Attempt:
-    """The highest score; of equal ones the earlier. An attempt without a score is below every one that has one."""
+    """The highest score; of equal ones the earlier. An attempt without a score is below every one
+    that has one.
+    """
     return max(attempts, key=lambda a: (a.score is not None, a.low, a.high, -a.number))
 
 
 def _undecided(attempts: Sequence[Attempt], unstable: bool) -> CaseResult:
     """Neither passed nor failed: target-error where a target failed, else inconclusive.
 
-    The reasons come from the first attempt with that status. Under `mean` there may be no such attempt: attempts that
-    score 100, 75 to 100 and 25 against a threshold of 70 pass, pass and fail, and their mean is 66 2/3 to 75. The case is
-    inconclusive then, because the missing answer decides it, and the reasons are those of the gate over the mean.
+    The reasons come from the first attempt with that status. Under `mean` there may be no such
+    attempt: attempts that score 100, 75 to 100 and 25 against a threshold of 70 pass, pass and
+    fail, and their mean is 66 2/3 to 75. The case is inconclusive then, because the missing answer
+    decides it, and the reasons are those of the gate over the mean.
     """
     for status in (Status.TARGET_ERROR, Status.INCONCLUSIVE):
         for attempt in attempts:
             if attempt.status is status:
                 reasons = tuple(f"attempt {attempt.number}: {reason}" for reason in attempt.reasons)
-                return CaseResult(status=status, reasons=reasons, is_unstable=unstable, shown=attempt)
+                return CaseResult(
+                    status=status, reasons=reasons, is_unstable=unstable, shown=attempt
+                )
     return CaseResult(status=Status.INCONCLUSIVE, is_unstable=unstable, shown=attempts[0])
 
 
@@ -246,7 +285,9 @@ UNDECIDED = (Status.INCONCLUSIVE, Status.TARGET_ERROR)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """`passes` and `scores` are intervals (0-1) over the cases that were not skipped; None when all were."""
+    """`passes` and `scores` are intervals (0-1) over the cases that were not skipped; None when all
+    were.
+    """
 
     counts: dict[Status, int]
     passes: tuple[Fraction, Fraction] | None
@@ -280,12 +321,15 @@ def rates_of(results: Iterable[CaseResult]) -> Rates:
         return Rates(counts=counts, passes=None, scores=None)
     passed, unsure = counts[Status.PASSED], sum(counts[status] for status in UNDECIDED)
     return Rates(
-        counts=counts, passes=(Fraction(passed, ran), Fraction(passed + unsure, ran)), scores=(low / ran, high / ran)
+        counts=counts,
+        passes=(Fraction(passed, ran), Fraction(passed + unsure, ran)),
+        scores=(low / ran, high / ran),
     )
 
 
 def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = False) -> Verdict:
-    """A suite passes when the share of passed cases reaches `least`: the lower end passes, the upper end fails.
+    """A suite passes when the share of passed cases reaches `least`: the lower end passes, the
+    upper end fails.
 
     `is_cut_short`: a budget ended it before every case was reached, so that it cannot pass.
     """
@@ -305,7 +349,10 @@ def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = Fal
         )
         return Verdict(Outcome.FAIL, (why,))
     if low < least:
-        return Verdict(Outcome.INCONCLUSIVE, (f"{unsure} case{'s' if unsure != 1 else ''} could not be judged",))
+        return Verdict(
+            Outcome.INCONCLUSIVE,
+            (f"{unsure} case{'s' if unsure != 1 else ''} could not be judged",),
+        )
     if is_cut_short:
         return Verdict(Outcome.INCONCLUSIVE, ("not every case was reached",))
     return Verdict(Outcome.PASS)

@@ -30,7 +30,9 @@ class AttemptRule(StrEnum):
 
 
 class Split(StrEnum):
-    """Which part of a suite a case belongs to: failures in `train` are shown to a worker, `val` accepts, `test` certifies."""
+    """Which part of a suite a case belongs to: failures in `train` are shown to a worker, `val`
+    accepts, `test` certifies.
+    """
 
     TRAIN = "train"
     VAL = "val"
@@ -43,7 +45,9 @@ REPLY: Final = "target"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a case's input. `role` is `user`, `system` or `assistant`, `target` (REPLY), or what the file says."""
+    """One message of a case's input. `role` is `user`, `system` or `assistant`, `target` (REPLY),
+    or what the file says.
+    """
 
     role: str
     content: str
@@ -60,7 +64,9 @@ def is_url(repository: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseWorkspace:
-    """The folder a case runs in: a copy of `copy` (a path in the suite's folder), or of a git repository at a ref, then `files`."""
+    """The folder a case runs in: a copy of `copy` (a path in the suite's folder), or of a git
+    repository at a ref, then `files`.
+    """
 
     copy: str | None = None
     files: Mapping[str, str] = field(default_factory=dict)
@@ -70,7 +76,11 @@ class CaseWorkspace:
     @property
     def paths(self) -> list[str]:
         """What it is made of on this machine."""
-        git = self.git if self.git is not None and (self.git.startswith("file://") or not is_url(self.git)) else None
+        git = (
+            self.git
+            if self.git is not None and (self.git.startswith("file://") or not is_url(self.git))
+            else None
+        )
         return [path.removeprefix("file://") for path in (self.copy, git) if path is not None]
 
     def to_plain(self) -> dict[str, Json]:
@@ -81,18 +91,21 @@ class CaseWorkspace:
 OutputForm: TypeAlias = Literal["text", "trimmed", "json"]
 OUTPUT_FORMS: Final[tuple[OutputForm, ...]] = ("text", "trimmed", "json")
 
-# What a program runs in; `auto` is the first sandbox that works here, `require` refuses to run without one.
+# What a program runs in; `auto` is the first sandbox that works here, `require` refuses to run
+# without one.
 SandboxChoice: TypeAlias = Literal["auto", "require", "bwrap", "landlock", "none"]
 SANDBOX_CHOICES: Final[tuple[SandboxChoice, ...]] = ("auto", "require", "bwrap", "landlock", "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSpec:
-    """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is installed as an agent skill.
+    """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is
+    installed as an agent skill.
 
-    `repeatable`: an output is taken from the record when the same was asked before. `label` is its name in a table of
-    several. `parameters` are those of a model API, as in its settings. `sandbox` is what a command runs in, None where nothing is
-    said of it."""
+    `repeatable`: an output is taken from the record when the same was asked before. `label` is its
+    name in a table of several. `parameters` are those of a model API, as in its settings. `sandbox`
+    is what a command runs in, None where nothing is said of it.
+    """
 
     use: str | None = None
     label: str | None = None
@@ -106,7 +119,9 @@ class TargetSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expect:
-    """A test of the judges themselves: ranges (0-1, both ends included) that the scores have to stay in."""
+    """A test of the judges themselves: ranges (0-1, both ends included) that the scores have to
+    stay in.
+    """
 
     verdict: ExpectedVerdict | None = None
     score: tuple[Fraction, Fraction] | None = None
@@ -116,19 +131,23 @@ class Expect:
         return {
             "verdict": self.verdict,
             "score": None if self.score is None else [str(end) for end in self.score],
-            "criteria": {name: [str(low), str(high)] for name, (low, high) in self.criteria.items()},
+            "criteria": {
+                name: [str(low), str(high)] for name, (low, high) in self.criteria.items()
+            },
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One input and how its output is judged. `rubric` is whole: shared, own and checks, with the gate that holds.
+    """One input and how its output is judged. `rubric` is whole: shared, own and checks, with the
+    gate that holds.
 
-    `stops_at_pass`: no further attempt once one has passed (task suites count an agent's runs dearly).
-    `timeout` in seconds limits one run of the target. `setup` and `teardown` are command lines, run in order.
-    `depends_on`: ids of cases that come before it; it is not run where the target failed in one of them. `targets`: labels
-    of the targets of the suite that it is for; all of them, where it names none.
-    `metadata`: what else its file says of it, kept and shown; nothing reads it, and it is not in the contract.
+    `stops_at_pass`: no further attempt once one has passed (task suites count an agent's runs
+    dearly). `timeout` in seconds limits one run of the target. `setup` and `teardown` are command
+    lines, run in order. `depends_on`: ids of cases that come before it; it is not run where the
+    target failed in one of them. `targets`: labels of the targets of the suite that it is for; all
+    of them, where it names none. `metadata`: what else its file says of it, kept and shown; nothing
+    reads it, and it is not in the contract.
     """
 
     id: str
@@ -166,10 +185,14 @@ class Case:
         return written_images(text) if IMAGE_MARK in text else (text, ())
 
     def in_column(self, label: str | None) -> Case:
-        """As the target of this label runs it: one that is for others is skipped. A target without a label runs all."""
+        """As the target of this label runs it: one that is for others is skipped. A target without
+        a label runs all.
+        """
         if label is None or not self.targets or label in self.targets:
             return self
-        return replace(self, skip=self.skip or f"is for {', '.join(f'`{name}`' for name in self.targets)}")
+        return replace(
+            self, skip=self.skip or f"is for {', '.join(f'`{name}`' for name in self.targets)}"
+        )
 
     @property
     def in_split(self) -> Split:
@@ -179,12 +202,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """A named set of cases. `artifact` is a path in the suite's folder; `concurrency` how many cases run at a time.
+    """A named set of cases. `artifact` is a path in the suite's folder; `concurrency` how many
+    cases run at a time.
 
-    `more_artifacts` and `more_targets` are those after the first: each target with each artifact is a column of a table.
-    `require_calibration`, `require_tier`: as of a rubric, for all cases.
-    Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1). Cases that are not a tuple are kept elsewhere
-    than in memory, and were looked at when they were put there.
+    `more_artifacts` and `more_targets` are those after the first: each target with each artifact is
+    a column of a table. `require_calibration`, `require_tier`: as of a rubric, for all cases.
+    Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1). Cases that
+    are not a tuple are kept elsewhere than in memory, and were looked at when they were put there.
     """
 
     cases: Sequence[Case]
@@ -206,7 +230,9 @@ class Suite:
             if case.id in seen:
                 raise UsageError(f"two cases have the id `{case.id}`")
             if case.attempts < 1:
-                raise UsageError(f"case `{case.id}` has {case.attempts} attempts, but needs one at least")
+                raise UsageError(
+                    f"case `{case.id}` has {case.attempts} attempts, but needs one at least"
+                )
             seen.add(case.id)
         if any(case.depends_on for case in self.cases):
             from honestone.core.suite.dependencies import wrong_dependencies
@@ -236,15 +262,21 @@ def as_prompt(messages: Sequence[Message]) -> str:
 
 def split_of(id: str) -> Split:
     """60 train / 20 val / 20 test by a stable hash of the id: adding a case moves no other."""
-    share = int.from_bytes(hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % 100
+    share = (
+        int.from_bytes(hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+        % 100
+    )
     return Split.TRAIN if share < 60 else Split.VAL if share < 80 else Split.TEST
 
 
-def case_document(case: Case, *, workspace: str | None = None, rubric: JsonObject | None = None) -> dict[str, object]:
-    """What decides what a score of this case means, as plain JSON values: hashed, it is the case's contract.
+def case_document(
+    case: Case, *, workspace: str | None = None, rubric: JsonObject | None = None
+) -> dict[str, object]:
+    """What decides what a score of this case means, as plain JSON values: hashed, it is the case's
+    contract.
 
-    `workspace` is the digest of the files that `copy` or `git` brought. Target and artifact do not belong to it. `rubric`:
-    that of the case as plain values, where it is at hand.
+    `workspace` is the digest of the files that `copy` or `git` brought. Target and artifact do not
+    belong to it. `rubric`: that of the case as plain values, where it is at hand.
     """
     task = task_document(case, workspace=workspace)
     return {
@@ -282,7 +314,9 @@ def case_from_plain(recorded: JsonObject, rubric: Rubric) -> Case:
 
 
 def _expect(
-    verdict: ExpectedVerdict | None, score: Sequence[str] | None, criteria: Mapping[str, Sequence[str]]
+    verdict: ExpectedVerdict | None,
+    score: Sequence[str] | None,
+    criteria: Mapping[str, Sequence[str]],
 ) -> Expect:
     ranges = {name: _span(span) for name, span in criteria.items()}
     return Expect(verdict=verdict, score=None if score is None else _span(score), criteria=ranges)

@@ -26,7 +26,9 @@ BASELINE_GATES = ("delta<0", "missing")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseSide:
-    """One case on one side. `score` is 0-1, None when it is not known; so are what went in and what came out."""
+    """One case on one side. `score` is 0-1, None when it is not known; so are what went in and what
+    came out.
+    """
 
     status: Status
     score: Fraction | None = None
@@ -46,7 +48,9 @@ class CaseSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CasePair:
-    """A case that ran on both sides. `delta` is the difference of scores, None where one is not known."""
+    """A case that ran on both sides. `delta` is the difference of scores, None where one is not
+    known.
+    """
 
     id: str
     baseline: CaseSide
@@ -69,7 +73,9 @@ class CasePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteComparison:
-    """Two runs side by side. `delta` and its interval are pass rates, the scores' are 0-1; None when a case is undecided."""
+    """Two runs side by side. `delta` and its interval are pass rates, the scores' are 0-1; None
+    when a case is undecided.
+    """
 
     pairs: tuple[CasePair, ...]
     delta: Fraction | None
@@ -103,24 +109,31 @@ class RunComparison:
 
 
 def compare(
-    baseline: Mapping[str, CaseSide], candidate: Mapping[str, CaseSide], *, left_out: Collection[str] = ()
+    baseline: Mapping[str, CaseSide],
+    candidate: Mapping[str, CaseSide],
+    *,
+    left_out: Collection[str] = (),
 ) -> SuiteComparison:
-    """`baseline` and `candidate` are cases by id, in the order of their files; the candidate was not asked to run those
-    in `left_out`, so they are not missing. Pure: same sides, same figures."""
+    """`baseline` and `candidate` are cases by id, in the order of their files; the candidate was
+    not asked to run those in `left_out`, so they are not missing. Pure: same sides, same figures.
+    """
     pairs: list[CasePair] = []
     missing: list[str] = []
     for id, before in baseline.items():
         after = candidate.get(id)
         if id in left_out:
             continue
-        if after is None or (after.status is Status.SKIPPED and before.status is not Status.SKIPPED):
+        if after is None or (
+            after.status is Status.SKIPPED and before.status is not Status.SKIPPED
+        ):
             missing.append(id)
         elif after.status is not Status.SKIPPED and before.status is not Status.SKIPPED:
             pairs.append(CasePair(id=id, baseline=before, candidate=after))
     new = [
         id
         for id, after in candidate.items()
-        if after.status is not Status.SKIPPED and (id not in baseline or baseline[id].status is Status.SKIPPED)
+        if after.status is not Status.SKIPPED
+        and (id not in baseline or baseline[id].status is Status.SKIPPED)
     ]
     undecided = tuple(pair.id for pair in pairs if not pair.is_decided)
     deltas = [pair.delta for pair in pairs if pair.is_decided and pair.delta is not None]
@@ -154,7 +167,9 @@ def _turned(pairs: Sequence[CasePair], before: Status, after: Status) -> tuple[s
     return tuple(
         pair.id
         for pair in pairs
-        if pair.baseline.status is before and pair.candidate.status is after and not pair.is_unstable
+        if pair.baseline.status is before
+        and pair.candidate.status is after
+        and not pair.is_unstable
     )
 
 
@@ -171,15 +186,23 @@ def sign_test(wins: int, losses: int) -> float:
     return float(min(Fraction(1), Fraction(2 * tail, 2**count)))
 
 
-def bootstrap_pairs(pairs: Iterable[tuple[Fraction | None, Fraction | None]]) -> tuple[Fraction, Fraction] | None:
-    """95% bootstrap of the differences from before to after; None without a pair, and while one has no result on a side."""
-    changes = [None if before is None or after is None else after - before for before, after in pairs]
+def bootstrap_pairs(
+    pairs: Iterable[tuple[Fraction | None, Fraction | None]],
+) -> tuple[Fraction, Fraction] | None:
+    """95% bootstrap of the differences from before to after; None without a pair, and while one has
+    no result on a side.
+    """
+    changes = [
+        None if before is None or after is None else after - before for before, after in pairs
+    ]
     known = [change for change in changes if change is not None]
     return bootstrap(known) if known and len(known) == len(changes) else None
 
 
 def bootstrap(numbers: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
-    """The middle 95% of the means of samples drawn with replacement. Always the same draws for the same count."""
+    """The middle 95% of the means of samples drawn with replacement. Always the same draws for the
+    same count.
+    """
     if all(number == numbers[0] for number in numbers):
         return numbers[0], numbers[0]
     resamples = max(400, min(RESAMPLES, 2_000_000 // len(numbers)))
@@ -194,7 +217,9 @@ def bootstrap(numbers: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
 
 
 class _Draws:
-    """Whole numbers below `below`, the same sequence on every machine and version: SplitMix64 (Steele et al. 2014)."""
+    """Whole numbers below `below`, the same sequence on every machine and version: SplitMix64
+    (Steele et al. 2014).
+    """
 
     def __init__(self, below: int) -> None:
         self._below = below
@@ -209,7 +234,9 @@ class _Draws:
 
 
 def judge_comparison(found: SuiteComparison, gates: Sequence[str]) -> Verdict:
-    """Whether the candidate may replace the baseline. A gate that fails decides, whatever is undecided elsewhere."""
+    """Whether the candidate may replace the baseline. A gate that fails decides, whatever is
+    undecided elsewhere.
+    """
     if not found.pairs:
         named = (f"only in the baseline: {', '.join(found.missing)}",) if found.missing else ()
         return Verdict(Outcome.INCONCLUSIVE, ("the two runs have no case in common", *named))
@@ -223,5 +250,7 @@ def judge_comparison(found: SuiteComparison, gates: Sequence[str]) -> Verdict:
     if failed:
         return Verdict(Outcome.FAIL, tuple(failed))
     if found.undecided:
-        return Verdict(Outcome.INCONCLUSIVE, (f"could not be judged: {', '.join(found.undecided)}",))
+        return Verdict(
+            Outcome.INCONCLUSIVE, (f"could not be judged: {', '.join(found.undecided)}",)
+        )
     return Verdict(Outcome.PASS)

@@ -1,4 +1,6 @@
-"""Cases that wait for others: which names are wrong, and an order in which each comes after those it waits for."""
+"""Cases that wait for others: which names are wrong, and an order in which each comes after those
+it waits for.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,19 @@ from graphlib import CycleError, TopologicalSorter
 
 
 def wrong_dependencies(waits_for: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """The id of a case and what is wrong with what it waits for: a case that is not there, or that waits for it in turn."""
+    """The id of a case and what is wrong with what it waits for: a case that is not there, or that
+    waits for it in turn.
+    """
     for id, names in waits_for.items():
         for name in names:
             if name not in waits_for:
                 yield id, f"it depends on `{name}`, but the suite has no such case"
     circle = _circle(waits_for)
     if circle:
-        yield circle[0], f"these cases wait for one another: {', '.join(f'`{id}`' for id in circle)}"
+        yield (
+            circle[0],
+            f"these cases wait for one another: {', '.join(f'`{id}`' for id in circle)}",
+        )
 
 
 def _circle(waits_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -27,10 +34,14 @@ def _circle(waits_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def in_order(waits_for: Mapping[str, Sequence[str]], ids: Iterable[str]) -> list[str]:
-    """The ids, each after those of them that it waits for, else as they are given. Raises ValueError for a circle."""
+    """The ids, each after those of them that it waits for, else as they are given. Raises
+    ValueError for a circle.
+    """
     known = list(ids)
     among = set(known)
-    sorter = TopologicalSorter({id: [one for one in waits_for.get(id, ()) if one in among] for id in known})
+    sorter = TopologicalSorter(
+        {id: [one for one in waits_for.get(id, ()) if one in among] for id in known}
+    )
     places = {id: number for number, id in enumerate(known)}
     sorter.prepare()
     found: list[str] = []

@@ -1,7 +1,8 @@
-"""A run of a suite as a record: its cases, what was produced and said of each, and what that comes to.
+"""A run of a suite as a record: its cases, what was produced and said of each, and what that comes
+to.
 
-The record is folded from the run's events, one at a time. The engine folds while it runs, and everything else reads a
-run back by the same fold.
+The record is folded from the run's events, one at a time. The engine folds while it runs, and
+everything else reads a run back by the same fold.
 """
 
 from __future__ import annotations
@@ -55,10 +56,12 @@ _NOTHING: Final = Spend()
 
 @dataclass(slots=True, kw_only=True)
 class CaseRecord:
-    """One case of a run. `rubric` is the key of its rubric in the first event, `contract` the case's contract id.
+    """One case of a run. `rubric` is the key of its rubric in the first event, `contract` the
+    case's contract id.
 
-    By number of the attempt: `produced` what the target gave, `ballots` what was answered, `attempts` what it came to.
-    A brief one keeps of an attempt that ended what its numbers come from, and no words.
+    By number of the attempt: `produced` what the target gave, `ballots` what was answered,
+    `attempts` what it came to. A brief one keeps of an attempt that ended what its numbers come
+    from, and no words.
     """
 
     case: Case
@@ -94,7 +97,9 @@ class CaseRecord:
         return is_decided and card is not None and self.scorer.asks_judges and card.low_confidence
 
     def _add_ballots(self, event: AttemptJudged) -> None:
-        """What was answered about one attempt. Where a limit refused a judge, it counts as long as there is nothing else."""
+        """What was answered about one attempt. Where a limit refused a judge, it counts as long as
+        there is nothing else.
+        """
         number = event.attempt
         if event.refused is not None:
             if number in self.ballots and number not in self._refused:
@@ -112,7 +117,9 @@ class CaseRecord:
             self._end(judge_attempt(number, card, self.case, verdict))
 
     def ask_again(self) -> None:
-        """Forget what a limit refused, and what a judge gave only unusable replies to: a run that is resumed asks for it again."""
+        """Forget what a limit refused, and what a judge gave only unusable replies to: a run that
+        is resumed asks for it again.
+        """
         self._forget((*self._refused, *self._unanswered))
         self._unanswered = frozenset()
 
@@ -131,13 +138,19 @@ class CaseRecord:
 
     def _drop_words(self, number: int) -> None:
         if number in self.produced:
-            self.produced[number] = replace(self.produced[number], output="", trace=None, diff=None, spend=_NOTHING)
+            self.produced[number] = replace(
+                self.produced[number], output="", trace=None, diff=None, spend=_NOTHING
+            )
         if number in self.ballots:
             self.ballots[number] = self.scorer.without_words(self.ballots[number])
 
     def whole(self, events: Iterable[Event]) -> CaseRecord:
-        """It with its words again, from what is on record of it. A judgement that does not count is not among them."""
-        found = CaseRecord(case=self.case, scorer=self.scorer, rubric=self.rubric, contract=self.contract)
+        """It with its words again, from what is on record of it. A judgement that does not count is
+        not among them.
+        """
+        found = CaseRecord(
+            case=self.case, scorer=self.scorer, rubric=self.rubric, contract=self.contract
+        )
         for event in events:
             match event:
                 case AttemptJudged() if event.attempt not in self.ballots:
@@ -171,13 +184,19 @@ class CaseRecord:
             if self.is_complete:
                 self._result = result_of(self.in_order, self.case)
             else:
-                self._result = skipped(self.passed_by or self.case.skip or "the run ended before it was reached")
+                self._result = skipped(
+                    self.passed_by or self.case.skip or "the run ended before it was reached"
+                )
         return self._result
 
     @property
     def is_cut_short(self) -> bool:
         """Whether a limit came before the case was run."""
-        return self.passed_by is not None and self.case.skip is None and self.result.status is Status.SKIPPED
+        return (
+            self.passed_by is not None
+            and self.case.skip is None
+            and self.result.status is Status.SKIPPED
+        )
 
     @property
     def shown(self) -> int | None:
@@ -201,8 +220,10 @@ class CaseRecord:
 
 
 class SuiteRecord:
-    """A run of a suite, as far as it got. `rule` and `bars` judge what was answered by other rules than the run's own.
-    `is_brief`: of many cases no words are kept in memory; who shows them reads them back from the run."""
+    """A run of a suite, as far as it got. `rule` and `bars` judge what was answered by other rules
+    than the run's own. `is_brief`: of many cases no words are kept in memory; who shows them reads
+    them back from the run.
+    """
 
     def __init__(
         self,
@@ -214,13 +235,17 @@ class SuiteRecord:
         is_brief: bool = False,
     ) -> None:
         rubrics = {key: bars(rubric) if bars else rubric for key, rubric in started.rubrics.items()}
-        self._scorers = {key: Scorer(rubric, Rule(rule or started.rule)) for key, rubric in rubrics.items()}
+        self._scorers = {
+            key: Scorer(rubric, Rule(rule or started.rule)) for key, rubric in rubrics.items()
+        }
         self.run = run
         self.is_rescored = rule is not None or bars is not None
         self.is_brief = is_brief and len(started.cases) > FEW
-        # A store may read them each time they are gone through, and may be closed before the record is done with. It would be asked
-        # for their number as well, without the iterator.
-        self.started = started if self.is_brief else replace(started, cases=tuple(iter(started.cases)))
+        # A store may read them each time they are gone through, and may be closed before the record
+        # is done with. It would be asked for their number as well, without the iterator.
+        self.started = (
+            started if self.is_brief else replace(started, cases=tuple(iter(started.cases)))
+        )
         self.cases = {one.id: self.case_record(one) for one in self.started.cases}
         self.count = len(self.cases)
         self.compared: JsonObject | None = None
@@ -233,7 +258,13 @@ class SuiteRecord:
         """A case of which nothing is on record."""
         scorer = self._scorers[kept.rubric]
         case = kept.case(scorer.rubric)
-        return CaseRecord(case=case, scorer=scorer, rubric=kept.rubric, contract=kept.contract, is_brief=self.is_brief)
+        return CaseRecord(
+            case=case,
+            scorer=scorer,
+            rubric=kept.rubric,
+            contract=kept.contract,
+            is_brief=self.is_brief,
+        )
 
     def add_to_case(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:
         self.cases[event.case].add(event)
@@ -275,13 +306,19 @@ class SuiteRecord:
     def own_verdict(self) -> Verdict:
         """The verdict of its cases alone, without a baseline."""
         tally = self.tally
-        found = judge_suite(tally.rates, least=self.started.min_pass_rate, is_cut_short=tally.is_cut_short)
+        found = judge_suite(
+            tally.rates, least=self.started.min_pass_rate, is_cut_short=tally.is_cut_short
+        )
         left_out = len(self.started.left_out)
         if found.outcome is not Outcome.PASS or not left_out:
             return found
         every = left_out + len(self.cases)
         return replace(
-            found, reasons=(*found.reasons, f"not the whole suite: {left_out} of {every} cases were left out")
+            found,
+            reasons=(
+                *found.reasons,
+                f"not the whole suite: {left_out} of {every} cases were left out",
+            ),
         )
 
     @property
@@ -293,9 +330,11 @@ class SuiteRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteTally:
-    """What the cases of a run come to together. `unstable`: by case, how many of how many attempts passed. `ballots`: the first
-    one of each judge in each of its states, and of checks in each sandbox, without words. `lonely`: how many of the cases
-    that passed or failed have an item that fewer than two judges voted on."""
+    """What the cases of a run come to together. `unstable`: by case, how many of how many attempts
+    passed. `ballots`: the first one of each judge in each of its states, and of checks in each
+    sandbox, without words. `lonely`: how many of the cases that passed or failed have an item that
+    fewer than two judges voted on.
+    """
 
     rates: Rates
     is_cut_short: bool
@@ -306,7 +345,11 @@ class SuiteTally:
 
 def tally_of(cases: Iterable[CaseRecord]) -> SuiteTally:
     """The cases are gone through once."""
-    unstable, ballots, cut_short = dict[str, tuple[int, int]](), dict[tuple[str, ...], Ballot](), False
+    unstable, ballots, cut_short = (
+        dict[str, tuple[int, int]](),
+        dict[tuple[str, ...], Ballot](),
+        False,
+    )
     lonely = 0
 
     def look(one: CaseRecord) -> CaseResult:
@@ -315,18 +358,29 @@ def tally_of(cases: Iterable[CaseRecord]) -> SuiteTally:
         cut_short = cut_short or one.is_cut_short
         if one.result.is_unstable:
             made = one.attempts.values()
-            unstable[one.case.id] = sum(attempt.status is Status.PASSED for attempt in made), len(made)
+            unstable[one.case.id] = (
+                sum(attempt.status is Status.PASSED for attempt in made),
+                len(made),
+            )
         for number in sorted(one.ballots):
             for ballot in one.ballots[number]:
                 seen = (ballot.judge, ballot.state, ballot.sandbox or "")
                 if seen not in ballots:
                     ballots[seen] = replace(ballot, marks={}, problems=(), repairs=(), earlier=())
                 elif ballot.unusable:
-                    ballots[seen] = replace(ballots[seen], unusable=ballots[seen].unusable + ballot.unusable)
+                    ballots[seen] = replace(
+                        ballots[seen], unusable=ballots[seen].unusable + ballot.unusable
+                    )
         return one.result
 
     rates = rates_of(map(look, cases))
-    return SuiteTally(rates=rates, is_cut_short=cut_short, unstable=unstable, ballots=ballots.values(), lonely=lonely)
+    return SuiteTally(
+        rates=rates,
+        is_cut_short=cut_short,
+        unstable=unstable,
+        ballots=ballots.values(),
+        lonely=lonely,
+    )
 
 
 def read_record(
@@ -340,7 +394,9 @@ def read_record(
     """A run from its events, the first of them its start."""
     rest = iter(log)
     started = next(rest)
-    assert isinstance(started, SuiteStarted), f"not the run of a suite: {started.type} {started.kind}"
+    assert isinstance(started, SuiteStarted), (
+        f"not the run of a suite: {started.type} {started.kind}"
+    )
     record = SuiteRecord(started, run=run, rule=rule, bars=bars, is_brief=is_brief)
     for event in rest:
         record.add(event)
@@ -367,9 +423,11 @@ class CaseSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """A run's figures and its cases by id. Rates are 0-1; `mean_score` is in points, as a report has it.
+    """A run's figures and its cases by id. Rates are 0-1; `mean_score` is in points, as a report
+    has it.
 
-    `left_out` are ids of cases that it was not asked to run. `baseline` is the name of what it was compared with, `baseline_tasks` the results of that (skills only).
+    `left_out` are ids of cases that it was not asked to run. `baseline` is the name of what it was
+    compared with, `baseline_tasks` the results of that (skills only).
     """
 
     run: str | None
@@ -407,7 +465,9 @@ def summary_of(record: SuiteRecord) -> RunSummary:
         target=started.target,
         verdict=record.verdict,
         pass_rate=None if rates.pass_rate is None else float(rates.pass_rate),
-        pass_rate_interval=None if rates.passes is None else (float(rates.passes[0]), float(rates.passes[1])),
+        pass_rate_interval=None
+        if rates.passes is None
+        else (float(rates.passes[0]), float(rates.passes[1])),
         mean_score=None if rates.mean_score is None else to_points(rates.mean_score),
         counts={str(status): count for status, count in rates.counts.items()},
         contract=started.contract_id,
@@ -421,13 +481,17 @@ def _case(record: CaseRecord) -> CaseSummary:
     produced = record.shown_output
     side = CaseSide(
         status=record.result.status,
-        score=printed_share(None if record.result.score is None else to_points(record.result.score)),
+        score=printed_share(
+            None if record.result.score is None else to_points(record.result.score)
+        ),
         is_unstable=record.result.is_unstable,
         input=record.case.input,
         output=None if produced is None else produced.output,
         low_confidence=record.low_confidence,
     )
-    return CaseSummary(side=side, contract=record.contract, input=record.case.input, task=task_of(record))
+    return CaseSummary(
+        side=side, contract=record.contract, input=record.case.input, task=task_of(record)
+    )
 
 
 def printed_share(points: float | None) -> Fraction | None:
@@ -435,12 +499,15 @@ def printed_share(points: float | None) -> Fraction | None:
     return None if points is None else Fraction(repr(points)) / 100
 
 
-# ------------------------------------------------------------------------------------------------------------- tasks
+# -------------------------------------------------------------------------------------------------------------
+# tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemSummary:
-    """One item of a rubric in words: whether it was met (None: not answered), and what a judge suggested."""
+    """One item of a rubric in words: whether it was met (None: not answered), and what a judge
+    suggested.
+    """
 
     name: str
     met: bool | None
@@ -489,9 +556,13 @@ def make_task(
 
 
 def _item(line: ItemLine) -> ItemSummary:
-    said = (mark.suggestion for _, mark in line.votes if mark.suggestion and mark.suggestion.strip())
+    said = (
+        mark.suggestion for _, mark in line.votes if mark.suggestion and mark.suggestion.strip()
+    )
     met = False if line.unmet else None if line.met is None else True
-    return ItemSummary(name=line.item.requirement or line.item.id, met=met, suggestion=next(said, None))
+    return ItemSummary(
+        name=line.item.requirement or line.item.id, met=met, suggestion=next(said, None)
+    )
 
 
 def _silent(ballots: Iterable[Ballot]) -> list[str]:
@@ -500,12 +571,17 @@ def _silent(ballots: Iterable[Ballot]) -> list[str]:
 
 
 def _details(items: Iterable[ItemSummary]) -> str:
-    """Which items were met and which were not, in the rubric's words, with what the judges said about the latter."""
+    """Which items were met and which were not, in the rubric's words, with what the judges said
+    about the latter.
+    """
     met, unmet = [], []
     for one in items:
         if one.met is False:
             unmet.append(f"{one.name} ({one.suggestion})" if one.suggestion else one.name)
         elif one.met:
             met.append(one.name)
-    parts = [f"met: {', '.join(met)}" if met else "", f"not met: {', '.join(unmet)}" if unmet else ""]
+    parts = [
+        f"met: {', '.join(met)}" if met else "",
+        f"not met: {', '.join(unmet)}" if unmet else "",
+    ]
     return "; ".join(part for part in parts if part)

@@ -11,7 +11,9 @@ from honestone.core.json_value import Json, JsonObject, built
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One call of a tool by an agent, in the order made. `arguments` and `result` are plain JSON values."""
+    """One call of a tool by an agent, in the order made. `arguments` and `result` are plain JSON
+    values.
+    """
 
     name: str
     arguments: JsonObject = field(default_factory=dict)
@@ -20,8 +22,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """`tool_calls` is None where the target does not report them; `skill_loaded` whether the agent read the skill;
-    `model_calls` how often it asked its model."""
+    """`tool_calls` is None where the target does not report them; `skill_loaded` whether the agent
+    read the skill; `model_calls` how often it asked its model.
+    """
 
     tool_calls: tuple[ToolCall, ...] | None = None
     input_tokens: int | None = None
@@ -44,7 +47,9 @@ class Trace:
 
 
 def _trace(
-    tool_calls: Sequence[JsonObject] | None = None, extra: JsonObject | None = None, **same: float | bool | None
+    tool_calls: Sequence[JsonObject] | None = None,
+    extra: JsonObject | None = None,
+    **same: float | bool | None,
 ) -> Trace:
     calls = None if tool_calls is None else tuple(built(ToolCall, call) for call in tool_calls)
     return built(partial(Trace, tool_calls=calls, extra=extra or {}), same)

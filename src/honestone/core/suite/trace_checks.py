@@ -1,6 +1,8 @@
-"""Checks of a run: which tools were called and how, how long it took, what it cost, whether the skill was read.
+"""Checks of a run: which tools were called and how, how long it took, what it cost, whether the
+skill was read.
 
-What the target does not report is unknown (None), never a no. A limit that what is known already breaks is broken.
+What the target does not report is unknown (None), never a no. A limit that what is known already
+breaks is broken.
 """
 
 from __future__ import annotations
@@ -36,10 +38,14 @@ def count_problems(value: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str
     """(message, hint) of what the schema of `tool-count` cannot say."""
     for name, bounds in value.items():
         if bounds.get("min", 0) > bounds.get("max", bounds.get("min", 0)):
-            yield f"`min` of {quoted(name)} is {bounds['min']}, more than its `max`, {bounds['max']}", None
+            yield (
+                f"`min` of {quoted(name)} is {bounds['min']}, more than its `max`, {bounds['max']}",
+                None,
+            )
 
 
-# ------------------------------------------------------------------------------------------------------- tool calls
+# -------------------------------------------------------------------------------------------------------
+# tool calls
 
 
 class _PlainCall(TypedDict, total=False):
@@ -50,7 +56,9 @@ class _PlainCall(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedCall:
-    """One call that a check speaks of. `arguments` None: any. `count` None: once, in `subset` any number of times."""
+    """One call that a check speaks of. `arguments` None: any. `count` None: once, in `subset` any
+    number of times.
+    """
 
     tool: str
     arguments: Mapping[str, object] | None = None
@@ -83,7 +91,9 @@ def name_pattern(name: str) -> re.Pattern[str]:
 def same(wanted: object, found: object) -> bool:
     """Equal as JSON values: 1 is 1.0, but neither is true."""
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        return wanted.keys() == found.keys() and all(same(value, found[key]) for key, value in wanted.items())
+        return wanted.keys() == found.keys() and all(
+            same(value, found[key]) for key, value in wanted.items()
+        )
     if isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
         return len(wanted) == len(found) and all(map(same, wanted, found))
     if isinstance(wanted, bool) or isinstance(found, bool):
@@ -112,7 +122,12 @@ def _tool_calls(
 def _wanted(written: str | _PlainCall, args: str) -> WantedCall:
     if isinstance(written, str):
         return WantedCall(tool=written)
-    return WantedCall(tool=written["tool"], arguments=written.get("arguments"), count=written.get("count"), args=args)
+    return WantedCall(
+        tool=written["tool"],
+        arguments=written.get("arguments"),
+        count=written.get("count"),
+        args=args,
+    )
 
 
 def _named(calls: Sequence[ToolCall]) -> str:
@@ -124,8 +139,12 @@ def _any_order(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str |
     if sum(one.times for one in wanted) > len(calls):
         return _first_missing(wanted, calls)
     spread = [one for one in wanted for _ in range(one.times)]
-    # Who has as many to choose from as there are wanted ones will always get one, so no more need be looked at.
-    options = [list(islice((at for at, call in enumerate(calls) if one.fits(call)), len(spread))) for one in spread]
+    # Who has as many to choose from as there are wanted ones will always get one, so no more need
+    # be looked at.
+    options = [
+        list(islice((at for at, call in enumerate(calls) if one.fits(call)), len(spread)))
+        for one in spread
+    ]
     unmatched = matched(options)
     return None if unmatched is None else f"not called: {spread[unmatched].words}"
 
@@ -133,12 +152,16 @@ def _any_order(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str |
 def _first_missing(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str:
     short = next((one for one in wanted if sum(map(one.fits, calls)) < one.times), None)
     return (
-        f"not called: {short.words}" if short is not None else f"only {len(calls)} call{'' if len(calls) == 1 else 's'}"
+        f"not called: {short.words}"
+        if short is not None
+        else f"only {len(calls)} call{'' if len(calls) == 1 else 's'}"
     )
 
 
 def matched(options: Sequence[Sequence[int]]) -> int | None:
-    """Give each a place of its own among those it could have; who gets none, or None when all have theirs."""
+    """Give each a place of its own among those it could have; who gets none, or None when all have
+    theirs.
+    """
     owner: dict[int, int] = {}
     has: dict[int, int] = {}
     for start in range(len(options)):
@@ -157,7 +180,10 @@ def matched(options: Sequence[Sequence[int]]) -> int | None:
 
 
 def _free_place(
-    start: int, options: Sequence[Sequence[int]], owner: Mapping[int, int], came_from: dict[int, int]
+    start: int,
+    options: Sequence[Sequence[int]],
+    owner: Mapping[int, int],
+    came_from: dict[int, int],
 ) -> int | None:
     queue = deque([start])
     while queue:
@@ -173,7 +199,9 @@ def _free_place(
 
 
 def _in_order(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str | None:
-    """The wanted calls one after another, with anything between. The first that fits is never the wrong one to take."""
+    """The wanted calls one after another, with anything between. The first that fits is never the
+    wrong one to take.
+    """
     at = 0
     for one in wanted:
         for _ in range(min(one.times, len(calls) + 1)):
@@ -206,7 +234,8 @@ def _nothing_but(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str
             return f"also called: {quoted(call.name)}"
         if all(wanted[at].count is not None for at in fitting):
             options.append((call, fitting))
-    # Only calls that every fitting entry counts can be too many; each takes one of the places there are.
+    # Only calls that every fitting entry counts can be too many; each takes one of the places there
+    # are.
     first, places = 0, {}
     for at, one in enumerate(wanted):
         room = min(one.count or 0, len(options))
@@ -214,7 +243,9 @@ def _nothing_but(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str
         first += room
     if len(options) > first:
         return f"called too often: {quoted(options[first][0].name)}"
-    unmatched = matched([[place for at in fitting for place in places[at]] for _, fitting in options])
+    unmatched = matched(
+        [[place for at in fitting for place in places[at]] for _, fitting in options]
+    )
     return None if unmatched is None else f"called too often: {quoted(options[unmatched][0].name)}"
 
 
@@ -239,7 +270,8 @@ def _tool_count(trace: Trace, value: Mapping[str, Mapping[str, int]]) -> Answer:
     return True, None
 
 
-# ------------------------------------------------------------------------------------------------------------ limits
+# ------------------------------------------------------------------------------------------------------------
+# limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +308,9 @@ def _tokens(trace: Trace, value: int | Mapping[str, int]) -> Answer:
         "output": [trace.output_tokens],
         "total": [trace.input_tokens, trace.output_tokens],
     }
-    answers = [_Amount(amounts[name]).under(most, f"tokens ({name})") for name, most in limits.items()]
+    answers = [
+        _Amount(amounts[name]).under(most, f"tokens ({name})") for name, most in limits.items()
+    ]
     for wanted in (False, None):
         for met, note in answers:
             if met is wanted:

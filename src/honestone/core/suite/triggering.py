@@ -18,11 +18,12 @@ HALF: Final = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triggering:
-    """`cases` ask whether the skill was read; of `unknown` ones no attempt says so, or they were not run.
+    """`cases` ask whether the skill was read; of `unknown` ones no attempt says so, or they were
+    not run.
 
-    A case with several attempts picked the skill up where half of those that are known did. `precision`: of the cases
-    that picked it up, the share (0-1) that should; `recall`: of those that should, the share that did. None where no
-    case counts.
+    A case with several attempts picked the skill up where half of those that are known did.
+    `precision`: of the cases that picked it up, the share (0-1) that should; `recall`: of those
+    that should, the share that did. None where no case counts.
     """
 
     cases: int
@@ -33,7 +34,11 @@ class Triggering:
 
 def triggering_of(records: Iterable[CaseRecord]) -> Triggering | None:
     """None where no case asks for it."""
-    found = [(wanted, _picked_up(one, wanted)) for one in records if (wanted := _wanted(one.case.rubric)) is not None]
+    found = [
+        (wanted, _picked_up(one, wanted))
+        for one in records
+        if (wanted := _wanted(one.case.rubric)) is not None
+    ]
     if not found:
         return None
     right = sum(wanted and did is True for wanted, did in found)
@@ -56,20 +61,32 @@ def asks_for_skill(rubric: Rubric) -> bool:
 
 def _wanted(rubric: Rubric) -> bool | None:
     """Whether a case wants the skill to be read; None where it does not ask."""
-    checks = [item.check for _, item in rubric.questions() if item.check is not None and item.check.kind == KIND]
+    checks = [
+        item.check
+        for _, item in rubric.questions()
+        if item.check is not None and item.check.kind == KIND
+    ]
     return not checks[0].negated if checks else None
 
 
 def _picked_up(record: CaseRecord, wanted: bool) -> bool | None:
     if record.case.skip is not None or record.result.status is Status.SKIPPED:
         return None
-    said = [met for ballots in record.ballots.values() if (met := _met(record.case.rubric, ballots)) is not None]
+    said = [
+        met
+        for ballots in record.ballots.values()
+        if (met := _met(record.case.rubric, ballots)) is not None
+    ]
     return None if not said else Fraction(sum(met is wanted for met in said), len(said)) >= HALF
 
 
 def _met(rubric: Rubric, ballots: Iterable[Ballot]) -> bool | None:
     """What code answered to the first such check of one attempt."""
-    keys = [key for key, item in rubric.questions() if item.check is not None and item.check.kind == KIND]
+    keys = [
+        key
+        for key, item in rubric.questions()
+        if item.check is not None and item.check.kind == KIND
+    ]
     for ballot in ballots:
         mark = ballot.marks.get(keys[0])
         if mark is not None:

@@ -1,1 +1,3 @@
-"""Drafts from files of no known format: rubrics from tables, lists and trees, suites from tables of cases."""
+"""Drafts from files of no known format: rubrics from tables, lists and trees, suites from tables of
+cases.
+"""

@@ -1,4 +1,6 @@
-"""A draft of a suite from a table of questions and answers: CSV, JSON lines or JSON whose columns say what they are."""
+"""A draft of a suite from a table of questions and answers: CSV, JSON lines or JSON whose columns
+say what they are.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,16 @@ TABLES: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 TABLE_WORDS: Final = "CSV, TSV, JSON lines (.jsonl, .ndjson) or a JSON list of rows"
 _NAMES: Final = {
     role: tuple(words.split())
-    for role, words in tomllib.loads(Path(__file__).with_name("case_columns.toml").read_text("utf-8")).items()
+    for role, words in tomllib.loads(
+        Path(__file__).with_name("case_columns.toml").read_text("utf-8")
+    ).items()
 }
 # promptfoo's own columns: what is expected of the output, and what is around the input.
 PROMPTFOO: Final = "__"
 _AGREES: Final = "The output says the same as the reference, in these or other words"
-_AGREES_WITH_ONE: Final = "The output says the same as one of the references, in these or other words"
+_AGREES_WITH_ONE: Final = (
+    "The output says the same as one of the references, in these or other words"
+)
 _ANSWERS: Final = "The output answers what the input asks"
 _LONGEST_LIST: Final = 100_000
 
@@ -39,9 +45,10 @@ _Place: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFromTable:
-    """`to_check`: what a person should look at; `notes`: what was not taken over. `outputs` are what a system answered, by the
-    id of the case; `rows` the numbers of the table's rows, from 0, that are cases, and `expecting` those with a text in
-    promptfoo's `__expected`."""
+    """`to_check`: what a person should look at; `notes`: what was not taken over. `outputs` are
+    what a system answered, by the id of the case; `rows` the numbers of the table's rows, from 0,
+    that are cases, and `expecting` those with a text in promptfoo's `__expected`.
+    """
 
     suite: Suite
     taken: tuple[TakenPart, ...]
@@ -69,7 +76,11 @@ class _Roles:
 
     def of_column(self, column: str) -> dict[str, str]:
         """What a column was taken for, or each key of it: by the name that a person knows it by."""
-        return {".".join(place): purpose for place, purpose in self.purposes.items() if place[0] == column}
+        return {
+            ".".join(place): purpose
+            for place, purpose in self.purposes.items()
+            if place[0] == column
+        }
 
 
 def suite_from_table(path: Path, *, most: int | None = None) -> SuiteFromTable:
@@ -91,7 +102,11 @@ def suite_from_table(path: Path, *, most: int | None = None) -> SuiteFromTable:
     return SuiteFromTable(
         suite=Suite(cases=cases, title=path.stem),
         taken=notes.taken,
-        to_check=_to_check(cases, notes.taken, has_checks=any(column.startswith("__expected") for column in columns)),
+        to_check=_to_check(
+            cases,
+            notes.taken,
+            has_checks=any(column.startswith("__expected") for column in columns),
+        ),
         notes=(f"{empty} rows have no text in `{name}` and were left out",) if empty else (),
         outputs=outputs,
         rows=tuple(numbers),
@@ -101,7 +116,9 @@ def suite_from_table(path: Path, *, most: int | None = None) -> SuiteFromTable:
 
 
 def _expects(row: _Row) -> bool:
-    return any(column.startswith("__expected") and str(cell or "").strip() for column, cell in row.items())
+    return any(
+        column.startswith("__expected") and str(cell or "").strip() for column, cell in row.items()
+    )
 
 
 def _promptfoo_purpose(column: str) -> str | None:
@@ -110,13 +127,18 @@ def _promptfoo_purpose(column: str) -> str | None:
     return "checks" if column.startswith("__expected") else "promptfoo"
 
 
-# ---------------------------------------------------------------------------------------------- which column is what
+# ----------------------------------------------------------------------------------------------
+# which column is what
 
 
 def _roles(path: Path, rows: Sequence[tuple[int, _Row]], columns: Sequence[str]) -> _Roles:
     places = [place for column in columns for place in _places(column, [row for _, row in rows])]
     input = _first(places, "input")
-    if input is None and len(columns) == 1 and any(one.startswith("__expected") for _, row in rows[:1] for one in row):
+    if (
+        input is None
+        and len(columns) == 1
+        and any(one.startswith("__expected") for _, row in rows[:1] for one in row)
+    ):
         input = places[0]  # promptfoo's tables have the variable of the prompt, whatever its name
     if input is None:
         named = ", ".join(f"`{column}`" for column in columns[:8]) or "none"
@@ -135,7 +157,9 @@ def _roles(path: Path, rows: Sequence[tuple[int, _Row]], columns: Sequence[str])
 
 
 def _without(places: Sequence[_Place], used: _Place | None) -> list[_Place]:
-    """The places that are still free: neither the used one nor what it is a part of, or what is a part of it."""
+    """The places that are still free: neither the used one nor what it is a part of, or what is a
+    part of it.
+    """
     if used is None:
         return list(places)
     return [place for place in places if place[: len(used)] != used and used[: len(place)] != place]
@@ -151,14 +175,17 @@ def _places(column: str, rows: Sequence[_Row]) -> list[_Place]:
 
 
 def _first(places: Sequence[_Place], role: str) -> _Place | None:
-    """The place that has one of the role's names; the names go from the surest on. A column comes before a nested key, and
-    that before the last part of a dotted name (`inputs.question`)."""
+    """The place that has one of the role's names; the names go from the surest on. A column comes
+    before a nested key, and that before the last part of a dotted name (`inputs.question`).
+    """
     columns = [place for place in places if len(place) == 1]
     for name in _NAMES[role]:
         for place in columns:
             if plain_name(place[0]) == name:
                 return _within(place, places, role)
-        dotted = [place for place in columns if _words(place[0])[0] == name and len(_words(place[0])) > 1]
+        dotted = [
+            place for place in columns if _words(place[0])[0] == name and len(_words(place[0])) > 1
+        ]
         if dotted:
             return _named(dotted, role) or dotted[0]
     for last_part in (_last_key, _last_word):
@@ -189,7 +216,9 @@ def _within(column: _Place, places: Sequence[_Place], role: str) -> _Place:
 
 
 def _named(places: Sequence[_Place], role: str) -> _Place | None:
-    """Of what is in one column, or in columns of one dotted name, the part whose own name says that it is the text."""
+    """Of what is in one column, or in columns of one dotted name, the part whose own name says that
+    it is the text.
+    """
     names = _NAMES["input"] if role == "input" else (*_NAMES[role], *_NAMES["text"])
     return next((place for name in names for place in places if _last_word(place) == name), None)
 
@@ -203,10 +232,13 @@ def _cell_at(row: _Row, place: _Place | None) -> object:
     return value
 
 
-# ---------------------------------------------------------------------------------------------------------- the cases
+# ----------------------------------------------------------------------------------------------------------
+# the cases
 
 
-def _cases(rows: Iterable[_Row], roles: _Roles) -> tuple[tuple[Case, ...], dict[str, str], list[int]]:
+def _cases(
+    rows: Iterable[_Row], roles: _Roles
+) -> tuple[tuple[Case, ...], dict[str, str], list[int]]:
     """The cases, the recorded outputs by their ids, and the numbers of the rows that have an input."""
     cases, outputs, numbers, taken = list[Case](), dict[str, str](), list[int](), set[str]()
     for number, row in enumerate(rows):
@@ -223,7 +255,9 @@ def _cases(rows: Iterable[_Row], roles: _Roles) -> tuple[tuple[Case, ...], dict[
         cases.append(
             Case(
                 id=id,
-                rubric=answer_rubric(has_reference=bool(answers), is_one_of_several=len(answers) > 1),
+                rubric=answer_rubric(
+                    has_reference=bool(answers), is_one_of_several=len(answers) > 1
+                ),
                 messages=messages,
                 reference=_reference(answers),
                 metadata=dict(_others(row, roles)),
@@ -260,7 +294,9 @@ def _reference(answers: Sequence[str]) -> str | None:
 
 
 def _answers(value: object) -> Iterator[str]:
-    """The right answers in a cell: a text is one; a list, also one that is written out in a text, is one after the other."""
+    """The right answers in a cell: a text is one; a list, also one that is written out in a text,
+    is one after the other.
+    """
     for one in _listed(value):
         text = _text(one)
         if text.strip():
@@ -279,7 +315,9 @@ def _listed(value: object) -> Sequence[object]:
 
 
 def _written_list(text: str) -> list[object] | None:
-    """The list that a CSV cell holds, as JSON or as Python writes it; None where it is another text."""
+    """The list that a CSV cell holds, as JSON or as Python writes it; None where it is another
+    text.
+    """
     if len(text) > _LONGEST_LIST:
         return None
     try:
@@ -289,7 +327,11 @@ def _written_list(text: str) -> list[object] | None:
             found = ast.literal_eval(text.strip())
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             return None
-    return found if found and isinstance(found, list) and all(isinstance(one, str) for one in found) else None
+    return (
+        found
+        if found and isinstance(found, list) and all(isinstance(one, str) for one in found)
+        else None
+    )
 
 
 def _held_text(value: object) -> object:
@@ -311,18 +353,26 @@ def _messages(value: object) -> tuple[Message, ...]:
 
 
 def _is_message(one: object) -> bool:
-    return isinstance(one, dict) and isinstance(one.get("role"), str) and isinstance(one.get("content"), str)
+    return (
+        isinstance(one, dict)
+        and isinstance(one.get("role"), str)
+        and isinstance(one.get("content"), str)
+    )
 
 
 def _text(value: object) -> str:
-    """What a cell says; of a mapping that names one, its text; a number, a list or another mapping as JSON."""
+    """What a cell says; of a mapping that names one, its text; a number, a list or another mapping
+    as JSON.
+    """
     value = _held_text(value)
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False)
 
 
-def _to_check(cases: Sequence[Case], taken: Sequence[TakenPart], *, has_checks: bool) -> tuple[str, ...]:
+def _to_check(
+    cases: Sequence[Case], taken: Sequence[TakenPart], *, has_checks: bool
+) -> tuple[str, ...]:
     columns = ", ".join(one.words for one in taken)
     points = [f"columns: {columns}"]
     if has_checks:

@@ -13,7 +13,16 @@ from typing import Final
 from honestone.core.errors import FileError, RubricError
 from honestone.core.json_value import visible
 from honestone.core.numbers import ONE
-from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Anchors, Criterion, Item, Rubric, free_id, slug
+from honestone.core.rubric import (
+    DEFAULT_FLOOR,
+    DEFAULT_THRESHOLD,
+    Anchors,
+    Criterion,
+    Item,
+    Rubric,
+    free_id,
+    slug,
+)
 from honestone.formats.rubric_file import DRAFT_LINE
 from honestone.formats.rubric_write import dump_rubric
 
@@ -39,21 +48,35 @@ def plain_name(name: object) -> str:
 
 def has_role(name: object, *roles: str) -> bool:
     plain = plain_name(name)
-    return any(plain in NAMES[role] or (plain.endswith("s") and plain[:-1] in NAMES[role]) for role in roles)
+    return any(
+        plain in NAMES[role] or (plain.endswith("s") and plain[:-1] in NAMES[role])
+        for role in roles
+    )
 
 
 def word_levels(names: Iterable[str]) -> dict[str, Fraction]:
-    """The names that are words for levels, with their places from 0 up, evenly spaced; none where these are not in order."""
+    """The names that are words for levels, with their places from 0 up, evenly spaced; none where
+    these are not in order.
+    """
     known = {name: rank for name in names if (rank := _RANKS.get(plain_name(name))) is not None}
     ranks = list(known.values())
-    if len(known) < 2 or len(set(ranks)) < len(ranks) or ranks not in (sorted(ranks), sorted(ranks, reverse=True)):
+    if (
+        len(known) < 2
+        or len(set(ranks)) < len(ranks)
+        or ranks not in (sorted(ranks), sorted(ranks, reverse=True))
+    ):
         return {}
-    return {name: Fraction(place) for place, name in enumerate(sorted(known, key=lambda name: known[name]))}
+    return {
+        name: Fraction(place)
+        for place, name in enumerate(sorted(known, key=lambda name: known[name]))
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenPart:
-    """A part of a file (`source`: a column, a key, a heading), what it was taken for, and where it is first."""
+    """A part of a file (`source`: a column, a key, a heading), what it was taken for, and where it
+    is first.
+    """
 
     source: str
     purpose: str
@@ -87,7 +110,9 @@ class Notes:
         self._taken: dict[tuple[str, str], TakenPart] = {}
 
     def take(self, source: object, purpose: str, place: str) -> None:
-        self._taken.setdefault((str(source), purpose), TakenPart(source=str(source), purpose=purpose, place=place))
+        self._taken.setdefault(
+            (str(source), purpose), TakenPart(source=str(source), purpose=purpose, place=place)
+        )
 
     @property
     def taken(self) -> tuple[TakenPart, ...]:
@@ -107,7 +132,9 @@ class RubricFromFile:
         """The file, in which every comment is on one printable line."""
         used = ", ".join(one.words for one in self.taken if one.purpose != LEFT_OUT)
         left = ", ".join(visible(one.source, 60) for one in self.taken if one.purpose == LEFT_OUT)
-        head = [f"{DRAFT_LINE}{visible(self.source)}: read what was taken for what, then delete this line."]
+        head = [
+            f"{DRAFT_LINE}{visible(self.source)}: read what was taken for what, then delete this line."
+        ]
         head += [f"# Taken: {visible(used, 2000)}."]
         head += [f"# Left out: {visible(left, 2000)}."] if left else []
         head += ["# Threshold and floor are not from that file: set the bars that you mean."]
@@ -135,9 +162,16 @@ def drafted(
             f"`{source}` holds more than {MOST_CRITERIA} rows that look like criteria: too many for a rubric"
         )
     try:
-        rubric = Rubric(criteria=_criteria(found, set(), notes), title=_short(title), threshold=threshold, floor=floor)
+        rubric = Rubric(
+            criteria=_criteria(found, set(), notes),
+            title=_short(title),
+            threshold=threshold,
+            floor=floor,
+        )
     except RubricError as error:
-        raise FileError(f"what `{source}` holds cannot be a rubric: {error.message}", hint=error.hint) from None
+        raise FileError(
+            f"what `{source}` holds cannot be a rubric: {error.message}", hint=error.hint
+        ) from None
     return RubricFromFile(rubric=rubric, source=source, taken=notes.taken)
 
 
@@ -147,7 +181,9 @@ def _all(found: Iterable[FoundCriterion]) -> Iterator[FoundCriterion]:
         yield from _all(one.children)
 
 
-def _criteria(found: Sequence[FoundCriterion], taken: set[str], notes: Notes) -> tuple[Criterion, ...]:
+def _criteria(
+    found: Sequence[FoundCriterion], taken: set[str], notes: Notes
+) -> tuple[Criterion, ...]:
     weighed = any(one.weight is not None for one in found)
     made = []
     for one in found:
@@ -181,7 +217,8 @@ def _short(text: str) -> str:
     return text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "..."
 
 
-# Thousands are parted by commas, spaces or apostrophes; `2,5` and `0,125` have a comma before their decimals.
+# Thousands are parted by commas, spaces or apostrophes; `2,5` and `0,125` have a comma before their
+# decimals.
 _THOUSANDS: Final = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:[,'’\u00a0\u202f ]\d{3})+(?![\d,])")
 _NUMBER: Final = re.compile(
     r"[\s(\[/~≈]*(\d{1,9}(?:[.,]\d{1,6})?)(?:\s*/\s*(\d{1,6}))?\s*(?:%|percent|points?|pts?\.?|marks?|점)?[\s)\].]*",
@@ -190,7 +227,9 @@ _NUMBER: Final = re.compile(
 
 
 def number_in(text: object) -> Fraction | None:
-    """A weight or a level as people write it: 40, 40%, 40 points, 2/3, 0,4, 1,000. None for anything else."""
+    """A weight or a level as people write it: 40, 40%, 40 points, 2/3, 0,4, 1,000. None for
+    anything else.
+    """
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         return None
     match = _NUMBER.fullmatch(_THOUSANDS.sub(lambda found: re.sub(r"\D", "", found[0]), str(text)))

@@ -39,7 +39,9 @@ class _Section:
 
 
 def criteria_in_text(text: str, name: str, notes: Notes) -> tuple[str, list[FoundCriterion]]:
-    """The title of a text and its criteria: those of its tables, else its checklists, else bullets with weights."""
+    """The title of a text and its criteria: those of its tables, else its checklists, else bullets
+    with weights.
+    """
     lines = text.split("\n")
     sections = list(_sections(lines))
     title = next((plain(one.title) for one in sections if one.level == 1), "")
@@ -61,7 +63,11 @@ def _sections(lines: Sequence[str]) -> Iterator[_Section]:
     for number, line in enumerate(lines, 1):
         mark = _FENCE.match(line)
         if fence or mark:
-            fence = "" if fence and line.strip().startswith(fence) else fence or (mark[1] if mark else "")
+            fence = (
+                ""
+                if fence and line.strip().startswith(fence)
+                else fence or (mark[1] if mark else "")
+            )
             continue
         if heading := _HEADING.fullmatch(line):
             yield section
@@ -69,7 +75,9 @@ def _sections(lines: Sequence[str]) -> Iterator[_Section]:
         elif entry := _ENTRY.fullmatch(line):
             words = plain(entry[3] or entry[5])
             if entry[2] is not None or entry[5] is not None:
-                section.boxes.append((len((entry[1] or entry[4] or "").expandtabs(4)), words, number))
+                section.boxes.append(
+                    (len((entry[1] or entry[4] or "").expandtabs(4)), words, number)
+                )
             else:
                 section.bullets.append((len(entry[1].expandtabs(4)), words, number))
     yield section
@@ -88,7 +96,11 @@ def _of_boxes(sections: Sequence[_Section], name: str, notes: Notes) -> Iterator
         notes.take(one.title, "criterion" if weight is None else "criterion and weight", place)
         notes.take("- [ ]", "item", place)
         yield FoundCriterion(
-            name=called, text=rest, place=place, weight=weight, items=[words for _, words, _ in one.boxes]
+            name=called,
+            text=rest,
+            place=place,
+            weight=weight,
+            items=[words for _, words, _ in one.boxes],
         )
     for one in sections:
         if one.bullets and not one.boxes:
@@ -109,15 +121,21 @@ def _nested_boxes(section: _Section, name: str, notes: Notes) -> Iterator[FoundC
         if current is not None:
             yield current
         called, weight, rest = _weighed(words)
-        notes.take("- [ ]", "criterion" if weight is None else "criterion and weight", f"{name}:{line}")
-        current, depth = FoundCriterion(name=called, text=rest, weight=weight, place=f"{name}:{line}"), indent
+        notes.take(
+            "- [ ]", "criterion" if weight is None else "criterion and weight", f"{name}:{line}"
+        )
+        current, depth = (
+            FoundCriterion(name=called, text=rest, weight=weight, place=f"{name}:{line}"),
+            indent,
+        )
     if current is not None:
         yield current
 
 
 def _of_bullets(sections: Sequence[_Section], name: str, notes: Notes) -> Iterator[FoundCriterion]:
-    """Bullets that name weights, with those below each as its items; or bullets under a heading that names a weight, or
-    in a text that says that it holds criteria."""
+    """Bullets that name weights, with those below each as its items; or bullets under a heading
+    that names a weight, or in a text that says that it holds criteria.
+    """
     is_about = any(_ABOUT.search(one.title) for one in sections)
     for one in sections:
         called, weight, rest = _weighed(plain(one.title))
@@ -143,7 +161,10 @@ def _weighed_bullets(section: _Section, name: str, notes: Notes) -> Iterator[Fou
         if weight is not None and (current is None or indent <= depth):
             if current is not None:
                 yield current
-            current, depth = FoundCriterion(name=called, text=rest, weight=weight, place=f"{name}:{line}"), indent
+            current, depth = (
+                FoundCriterion(name=called, text=rest, weight=weight, place=f"{name}:{line}"),
+                indent,
+            )
             notes.take("bullet with a weight", "criterion and weight", f"{name}:{line}")
         elif current is not None and indent > depth:
             current.items.append(words)

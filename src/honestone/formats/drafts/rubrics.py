@@ -20,7 +20,12 @@ from honestone.formats.nodes import MAX_BYTES, lines_in
 
 _TABLES: Final = (".csv", ".tsv")
 _TREES: Final = (".yaml", ".yml", ".json")
-_NOT_TEXT: Final = {".pdf": "a PDF", ".docx": "a Word document", ".xlsx": "an Excel sheet", ".odt": "a document"}
+_NOT_TEXT: Final = {
+    ".pdf": "a PDF",
+    ".docx": "a Word document",
+    ".xlsx": "an Excel sheet",
+    ".odt": "a document",
+}
 
 
 def rubric_from_file(
@@ -31,8 +36,9 @@ def rubric_from_file(
     floor: Fraction | None = None,
     text: str | None = None,
 ) -> RubricFromFile:
-    """`text` is that of a document, as Markdown. Raises FileError where the file cannot be read, or holds nothing that can
-    be taken for criteria."""
+    """`text` is that of a document, as Markdown. Raises FileError where the file cannot be read, or
+    holds nothing that can be taken for criteria.
+    """
     kind, notes = path.suffix.lower() if text is None else ".md", Notes()
     if kind in _NOT_TEXT:
         raise FileError(
@@ -57,7 +63,9 @@ def rubric_from_file(
 
 
 def _of_sheet(text: str, name: str, notes: Notes) -> list[FoundCriterion]:
-    """A sheet may have lines before its headings: the first row that makes a table of criteria of those below is taken."""
+    """A sheet may have lines before its headings: the first row that makes a table of criteria of
+    those below is taken.
+    """
     csv.field_size_limit(MAX_BYTES)
     rows = _cells(text, name)
     for at, (line, cells) in enumerate(rows[:30]):
@@ -67,7 +75,9 @@ def _of_sheet(text: str, name: str, notes: Notes) -> list[FoundCriterion]:
         if len(named) < 2 or len(set(named)) < len(named):
             continue
         below: list[Row] = [
-            (f"{name}:{number}", dict(zip(header, row, strict=False))) for number, row in rows[at + 1 :] if any(row)
+            (f"{name}:{number}", dict(zip(header, row, strict=False)))
+            for number, row in rows[at + 1 :]
+            if any(row)
         ]
         found = criteria_in(below, header, f"{name}:{line}", notes)
         if found:
@@ -76,7 +86,9 @@ def _of_sheet(text: str, name: str, notes: Notes) -> list[FoundCriterion]:
 
 
 def _cells(text: str, name: str) -> Sequence[tuple[int, list[str]]]:
-    """Rows with the line that each starts in. What parts their cells is the sign that the first lines hold most often."""
+    """Rows with the line that each starts in. What parts their cells is the sign that the first
+    lines hold most often.
+    """
     head = "\n".join(text.split("\n", 5)[:5])
     delimiter = max(",;\t", key=head.count)
     table = csv.reader(lines_in(text), delimiter=delimiter)
@@ -87,5 +99,7 @@ def _cells(text: str, name: str) -> Sequence[tuple[int, list[str]]]:
             rows.append((line, cells))
             line = table.line_num + 1
     except csv.Error as error:
-        raise FileError(f"this is not a table: {visible(str(error), 100)}", place=f"{name}:{line}") from None
+        raise FileError(
+            f"this is not a table: {visible(str(error), 100)}", place=f"{name}:{line}"
+        ) from None
     return rows

@@ -1,4 +1,6 @@
-"""Criteria in a table: a grading sheet, a table in a text. Rows are criteria; columns say what they are by their headings."""
+"""Criteria in a table: a grading sheet, a table in a text. Rows are criteria; columns say what they
+are by their headings.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, has_role, number_in, word_levels
+from honestone.formats.drafts.found import (
+    LEFT_OUT,
+    FoundCriterion,
+    Notes,
+    has_role,
+    number_in,
+    word_levels,
+)
 
 # The place of a row, and its cells by column.
 Row: TypeAlias = tuple[str, Mapping[str, str]]
@@ -24,23 +33,37 @@ _LEVEL: Final = re.compile(
 )
 
 
-def criteria_in(rows: Sequence[Row], header: Sequence[str], place: str, notes: Notes) -> list[FoundCriterion]:
+def criteria_in(
+    rows: Sequence[Row], header: Sequence[str], place: str, notes: Notes
+) -> list[FoundCriterion]:
     """The criteria of a table; none where its headings do not say that it holds some."""
     columns = [column for column in header if column.strip()]
     levels = {column: level for column in columns if (level := _level(column)) is not None}
-    levels = levels if len(set(levels.values())) >= 2 and len(set(levels.values())) == len(levels) else {}
+    levels = (
+        levels
+        if len(set(levels.values())) >= 2 and len(set(levels.values())) == len(levels)
+        else {}
+    )
     levels = levels or word_levels(columns)
     rest = [column for column in columns if column not in levels]
     weight = next((column for column in rest if has_role(column, "weight") or "%" in column), None)
     name = next((column for column in rest if has_role(column, "name") and column != weight), None)
     texts = [column for column in rest if has_role(column, "text") and column not in (name, weight)]
     if name is None and (levels or (weight and texts)):
-        weak = (column for column in rest if has_role(column, "weak") and column not in (weight, *texts[1:]))
+        weak = (
+            column
+            for column in rest
+            if has_role(column, "weak") and column not in (weight, *texts[1:])
+        )
         name = next(weak, rest[0] if levels and rest and rest[0] not in (weight, *texts) else None)
     if name is None or (name and len(columns) < 2 and not rows):
         return []
     said = [column for column in (weight, *texts, *levels) if column is not None]
-    found = [one for at, row in rows if (one := _criterion(at, row, name, weight, texts, levels, notes)) is not None]
+    found = [
+        one
+        for at, row in rows
+        if (one := _criterion(at, row, name, weight, texts, levels, notes)) is not None
+    ]
     if levels or texts:  # a row with a name alone is a heading of those below it
         alone = {at for at, row in rows if not any(plain(row.get(column, "")) for column in said)}
         if len(alone) < len(rows):
@@ -49,7 +72,11 @@ def criteria_in(rows: Sequence[Row], header: Sequence[str], place: str, notes: N
             found = [one for one in found if one.place not in alone]
     if not found:
         return []
-    roles = {name: "criterion", **dict.fromkeys(texts, "requirement"), **({weight: "weight"} if weight else {})}
+    roles = {
+        name: "criterion",
+        **dict.fromkeys(texts, "requirement"),
+        **({weight: "weight"} if weight else {}),
+    }
     roles |= {column: f"level {_shown(level)}" for column, level in levels.items()}
     for column in columns:
         notes.take(column, roles.get(column, LEFT_OUT), place)
@@ -67,19 +94,27 @@ def _criterion(
 ) -> FoundCriterion | None:
     said, points = plain(row.get(name, "")), "" if weight is None else row.get(weight, "")
     # A last row that adds the points up is not a criterion.
-    is_sum = re.fullmatch(r"(?:grand |sub)?total(?: points| score)?|sum|summe|gesamt|합계|총점", said, re.IGNORECASE)
-    cells = [said] if is_sum else [cell for cell in row.values() if cell.strip()] if not said else []
+    is_sum = re.fullmatch(
+        r"(?:grand |sub)?total(?: points| score)?|sum|summe|gesamt|합계|총점", said, re.IGNORECASE
+    )
+    cells = (
+        [said] if is_sum else [cell for cell in row.values() if cell.strip()] if not said else []
+    )
     if points.strip() and number_in(points) is None:
         cells.append(points)
     for cell in cells:
         notes.take(plain(cell), LEFT_OUT, place)
     if is_sum or not said:
         return None
-    words = {level: _with_label(column, plain(row.get(column, ""))) for column, level in levels.items()}
+    words = {
+        level: _with_label(column, plain(row.get(column, ""))) for column, level in levels.items()
+    }
     return FoundCriterion(
         name=said,
         place=place,
-        text=". ".join(text.rstrip(".") for column in texts if (text := plain(row.get(column, "")))),
+        text=". ".join(
+            text.rstrip(".") for column in texts if (text := plain(row.get(column, "")))
+        ),
         weight=number_in(points),
         levels={level: text for level, text in words.items() if text},
     )
@@ -96,7 +131,11 @@ def _level(column: str) -> Fraction | None:
     if has_role(column, "weight"):
         return None
     match = _LEVEL.fullmatch(plain(column))
-    written = next((group for group in (match[1], match[3], match[4], match[7]) if group), None) if match else None
+    written = (
+        next((group for group in (match[1], match[3], match[4], match[7]) if group), None)
+        if match
+        else None
+    )
     return None if written is None else Fraction(written)
 
 

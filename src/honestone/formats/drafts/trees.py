@@ -1,4 +1,6 @@
-"""Criteria in YAML or JSON of an unknown shape: the list or mapping whose entries look most like criteria."""
+"""Criteria in YAML or JSON of an unknown shape: the list or mapping whose entries look most like
+criteria.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, has_role, number_in, plain_name, word_levels
+from honestone.formats.drafts.found import (
+    LEFT_OUT,
+    FoundCriterion,
+    Notes,
+    has_role,
+    number_in,
+    plain_name,
+    word_levels,
+)
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import MapKey
 from honestone.formats.reader import value_at
@@ -44,14 +54,19 @@ def _parts(value: Any, path: _Path = ()) -> Iterator[tuple[_Path, Any]]:
             if isinstance(one, dict | list):
                 yield at, one
                 below += [
-                    ((*at, key), part) for key, part in (one.items() if isinstance(one, dict) else enumerate(one))
+                    ((*at, key), part)
+                    for key, part in (one.items() if isinstance(one, dict) else enumerate(one))
                 ]
         level = below
 
 
 def _strength(path: _Path, value: Any) -> int:
-    """How much a part looks like criteria; 0: not at all. Levels of a scale look like criteria and are not."""
-    if path and plain_name(path[-1]).endswith(("level", "levels", "scale", "anchors", "descriptors")):
+    """How much a part looks like criteria; 0: not at all. Levels of a scale look like criteria and
+    are not.
+    """
+    if path and plain_name(path[-1]).endswith(
+        ("level", "levels", "scale", "anchors", "descriptors")
+    ):
         return 0
     is_named = bool(path) and isinstance(path[-1], str) and has_role(path[-1], "holds")
     if isinstance(value, list):
@@ -66,7 +81,10 @@ def _strength(path: _Path, value: Any) -> int:
             return 0
     marked = sum(_is_marked(one) for one in entries)
     named = sum(any(isinstance(one[key], str) for key in _keys(one, "name")) for one in entries)
-    described = sum(any(isinstance(one[k], str) and k != _name_key(one) for k in _keys(one, "text")) for one in entries)
+    described = sum(
+        any(isinstance(one[k], str) and k != _name_key(one) for k in _keys(one, "text"))
+        for one in entries
+    )
     if not marked and not named and not (is_named and (described or isinstance(value, list))):
         return 0
     return 2 * is_named + (marked == len(entries)) + bool(named) + (len(entries) > 1)
@@ -83,7 +101,13 @@ def _is_scale(value: object) -> bool:
     """{4: bold, 1: absent}, or entries that each have a number and are not criteria of their own."""
     if isinstance(value, dict) and not any(isinstance(one, dict) for one in value.values()):
         return len(value) > 1 and all(number_in(key) is not None for key in value)
-    rows = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    rows = (
+        list(value.values())
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else []
+    )
     return len(rows) > 1 and all(isinstance(row, dict) and _is_level(row) for row in rows)
 
 
@@ -103,7 +127,9 @@ def _is_by_name(value: Mapping[Any, Any]) -> bool:
 
 
 def _name_key(entry: Mapping[Any, Any]) -> str | None:
-    """The key that holds an entry's name; the text of one that has no name, and its id where it has no text either."""
+    """The key that holds an entry's name; the text of one that has no name, and its id where it has
+    no text either.
+    """
     said = [key for key, value in entry.items() if isinstance(value, str) and value.strip()]
     for role in ("name", "weak", "text", "id"):
         for key in said:
@@ -204,7 +230,11 @@ class _Reading:
     def _part(self, path: _Path, found: FoundCriterion) -> None:
         """One key of an entry, taken by its name and what it holds; anything else is left out."""
         key, value = path[-1], self.value(path)
-        if has_role(key, "weight") and found.weight is None and (weight := self._number(path)) is not None:
+        if (
+            has_role(key, "weight")
+            and found.weight is None
+            and (weight := self._number(path)) is not None
+        ):
             found.weight = weight
             self.take(path, "weight")
         elif has_role(key, "levels") and (levels := self._levels(path)):
@@ -229,9 +259,15 @@ class _Reading:
             return number_in(self.value(path))
 
     def _levels(self, path: _Path) -> dict[Fraction, str]:
-        """{4: bold, 1: absent}, [{score: 4, description: bold}, ...] or {excellent: {score: 4, ...}}; numbers each once."""
+        """{4: bold, 1: absent}, [{score: 4, description: bold}, ...] or {excellent: {score: 4,
+        ...}}; numbers each once.
+        """
         value = self.value(path)
-        if isinstance(value, list) and value and all(isinstance(one, dict) and len(one) == 1 for one in value):
+        if (
+            isinstance(value, list)
+            and value
+            and all(isinstance(one, dict) and len(one) == 1 for one in value)
+        ):
             value = {name: said for one in value for name, said in one.items()}
         if isinstance(value, dict) and all(isinstance(said, str) for said in value.values()):
             graded = word_levels(map(str, value))
@@ -246,7 +282,8 @@ class _Reading:
                     pairs.append((number_in(name), str(said)))
         elif isinstance(value, list):
             pairs = [
-                self._level((*path, n), "") if isinstance(one, dict) else (None, "") for n, one in enumerate(value)
+                self._level((*path, n), "") if isinstance(one, dict) else (None, "")
+                for n, one in enumerate(value)
             ]
         numbers = [number for number, _ in pairs if number is not None]
         if len(numbers) < 2 or len(numbers) < len(pairs) or len(set(numbers)) < len(numbers):
@@ -255,6 +292,13 @@ class _Reading:
 
     def _level(self, path: _Path, label: str) -> tuple[Fraction | None, str]:
         entry = self.value(path)
-        number = next((self._number((*path, k)) for k in _keys(entry, "value") if not isinstance(entry[k], str)), None)
+        number = next(
+            (
+                self._number((*path, k))
+                for k in _keys(entry, "value")
+                if not isinstance(entry[k], str)
+            ),
+            None,
+        )
         texts = [str(v) for k, v in entry.items() if isinstance(v, str) and v.strip()]
         return number, ": ".join([*([label] if label else []), *texts])

@@ -1,4 +1,6 @@
-"""Keys that a file of Agent Skills has and the format does not: kept as metadata, as skills add their own."""
+"""Keys that a file of Agent Skills has and the format does not: kept as metadata, as skills add
+their own.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def extra_keys(at: FileEntry, table: Keys) -> dict[str, object]:
         kept[name] = value
         if meant is not None:
             at.reading.unknown_loss(
-                f"unknown key `{name}` in {table.what}", (*at.path, name), f"did you mean `{meant}`?"
+                f"unknown key `{name}` in {table.what}",
+                (*at.path, name),
+                f"did you mean `{meant}`?",
             )
     return kept
 
@@ -31,5 +35,7 @@ def extra_keys(at: FileEntry, table: Keys) -> dict[str, object]:
 def _is_misspelt(name: str, known: str) -> bool:
     """By a letter, or by letters in another order (`evlas`)."""
     written = name.casefold()
-    alike = sorted(written) == sorted(known) or SequenceMatcher(None, written, known).ratio() > ALIKE
+    alike = (
+        sorted(written) == sorted(known) or SequenceMatcher(None, written, known).ratio() > ALIKE
+    )
     return alike and min(len(name), len(known)) > 3

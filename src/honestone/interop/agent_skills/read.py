@@ -1,4 +1,6 @@
-"""Agent Skills: `evals.json` (a skill's evals, next to it), trigger evals, and `grading.json` (a grader's record of a run)."""
+"""Agent Skills: `evals.json` (a skill's evals, next to it), trigger evals, and `grading.json` (a
+grader's record of a run).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import unsafe_name
 from honestone.interop.agent_skills.extra_keys import extra_keys
 from honestone.interop.agent_skills.triggers import read_triggers, says_trigger, signs_of_triggers
-from honestone.interop.criteria import MAJORITY, check_criterion, gated, sound_check, triggers, undecided, yes_no
+from honestone.interop.criteria import (
+    MAJORITY,
+    check_criterion,
+    gated,
+    sound_check,
+    triggers,
+    undecided,
+    yes_no,
+)
 from honestone.interop.reader import Formats, Reader
 
 FORMATS: Final = Formats(__package__)
@@ -34,7 +44,8 @@ LISTS: Final = words("evals test_cases testCases cases tests scenarios")
 PROMPTS: Final = words("prompt query input question task user_prompt userPrompt query_flow")
 ASSERTIONS: Final = words("assertions expectations assertion expectation")
 EXPECTED: Final = words("expected_output expectedOutput expected_outputs")
-# What skills write in place of assertions, the likelier first: a list, names with texts, or one text for what is expected.
+# What skills write in place of assertions, the likelier first: a list, names with texts, or one
+# text for what is expected.
 BEHAVIOURS: Final = words(
     "expected expected_result expected_results expected_outcome expected_outcomes expected_behavior expected_behaviors expected_behaviour expected_behaviours expectedBehavior expectedBehaviors expect"
     " expects checks criteria success_criteria acceptance_criteria evaluation_criteria grading_criteria pass_criteria must_have"
@@ -48,7 +59,8 @@ MAX_FILE: Final = 10_000_000
 MOST_FILES: Final = 1_000
 
 
-# ---------------------------------------------------------------------------------------------------- evals.json
+# ----------------------------------------------------------------------------------------------------
+# evals.json
 
 
 def read_evals(document: Document) -> SuiteSource:
@@ -74,9 +86,15 @@ def read_evals(document: Document) -> SuiteSource:
 
 
 def _entries(top: FileEntry) -> Iterator[FileEntry]:
-    """Each eval: of the list that the file is, or of those below its keys, which may hold named groups of evals."""
+    """Each eval: of the list that the file is, or of those below its keys, which may hold named
+    groups of evals.
+    """
     keys = [key for key in LISTS if key in top] if top.is_mapping else []
-    found = [one for key in keys for one in _listed(top.below(key))] if top.is_mapping else list(_listed(top))
+    found = (
+        [one for key in keys for one in _listed(top.below(key))]
+        if top.is_mapping
+        else list(_listed(top))
+    )
     if not found:
         key = keys[0] if keys else LISTS[0]
         top.problem(f"`{key}` must be a list of one eval at least", key)
@@ -109,8 +127,16 @@ def _case(
         last = f"{messages[-1].content}\n\nInput files: {', '.join(names)}"
         messages = [*messages[:-1], Message(messages[-1].role, last)]
     if not criteria and expected and not _names_a_skill(entry, expected):
-        reading.note("an eval without assertions is judged by whether it gives what it says is expected")
-        criteria = [yes_no("gives-what-is-expected", f"Gives what is expected: {expected.strip()}", floor=MAJORITY)]
+        reading.note(
+            "an eval without assertions is judged by whether it gives what it says is expected"
+        )
+        criteria = [
+            yes_no(
+                "gives-what-is-expected",
+                f"Gives what is expected: {expected.strip()}",
+                floor=MAJORITY,
+            )
+        ]
     rubric = gated(reading, entry.path, criteria) if criteria else undecided()
     if not criteria:
         _skipped(entry, id, own)
@@ -131,14 +157,18 @@ def _case(
 
 
 def _skipped(entry: FileEntry, id: str, own: Mapping[str, object]) -> None:
-    """An eval without criteria: a loss where a key of it seems to say what is expected, else a note."""
+    """An eval without criteria: a loss where a key of it seems to say what is expected, else a
+    note.
+    """
     key = next((key for key in own if _MEASURES.search(key)), None)
     key = key or next((one for one in BEHAVIOURS if one in entry), None)
     if key is None:
         where = entry.reading.marked.at(entry.path)
         entry.note(f"{where}: eval `{id}` says nothing to judge it by, so it is skipped")
     else:
-        entry.loss(f"`{key}` is not something to judge an output by here, so the eval is skipped", key)
+        entry.loss(
+            f"`{key}` is not something to judge an output by here, so the eval is skipped", key
+        )
 
 
 # Names of keys that say what an output is measured by.
@@ -148,7 +178,9 @@ _MEASURES: Final = re.compile(
 
 
 def _messages(entry: FileEntry) -> list[Message]:
-    """The input: a text, or messages. A conversation without its replies has turns that no case here has."""
+    """The input: a text, or messages. A conversation without its replies has turns that no case
+    here has.
+    """
     key = entry.which(*PROMPTS)
     value = entry.raw(*PROMPTS)
     if value is None:
@@ -157,39 +189,64 @@ def _messages(entry: FileEntry) -> list[Message]:
     if not isinstance(value, list):
         text = entry.text(*PROMPTS)
         return [] if text is None else [Message("user", text)]
-    said = [(one.get("role"), one.get("content")) if isinstance(one, dict) else ("user", one) for one in value]
-    found = [Message(role, text) for role, text in said if isinstance(role, str) and isinstance(text, str) and text]
+    said = [
+        (one.get("role"), one.get("content")) if isinstance(one, dict) else ("user", one)
+        for one in value
+    ]
+    found = [
+        Message(role, text)
+        for role, text in said
+        if isinstance(role, str) and isinstance(text, str) and text
+    ]
     if not found or len(found) < len(said):
         entry.problem(f"`{key}` must be text, or a list of texts or messages", key)
     elif any(one.role == two.role == "user" for one, two in pairwise(found)):
-        entry.loss("each turn needs the reply to the one before it; here all are given at once", key)
+        entry.loss(
+            "each turn needs the reply to the one before it; here all are given at once", key
+        )
     return found
 
 
 def _expected(entry: FileEntry) -> str | None:
     """What a good output is, in one text."""
-    key = entry.which(*EXPECTED) or next((one for one in BEHAVIOURS if isinstance(entry.raw(one), str)), None)
+    key = entry.which(*EXPECTED) or next(
+        (one for one in BEHAVIOURS if isinstance(entry.raw(one), str)), None
+    )
     value = None if key is None else entry.raw(key)
     if key is None or not isinstance(value, list | dict):
         return None if key is None else entry.text(key)
     listed = value if isinstance(value, list) else [value]
-    return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in listed) or None
+    return (
+        "\n".join(
+            one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in listed
+        )
+        or None
+    )
 
 
 def _names_a_skill(entry: FileEntry, expected: str) -> bool:
     """`expect: deploy` says which of several skills is to be used, and nothing about an output."""
-    one = entry.which(*EXPECTED) or next((key for key in BEHAVIOURS if entry.value.get(key) == expected), None)
-    return one in ("expected", "expect", "expects") and re.fullmatch(r"[\w:-]+", expected.strip()) is not None
+    one = entry.which(*EXPECTED) or next(
+        (key for key in BEHAVIOURS if entry.value.get(key) == expected), None
+    )
+    return (
+        one in ("expected", "expect", "expects")
+        and re.fullmatch(r"[\w:-]+", expected.strip()) is not None
+    )
 
 
 def _asked(entry: FileEntry) -> list[str]:
-    """The keys of what is asked about an output: assertions, else the first list of what is expected, or names with texts."""
+    """The keys of what is asked about an output: assertions, else the first list of what is
+    expected, or names with texts.
+    """
     keys = [key for key in ASSERTIONS if key in entry]
     return keys or [key for key in BEHAVIOURS if isinstance(entry.raw(key), list | dict)][:1]
 
 
 def _unread(entry: FileEntry) -> dict[str, object]:
-    """What is expected in other words, next to what is asked: metadata, as any key that is not read."""
+    """What is expected in other words, next to what is asked: metadata, as any key that is not
+    read.
+    """
     read, expected = _asked(entry), _expected(entry)
     failures = FAILURES[2:] if any(key in ASSERTIONS for key in read) else ()
     return {
@@ -206,7 +263,9 @@ def _assertions(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
         if isinstance(value, str):
             value = [value]
         if not isinstance(value, list | dict):
-            reading.problem(f"`{key}` must be a list of texts, not {shown(value)}", (*entry.path, key))
+            reading.problem(
+                f"`{key}` must be a list of texts, not {shown(value)}", (*entry.path, key)
+            )
             continue
         for step, said in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _assertion(reading, said, (*entry.path, key, step))
@@ -231,7 +290,9 @@ def _failures(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
     for key in (one for one in known if one in entry):
         for index, said in enumerate(entry.texts(key) or ()):
             if said.strip():
-                yield yes_no(f"not-{slug(said)}", f"This does not happen: {said.strip()}", floor=MAJORITY)
+                yield yes_no(
+                    f"not-{slug(said)}", f"This does not happen: {said.strip()}", floor=MAJORITY
+                )
             else:
                 reading.problem(f"an entry of `{key}` has no text", (*entry.path, key, index))
 
@@ -247,19 +308,30 @@ _JUDGES: Final = words(
 )
 
 
-# Types of assertions that code answers, in their words; and those words with the keys that hold what is looked for.
+# Types of assertions that code answers, in their words; and those words with the keys that hold
+# what is looked for.
 _TYPE: Final = re.compile(
     r"(?:(?:content|output|text|response)-)?(not-|does-not-)?(contains?|includes?|regex|matches)(-any|-all)?(-absent)?"
 )
 _LOOKED_FOR: Final = ("value", "values", "pattern", "regex")
 
 
-def _criterion(reading: FileReading, said: Mapping[object, object], id: str, question: str, path: Steps) -> Criterion:
-    """A check where the assertion names what to look for, else a question. `prompt` is what its judge is asked."""
+def _criterion(
+    reading: FileReading, said: Mapping[object, object], id: str, question: str, path: Steps
+) -> Criterion:
+    """A check where the assertion names what to look for, else a question. `prompt` is what its
+    judge is asked.
+    """
     found = _TYPE.fullmatch(str(said.get("type")).replace("_", "-"))
-    key = next((one for one in _LOOKED_FOR if _can_be_found(said.get(one))), None) if found else None
+    key = (
+        next((one for one in _LOOKED_FOR if _can_be_found(said.get(one))), None) if found else None
+    )
     for other in said:
-        if other in _JUDGES and other != key and not (other in ("required", "critical") and said[other] is True):
+        if (
+            other in _JUDGES
+            and other != key
+            and not (other in ("required", "critical") and said[other] is True)
+        ):
             reading.loss(f"`{other}` of an assertion has no meaning here", (*path, str(other)))
     if found and key is not None:
         kind = "regex" if found[2] in ("regex", "matches") else f"contains{found[3] or ''}"
@@ -268,7 +340,11 @@ def _criterion(reading: FileReading, said: Mapping[object, object], id: str, que
         if check is not None:
             return check_criterion(check, id=id, requirement=question, floor=ONE)
     prompt = said.get("prompt")
-    asked = f"{question}\n\n{prompt.strip()}" if isinstance(prompt, str) and prompt.strip() != question else question
+    asked = (
+        f"{question}\n\n{prompt.strip()}"
+        if isinstance(prompt, str) and prompt.strip() != question
+        else question
+    )
     return yes_no(id, asked, floor=MAJORITY)
 
 
@@ -284,7 +360,9 @@ def _question(said: Mapping[object, object]) -> object:
 
 
 def _about_assertions(entry: FileEntry) -> dict[str, object]:
-    """What else assertions say of themselves (`kind`), as metadata of the eval: `assertions`, in their order."""
+    """What else assertions say of themselves (`kind`), as metadata of the eval: `assertions`, in
+    their order.
+    """
     more = [
         {str(name): value for name, value in one.items() if name not in (*_ASSERTION, *_JUDGES)}
         if isinstance(one, dict)
@@ -305,14 +383,17 @@ def _trigger(entry: FileEntry) -> Iterator[Criterion]:
         entry.loss(f"`{key}` must be true or false, not {shown(entry.value[key])}", key)
 
 
-# ------------------------------------------------------------------------------------------------ input files
+# ------------------------------------------------------------------------------------------------
+# input files
 
 
 def _files(
     reading: FileReading, entry: FileEntry, document: Document, read: list[Path]
 ) -> tuple[list[str], CaseWorkspace | None]:
-    """The names of the input files as the agent gets them, and those that are there in the workspace of the case, by their
-    path. One that is not there is a loss: the case would run without its input."""
+    """The names of the input files as the agent gets them, and those that are there in the
+    workspace of the case, by their path. One that is not there is a loss: the case would run
+    without its input.
+    """
     key = entry.which("files", "file", "input_files")
     names = None if key is None else entry.raw(key)
     listed = [names] if isinstance(names, str) else names or []
@@ -333,7 +414,11 @@ def _files(
             reading.loss(f"the file name {wrong}, so the case runs without it", here, _WHERE)
             continue
         given.append(name)
-        texts = {name: content} if isinstance(content, str) else _texts(document.path.parent, name, read)
+        texts = (
+            {name: content}
+            if isinstance(content, str)
+            else _texts(document.path.parent, name, read)
+        )
         if texts is None:
             reading.loss(f"`{name}` is not there, so the case runs without it", here, _WHERE)
         for inner, text in (texts or {}).items():
@@ -348,22 +433,30 @@ def _named(said: object) -> tuple[object, object]:
     """The name of a file, and its content where the entry holds that too."""
     if not isinstance(said, dict):
         return said, None
-    return next((said[key] for key in ("path", "name", "filename", "file") if said.get(key)), None), said.get("content")
+    return next(
+        (said[key] for key in ("path", "name", "filename", "file") if said.get(key)), None
+    ), said.get("content")
 
 
 def _in_skill(name: str, base: Path) -> str:
-    """The path below the skill's folder. `../tests/data.csv`, written from `evals/`, does not leave that folder."""
+    """The path below the skill's folder. `../tests/data.csv`, written from `evals/`, does not leave
+    that folder.
+    """
     name = name.removeprefix("./").rstrip("/")
     return name.removeprefix("../") if base.name in _EVALS else name
 
 
 _EVALS: Final = ("evals", "eval")
-_WHERE: Final = "paths are relative to the skill or to the root of its repository: evals/files/data.csv"
+_WHERE: Final = (
+    "paths are relative to the skill or to the root of its repository: evals/files/data.csv"
+)
 
 
 def _texts(base: Path, name: str, read: list[Path]) -> Mapping[str, str | tuple[str]] | None:
-    """The text of a file named relative to the skill's folder, which holds `evals/`, or to the root of its repository, or of
-    each file of a folder, or why there is none; None where nothing has this name."""
+    """The text of a file named relative to the skill's folder, which holds `evals/`, or to the root
+    of its repository, or of each file of a folder, or why there is none; None where nothing has
+    this name.
+    """
     roots = [base.parent, base] if base.name in _EVALS else [base]
     repository = repository_of(base.resolve())
     for root in (*roots, repository):
@@ -373,18 +466,28 @@ def _texts(base: Path, name: str, read: list[Path]) -> Mapping[str, str | tuple[
             if not real.is_relative_to(root.resolve()):
                 return {name: ("leads out of the skill's folder",)}
             if root is repository and not may_read(place, repository):
-                return {name: ("is not in the project; --allow-outside DIR names a folder that may be read",)}
+                return {
+                    name: (
+                        "is not in the project; --allow-outside DIR names a folder that may be read",
+                    )
+                }
             if not real.is_dir():
                 return {name: _text(place, real, read)}
-            inner = sorted(one.relative_to(real).as_posix() for one in islice(real.rglob("*"), MOST_FILES + 1))
+            inner = sorted(
+                one.relative_to(real).as_posix() for one in islice(real.rglob("*"), MOST_FILES + 1)
+            )
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, RuntimeError, ValueError) as error:
             return {name: (f"cannot be read ({getattr(error, 'strerror', None) or error})",)}
         if len(inner) > MOST_FILES:
             return {name: (f"is a folder of more than {MOST_FILES} files",)}
-        files = [one for one in inner if not (real / one).is_dir() and not (real / one).is_symlink()]
-        return {f"{name}/{one}": _text(place / one, real / one, read) for one in files} or {name: ("is empty",)}
+        files = [
+            one for one in inner if not (real / one).is_dir() and not (real / one).is_symlink()
+        ]
+        return {f"{name}/{one}": _text(place / one, real / one, read) for one in files} or {
+            name: ("is empty",)
+        }
     return None
 
 
@@ -402,7 +505,8 @@ def _text(place: Path, real: Path, read: list[Path]) -> str | tuple[str]:
     return ("is not a text file",) if text is None else text
 
 
-# ---------------------------------------------------------------------------------------------------- grading.json
+# ----------------------------------------------------------------------------------------------------
+# grading.json
 
 
 def _refuse_grading(document: Document) -> SuiteSource | ForeignRubric:
@@ -413,7 +517,8 @@ def _refuse_grading(document: Document) -> SuiteSource | ForeignRubric:
     )
 
 
-# ---------------------------------------------------------------------------------------------------- what they look like
+# ----------------------------------------------------------------------------------------------------
+# what they look like
 
 
 _JUDGED_BY: Final = {*ASSERTIONS, *BEHAVIOURS, *EXPECTED}
@@ -426,7 +531,9 @@ def _signs_of_evals(document: Document) -> int:
     if named and isinstance(document.mapping.get("evals"), list | dict):
         return 95
     lists = [document.mapping.get(key) for key in LISTS] if document.mapping else [document.value]
-    if document.mapping and any(isinstance(one, dict) and "prompt" in one for one in _flat(lists[0])):
+    if document.mapping and any(
+        isinstance(one, dict) and "prompt" in one for one in _flat(lists[0])
+    ):
         return 60
     likeness = max(_likeness(_flat(one)) for one in lists)
     return 60 if likeness and named else likeness
@@ -434,16 +541,30 @@ def _signs_of_evals(document: Document) -> int:
 
 def _flat(listed: object) -> list[object]:
     """The entries of a list, or of the lists in a mapping."""
-    lists = [one for one in listed.values() if isinstance(one, list)] if isinstance(listed, dict) else [listed]
+    lists = (
+        [one for one in listed.values() if isinstance(one, list)]
+        if isinstance(listed, dict)
+        else [listed]
+    )
     return [entry for one in lists if isinstance(one, list) for entry in one]
 
 
 def _likeness(listed: list[object]) -> int:
     """Each entry has a prompt; and something says, or seems to say, what a good output is."""
-    entries = [one for one in listed if isinstance(one, dict) and one.keys() & {"prompt", "query", "query_flow"}]
-    if not entries or len(entries) < len(listed) or any(one.keys() & {"vars", "assert"} for one in entries):
+    entries = [
+        one
+        for one in listed
+        if isinstance(one, dict) and one.keys() & {"prompt", "query", "query_flow"}
+    ]
+    if (
+        not entries
+        or len(entries) < len(listed)
+        or any(one.keys() & {"vars", "assert"} for one in entries)
+    ):
         return 0
-    if not any("prompt" in one for one in entries) and any(one.keys() & set(ASSERTIONS) for one in entries):
+    if not any("prompt" in one for one in entries) and any(
+        one.keys() & set(ASSERTIONS) for one in entries
+    ):
         return 99  # AgentV has `tests` with assertions too, and never a query
     if any(one.keys() & _JUDGED_BY for one in entries):
         return 60
@@ -453,7 +574,9 @@ def _likeness(listed: list[object]) -> int:
 def _signs_of_grading(document: Document) -> int:
     for key in RESULTS:
         results = document.mapping.get(key)
-        if isinstance(results, list) and any(isinstance(entry, dict) and "passed" in entry for entry in results):
+        if isinstance(results, list) and any(
+            isinstance(entry, dict) and "passed" in entry for entry in results
+        ):
             return 90
     return 0
 

@@ -1,4 +1,6 @@
-"""Agent Skills: trigger evals, queries with whether an agent should pick the skill up. The trace of a run answers them."""
+"""Agent Skills: trigger evals, queries with whether an agent should pick the skill up. The trace of
+a run answers them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ EXPECTED: Final = ("expected", "expect", "label")
 
 
 def read_triggers(document: Document) -> SuiteSource:
-    """The suite of a trigger file, a case for each query. Raises SourceErrors with everything that is wrong."""
+    """The suite of a trigger file, a case for each query. Raises SourceErrors with everything that
+    is wrong.
+    """
     reading = FileReading(document.marked)
     reading.note(*FORMATS.defaults("agent-skills-triggers"))
     top = reading.at()
@@ -43,15 +47,24 @@ def read_triggers(document: Document) -> SuiteSource:
     if not cases and not reading.problems:
         reading.problem("this file has no queries", ())
     if len(groups) > 1:
-        reading.loss("these are the queries of several skills; each is asked about the one that is installed", ())
+        reading.loss(
+            "these are the queries of several skills; each is asked about the one that is installed",
+            (),
+        )
     reading.finish()
     skill = (skill or "").strip() or None
-    suite = Suite(cases=cases.all(), title=f"when {skill} is picked up" if skill else "", skill_id=skill)
+    suite = Suite(
+        cases=cases.all(), title=f"when {skill} is picked up" if skill else "", skill_id=skill
+    )
     return reading.suite_source(document, "agent-skills-triggers", suite, cases)
 
 
-def _entries(at: FileEntry, wanted: bool | None, groups: set[Steps]) -> Iterator[tuple[FileEntry, bool | None]]:
-    """Each query, with whether it should trigger where the name of its list says so. `groups` gets where such lists are."""
+def _entries(
+    at: FileEntry, wanted: bool | None, groups: set[Steps]
+) -> Iterator[tuple[FileEntry, bool | None]]:
+    """Each query, with whether it should trigger where the name of its list says so. `groups` gets
+    where such lists are.
+    """
     yield from ((entry, wanted) for entry in at.rows())
     if not isinstance(at.value, list | dict):
         at.problem(f"trigger evals are a list of queries, not {shown(at.value)}")
@@ -64,7 +77,9 @@ def _entries(at: FileEntry, wanted: bool | None, groups: set[Steps]) -> Iterator
 
 
 def _group(key: object) -> bool | None:
-    """Whether a list of this name has queries that should trigger (`should_not_trigger`, `negative_cases`); None: no such name."""
+    """Whether a list of this name has queries that should trigger (`should_not_trigger`,
+    `negative_cases`); None: no such name.
+    """
     found = _GROUP.fullmatch(re.sub(r"[\s_-]+", " ", str(key)).strip().casefold())
     return None if found is None else not (found[1] or found[2])
 
@@ -75,10 +90,14 @@ _GROUP: Final = re.compile(
 )
 
 
-def _case(entry: FileEntry, number: int, wanted: bool | None, about: Mapping[str, object]) -> Case | None:
+def _case(
+    entry: FileEntry, number: int, wanted: bool | None, about: Mapping[str, object]
+) -> Case | None:
     if isinstance(entry.value, str):
         if wanted is None:
-            entry.problem(f"a query must be a mapping that says whether it should trigger, not {shown(entry.value)}")
+            entry.problem(
+                f"a query must be a mapping that says whether it should trigger, not {shown(entry.value)}"
+            )
             return None
         return _made(entry, str(number), entry.value, wanted, about)
     if not entry.read(TABLES["query"]):
@@ -90,7 +109,9 @@ def _case(entry: FileEntry, number: int, wanted: bool | None, about: Mapping[str
     own = entry.which(*SHOULD)
     said = None if own is None else says_trigger(entry.value[own])
     other = next((key for key in EXPECTED if key in entry), None)
-    if other is not None and (own is not None or wanted is not None or says_trigger(entry.value[other]) is None):
+    if other is not None and (
+        own is not None or wanted is not None or says_trigger(entry.value[other]) is None
+    ):
         about[other] = entry.value[other]
     elif other is not None:
         said = says_trigger(entry.value[other])
@@ -98,12 +119,20 @@ def _case(entry: FileEntry, number: int, wanted: bool | None, about: Mapping[str
         entry.loss("nothing says whether this query should trigger, so it is skipped", own)
         wanted = None
     id = (entry.text("id", "name") or str(number)).strip()
-    return None if query is None else _made(entry, id, query, wanted if said is None else said, about)
+    return (
+        None if query is None else _made(entry, id, query, wanted if said is None else said, about)
+    )
 
 
 def says_trigger(said: object) -> bool | None:
-    """`true`, `yes`, `trigger`, `do_not_trigger` and the like as true and false; None for any other value."""
-    text = re.sub(r"[\s_-]+", " ", said).strip().casefold() if isinstance(said, str) else str(said).casefold()
+    """`true`, `yes`, `trigger`, `do_not_trigger` and the like as true and false; None for any other
+    value.
+    """
+    text = (
+        re.sub(r"[\s_-]+", " ", said).strip().casefold()
+        if isinstance(said, str)
+        else str(said).casefold()
+    )
     found = _TRIGGER.fullmatch(text)
     return None if found is None else not (found[1] or found[2])
 
@@ -113,7 +142,9 @@ _TRIGGER: Final = re.compile(
 )
 
 
-def _made(entry: FileEntry, id: str, query: str, wanted: bool | None, metadata: Mapping[str, object]) -> Case | None:
+def _made(
+    entry: FileEntry, id: str, query: str, wanted: bool | None, metadata: Mapping[str, object]
+) -> Case | None:
     if not query.strip():
         entry.problem(f"a query must be text, not {shown(query)}")
         return None
@@ -121,14 +152,20 @@ def _made(entry: FileEntry, id: str, query: str, wanted: bool | None, metadata: 
     if rubric is None:
         return None
     skip = "nothing says whether it should trigger" if wanted is None else None
-    return Case(id=id, rubric=rubric, messages=(Message("user", query),), metadata=metadata, skip=skip)
+    return Case(
+        id=id, rubric=rubric, messages=(Message("user", query),), metadata=metadata, skip=skip
+    )
 
 
 def signs_of_triggers(document: Document) -> int:
     """Queries that say whether they should trigger, or lists whose names say it."""
     if document.is_lines:
         return 0
-    lists = {key: document.mapping.get(key) for key in LISTS} if document.mapping else {"": document.value}
+    lists = (
+        {key: document.mapping.get(key) for key in LISTS}
+        if document.mapping
+        else {"": document.value}
+    )
     for key, entries in lists.items():
         # Evals with a prompt are those of an evals file, whatever else they say.
         asked = {"query"} if key == "evals" else set(QUERY)
@@ -142,7 +179,9 @@ def signs_of_triggers(document: Document) -> int:
 
 
 def _has_groups(held: Mapping[str, object]) -> bool:
-    """Whether a list says that its queries should trigger, and one that they should not; or a key says it in full."""
+    """Whether a list says that its queries should trigger, and one that they should not; or a key
+    says it in full.
+    """
     said = {_group(key) for key, value in held.items() if isinstance(value, list) and value}
     return {True, False} <= said or any(
         isinstance(held.get(key), list) for key in ("should_trigger", "should_not_trigger")
@@ -151,5 +190,7 @@ def _has_groups(held: Mapping[str, object]) -> bool:
 
 def _says_trigger(entry: Mapping[str, object]) -> bool:
     return any(
-        says_trigger(entry[key]) is not None for key in (*SHOULD, *EXPECTED) if isinstance(entry.get(key), str | bool)
+        says_trigger(entry[key]) is not None
+        for key in (*SHOULD, *EXPECTED)
+        if isinstance(entry.get(key), str | bool)
     )

@@ -1,4 +1,6 @@
-"""Cases in other files than the eval file: a file of cases, several by a pattern, or a folder with a folder for each case."""
+"""Cases in other files than the eval file: a file of cases, several by a pattern, or a folder with
+a folder for each case.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,14 @@ class Found:
 
 
 def cases_elsewhere(reading: FileReading, path: Steps, name: str, texts: Texts) -> Found:
-    """The cases that a text in place of a case, or of all cases, names. What is wrong is a problem at `path`."""
+    """The cases that a text in place of a case, or of all cases, names. What is wrong is a problem
+    at `path`.
+    """
     if _PROGRAM.search(name):
         reading.loss(
-            f"the cases of `{name}` are written by a program, which is not run", path, "write them into a file"
+            f"the cases of `{name}` are written by a program, which is not run",
+            path,
+            "write them into a file",
         )
         return Found()
     found = Found()
@@ -58,12 +64,16 @@ def cases_elsewhere(reading: FileReading, path: Steps, name: str, texts: Texts) 
 
 
 def _matching(reading: FileReading, path: Steps, pattern: str, texts: Texts) -> list[Path]:
-    """The files that a pattern names, in order. It is looked for in the folder that its fixed part names."""
+    """The files that a pattern names, in order. It is looked for in the folder that its fixed part
+    names.
+    """
     parts = Path(pattern).parts
     fixed = next(index for index, part in enumerate(parts) if _PATTERN.search(part))
     folder = texts.folder.joinpath(*parts[:fixed])
     require_readable(folder)
-    there = sorted(one for one in islice(folder.glob("/".join(parts[fixed:])), MAX_FILES) if one.is_file())
+    there = sorted(
+        one for one in islice(folder.glob("/".join(parts[fixed:])), MAX_FILES) if one.is_file()
+    )
     if not there:
         reading.problem(f"no file is named by `{pattern}`", path)
     return there
@@ -81,7 +91,9 @@ def _add_file(found: Found, reading: FileReading, path: Steps, file: Path, texts
             return
         inner = reading_of(document.marked)
     except FileError as error:
-        reading.problem(f"the cases of `{_shown(file, texts)}` cannot be read: {error.message}", path)
+        reading.problem(
+            f"the cases of `{_shown(file, texts)}` cannot be read: {error.message}", path
+        )
         return
     texts.files.append(file)
     found.readings.append(inner)
@@ -95,7 +107,9 @@ def _add_file(found: Found, reading: FileReading, path: Steps, file: Path, texts
     elif top.is_mapping and "id" in top:
         found.cases.append(top)
     else:
-        reading.problem(f"`{_shown(file, texts)}` holds no cases", path, "a file of cases is a list of them")
+        reading.problem(
+            f"`{_shown(file, texts)}` holds no cases", path, "a file of cases is a list of them"
+        )
 
 
 def _shown(file: Path, texts: Texts) -> str:
@@ -103,7 +117,9 @@ def _shown(file: Path, texts: Texts) -> str:
 
 
 def _add_folder(found: Found, reading: FileReading, path: Steps, name: str, texts: Texts) -> None:
-    """A case for each folder in a folder, by name: what its case file says, with the folder's name as the id."""
+    """A case for each folder in a folder, by name: what its case file says, with the folder's name
+    as the id.
+    """
     folder = texts.resolve(name)
     try:
         require_readable(folder)
@@ -121,7 +137,9 @@ def _add_folder(found: Found, reading: FileReading, path: Steps, name: str, text
         reading.problem(f"no folder in `{name}` has a {CASE_FILES[0]}", path)
 
 
-def _of_case_file(found: Found, reading: FileReading, path: Steps, file: Path, texts: Texts) -> Iterator[FileReading]:
+def _of_case_file(
+    found: Found, reading: FileReading, path: Steps, file: Path, texts: Texts
+) -> Iterator[FileReading]:
     try:
         marked = read_marked(file)
     except FileError as error:

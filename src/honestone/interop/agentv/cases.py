@@ -27,7 +27,8 @@ from honestone.interop.criteria import check_criterion, unique_ids
 # How a goal and a reference answer are put into one text.
 GOAL_THEN_ANSWER: Final = ("Goal:\n", "\n\nA good answer:\n")
 
-# The words before a question about one reply of a conversation, and the check of a turn without graders.
+# The words before a question about one reply of a conversation, and the check of a turn without
+# graders.
 OF_REPLY: Final = "In the target's reply {}: "
 ALWAYS: Final = ("regex", "^")
 
@@ -100,11 +101,14 @@ class Targets:
         return found if isinstance(found, str) else None
 
 
-# -------------------------------------------------------------------------------------------------------- one case
+# --------------------------------------------------------------------------------------------------------
+# one case
 
 
 def read_cases(take: FileEntry, shared: Shared, number: int, targets: Targets) -> Iterator[Case]:
-    """The cases of one test, one for each prompt that holds for it; none where none can be made, which was reported."""
+    """The cases of one test, one for each prompt that holds for it; none where none can be made,
+    which was reported.
+    """
     if not take.read(keys_of(take, "case", shared.dialect)):
         return
     id = take.text("id")
@@ -115,12 +119,20 @@ def read_cases(take: FileEntry, shared: Shared, number: int, targets: Targets) -
     if len(prompts) > 1:
         take.note("several prompts: each makes a case of every test")
     for prompt in prompts or (None,):
-        case = _case(take, id if prompt is None or len(prompts) == 1 else id_with(id, prompt), shared, prompt, targets)
+        case = _case(
+            take,
+            id if prompt is None or len(prompts) == 1 else id_with(id, prompt),
+            shared,
+            prompt,
+            targets,
+        )
         if case is not None:
             yield case
 
 
-def _case(take: FileEntry, id: str, shared: Shared, prompt: Prompt | None, targets: Targets) -> Case | None:
+def _case(
+    take: FileEntry, id: str, shared: Shared, prompt: Prompt | None, targets: Targets
+) -> Case | None:
     values = {**shared.values, **take.data("vars")}
     if prompt is not None and "input" in take:
         values["input"] = take.raw("input")
@@ -188,11 +200,16 @@ def _depends_on(take: FileEntry, criteria: list[Criterion]) -> tuple[str, ...]:
     names = take.texts("depends_on") or ()
     policy = take.choice("on_dependency_failure", ("skip", "fail", "run"))
     programs = [
-        item.check for one in criteria for node, _ in one.walk() for item in node.items if item.check is not None
+        item.check
+        for one in criteria
+        for node, _ in one.walk()
+        for item in node.items
+        if item.check is not None
     ]
     if names and any(check.kind == "grader" for check in programs):
         take.loss(
-            "a program that grades this case is not given the results of the cases that it depends on", "depends_on"
+            "a program that grades this case is not given the results of the cases that it depends on",
+            "depends_on",
         )
     return () if policy == "run" else tuple(names)
 
@@ -205,7 +222,9 @@ def _rest(take: FileEntry, targets: Targets) -> None:
         if key == "provider":
             take.note("which model judges is chosen with --judge, not by the file")
         else:
-            take.reading.loss(f"the option `{key}` of a case has no equivalent here", (*take.path, "options", key))
+            take.reading.loss(
+                f"the option `{key}` of a case has no equivalent here", (*take.path, "options", key)
+            )
 
 
 def _goal(take: FileEntry, values: Mapping[str, object]) -> str | None:
@@ -213,11 +232,17 @@ def _goal(take: FileEntry, values: Mapping[str, object]) -> str | None:
     return None if goal is None else fill(goal, values).strip()
 
 
-# ----------------------------------------------------------------------------------------------- input and answer
+# -----------------------------------------------------------------------------------------------
+# input and answer
 
 
 def _messages(
-    take: FileEntry, shared: Shared, prompt: Prompt | None, values: Mapping[str, object], *, skips_defaults: bool
+    take: FileEntry,
+    shared: Shared,
+    prompt: Prompt | None,
+    values: Mapping[str, object],
+    *,
+    skips_defaults: bool,
 ) -> tuple[Message, ...]:
     """What the target is asked. A case that skips the defaults leaves out the file's input too."""
     texts = shared.texts
@@ -227,13 +252,17 @@ def _messages(
     above, above_files = ((), ()) if skips_defaults else (shared.messages, shared.input_files)
     files = [*above_files, *((take, name) for name in take.texts("input_files") or ())]
     reply = Message(REPLY, "(the target's reply)")
-    in_turns = (message for turn in turns_of(take) for message in (*_turn_input(turn, texts, values), reply))
+    in_turns = (
+        message for turn in turns_of(take) for message in (*_turn_input(turn, texts, values), reply)
+    )
     asked = (*(own or ()), *in_turns)
     filled = tuple(replace(message, content=fill(message.content, values)) for message in above)
     return (*filled, *_with_files(asked, files, texts))
 
 
-def _own_messages(take: FileEntry, texts: Texts, values: Mapping[str, object]) -> tuple[Message, ...]:
+def _own_messages(
+    take: FileEntry, texts: Texts, values: Mapping[str, object]
+) -> tuple[Message, ...]:
     key = take.which("input", "input_messages")
     if key is not None:
         own = texts.messages(take, key)
@@ -248,10 +277,18 @@ def turns_of(take: FileEntry) -> list[FileEntry]:
     """The turns of a conversation. What changes how they are asked or put together is a loss."""
     turns = list(take.mappings("turns", TABLES["turn"]))
     if turns and take.raw("mode") != "conversation":
-        take.loss("AgentV leaves out `turns` without `mode: conversation`", "turns", "write mode: conversation")
+        take.loss(
+            "AgentV leaves out `turns` without `mode: conversation`",
+            "turns",
+            "write mode: conversation",
+        )
     usual = {"aggregation": "mean", "on_turn_failure": "continue", "window_size": None}
-    for key in [key for key, value in usual.items() if turns and take.raw(key) not in (None, value)]:
-        take.loss(f"`{key}` of a conversation: here all turns are asked, and their mean counts", key)
+    for key in [
+        key for key, value in usual.items() if turns and take.raw(key) not in (None, value)
+    ]:
+        take.loss(
+            f"`{key}` of a conversation: here all turns are asked, and their mean counts", key
+        )
     return turns
 
 
@@ -259,14 +296,20 @@ def _turn_input(turn: FileEntry, texts: Texts, values: Mapping[str, object]) -> 
     if "input" not in turn:
         turn.problem("a turn has no `input`")
         return ()
-    return tuple(replace(one, content=fill(one.content, values)) for one in texts.messages(turn, "input"))
+    return tuple(
+        replace(one, content=fill(one.content, values)) for one in texts.messages(turn, "input")
+    )
 
 
-def _with_files(messages: tuple[Message, ...], files: list[tuple[FileEntry, str]], texts: Texts) -> tuple[Message, ...]:
+def _with_files(
+    messages: tuple[Message, ...], files: list[tuple[FileEntry, str]], texts: Texts
+) -> tuple[Message, ...]:
     """Input files come before the first message of the user."""
     if not files or not messages:
         return messages
-    attached = [texts.attached(take.reading, (*take.path, "input_files"), name) for take, name in files]
+    attached = [
+        texts.attached(take.reading, (*take.path, "input_files"), name) for take, name in files
+    ]
     at = next((index for index, message in enumerate(messages) if message.role == "user"), 0)
     content = "\n\n".join(part for part in (*attached, messages[at].content) if part)
     return (*messages[:at], replace(messages[at], content=content), *messages[at + 1 :])
@@ -287,7 +330,9 @@ def _answer(take: FileEntry, texts: Texts, values: Mapping[str, object]) -> str 
     mine = isinstance(take.value.get("vars"), dict) and "expected_output" in take.value["vars"]
     if not mine:
         return plain(values["expected_output"])
-    return texts.reference_at(take.reading, (*take.path, "vars", "expected_output"), values["expected_output"])
+    return texts.reference_at(
+        take.reading, (*take.path, "vars", "expected_output"), values["expected_output"]
+    )
 
 
 def _reference(goal: str | None, answer: str | None) -> str | None:
@@ -297,7 +342,8 @@ def _reference(goal: str | None, answer: str | None) -> str | None:
     return goal if goal is not None else answer
 
 
-# --------------------------------------------------------------------------------------------------------- graders
+# ---------------------------------------------------------------------------------------------------------
+# graders
 
 
 def _criteria(
@@ -329,11 +375,17 @@ def _group(name: str, children: list[Criterion]) -> Criterion:
 
 
 def _of_turn(turn: FileEntry, number: int, frame: Frame) -> Criterion:
-    """What one turn asks for: its graders, else agreement with its expected output, else nothing, which is met."""
+    """What one turn asks for: its graders, else agreement with its expected output, else nothing,
+    which is met.
+    """
     found, had = _lists([turn], frame)
     answer = frame.texts.reference(turn, "expected_output")
     if not had and answer is not None:
-        found = [rated("expected-output", f"Agrees with this in what matters: {fill(answer, frame.values)}")]
+        found = [
+            rated(
+                "expected-output", f"Agrees with this in what matters: {fill(answer, frame.values)}"
+            )
+        ]
     if any(grader.required or grader.floor for grader in found):
         turn.loss("a grader of a turn that must be met: AgentV gives the turn the score 0")
     name = f"turn-{number}"
@@ -343,7 +395,9 @@ def _of_turn(turn: FileEntry, number: int, frame: Frame) -> Criterion:
 
 
 def _of_reply(turn: FileEntry, one: Criterion, number: int) -> Criterion:
-    """A criterion about one reply of a conversation. By itself it fails nothing: the mean of the turns decides."""
+    """A criterion about one reply of a conversation. By itself it fails nothing: the mean of the
+    turns decides.
+    """
     items = []
     for item in one.items:
         if item.check is None:
@@ -352,10 +406,14 @@ def _of_reply(turn: FileEntry, one: Criterion, number: int) -> Criterion:
         if "in" not in KINDS[item.check.kind].options:
             turn.loss(f"the check `{item.check.kind}` of a turn looks at the whole conversation")
             return one
-        items.append(replace(item, check=replace(item.check, options={**item.check.options, "in": number})))
+        items.append(
+            replace(item, check=replace(item.check, options={**item.check.options, "in": number}))
+        )
     children = tuple(_of_reply(turn, child, number) for child in one.children)
     words = items[0].requirement if len(items) == 1 else one.requirement
-    return replace(one, requirement=words, items=tuple(items), children=children, required=False, floor=None)
+    return replace(
+        one, requirement=words, items=tuple(items), children=children, required=False, floor=None
+    )
 
 
 def _lists(holders: list[FileEntry], frame: Frame) -> tuple[list[Criterion], bool]:
@@ -387,7 +445,8 @@ def _rubric(take: FileEntry, criteria: list[Criterion], threshold: Fraction) -> 
         return None
 
 
-# --------------------------------------------------------------------------------------------------------- running
+# ---------------------------------------------------------------------------------------------------------
+# running
 
 
 def top_threshold(take: FileEntry, dialect: Dialect) -> Fraction | None:
@@ -395,16 +454,22 @@ def top_threshold(take: FileEntry, dialect: Dialect) -> Fraction | None:
     bar = take.number("threshold", low=0, high=1)
     if bar is None or dialect.top_threshold:
         return bar
-    take.note("`threshold` counts under `execution` only, as in AgentV 4: write `execution: {threshold: ...}`")
+    take.note(
+        "`threshold` counts under `execution` only, as in AgentV 4: write `execution: {threshold: ...}`"
+    )
     return None
 
 
-def _running(take: FileEntry, execution: FileEntry | None, dialect: Dialect, targets: Targets) -> Running:
+def _running(
+    take: FileEntry, execution: FileEntry | None, dialect: Dialect, targets: Targets
+) -> Running:
     """How one case is run: its own `threshold`, `run` and `execution`."""
     own = Running(threshold=top_threshold(take, dialect), timeout=take.seconds("timeout_seconds"))
     if (run := take.mapping("run", TABLES["run"])) is not None:
         bar = run.number("threshold", low=0, high=1)
-        own = own.over(_repeat(run, "repeat")).over(Running(threshold=bar, timeout=run.seconds("timeout_seconds")))
+        own = own.over(_repeat(run, "repeat")).over(
+            Running(threshold=bar, timeout=run.seconds("timeout_seconds"))
+        )
     return own if execution is None else own.over(read_execution(execution, targets))
 
 
@@ -412,7 +477,12 @@ def read_execution(take: FileEntry, targets: Targets) -> Running:
     """An `execution` block, without its lists of graders."""
     targets.take(take, "target", "targets", "provider", "providers")
     bar, skips = take.number("threshold", low=0, high=1), take.flag("skip_defaults") or None
-    return replace(_repeat(take, "trials"), threshold=bar, timeout=take.seconds("timeout_seconds"), skip_defaults=skips)
+    return replace(
+        _repeat(take, "trials"),
+        threshold=bar,
+        timeout=take.seconds("timeout_seconds"),
+        skip_defaults=skips,
+    )
 
 
 def read_options(take: FileEntry) -> Running:
@@ -444,7 +514,8 @@ def _repeat(take: FileEntry, key: str) -> Running:
     return Running(attempts=int(count or 1), attempt_rule=rule, stops_at_pass=stops)
 
 
-# -------------------------------------------------------------------------------------------------------- metadata
+# --------------------------------------------------------------------------------------------------------
+# metadata
 
 
 def _metadata(take: FileEntry) -> tuple[tuple[str, ...], Split | None, dict[str, object]]:

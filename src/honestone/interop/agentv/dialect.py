@@ -1,4 +1,6 @@
-"""The dialects that AgentV has written its files in, recognised by content. One reading serves all; a dialect decides defaults."""
+"""The dialects that AgentV has written its files in, recognised by content. One reading serves all;
+a dialect decides defaults.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,14 @@ PASS_MARK: Final = Fraction(80, 100)
 class Dialect:
     """What holds where a file says nothing.
 
-    `required`: a yes/no criterion is required unless it says otherwise. `merges`: the file's graders come after a case's
-    own, else the case's replace them. `judge` names the judge that marks by a goal alone. `needs_input`: a case
-    without an input is a mistake. `required_means_ten`: on a 0-10 scale `required: true` asks for the top.
-    `bare_prompts`: a prompt that looks like a path and leads nowhere is not a mistake of the file. `bars_need_required`: a
-    grader's `min_score` is a bar only with `required`. `top_threshold`: `threshold` counts at the top of a file and a case too.
-    `ignores_keys`: its program leaves keys of a file and of a case that it does not know out, with a warning.
+    `required`: a yes/no criterion is required unless it says otherwise. `merges`: the file's
+    graders come after a case's own, else the case's replace them. `judge` names the judge that
+    marks by a goal alone. `needs_input`: a case without an input is a mistake.
+    `required_means_ten`: on a 0-10 scale `required: true` asks for the top. `bare_prompts`: a
+    prompt that looks like a path and leads nowhere is not a mistake of the file.
+    `bars_need_required`: a grader's `min_score` is a bar only with `required`. `top_threshold`:
+    `threshold` counts at the top of a file and a case too. `ignores_keys`: its program leaves keys
+    of a file and of a case that it does not know out, with a warning.
     """
 
     name: str
@@ -40,12 +44,19 @@ class Dialect:
     def said(self) -> str:
         """The default of `required`, for the notes of a reading."""
         if self.required:
-            return f"dialect {self.name}: `required` is true for yes/no criteria unless it is written"
+            return (
+                f"dialect {self.name}: `required` is true for yes/no criteria unless it is written"
+            )
         return f"dialect {self.name}: `required` is false unless it is written"
 
 
 SEED: Final = Dialect(
-    name="agentv-seed", required=False, merges=False, judge="llm_judge", needs_input=False, bare_prompts=True
+    name="agentv-seed",
+    required=False,
+    merges=False,
+    judge="llm_judge",
+    needs_input=False,
+    bare_prompts=True,
 )
 TWO: Final = Dialect(
     name="agentv-2",
@@ -65,16 +76,38 @@ FOUR: Final = Dialect(
     top_threshold=False,
     ignores_keys=True,
 )
-FIVE: Final = Dialect(name="agentv-5", required=True, merges=True, judge="llm-rubric", bars_need_required=True)
+FIVE: Final = Dialect(
+    name="agentv-5", required=True, merges=True, judge="llm-rubric", bars_need_required=True
+)
 DIALECTS: Final = (SEED, TWO, FOUR, FIVE)
 
 CASE_LISTS: Final = ("tests", "evalcases", "eval_cases")
 GRADER_LISTS: Final = ("assert", "assertions", "evaluators")
 
-_OWN_OF_TWO: Final = {"input_messages", "expected_messages", "conversation_id", "outcome", "evaluator"}
-_TYPES_OF_FIVE: Final = {"llm-rubric", "agent-rubric", "assert-set", "script", "skill-used", "not-skill-used"}
+_OWN_OF_TWO: Final = {
+    "input_messages",
+    "expected_messages",
+    "conversation_id",
+    "outcome",
+    "evaluator",
+}
+_TYPES_OF_FIVE: Final = {
+    "llm-rubric",
+    "agent-rubric",
+    "assert-set",
+    "script",
+    "skill-used",
+    "not-skill-used",
+}
 _TYPES_OF_FOUR: Final = {"llm-grader", "llm_grader", "code-grader", "code_grader"}
-KEYS_OF_FIVE: Final = {"prompts", "providers", "evaluate_options", "default_test", "scenarios", "environment"}
+KEYS_OF_FIVE: Final = {
+    "prompts",
+    "providers",
+    "evaluate_options",
+    "default_test",
+    "scenarios",
+    "environment",
+}
 _KEYS_OF_FOUR: Final = {"assertions", "input_files", "workspace"}
 
 
@@ -92,7 +125,9 @@ def dialect_of(value: Any) -> Dialect | None:
 
 def _of_evalcases(value: Mapping[str, object]) -> Dialect:
     """The page's own names, or those that only the program of that time knows?"""
-    keys = {key for case in _cases(value) for key in case} | ({"outcome"} if "dataset" in value else set())
+    keys = {key for case in _cases(value) for key in case} | (
+        {"outcome"} if "dataset" in value else set()
+    )
     texts = {key for entry in _everything(value) for key in entry if key == "outcome"}
     return TWO if (keys | texts) & _OWN_OF_TWO else SEED
 
@@ -165,7 +200,10 @@ def _likeness_of_tests(value: Mapping[str, object]) -> int:
     cases = list(_cases(value))
     if any("id" in case for case in cases) and any(case.keys() & _KEYS_OF_CASES for case in cases):
         return 98  # promptfoo's tests have no ids
-    if any(isinstance(value.get(key), list) for key in ("assert", "assertions")) or "execution" in value:
+    if (
+        any(isinstance(value.get(key), list) for key in ("assert", "assertions"))
+        or "execution" in value
+    ):
         return 96  # nor a list of assertions for the whole file
     return 20
 
@@ -180,8 +218,20 @@ _KEYS_OF_CASES: Final = set(
 
 def likeness_of_row(row: Any) -> int:
     """How surely a JSON lines row is an AgentV case, 0-100."""
-    if not isinstance(row, dict) or "id" not in row or not row.keys() & {"input", "input_messages", "vars"}:
+    if (
+        not isinstance(row, dict)
+        or "id" not in row
+        or not row.keys() & {"input", "input_messages", "vars"}
+    ):
         return 0
-    if row.keys() & {"criteria", "expected_outcome", "input_messages", "rubrics", "assertions", "assert", "evaluators"}:
+    if row.keys() & {
+        "criteria",
+        "expected_outcome",
+        "input_messages",
+        "rubrics",
+        "assertions",
+        "assert",
+        "evaluators",
+    }:
         return 90
     return 40 if "expected_output" in row else 0

@@ -1,4 +1,6 @@
-"""`extensions` of an AgentV file: functions of JavaScript files that are called around each case, and the rules for agents."""
+"""`extensions` of an AgentV file: functions of JavaScript files that are called around each case,
+and the rules for agents.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,18 @@ class Extensions:
 
 
 def read_extensions(take: FileEntry, texts: Texts) -> Extensions:
-    """`extensions` of a file as commands of every case. They are code of the file, so running them needs permission."""
+    """`extensions` of a file as commands of every case. They are code of the file, so running them
+    needs permission.
+    """
     listed = take.raw("extensions")
     if listed is None:
         return Extensions()
     if not isinstance(listed, list):
         take.problem(f"`extensions` must be a list, not {shown(listed)}", "extensions")
         return Extensions()
-    here = [FileEntry(take.reading, (*take.path, "extensions", index)) for index in range(len(listed))]
+    here = [
+        FileEntry(take.reading, (*take.path, "extensions", index)) for index in range(len(listed))
+    ]
     calls = [(hook, line) for one in here for hook, line in _call(one, texts)]
     return Extensions(
         before=tuple(line for name in _BEFORE for hook, line in calls if hook == name),
@@ -65,7 +71,9 @@ def _call(take: FileEntry, texts: Texts) -> Iterator[tuple[str, str]]:
     found = _FUNCTION.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         take.reading.loss(
-            f"the extension {shown(value)} is not run", take.path, "name a function: file://hooks.mjs:beforeAll"
+            f"the extension {shown(value)} is not run",
+            take.path,
+            "name a function: file://hooks.mjs:beforeAll",
         )
         return
     name, hook = found[1], found[2]

@@ -33,7 +33,9 @@ _DEEPEST_INCLUDE: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What the graders of one case are read with. `threshold` is the cut of a required grader without its own."""
+    """What the graders of one case are read with. `threshold` is the cut of a required grader
+    without its own.
+    """
 
     dialect: Dialect
     texts: Texts
@@ -48,12 +50,16 @@ class Frame:
 
 
 def read_graders(take: FileEntry, key: str, frame: Frame) -> list[Criterion]:
-    """The graders of a list, in order. Strings anywhere in it are one rubric, in the place of the first of them."""
+    """The graders of a list, in order. Strings anywhere in it are one rubric, in the place of the
+    first of them.
+    """
     listed = take.raw(key)
     if listed is None:
         return []
     if not isinstance(listed, list):
-        take.reading.problem(f"`{key}` must be a list of graders, not {shown(listed)}", (*take.path, key))
+        take.reading.problem(
+            f"`{key}` must be a list of graders, not {shown(listed)}", (*take.path, key)
+        )
         return []
     found: list[Criterion] = []
     strings = [index for index, entry in enumerate(listed) if isinstance(entry, str)]
@@ -91,7 +97,9 @@ def _included(take: FileEntry, frame: Frame) -> list[Criterion]:
     if frame.depth >= _DEEPEST_INCLUDE:
         take.problem(f"`include` goes deeper than {_DEEPEST_INCLUDE} files")
         return []
-    path = frame.texts.resolve(name if "/" in name or "." in name else f".agentv/templates/{name}.yaml")
+    path = frame.texts.resolve(
+        name if "/" in name or "." in name else f".agentv/templates/{name}.yaml"
+    )
     try:
         inner = reading_of(read_marked(path))
     except FileError as error:
@@ -109,7 +117,8 @@ def _included(take: FileEntry, frame: Frame) -> list[Criterion]:
     return found
 
 
-# -------------------------------------------------------------------------------------------------- one grader
+# --------------------------------------------------------------------------------------------------
+# one grader
 
 
 def read_grader(take: FileEntry, frame: Frame) -> list[Criterion]:
@@ -136,7 +145,11 @@ def read_grader(take: FileEntry, frame: Frame) -> list[Criterion]:
     common = _Common(name=name, weight=weight, negate=negate)
     if kind in CODE:
         return _of_code(take, kind, common, frame)
-    return _of_group(take, kind, common, frame) if kind in GROUPS else _of_judge(take, kind, common, frame)
+    return (
+        _of_group(take, kind, common, frame)
+        if kind in GROUPS
+        else _of_judge(take, kind, common, frame)
+    )
 
 
 def _kind(written: str) -> tuple[str, bool]:
@@ -151,7 +164,9 @@ def _say_unknown(take: FileEntry, written: str, kind: str) -> None:
         take.loss(f"a grader of type `{written}` {FORMATS.lost[kind][0]}")
         return
     known = (*CODE, *RUBRICS, *JUDGES, *GROUPS)
-    meant = (near(kind.replace("-", "_"), [one.replace("-", "_") for one in known]) or kind).replace("_", "-")
+    meant = (
+        near(kind.replace("-", "_"), [one.replace("-", "_") for one in known]) or kind
+    ).replace("_", "-")
     if meant != kind and _is_slip(kind, meant):
         take.problem(f"`{written}` is not a type of grader", "type", f"did you mean `{meant}`?")
         return
@@ -174,14 +189,18 @@ class _Common:
 
 
 def _bar(take: FileEntry, frame: Frame, *, is_yes_no: bool) -> Bar:
-    """A grader's own bar: `min_score`, or `required` (true: its cut, else the case's threshold; a number: that)."""
+    """A grader's own bar: `min_score`, or `required` (true: its cut, else the case's threshold; a
+    number: that).
+    """
     least = take.number("min_score", low=0, high=1)
     required = take.raw("required")
     if required is not None and not isinstance(required, bool):
         number = take.number("required", low=0, high=1)
         return Bar(floor=number if least is None else least)
     if least is not None and not required and frame.dialect.bars_need_required:
-        take.note("`min_score` of a grader without `required: true` decides nothing, as in AgentV itself")
+        take.note(
+            "`min_score` of a grader without `required: true` decides nothing, as in AgentV itself"
+        )
         return NO_BAR
     if required and is_yes_no and (least is None or not frame.dialect.bars_need_required):
         return Bar(required=True, floor=least)
@@ -199,8 +218,12 @@ def _as_criterion(found: Checks, common: _Common, bar: Bar) -> Criterion:
         (part,) = found.parts
         check = replace(part.check, negated=part.check.negated != common.negate)
         name, weight = common.name, common.weight
-        return check_criterion(check, id=name, weight=weight, required=bar.required, floor=bar.floor)
-    return common.group([check_criterion(part.check, id=part.id, weight=part.weight) for part in found.parts], bar)
+        return check_criterion(
+            check, id=name, weight=weight, required=bar.required, floor=bar.floor
+        )
+    return common.group(
+        [check_criterion(part.check, id=part.id, weight=part.weight) for part in found.parts], bar
+    )
 
 
 def _of_judge(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
@@ -211,11 +234,20 @@ def _of_judge(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list
         return [_named(common, children, bar)] if children else []
     if kind in RUBRICS and isinstance(take.value.get("criteria"), str):
         text = fill(take.value["criteria"], frame.values).strip()
-        take.note("a rubric whose `criteria` is one text is one criterion; AgentV itself leaves such a grader out")
-        return [_named(common, [yes_no(slug(text), text, required=frame.dialect.required)], NO_BAR)] if text else []
+        take.note(
+            "a rubric whose `criteria` is one text is one criterion; AgentV itself leaves such a grader out"
+        )
+        return (
+            [_named(common, [yes_no(slug(text), text, required=frame.dialect.required)], NO_BAR)]
+            if text
+            else []
+        )
     if kind in RUBRICS:
         what = "rubrics" if kind == "rubric" else "criteria"
-        take.problem(f"a grader of type `{kind}` needs `{what}`", hint=f"for example: {what}: [Names the cause]")
+        take.problem(
+            f"a grader of type `{kind}` needs `{what}`",
+            hint=f"for example: {what}: [Names the cause]",
+        )
     elif "score_ranges" in take or isinstance(take.value.get("value"), dict):
         return _of_one_criterion(take, common, frame)
     words = _asked(take, kind, common, frame)
@@ -227,7 +259,9 @@ _FOR_CRITERIA: Final = frozenset(words("rubrics rubrics_json"))
 
 
 def _in_words_of(take: FileEntry, criteria: Sequence[Criterion], frame: Frame) -> list[Criterion]:
-    """Criteria in the words of the rubric's `prompt`, else of the file's `rubric_prompt`, which has a place for them."""
+    """Criteria in the words of the rubric's `prompt`, else of the file's `rubric_prompt`, which has
+    a place for them.
+    """
     at, key = (take, "prompt") if "prompt" in take else (frame.options, "rubric_prompt")
     if at is None or key not in at or not criteria:
         return list(criteria)
@@ -235,21 +269,31 @@ def _in_words_of(take: FileEntry, criteria: Sequence[Criterion], frame: Frame) -
     prompt = frame.texts.prompt(at.reading, path, at.raw(key), bare=frame.dialect.bare_prompts)
     if prompt is None or not _FOR_CRITERIA & set(placeholders(prompt)):
         if prompt is not None:
-            at.loss(f"a `{key}` without `{{{{ rubrics }}}}`: the criteria are asked in honestone's words", key)
+            at.loss(
+                f"a `{key}` without `{{{{ rubrics }}}}`: the criteria are asked in honestone's words",
+                key,
+            )
         return list(criteria)
     take.note(f"a `{key}` is asked once for each criterion of its rubric")
 
     def reworded(one: Criterion) -> Criterion:
         values = {**frame.values, **dict.fromkeys(_FOR_CRITERIA, one.requirement)}
         asked = as_requirement(at.reading, path, prompt, frame.goal, values)
-        return replace(one, requirement=asked, items=tuple(replace(item, requirement=asked) for item in one.items))
+        return replace(
+            one,
+            requirement=asked,
+            items=tuple(replace(item, requirement=asked) for item in one.items),
+        )
 
     return [reworded(one) for one in criteria]
 
 
 def _criteria_key(take: FileEntry) -> str | None:
     """The key of the list of criteria."""
-    return next((key for key in ("rubrics", "criteria", "value") if isinstance(take.value.get(key), list)), None)
+    return next(
+        (key for key in ("rubrics", "criteria", "value") if isinstance(take.value.get(key), list)),
+        None,
+    )
 
 
 def _of_one_criterion(take: FileEntry, common: _Common, frame: Frame) -> list[Criterion]:
@@ -257,7 +301,9 @@ def _of_one_criterion(take: FileEntry, common: _Common, frame: Frame) -> list[Cr
     dialect, values = frame.dialect, frame.values
     if not isinstance(take.value.get("value"), dict):
         text = take.text("value")
-        for one in read_criterion(FileEntry(take.reading, take.path), dialect, values, TABLES["judge"]):
+        for one in read_criterion(
+            FileEntry(take.reading, take.path), dialect, values, TABLES["judge"]
+        ):
             words = fill(text, values).strip() if text else one.requirement
             items = tuple(replace(item, id=common.name, requirement=words) for item in one.items)
             mine = replace(one, id=common.name, weight=Fraction(1), requirement=words, items=items)
@@ -265,14 +311,20 @@ def _of_one_criterion(take: FileEntry, common: _Common, frame: Frame) -> list[Cr
         return []
     inner = take.below("value")
     key = _criteria_key(inner)
-    read = read_criteria(inner, key, dialect, values) if key else tuple(read_criterion(inner, dialect, values))
+    read = (
+        read_criteria(inner, key, dialect, values)
+        if key
+        else tuple(read_criterion(inner, dialect, values))
+    )
     children = _in_words_of(take, read, frame)
     bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
     return [_named(common, children, bar)] if children else []
 
 
 def _asked(take: FileEntry, kind: str, common: _Common, frame: Frame) -> str:
-    """What a free-form judge is asked: its prompt or value, else the case's goal, under the grader's name."""
+    """What a free-form judge is asked: its prompt or value, else the case's goal, under the
+    grader's name.
+    """
     reading, bare = take.reading, frame.dialect.bare_prompts
     for key in ("prompt", "value", "criteria"):
         if key not in take or (key == "criteria" and kind in RUBRICS):
@@ -282,14 +334,18 @@ def _asked(take: FileEntry, kind: str, common: _Common, frame: Frame) -> str:
         if prompt is not None:
             return as_requirement(reading, path, prompt, frame.goal, frame.values) or "?"
     aim = frame.goal or (
-        "Agrees with the reference in what matters" if frame.reference else "Is a good answer to the input"
+        "Agrees with the reference in what matters"
+        if frame.reference
+        else "Is a good answer to the input"
     )
     is_named = common.name.replace("_", "-") not in (*JUDGES, *RUBRICS)
     return f"{common.name}: {aim}" if is_named else aim
 
 
 def _named(common: _Common, children: Sequence[Criterion], bar: Bar) -> Criterion:
-    """A rubric under its grader's name; one with a single criterion of that very name is that criterion."""
+    """A rubric under its grader's name; one with a single criterion of that very name is that
+    criterion.
+    """
     if not _is_alone(common, children):
         return common.group(children, bar)
     (only,) = children
@@ -313,7 +369,8 @@ def _group(name: str, children: Sequence[Criterion], **more: Any) -> Criterion:
     return Criterion(id=name, requirement=name, children=tuple(children), **more)
 
 
-# ------------------------------------------------------------------------------------------------------- groups
+# -------------------------------------------------------------------------------------------------------
+# groups
 
 
 def _of_group(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
@@ -333,7 +390,9 @@ def _of_group(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list
 
 def _is_yes_no(criterion: Criterion) -> bool:
     """Whether it is one question that is met or not."""
-    return not criterion.children and len(criterion.items) == 1 and criterion.items[0].anchors is None
+    return (
+        not criterion.children and len(criterion.items) == 1 and criterion.items[0].anchors is None
+    )
 
 
 def _aggregation(take: FileEntry, children: Sequence[Criterion]) -> dict[str, Fraction]:
@@ -341,16 +400,22 @@ def _aggregation(take: FileEntry, children: Sequence[Criterion]) -> dict[str, Fr
     value = take.raw("aggregator")
     kind = value.get("type") if isinstance(value, dict) else None
     if kind == "threshold" and all(_is_yes_no(child) for child in children):
-        take.note("`aggregator: threshold` of yes/no graders: the share that is met counts, as in AgentV's own total")
+        take.note(
+            "`aggregator: threshold` of yes/no graders: the share that is met counts, as in AgentV's own total"
+        )
         return {child.id: Fraction(1) for child in children}
     if isinstance(kind, str) and kind.replace("_", "-") != "weighted-average":
         path = (*take.path, "aggregator")
-        take.reading.loss(f"the scores of a group put together by `{kind}`, not as a weighted mean", path)
+        take.reading.loss(
+            f"the scores of a group put together by `{kind}`, not as a weighted mean", path
+        )
         return {}
     here = take.mapping("aggregator", TABLES["aggregator"])
     if here is None:
         # `composite` counts its members alike: their own weights are for lists of graders.
-        return {child.id: Fraction(1) for child in children} if take.raw("type") == "composite" else {}
+        return (
+            {child.id: Fraction(1) for child in children} if take.raw("type") == "composite" else {}
+        )
     if here.text("type") is None:
         return {}
     weights: dict[str, Fraction] = {}
@@ -365,12 +430,15 @@ def _aggregation(take: FileEntry, children: Sequence[Criterion]) -> dict[str, Fr
     return {child.id: weights.get(child.id, Fraction(1)) for child in children}
 
 
-# ---------------------------------------------------------------------------------------------- graders that are code
+# ----------------------------------------------------------------------------------------------
+# graders that are code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One check of a grader; `id` names it among several. `apart`: the grader is a group, also of one."""
+    """One check of a grader; `id` names it among several. `apart`: the grader is a group, also of
+    one.
+    """
 
     check: Check
     id: str = ""
@@ -379,7 +447,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checks:
-    """What a grader of code asks. `whole`: one yes/no question; else the share of its parts, by weight."""
+    """What a grader of code asks. `whole`: one yes/no question; else the share of its parts, by
+    weight.
+    """
 
     parts: tuple[Part, ...]
     whole: bool = True
@@ -402,7 +472,8 @@ def read_checks(take: FileEntry, kind: str, frame: Frame) -> Checks | None:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------- texts
+# ----------------------------------------------------------------------------------------------------------
+# texts
 
 
 _TEXTS: Final = words(
@@ -414,14 +485,18 @@ def _text(kind: str) -> _Read:
     def read(take: FileEntry, frame: Frame) -> Checks | None:
         value = take.texts("value")
         if not value or not all(word.strip() for word in value):
-            take.problem(f"`{kind}` needs a `value`", hint=f"for example: {{type: {kind}, value: hello}}")
+            take.problem(
+                f"`{kind}` needs a `value`", hint=f"for example: {{type: {kind}, value: hello}}"
+            )
             return None
         words = [fill(word, frame.values) for word in value]
         if kind in ("starts-with", "ends-with", "equals"):
             if len(words) > 1:
                 take.problem(f"`value` of `{kind}` must be one text", "value")
             return single(kind, words[0].strip())  # the tool trims both sides
-        return single(kind, words[0] if len(words) == 1 and not kind.endswith(("-any", "-all")) else words)
+        return single(
+            kind, words[0] if len(words) == 1 and not kind.endswith(("-any", "-all")) else words
+        )
 
     return read
 
@@ -454,17 +529,24 @@ def _is_json(take: FileEntry, frame: Frame) -> Checks | None:
     return single("is-json", True)
 
 
-# --------------------------------------------------------------------------------------------------------- fields
+# ---------------------------------------------------------------------------------------------------------
+# fields
 
 
 def _field_accuracy(take: FileEntry, frame: Frame) -> Checks | None:
-    together = take.choice("aggregation", ("weighted_average", "all_or_nothing")) == "all_or_nothing"
-    fields = [field for at in take.mappings("fields", TABLES["field"]) for field in _field(at, frame)]
+    together = (
+        take.choice("aggregation", ("weighted_average", "all_or_nothing")) == "all_or_nothing"
+    )
+    fields = [
+        field for at in take.mappings("fields", TABLES["field"]) for field in _field(at, frame)
+    ]
     if "fields" not in take or not take.value["fields"]:
         take.problem("`field-accuracy` needs `fields`")
         return None
     if not fields and isinstance(frame.expected, dict):
-        take.note("fields without an expected value are all met by an output with JSON in it, as in AgentV")
+        take.note(
+            "fields without an expected value are all met by an output with JSON in it, as in AgentV"
+        )
         return single("contains-json", True)
     if not fields:
         take.loss("none of these fields has an expected value in the case's expected output")
@@ -472,7 +554,10 @@ def _field_accuracy(take: FileEntry, frame: Frame) -> Checks | None:
     if together:
         return single(
             "field-accuracy",
-            {"fields": [{k: v for k, v in f.items() if k != "weight"} for f in fields], "threshold": 1},
+            {
+                "fields": [{k: v for k, v in f.items() if k != "weight"} for f in fields],
+                "threshold": 1,
+            },
         )
     return Checks(
         whole=False,
@@ -481,7 +566,8 @@ def _field_accuracy(take: FileEntry, frame: Frame) -> Checks | None:
                 id=field["path"],
                 weight=Fraction(str(field.get("weight", 1))),
                 check=Check(
-                    kind="field-accuracy", value={"fields": [{k: v for k, v in field.items() if k != "weight"}]}
+                    kind="field-accuracy",
+                    value={"fields": [{k: v for k, v in field.items() if k != "weight"}]},
                 ),
             )
             for field in fields
@@ -493,11 +579,17 @@ def _field(take: FileEntry, frame: Frame) -> Iterator[dict[str, Any]]:
     path = take.text("path")
     match = take.choice("match", ("exact", "numeric_tolerance", "date"))
     weight, tolerance = take.number("weight", low=0), take.number("tolerance", low=0)
-    relative, required, formats = take.flag("relative"), take.flag("required"), take.texts("formats")
+    relative, required, formats = (
+        take.flag("relative"),
+        take.flag("required"),
+        take.texts("formats"),
+    )
     if path is None:
         return
     if required is False:
-        take.note("a field that is not required counts as wrong when it is absent; AgentV leaves it out of the mean")
+        take.note(
+            "a field that is not required counts as wrong when it is absent; AgentV leaves it out of the mean"
+        )
     expected, found = _look_up(frame.expected, path)
     if not found:
         take.note("fields without an expected value are not asked (AgentV counts them as met)")
@@ -518,7 +610,9 @@ def _look_up(value: Any, path: str) -> tuple[Any, bool]:
     for step in path.replace("[", ".").replace("]", "").split("."):
         if isinstance(value, dict) and step in value:
             value = value[step]
-        elif isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value):
+        elif (
+            isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value)
+        ):
             value = value[int(step)]
         else:
             return None, False
@@ -526,7 +620,9 @@ def _look_up(value: Any, path: str) -> tuple[Any, bool]:
 
 
 def expected_data(value: Any) -> Any:
-    """The structured answer that fields are compared with: the last message's content, read as JSON where it is text."""
+    """The structured answer that fields are compared with: the last message's content, read as JSON
+    where it is text.
+    """
     if isinstance(value, list) and value and isinstance(value[-1], dict) and "content" in value[-1]:
         value = value[-1]["content"]
     elif isinstance(value, dict) and "role" in value and "content" in value:
@@ -539,7 +635,8 @@ def expected_data(value: Any) -> Any:
     return value
 
 
-# ----------------------------------------------------------------------------------------------------- tool calls
+# -----------------------------------------------------------------------------------------------------
+# tool calls
 
 
 def _trajectory(take: FileEntry, frame: Frame) -> Checks | None:
@@ -550,7 +647,11 @@ def _trajectory(take: FileEntry, frame: Frame) -> Checks | None:
     calls = [call for at in entries for call in _call(at)]
     each = {_args(at, "args_match", "argsMatch") for at in entries if "args" in at} - {None}
     if len(each) > 1:
-        take.loss("tool calls whose arguments are compared in several ways", "expected", "make a grader of each way")
+        take.loss(
+            "tool calls whose arguments are compared in several ways",
+            "expected",
+            "make a grader of each way",
+        )
     args = args or min((one for one in each if one is not None), default=None)
     if isinstance(minimums, dict) and minimums:
         here = take.below("minimums")
@@ -558,7 +659,9 @@ def _trajectory(take: FileEntry, frame: Frame) -> Checks | None:
         return Checks(
             whole=False,
             parts=tuple(
-                Part(id=name, check=Check(kind="tool-count", value={name: {"min": int(least or 0)}}))
+                Part(
+                    id=name, check=Check(kind="tool-count", value={name: {"min": int(least or 0)}})
+                )
                 for name, least in counts.items()
             ),
         )
@@ -566,15 +669,21 @@ def _trajectory(take: FileEntry, frame: Frame) -> Checks | None:
         what = "minimums" if mode == "any_order" else "expected"
         take.problem(f"`tool-trajectory` needs `{what}`")
         return None
-    take.note("a sequence of tool calls is met or not met as a whole; AgentV gives part of the score for part of it")
-    options: dict[str, object] = {"mode": {"superset": "any_order", None: "in_order"}.get(mode, mode)}
+    take.note(
+        "a sequence of tool calls is met or not met as a whole; AgentV gives part of the score for part of it"
+    )
+    options: dict[str, object] = {
+        "mode": {"superset": "any_order", None: "in_order"}.get(mode, mode)
+    }
     if any("arguments" in call for call in calls):
         options["args"] = args or "exact"
     return single("tool-calls", calls, **options)
 
 
 def _args(take: FileEntry, *keys: str) -> str | None:
-    """AgentV's `superset` (the call has all these arguments) is `subset` here (these are among the call's)."""
+    """AgentV's `superset` (the call has all these arguments) is `subset` here (these are among the
+    call's).
+    """
     value = take.raw(*keys)
     if value is None or value in ("exact", "ignore"):
         return value if isinstance(value, str) else None
@@ -602,7 +711,10 @@ def _tool_used(take: FileEntry, frame: Frame) -> Checks | None:
     value = take.raw("value")
     if isinstance(value, str | list):
         names = [value] if isinstance(value, str) else value
-        parts = tuple(Part(id=str(n), check=Check(kind="tool-count", value={str(n): {"min": 1}})) for n in names)
+        parts = tuple(
+            Part(id=str(n), check=Check(kind="tool-count", value={str(n): {"min": 1}}))
+            for n in names
+        )
         return Checks(parts=parts, whole=len(parts) == 1) if parts else None
     here = _value(take, "tool-used")
     name = None if here is None else here.text("name", "tool")
@@ -610,7 +722,9 @@ def _tool_used(take: FileEntry, frame: Frame) -> Checks | None:
         return None
     least, most = here.number("min", low=0, is_whole=True), here.number("max", low=0, is_whole=True)
     least = Fraction(1) if least is None and most is None else least
-    bounds = {key: int(bound) for key, bound in (("min", least), ("max", most)) if bound is not None}
+    bounds = {
+        key: int(bound) for key, bound in (("min", least), ("max", most)) if bound is not None
+    }
     return single("tool-count", {name: bounds})
 
 
@@ -638,7 +752,11 @@ def _tool_args(take: FileEntry, frame: Frame) -> Checks | None:
     here = _value(take, "tool-args")
     if here is None:
         return None
-    name, args, mode = here.text("name", "tool"), here.raw("args"), here.choice("mode", ("partial", "exact"))
+    name, args, mode = (
+        here.text("name", "tool"),
+        here.raw("args"),
+        here.choice("mode", ("partial", "exact")),
+    )
     if not isinstance(args, dict):
         here.problem(f"`args` must be a mapping, not {shown(args)}")
         return None
@@ -648,20 +766,27 @@ def _tool_args(take: FileEntry, frame: Frame) -> Checks | None:
 
 def _skill_trigger(take: FileEntry, frame: Frame) -> Checks | None:
     take.text("skill")
-    take.note("`skill-trigger` asks whether the skill that is tried was read; its name is not compared")
+    take.note(
+        "`skill-trigger` asks whether the skill that is tried was read; its name is not compared"
+    )
     parts = single("skill-loaded", True)
     if take.flag("should_trigger") is not False:
         return parts
-    return Checks(parts=tuple(replace(part, check=replace(part.check, negated=True)) for part in parts.parts))
+    return Checks(
+        parts=tuple(replace(part, check=replace(part.check, negated=True)) for part in parts.parts)
+    )
 
 
 def _skill_used(take: FileEntry, frame: Frame) -> Checks | None:
     take.raw("value")
-    take.note("`skill-used` asks whether the skill that is tried was read; its name is not compared")
+    take.note(
+        "`skill-used` asks whether the skill that is tried was read; its name is not compared"
+    )
     return single("skill-loaded", True)
 
 
-# --------------------------------------------------------------------------------------------------------- limits
+# ---------------------------------------------------------------------------------------------------------
+# limits
 
 
 # Graders that are a limit, here and in AgentV, with the key of it.
@@ -712,13 +837,21 @@ def _metrics(take: FileEntry, frame: Frame) -> Checks | None:
             parts.append(Part(id=key, check=Check(kind=kind, value=value)))
     calls = take.number("max_tool_calls", "maxToolCalls", low=0, is_whole=True)
     if calls is not None:
-        parts.append(Part(id="max_tool_calls", check=Check(kind="tool-count", value={"*": {"max": int(calls)}})))
+        parts.append(
+            Part(
+                id="max_tool_calls",
+                check=Check(kind="tool-count", value={"*": {"max": int(calls)}}),
+            )
+        )
     if not parts and not any(key.startswith(("max_", "target_")) for key in map(str, take.value)):
-        take.problem("`execution-metrics` needs a limit", hint="for example: max_duration_ms: 60000")
+        take.problem(
+            "`execution-metrics` needs a limit", hint="for example: max_duration_ms: 60000"
+        )
     return Checks(parts=tuple(parts), whole=False) if parts else None
 
 
-# ------------------------------------------------------------------------------------------------------- commands
+# -------------------------------------------------------------------------------------------------------
+# commands
 
 
 def _script(take: FileEntry, frame: Frame) -> Checks | None:
@@ -750,9 +883,13 @@ def _words(take: FileEntry) -> list[str] | None:
         try:
             value = shlex.split(value)
         except ValueError as error:
-            take.reading.problem(f"`{key}` cannot be split into words: {str(error).lower()}", (*take.path, key))
+            take.reading.problem(
+                f"`{key}` cannot be split into words: {str(error).lower()}", (*take.path, key)
+            )
             return None
-    words = take.texts(key) if isinstance(value, list) and isinstance(take.value[key], list) else value
+    words = (
+        take.texts(key) if isinstance(value, list) and isinstance(take.value[key], list) else value
+    )
     if not words or not str(words[0]).strip():
         take.reading.problem(f"`{key}` is empty", (*take.path, key))
         return None

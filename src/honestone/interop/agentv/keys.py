@@ -14,7 +14,9 @@ TABLES: Final = FORMATS.tables
 _UNUSED: Final = keys("", "- config | changes nothing")
 # The table of each kind of grader that is code, with the keys that all graders have.
 CODE_GRADERS: Final[dict[str, Keys]] = {
-    kind: (TABLES["grader"] + (own if "config" in own.by_name else own + _UNUSED)).named(f"a grader of type `{kind}`")
+    kind: (TABLES["grader"] + (own if "config" in own.by_name else own + _UNUSED)).named(
+        f"a grader of type `{kind}`"
+    )
     for name, own in TABLES.items()
     if name.startswith("code ")
     for kind in name.removeprefix("code ").split(", ")
@@ -22,8 +24,9 @@ CODE_GRADERS: Final[dict[str, Keys]] = {
 
 
 def keys_of(take: FileEntry, table: str, dialect: Dialect) -> Keys:
-    """The keys of a mapping. Where its dialect ignores others, those of this mapping too, each with a note; one that is
-    probably a slip stays unknown."""
+    """The keys of a mapping. Where its dialect ignores others, those of this mapping too, each with
+    a note; one that is probably a slip stays unknown.
+    """
     known = TABLES[table]
     if not dialect.ignores_keys or not take.is_mapping:
         return known

@@ -22,12 +22,16 @@ from honestone.interop.agentv.text import Texts
 
 _BEFORE: Final = ("before_all", "before_each")
 _AFTER: Final = ("after_each", "after_all")
-_IN_A_CONTAINER: Final = "start the container in the target (--target 'cmd:docker run ...'), or run honestone inside it"
+_IN_A_CONTAINER: Final = (
+    "start the container in the target (--target 'cmd:docker run ...'), or run honestone inside it"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """Where programs that grade run. `resets`: command lines in it that put its repositories at their commits."""
+    """Where programs that grade run. `resets`: command lines in it that put its repositories at
+    their commits.
+    """
 
     image: str
     options: Mapping[str, object]
@@ -35,13 +39,18 @@ class Container:
 
     def words(self, words: list[str]) -> list[str]:
         """The command line of a program, after the resets."""
-        return ["sh", "-c", " && ".join((*self.resets, 'exec "$@"')), "sh", *words] if self.resets else words
+        return (
+            ["sh", "-c", " && ".join((*self.resets, 'exec "$@"')), "sh", *words]
+            if self.resets
+            else words
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a case runs: its folder, command lines that check repositories out into it, and others by the name of their hook;
-    `container` is where what it made is graded."""
+    """Where a case runs: its folder, command lines that check repositories out into it, and others
+    by the name of their hook; `container` is where what it made is graded.
+    """
 
     workspace: CaseWorkspace | None = None
     hooks: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +80,9 @@ class Place:
 
 
 def read_place(take: FileEntry, texts: Texts, above: Place = Place()) -> Place:
-    """The place of a case or a file. A case's `workspace` adds to that of its file; its `environment` replaces it."""
+    """The place of a case or a file. A case's `workspace` adds to that of its file; its
+    `environment` replaces it.
+    """
     for key, read in (("workspace", _workspace), ("environment", _environment)):
         value = take.raw(key)
         if value is None:
@@ -81,14 +92,20 @@ def read_place(take: FileEntry, texts: Texts, above: Place = Place()) -> Place:
         elif isinstance(value, dict):
             own = read(take.below(key))
         else:
-            take.problem(f"`{key}` must be a mapping or the name of a file, not {shown(value)}", key)
+            take.problem(
+                f"`{key}` must be a mapping or the name of a file, not {shown(value)}", key
+            )
             return above
         return own.over(above) if key == "workspace" else own
     return above
 
 
-def _in_file(take: FileEntry, key: str, name: str, texts: Texts, read: Callable[[FileEntry], Place]) -> Place:
-    """A workspace or environment in a file of its own; the paths in it start at the folder of that file."""
+def _in_file(
+    take: FileEntry, key: str, name: str, texts: Texts, read: Callable[[FileEntry], Place]
+) -> Place:
+    """A workspace or environment in a file of its own; the paths in it start at the folder of that
+    file.
+    """
     path = texts.resolve(name)
     try:
         inner = reading_of(read_marked(path))
@@ -101,7 +118,11 @@ def _in_file(take: FileEntry, key: str, name: str, texts: Texts, read: Callable[
     if place.workspace is None or place.workspace.copy is None:
         return place
     folder = os.path.relpath(path.parent, texts.folder)
-    copy = place.workspace.copy if folder == "." else os.path.normpath(os.path.join(folder, place.workspace.copy))
+    copy = (
+        place.workspace.copy
+        if folder == "."
+        else os.path.normpath(os.path.join(folder, place.workspace.copy))
+    )
     return replace(place, workspace=replace(place.workspace, copy=copy))
 
 
@@ -116,7 +137,9 @@ def _workspace(take: FileEntry) -> Place:
     return Place(workspace=there, hooks=hooks, clones=clones, container=container)
 
 
-_LONGEST: Final = 1800  # seconds that AgentV lets a program run in a container where the file does not say it
+_LONGEST: Final = (
+    1800  # seconds that AgentV lets a program run in a container where the file does not say it
+)
 
 
 def _container(take: FileEntry) -> Container | None:
@@ -127,7 +150,10 @@ def _container(take: FileEntry) -> Container | None:
         return None
     seconds, cpus = here.number("timeout", low=0), here.number("cpus", low=0)
     limits = {"memory": here.text("memory"), "cpus": None if cpus is None else as_written(cpus)}
-    container = {"image": image, **{key: value for key, value in limits.items() if value is not None}}
+    container = {
+        "image": image,
+        **{key: value for key, value in limits.items() if value is not None},
+    }
     resets = tuple(
         f"{shlex.join(['git', *(['-C', folder] if folder else []), 'reset', '--hard', commit])} >&2"
         for repo in take.mappings("repos", TABLES["repository"])
@@ -138,8 +164,12 @@ def _container(take: FileEntry) -> Container | None:
     return Container(image=image, options=options, resets=resets)
 
 
-def _repositories(take: FileEntry, *, only_in_container: bool) -> tuple[str | None, str | None, tuple[str, ...]]:
-    """The repository that is the workspace itself, its commit, and the command lines that check out those in folders of it."""
+def _repositories(
+    take: FileEntry, *, only_in_container: bool
+) -> tuple[str | None, str | None, tuple[str, ...]]:
+    """The repository that is the workspace itself, its commit, and the command lines that check out
+    those in folders of it.
+    """
     git, ref, lines = None, None, list[str]()
     for repo in take.mappings("repos", TABLES["repository"]):
         address, commit = _address(repo), _commit(repo)
@@ -151,7 +181,10 @@ def _repositories(take: FileEntry, *, only_in_container: bool) -> tuple[str | No
         elif folder == "." and git is None:
             git, ref = address, commit
         elif folder == "." or os.path.isabs(folder) or folder.startswith(".."):
-            repo.loss("a repository is checked out into the workspace or a folder of its own in it", "path")
+            repo.loss(
+                "a repository is checked out into the workspace or a folder of its own in it",
+                "path",
+            )
         elif not is_url(address):
             repo.loss(
                 f"the repository `{address}` of this machine cannot be checked out into a folder of the workspace"
@@ -159,7 +192,9 @@ def _repositories(take: FileEntry, *, only_in_container: bool) -> tuple[str | No
         else:
             lines.append(shlex.join(["git", "clone", "--quiet", "--", address, folder]))
             if commit is not None:
-                lines.append(shlex.join(["git", "-C", folder, "checkout", "--quiet", "--detach", commit]))
+                lines.append(
+                    shlex.join(["git", "-C", folder, "checkout", "--quiet", "--detach", commit])
+                )
     return git, ref, tuple(lines)
 
 
@@ -173,13 +208,19 @@ def _address(repo: FileEntry) -> str | None:
         found = None if here is None else here.text("url", "path")
     else:
         found = repo.text("repo", "source")
-    return f"https://github.com/{found}.git" if found is not None and _GITHUB.fullmatch(found) else found
+    return (
+        f"https://github.com/{found}.git"
+        if found is not None and _GITHUB.fullmatch(found)
+        else found
+    )
 
 
 def _commit(repo: FileEntry) -> str | None:
     """What is checked out; with `ancestor: N`, the commit so many before it."""
     older = repo.mapping("checkout", TABLES["checkout"])
-    found = repo.text("commit", "base_commit", "ref") or (None if older is None else older.text("ref"))
+    found = repo.text("commit", "base_commit", "ref") or (
+        None if older is None else older.text("ref")
+    )
     back = repo.number("ancestor", low=0, is_whole=True) or (
         None if older is None else older.number("ancestor", low=0, is_whole=True)
     )
@@ -212,7 +253,9 @@ def _command(take: FileEntry, key: MapKey) -> Iterator[str]:
     elif isinstance(value, str):
         yield _with_permission(here, value)
     else:
-        take.reading.problem(f"`{key}` must be a mapping with a `command`, not {shown(value)}", here.path)
+        take.reading.problem(
+            f"`{key}` must be a mapping with a `command`, not {shown(value)}", here.path
+        )
 
 
 def _with_permission(take: FileEntry, line: str) -> str:

@@ -1,4 +1,6 @@
-"""The prompts of an AgentV file, filled in for a case. Several prompts make a case each of every test, as in AgentV."""
+"""The prompts of an AgentV file, filled in for a case. Several prompts make a case each of every
+test, as in AgentV.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ from honestone.interop.agentv.text import Texts, fill, looked_up, names_file, pl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """One prompt at its place. `id` distinguishes it from the others of its file. `content` is its text or its messages; None
-    where it cannot be used, which was reported."""
+    """One prompt at its place. `id` distinguishes it from the others of its file. `content` is its
+    text or its messages; None where it cannot be used, which was reported.
+    """
 
     id: str
     at: FileEntry
@@ -29,14 +32,20 @@ def prompts_of(holder: FileEntry, texts: Texts) -> tuple[Prompt, ...]:
     """Every prompt that `prompts` of a file or a case lists."""
     value, path = holder.raw("prompts"), (*holder.path, "prompts")
     if isinstance(value, list) and not _is_chat(value):
-        return tuple(_prompt(FileEntry(holder.reading, (*path, index)), texts) for index in range(len(value)))
+        return tuple(
+            _prompt(FileEntry(holder.reading, (*path, index)), texts) for index in range(len(value))
+        )
     return (_prompt(FileEntry(holder.reading, path), texts),)
 
 
 def _prompt(at: FileEntry, texts: Texts) -> Prompt:
     value = at.value
     if isinstance(value, str):
-        id = value.removeprefix("file://").lstrip("/") if names_file(value) else _stable("prompt", value)
+        id = (
+            value.removeprefix("file://").lstrip("/")
+            if names_file(value)
+            else _stable("prompt", value)
+        )
         return Prompt(id=id, at=at, content=_text(at, value, texts))
     if _is_chat(value):
         return Prompt(id=_stable("chat", value), at=at, content=value)
@@ -47,7 +56,9 @@ def _prompt(at: FileEntry, texts: Texts) -> Prompt:
     for key in ("file", "path"):
         if isinstance(value.get(key), str):
             name = value[key].removeprefix("file://")
-            return Prompt(id=named or name.lstrip("/"), at=at, content=_text(at, f"file://{name}", texts))
+            return Prompt(
+                id=named or name.lstrip("/"), at=at, content=_text(at, f"file://{name}", texts)
+            )
     for key in ("messages", "prompt", "raw"):
         given = value.get(key)
         if isinstance(given, str) or _is_chat(given):
@@ -55,7 +66,9 @@ def _prompt(at: FileEntry, texts: Texts) -> Prompt:
             return Prompt(id=named or _stable(kind, given), at=at, content=given)
     if _is_chat([value]):
         return Prompt(id=named or _stable("chat", value), at=at, content=[value])
-    at.loss("a prompt that a program writes cannot be read", hint="write the prompt's text in its place")
+    at.loss(
+        "a prompt that a program writes cannot be read", hint="write the prompt's text in its place"
+    )
     return Prompt(id=named or "?", at=at, content=None)
 
 
@@ -83,7 +96,8 @@ def id_with(id: str, prompt: Prompt) -> str:
     return f"{id}__prompt_{safe or 'prompt'}"
 
 
-# ------------------------------------------------------------------------------------------------------- filled in
+# -------------------------------------------------------------------------------------------------------
+# filled in
 
 _CODE: Final = "{%"
 
@@ -91,14 +105,18 @@ _CODE: Final = "{%"
 def prompted(
     prompt: Prompt, take: FileEntry, values: Mapping[str, object], texts: Texts, *, is_own: bool
 ) -> tuple[Message, ...]:
-    """A prompt with the variables of a case in it. One that is a single variable is that variable's messages.
+    """A prompt with the variables of a case in it. One that is a single variable is that variable's
+    messages.
 
-    `is_own`: the case wrote it itself, so a variable without a value is not an omission of its `vars`.
+    `is_own`: the case wrote it itself, so a variable without a value is not an omission of its
+    `vars`.
     """
     if prompt.content is None:
         return ()
     if not isinstance(prompt.content, str):
-        return _filled(texts.messages_at(prompt.at.reading, _messages_path(prompt), prompt.content), values)
+        return _filled(
+            texts.messages_at(prompt.at.reading, _messages_path(prompt), prompt.content), values
+        )
     text = prompt.content
     names = placeholders(text)
     absent = [name for name in names if not looked_up(name, values)[0]]
@@ -111,7 +129,9 @@ def prompted(
         )
         return (Message("user", text),)  # harmless: the problem has been noted
     if len(names) == 1 and not absent and fill(text.strip(), {names[0]: ""}) == "":
-        return _filled(_of_variable(take, names[0], values, texts), values)  # AgentV fills in an input as well
+        return _filled(
+            _of_variable(take, names[0], values, texts), values
+        )  # AgentV fills in an input as well
     if _CODE in text:
         prompt.at.loss("a prompt with template code (`{% ... %}`) is not run")
     filled = fill(text, values)
@@ -121,7 +141,14 @@ def prompted(
 def _messages_path(prompt: Prompt) -> Steps:
     """Where the messages are: the prompt itself, or the key that holds them."""
     value = prompt.at.value
-    key = next((key for key in ("messages", "prompt") if isinstance(value, dict) and _is_chat(value.get(key))), None)
+    key = next(
+        (
+            key
+            for key in ("messages", "prompt")
+            if isinstance(value, dict) and _is_chat(value.get(key))
+        ),
+        None,
+    )
     return prompt.at.path if key is None else (*prompt.at.path, key)
 
 
@@ -129,7 +156,9 @@ def _filled(messages: tuple[Message, ...], values: Mapping[str, object]) -> tupl
     return tuple(replace(message, content=fill(message.content, values)) for message in messages)
 
 
-def _of_variable(take: FileEntry, name: str, values: Mapping[str, object], texts: Texts) -> tuple[Message, ...]:
+def _of_variable(
+    take: FileEntry, name: str, values: Mapping[str, object], texts: Texts
+) -> tuple[Message, ...]:
     vars, own = take.value.get("vars"), name.removeprefix("vars.")
     if isinstance(vars, dict) and own in vars:
         return texts.messages_at(take.reading, (*take.path, "vars", own), vars[own])
@@ -139,7 +168,9 @@ def _of_variable(take: FileEntry, name: str, values: Mapping[str, object], texts
 def _plain_messages(value: object) -> tuple[Message, ...]:
     """A list of messages as messages; anything else is what the user says."""
     if _is_chat(value):
-        return tuple(Message(str(m["role"]), plain(m["content"])) for m in value if isinstance(m, dict))
+        return tuple(
+            Message(str(m["role"]), plain(m["content"])) for m in value if isinstance(m, dict)
+        )
     return (Message("user", plain(value)),)
 
 

@@ -1,5 +1,6 @@
-"""Whole AgentV files: suites in every dialect (YAML, or JSON lines with the YAML file next to it), rubrics without cases, and
-ranges for graders' scores."""
+"""Whole AgentV files: suites in every dialect (YAML, or JSON lines with the YAML file next to it),
+rubrics without cases, and ranges for graders' scores.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,11 @@ class _File:
     """One reading: the reading of the file itself, and those of the rows or files with its cases."""
 
     def __init__(
-        self, document: Document, reading: FileReading, dialect: dialects.Dialect, texts: Texts | None = None
+        self,
+        document: Document,
+        reading: FileReading,
+        dialect: dialects.Dialect,
+        texts: Texts | None = None,
     ) -> None:
         self.document, self.reading, self.dialect = document, reading, dialect
         self.texts = texts or Texts(document.path.parent)
@@ -71,7 +76,9 @@ def read_suite_file(document: Document) -> SuiteSource:
 
 
 def _with_default_test(marked: Marked, texts: Texts) -> FileReading:
-    """A reading of a file with its default test from the file that it names instead, as `file://FILE` or `ref://NAME`."""
+    """A reading of a file with its default test from the file that it names instead, as
+    `file://FILE` or `ref://NAME`.
+    """
     name = marked.value.get("default_test") if isinstance(marked.value, dict) else None
     if not isinstance(name, str):
         return reading_of(marked)
@@ -88,7 +95,11 @@ def _with_default_test(marked: Marked, texts: Texts) -> FileReading:
     reading = reading_of(marked)
     reading.note(*moves)
     if wrong is not None:
-        reading.problem(f"the file of `default_test` cannot be read: {wrong.message}", ("default_test",), wrong.hint)
+        reading.problem(
+            f"the file of `default_test` cannot be read: {wrong.message}",
+            ("default_test",),
+            wrong.hint,
+        )
     return reading
 
 
@@ -97,7 +108,9 @@ _CONFIG: Final = ".agentv/config.yaml"
 
 
 def _named(name: str, texts: Texts) -> str:
-    """The file that `ref://NAME` stands for: `refs` of AgentV's configuration has it. Raises FileError."""
+    """The file that `ref://NAME` stands for: `refs` of AgentV's configuration has it. Raises
+    FileError.
+    """
     if not name.startswith(_REF):
         return name
     path = texts.resolve(_CONFIG)
@@ -105,14 +118,24 @@ def _named(name: str, texts: Texts) -> str:
     refs = config.get("refs") if isinstance(config, dict) else None
     found = refs.get(name.removeprefix(_REF)) if isinstance(refs, dict) else None
     if not isinstance(found, str):
-        raise FileError(f"{_CONFIG} has no reference `{name.removeprefix(_REF)}`", hint="write it there, under `refs`")
+        raise FileError(
+            f"{_CONFIG} has no reference `{name.removeprefix(_REF)}`",
+            hint="write it there, under `refs`",
+        )
     texts.files.append(path)
     return found
 
 
 def _of_same_stem(path: Path, endings: tuple[str, ...]) -> Path | None:
     """The file of the same stem with one of these endings."""
-    return next((there for ending in endings if (there := path.with_suffix(ending)) != path and there.is_file()), None)
+    return next(
+        (
+            there
+            for ending in endings
+            if (there := path.with_suffix(ending)) != path and there.is_file()
+        ),
+        None,
+    )
 
 
 def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
@@ -120,7 +143,9 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
     marked = document.rows[0].marked if sidecar is None else Document.of(sidecar).marked
     above = marked.value if sidecar is not None and isinstance(marked.value, dict) else {}
     rows = document.rows
-    dialect = dialects.dialect_of_row(rows[0].marked.value if isinstance(rows[0].marked.value, dict) else {}, above)
+    dialect = dialects.dialect_of_row(
+        rows[0].marked.value if isinstance(rows[0].marked.value, dict) else {}, above
+    )
     file = _File(document, reading_of(marked), dialect)
     merges = dialect.merges and not any(
         key in row.marked.value for row in rows for key in ("expected_outcome", "outcome")
@@ -134,18 +159,24 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
         file.texts.files.append(sidecar)
     file.shared = replace(file.shared, merges=merges)
     file.others += [reading_of(row.marked) for row in rows]
-    cases = [read for number, reading in enumerate(file.others, 1) for read in _case(reading.at(), number, file)]
+    cases = [
+        read
+        for number, reading in enumerate(file.others, 1)
+        for read in _case(reading.at(), number, file)
+    ]
     return _finish(file, cases)
 
 
-# ------------------------------------------------------------------------------------------------ what holds for all
+# ------------------------------------------------------------------------------------------------
+# what holds for all
 
 
 def _shared(file: _File, top: FileEntry) -> case_reading.Shared:
     """What the file says for all cases."""
     top.read(keys_of(top, "file", file.dialect))
     running = case_reading.Running(
-        threshold=case_reading.top_threshold(top, file.dialect), timeout=top.seconds("timeout_seconds")
+        threshold=case_reading.top_threshold(top, file.dialect),
+        timeout=top.seconds("timeout_seconds"),
     )
     graders = [top]
     concurrency = None
@@ -166,7 +197,9 @@ def _shared(file: _File, top: FileEntry) -> case_reading.Shared:
         system = (Message("system", said),) if said is not None else ()
     values, more = _default_test(file, top)
     for default in more:
-        running = running.over(case_reading.Running(threshold=default.number("threshold", low=0, high=1)))
+        running = running.over(
+            case_reading.Running(threshold=default.number("threshold", low=0, high=1))
+        )
     title, description = top.text("name", "dataset") or "", top.text("description") or ""
     return replace(
         file.shared,
@@ -196,7 +229,8 @@ def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, object], list[
     return here.data("vars"), [here]
 
 
-# ----------------------------------------------------------------------------------------------------------- cases
+# -----------------------------------------------------------------------------------------------------------
+# cases
 
 
 _Read: TypeAlias = tuple[Case, FileEntry]
@@ -228,7 +262,9 @@ def _own_cases(file: _File, top: FileEntry) -> Iterator[_Read]:
         if isinstance(entry, str):
             read = list(_cases_elsewhere(file, here, entry, number))
         elif isinstance(entry, dict) and "include" in entry:
-            file.reading.loss("cases taken from another suite are not read", here, "run that file by itself")
+            file.reading.loss(
+                "cases taken from another suite are not read", here, "run that file by itself"
+            )
             read = []
         else:
             read = list(_case(FileEntry(file.reading, here), number, file))
@@ -243,14 +279,19 @@ def _cases_elsewhere(file: _File, path: Steps, name: str, number: int) -> Iterat
         yield from _case(take, number + offset, file)
 
 
-# ---------------------------------------------------------------------------------------------------------- finish
+# ----------------------------------------------------------------------------------------------------------
+# finish
 
 
 def _finish(file: _File, read: list[_Read]) -> SuiteSource:
     cases, reading = Cases(), file.reading
     for case, take in read:
         if case.id in cases:
-            take.problem(f"two cases have the id `{case.id}`", "id", f"the first is at {cases.places[case.id]}")
+            take.problem(
+                f"two cases have the id `{case.id}`",
+                "id",
+                f"the first is at {cases.places[case.id]}",
+            )
         cases.setdefault(case.id, case)
         cases.places.setdefault(case.id, take.place)
     _refuse_dependencies(cases, {case.id: take for case, take in read})
@@ -264,8 +305,15 @@ def _finish(file: _File, read: list[_Read]) -> SuiteSource:
             hint=reading.losses[0].message if reading.losses else "a file needs one case at least",
         )
     shared = file.shared
-    reading.notes = [file.dialect.said, _pass_note(file.dialect, shared.running.threshold), *said, *reading.notes]
-    suite = Suite(cases=cases.all(), title=shared.title, target=target, concurrency=shared.concurrency)
+    reading.notes = [
+        file.dialect.said,
+        _pass_note(file.dialect, shared.running.threshold),
+        *said,
+        *reading.notes,
+    ]
+    suite = Suite(
+        cases=cases.all(), title=shared.title, target=target, concurrency=shared.concurrency
+    )
     return reading.suite_source(file.document, file.dialect.name, suite, cases, file.texts.files)
 
 
@@ -288,15 +336,26 @@ def _target(names: list[str]) -> tuple[TargetSpec, list[str]]:
         return TargetSpec(use=known[0]), []
     listed = ", ".join(f"`{name}`" for name in names)
     what = "target" if len(names) == 1 else "targets"
-    return TargetSpec(), [f"the file's {what} {listed}: name what to run with --target"] if names else []
+    return TargetSpec(), [
+        f"the file's {what} {listed}: name what to run with --target"
+    ] if names else []
 
 
-# ------------------------------------------------------------------------------- rubrics without cases
+# ------------------------------------------------------------------------------- rubrics without
+# cases
 
 _ABOUT: Final = ("$schema", "name", "version", "description", "threshold")
 _HOLDERS: Final = (*dialects.GRADER_LISTS, "rubrics", "execution")
 _TEXTS: Final = {"expected_outcome", "outcome"}
-_CRITERION: Final = {"id", "weight", "required", "score_ranges", "required_min_score", "min_score", "operator"} | _TEXTS
+_CRITERION: Final = {
+    "id",
+    "weight",
+    "required",
+    "score_ranges",
+    "required_min_score",
+    "min_score",
+    "operator",
+} | _TEXTS
 
 
 def _signs_of_rubric(document: Document) -> int:
@@ -306,14 +365,22 @@ def _signs_of_rubric(document: Document) -> int:
     value = document.value
     if isinstance(value, list):
         return 70 if _are_criteria(value) and any(entry.keys() & _TEXTS for entry in value) else 0
-    if not isinstance(value, dict) or not value.keys() & set(_HOLDERS) or value.keys() - {*_ABOUT, *_HOLDERS}:
+    if (
+        not isinstance(value, dict)
+        or not value.keys() & set(_HOLDERS)
+        or value.keys() - {*_ABOUT, *_HOLDERS}
+    ):
         return 0
     execution = value.get("execution", {})
     if not isinstance(execution, dict) or execution.keys() - set(dialects.GRADER_LISTS):
         return 0
     own = value.get("rubrics")
     if own is not None:
-        return 70 if isinstance(own, list) and _are_criteria([e for e in own if not isinstance(e, str)]) else 0
+        return (
+            70
+            if isinstance(own, list) and _are_criteria([e for e in own if not isinstance(e, str)])
+            else 0
+        )
     return 70 if dialects.dialect_of(value) is not None else 0
 
 
@@ -328,21 +395,31 @@ def _read_rubric(document: Document) -> ForeignRubric:
     bar, title = dialects.PASS_MARK, ""
     if isinstance(document.value, list):
         criteria = [
-            one for index in range(len(document.value)) for one in read_criterion(reading.at((index,)), dialect, {})
+            one
+            for index in range(len(document.value))
+            for one in read_criterion(reading.at((index,)), dialect, {})
         ]
     else:
         top.read(TABLES["rubric"])
         bar, title = top.number("threshold", low=0, high=1) or bar, top.text("name") or ""
-        criteria = _of_mapping(top, Frame(dialect=dialect, texts=Texts(document.path.parent), threshold=bar))
+        criteria = _of_mapping(
+            top, Frame(dialect=dialect, texts=Texts(document.path.parent), threshold=bar)
+        )
     rubric = _rubric(top, criteria, bar, title)
     reading.finish()
     assert rubric is not None
-    reading.notes = [dialect.said, f"it passes at {float(bar * 100):g}, without a floor", *reading.notes]
+    reading.notes = [
+        dialect.said,
+        f"it passes at {float(bar * 100):g}, without a floor",
+        *reading.notes,
+    ]
     return reading.rubric_source(rubric, dialect.name)
 
 
 def _dialect(value: Any) -> dialects.Dialect:
-    """As if there were cases: `evalcases` had `rubrics` and `evaluators`, `tests` have lists of assertions."""
+    """As if there were cases: `evalcases` had `rubrics` and `evaluators`, `tests` have lists of
+    assertions.
+    """
     plain = value if isinstance(value, dict) else {"rubrics": value}
     later = plain.keys() & {"assert", "assertions"} or dict(plain.get("execution") or {}).keys() & {
         "assert",
@@ -370,12 +447,17 @@ def _rubric(top: FileEntry, criteria: list[Criterion], bar: Any, title: str) -> 
         return None  # they say why
     if not criteria:
         lost = top.reading.losses
-        top.problem("there is nothing to judge by", hint=lost[0].message if lost else "name a criterion")
+        top.problem(
+            "there is nothing to judge by", hint=lost[0].message if lost else "name a criterion"
+        )
         return None
-    return sound_rubric(top.reading, top.path, unique_ids(criteria), threshold=bar, floor=ZERO, title=title)
+    return sound_rubric(
+        top.reading, top.path, unique_ids(criteria), threshold=bar, floor=ZERO, title=title
+    )
 
 
-# --------------------------------------------------------------------------------------- grader scores
+# --------------------------------------------------------------------------------------- grader
+# scores
 
 Range = tuple[Fraction, Fraction]
 
@@ -446,7 +528,9 @@ def _range(take: FileEntry) -> Range | None:
     value = take.raw("range")
     here = take.below("range")
     if not isinstance(value, dict):
-        take.reading.problem(f"`range` must be a mapping with `min` and `max`, not {shown(value)}", here.path)
+        take.reading.problem(
+            f"`range` must be a mapping with `min` and `max`, not {shown(value)}", here.path
+        )
         return None
     here.read(TABLES["ends"])
     low, high = here.number("min", low=0, high=1), here.number("max", low=0, high=1)
@@ -463,11 +547,19 @@ def _criterion(take: FileEntry, grader: str, case: Case) -> str:
         return grader
     judged = [one.id for one in top if _asks_judges(one)]
     path: Steps = (*take.path, "grader")
-    if judged and grader.replace("_", "-") in ("rubrics", "rubric", "llm-rubric", "llm-grader", "llm-judge"):
+    if judged and grader.replace("_", "-") in (
+        "rubrics",
+        "rubric",
+        "llm-rubric",
+        "llm-grader",
+        "llm-judge",
+    ):
         if judged[0] != grader:
             take.note(f"the ranges of the grader `{grader}` are those of `{judged[0]}`")
         return judged[0]
-    hint = did_you_mean(grader, [one.id for one in top]) or "it has " + ", ".join(f"`{one.id}`" for one in top)
+    hint = did_you_mean(grader, [one.id for one in top]) or "it has " + ", ".join(
+        f"`{one.id}`" for one in top
+    )
     take.reading.problem(f"case `{case.id}` has no grader `{grader}`", path, hint)
     return grader
 
@@ -477,10 +569,14 @@ def _asks_judges(criterion: Criterion) -> bool:
 
 
 def _expect(ranges: Mapping[str, Range]) -> Expect:
-    return Expect(score=ranges.get("score"), criteria={name: ends for name, ends in ranges.items() if name != "score"})
+    return Expect(
+        score=ranges.get("score"),
+        criteria={name: ends for name, ends in ranges.items() if name != "score"},
+    )
 
 
-# ----------------------------------------------------------------------------------------- the readers
+# ----------------------------------------------------------------------------------------- the
+# readers
 
 
 def _signs(dialect: dialects.Dialect) -> Callable[[Document], int]:
@@ -498,20 +594,43 @@ def _signs_of_lines(document: Document) -> int:
 
 def _signs_of_sidecar(document: Document) -> int:
     """A YAML file without cases with its cases in the JSON lines file of the same stem."""
-    if document.is_lines or not document.keys & {"dataset", "execution", "evaluator", "assert", "assertions"}:
+    if document.is_lines or not document.keys & {
+        "dataset",
+        "execution",
+        "evaluator",
+        "assert",
+        "assertions",
+    }:
         return 0
-    if document.keys & {"cases", "tests", "evalcases", "eval_cases", "criteria", "tasks", "prompts"}:
+    if document.keys & {
+        "cases",
+        "tests",
+        "evalcases",
+        "eval_cases",
+        "criteria",
+        "tasks",
+        "prompts",
+    }:
         return 0
     return 80 if document.path.with_suffix(".jsonl").is_file() else 0
 
 
 READERS: tuple[Reader, ...] = (
-    *(FORMATS.reader(dialect.name, _signs(dialect), read_suite_file) for dialect in dialects.DIALECTS),
+    *(
+        FORMATS.reader(dialect.name, _signs(dialect), read_suite_file)
+        for dialect in dialects.DIALECTS
+    ),
     FORMATS.reader(
-        "agentv-jsonl", lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)), read_suite_file
+        "agentv-jsonl",
+        lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)),
+        read_suite_file,
     ),
     FORMATS.reader("agentv-rubric", _signs_of_rubric, _read_rubric),
-    FORMATS.reader("agentv-targets", lambda document: 90 if is_targets_file(document.value) else 0, refuse_targets),
+    FORMATS.reader(
+        "agentv-targets",
+        lambda document: 90 if is_targets_file(document.value) else 0,
+        refuse_targets,
+    ),
     FORMATS.reader(
         "agentv-grader-scores",
         lambda document: 95 if not document.is_lines and is_scores_file(document.value) else 0,

@@ -48,12 +48,16 @@ def is_rated(criterion: Criterion) -> bool:
     return anchors is not None and dict(anchors.levels) == _RATED
 
 
-def read_criteria(take: FileEntry, key: str, dialect: Dialect, values: Mapping[str, object]) -> tuple[Criterion, ...]:
+def read_criteria(
+    take: FileEntry, key: str, dialect: Dialect, values: Mapping[str, object]
+) -> tuple[Criterion, ...]:
     """The criteria of a list: at least one, or a problem at the list."""
     listed = take.raw(key)
     if not isinstance(listed, list) or not listed:
         take.reading.problem(
-            f"`{key}` must be a list of criteria, not {shown(listed)}" if listed else f"`{key}` holds no criterion",
+            f"`{key}` must be a list of criteria, not {shown(listed)}"
+            if listed
+            else f"`{key}` holds no criterion",
             (*take.path, key),
             f"for example: {key}: [Names the cause]",
         )
@@ -72,7 +76,9 @@ def _say_when_mixed(take: FileEntry, found: list[Criterion], dialect: Dialect) -
         )
 
 
-def _criterion(take: FileEntry, dialect: Dialect, values: Mapping[str, object]) -> Iterator[Criterion]:
+def _criterion(
+    take: FileEntry, dialect: Dialect, values: Mapping[str, object]
+) -> Iterator[Criterion]:
     if isinstance(take.value, str):
         text = fill(take.value, values).strip()
         if text:
@@ -84,7 +90,10 @@ def _criterion(take: FileEntry, dialect: Dialect, values: Mapping[str, object]) 
 
 
 def read_criterion(
-    take: FileEntry, dialect: Dialect, values: Mapping[str, object], keys: Keys = TABLES["criterion"]
+    take: FileEntry,
+    dialect: Dialect,
+    values: Mapping[str, object],
+    keys: Keys = TABLES["criterion"],
 ) -> Iterator[Criterion]:
     """One criterion written as a mapping; of a grader that is one, `keys` are the grader's."""
     if not take.read(keys):
@@ -94,7 +103,9 @@ def read_criterion(
     weight = take.weight("weight")
     levels = _levels(take)
     if text is None and levels is None:
-        take.problem("this criterion has no text", hint=f"say what it asks for: {_text_key(dialect)}: ...")
+        take.problem(
+            "this criterion has no text", hint=f"say what it asks for: {_text_key(dialect)}: ..."
+        )
         text = "?"
     # Without a text the described levels say what is meant; the id names it.
     words = fill(text or id or "how good it is", values).strip()
@@ -123,20 +134,33 @@ def _gate(take: FileEntry, dialect: Dialect, *, is_scaled: bool) -> Bar:
         take.note("`required: true` with score ranges asks for 10 of 10, as in AgentV 2")
         return Bar(floor=Fraction(1))
     if required and dialect.required and not dialect.required_means_ten:
-        take.note("`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)")
-    return Bar(required=bool(required) and (floor is None or not dialect.required_means_ten), floor=floor)
+        take.note(
+            "`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)"
+        )
+    return Bar(
+        required=bool(required) and (floor is None or not dialect.required_means_ten), floor=floor
+    )
 
 
-# -------------------------------------------------------------------------------------------------- score ranges
+# --------------------------------------------------------------------------------------------------
+# score ranges
 
 
 def _levels(take: FileEntry) -> dict[Fraction, str] | None:
-    """`score_ranges` as levels on 0-10: a map from lower bounds, or a list of bands. None when there are none."""
+    """`score_ranges` as levels on 0-10: a map from lower bounds, or a list of bands. None when
+    there are none.
+    """
     value = take.raw("score_ranges")
     if value is None:
         return None
     here = take.below("score_ranges")
-    levels = _from_map(here) if isinstance(value, dict) else _from_bands(here) if isinstance(value, list) else None
+    levels = (
+        _from_map(here)
+        if isinstance(value, dict)
+        else _from_bands(here)
+        if isinstance(value, list)
+        else None
+    )
     if levels is None:
         here.problem(f"`score_ranges` must be a mapping from 0-10 to text, not {shown(value)}")
     # Something harmless in place of what is wrong: the problem has been noted.
@@ -163,7 +187,10 @@ def _from_map(take: FileEntry) -> dict[Fraction, str]:
         if _words(take.value[key]) is None:
             take.reading.problem(f"`score_ranges` says nothing at {bound}", place)
     if found and min(found) != 0:
-        take.problem(f"`score_ranges` must start at 0, but start at {min(found)}", hint="describe what scores 0")
+        take.problem(
+            f"`score_ranges` must start at 0, but start at {min(found)}",
+            hint="describe what scores 0",
+        )
     elif not take.value:
         take.problem("`score_ranges` is empty")
     return found if Fraction(0) in found else {}
@@ -171,7 +198,11 @@ def _from_map(take: FileEntry) -> dict[Fraction, str]:
 
 def _bound(key: Any) -> Fraction | None:
     text = str(key)
-    return Fraction(int(text)) if text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= TOP else None
+    return (
+        Fraction(int(text))
+        if text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= TOP
+        else None
+    )
 
 
 def _words(value: Any) -> str | None:
@@ -198,11 +229,17 @@ def _from_bands(take: FileEntry) -> dict[Fraction, str]:
     for low, high, _ in bands:
         if low != expected:
             what = "overlap" if low < expected else "leave a gap"
-            take.problem(f"`score_ranges` {what} at {min(low, expected)}", hint="bands cover 0 to 10, each score once")
+            take.problem(
+                f"`score_ranges` {what} at {min(low, expected)}",
+                hint="bands cover 0 to 10, each score once",
+            )
             return {}
         expected = high + 1
     if expected != TOP + 1:
-        take.problem(f"`score_ranges` end at {expected - 1}, not at {TOP}", hint="bands cover 0 to 10, each score once")
+        take.problem(
+            f"`score_ranges` end at {expected - 1}, not at {TOP}",
+            hint="bands cover 0 to 10, each score once",
+        )
         return {}
     return {Fraction(low): text.strip() for low, _, text in bands}
 
@@ -211,6 +248,8 @@ def _are_ends(value: Any) -> bool:
     return (
         isinstance(value, list)
         and len(value) == 2
-        and all(isinstance(end, int) and not isinstance(end, bool) and 0 <= end <= TOP for end in value)
+        and all(
+            isinstance(end, int) and not isinstance(end, bool) and 0 <= end <= TOP for end in value
+        )
         and value[0] <= value[1]
     )

@@ -39,14 +39,19 @@ _PLACES: Final = {
 
 
 def use_of(name: str) -> str | None:
-    """What `--target` takes for a target named in an eval file: an agent, or `PROVIDER:MODEL`. None for names of AgentV's own."""
+    """What `--target` takes for a target named in an eval file: an agent, or `PROVIDER:MODEL`. None
+    for names of AgentV's own.
+    """
     if name in ("codex", "claude", "mock"):
         return name
     provider, _, model = name.partition(":")
     if not model:
         return AGENTS.get(name) if name.endswith("-cli") else None
     return _of_model(
-        provider, model.rpartition(":")[2] if model.startswith(("chat:", "messages:", "responses:")) else model
+        provider,
+        model.rpartition(":")[2]
+        if model.startswith(("chat:", "messages:", "responses:"))
+        else model,
     )
 
 
@@ -58,14 +63,20 @@ def _of_model(provider: str, model: str | None) -> str | None:
 
 def is_targets_file(value: Any) -> bool:
     """A list of targets and nothing to judge."""
-    if not isinstance(value, dict) or any(key in value for key in ("tests", "evalcases", "eval_cases", "cases")):
+    if not isinstance(value, dict) or any(
+        key in value for key in ("tests", "evalcases", "eval_cases", "cases")
+    ):
         return False
     listed = value.get("targets")
-    return isinstance(listed, list) and any(isinstance(one, dict) and "provider" in one for one in listed)
+    return isinstance(listed, list) and any(
+        isinstance(one, dict) and "provider" in one for one in listed
+    )
 
 
 def refuse_targets(document: Document) -> SuiteSource:
-    """Raises UsageError: a targets file is not a suite. It says what `--target` takes for the first of them."""
+    """Raises UsageError: a targets file is not a suite. It says what `--target` takes for the first
+    of them.
+    """
     listed = [one for one in document.value["targets"] if isinstance(one, dict)]
     uses = [
         f"`{_name(one)}` ({f'--target {shlex.quote(use)}' if (use := _use(one)) else 'not known here'})"
@@ -102,4 +113,6 @@ def _command(line: object) -> str | None:
     if not isinstance(line, str) or not line.strip():
         return None
     line = re.sub(r"\s*(?:--\S+\s+)?\{FILES\}", "", line)  # input files are part of the prompt
-    return "cmd:" + re.sub(r"\{([A-Z_]+)\}", lambda found: "{" + _PLACES.get(found[1], found[1]) + "}", line)
+    return "cmd:" + re.sub(
+        r"\{([A-Z_]+)\}", lambda found: "{" + _PLACES.get(found[1], found[1]) + "}", line
+    )

@@ -1,4 +1,6 @@
-"""`{{ env.NAME }}`, `{{ vars.NAME }}` and `{{ NAME }}` in AgentV's files: filled in wherever they are, or a loss with the name."""
+"""`{{ env.NAME }}`, `{{ vars.NAME }}` and `{{ NAME }}` in AgentV's files: filled in wherever they
+are, or a loss with the name.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _SECRET_HINT: Final = "write the text itself: a file does not choose which keys 
 
 
 def reading_of(marked: Marked) -> FileReading:
-    """A reading of a file with its variables of the environment, and those of its cases by `vars.`, filled in."""
+    """A reading of a file with its variables of the environment, and those of its cases by `vars.`,
+    filled in.
+    """
     if not _mentions(marked.root):
         return FileReading(marked)
     pass_ = _Pass(marked)
@@ -41,7 +45,9 @@ def reading_of(marked: Marked) -> FileReading:
 
 
 def _mentions(root: Node) -> bool:
-    """Whether any text of a file may have a variable in it. Each node is looked at once, however often it is used."""
+    """Whether any text of a file may have a variable in it. Each node is looked at once, however
+    often it is used.
+    """
     waiting, seen = [root], {id(root)}
     while waiting:
         node = waiting.pop()
@@ -61,10 +67,14 @@ class _Pass:
     losses: list[Loss] = field(default_factory=list)
     made: dict[tuple[int, int], Node] = field(default_factory=dict)
     size: int = 0
-    scopes: list[Mapping[str, str]] = field(default_factory=list)  # kept, so that an id is of one scope only
+    scopes: list[Mapping[str, str]] = field(
+        default_factory=list
+    )  # kept, so that an id is of one scope only
 
     def node(self, node: Node, scope: Mapping[str, str]) -> Node:
-        """The same node with its texts filled in. Values that aliases share are made once for each set of variables."""
+        """The same node with its texts filled in. Values that aliases share are made once for each
+        set of variables.
+        """
         if node.kind == "scalar":
             return self._scalar(node, scope)
         scope = self._inner(node, scope)
@@ -107,13 +117,17 @@ class _Pass:
         text = self._text(node.value, scope, node)
         self.size += len(text)
         if self.size > MAX_FILLED_IN_ALL:
-            raise UsageError("filled in, the texts of this file are too large", place=self._place(node))
+            raise UsageError(
+                "filled in, the texts of this file are too large", place=self._place(node)
+            )
         for found in _ENV.finditer(text) if text != node.value or "env." in text else ():
             self._lose(node, found[1], "is more than a name and a default")
         return node if text == node.value else node.with_text(text)
 
     def _text(self, text: str, scope: Mapping[str, str], node: Node) -> str:
-        return _HOLE.sub(lambda hole: self._value(hole, scope, node), text) if "{{" in text else text
+        return (
+            _HOLE.sub(lambda hole: self._value(hole, scope, node), text) if "{{" in text else text
+        )
 
     def _value(self, hole: re.Match[str], scope: Mapping[str, str], node: Node) -> str:
         kind, name = hole[1], hole[2]
@@ -121,26 +135,44 @@ class _Pass:
         if kind == "vars":
             return scope.get(name, hole[0])
         if looks_secret(name):
-            self._lose(node, f"env.{name}", "looks like a key or password, which is not put into texts", _SECRET_HINT)
+            self._lose(
+                node,
+                f"env.{name}",
+                "looks like a key or password, which is not put into texts",
+                _SECRET_HINT,
+            )
             return default or ""
         if is_set(name) and (why := why_not(name)):
             self._lose(node, f"env.{name}", why, HINT)
             return default or ""
         value = variable(name) if is_set(name) else default
         if value is None:
-            self._lose(node, f"env.{name}", "is not set and has no default", f"set it: {name}=... honestone ...")
+            self._lose(
+                node,
+                f"env.{name}",
+                "is not set and has no default",
+                f"set it: {name}=... honestone ...",
+            )
         return value or ""
 
     def _lose(self, node: Node, name: str, why: str, hint: str | None = None) -> None:
-        self.losses.append(Loss(place=self._place(node), message=f"the variable `{name}` {why}", hint=hint))
+        self.losses.append(
+            Loss(place=self._place(node), message=f"the variable `{name}` {why}", hint=hint)
+        )
 
     def _place(self, node: Node) -> str:
         return f"{node.file or self.marked.name}:{node.line}:{node.column}"
 
 
 def lose_what_is_left(take: FileEntry, case: Case, values: Mapping[str, object]) -> None:
-    """A loss for each variable that a text of this case still names, where the file wrote it and no value is known."""
-    texts = [*(message.content for message in case.messages), case.reference or "", *_texts_of(case)]
+    """A loss for each variable that a text of this case still names, where the file wrote it and no
+    value is known.
+    """
+    texts = [
+        *(message.content for message in case.messages),
+        case.reference or "",
+        *_texts_of(case),
+    ]
     left = {name for text in texts if "{{" in text for name in placeholders(text)}
     if not left:
         return
@@ -149,7 +181,8 @@ def lose_what_is_left(take: FileEntry, case: Case, values: Mapping[str, object])
     for name in sorted(left & written):
         if not looked_up(name, values)[0] and not name.startswith("env."):
             take.loss(
-                f"`{{{{ {name} }}}}` names no variable of this case", hint=f"give it a value: vars: {{{name}: ...}}"
+                f"`{{{{ {name} }}}}` names no variable of this case",
+                hint=f"give it a value: vars: {{{name}: ...}}",
             )
 
 
@@ -158,7 +191,11 @@ def _texts_of(case: Case) -> Iterable[str]:
         yield item.requirement
         if item.check is not None:
             value: Any = item.check.value
-            yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str))
+            yield from (
+                one
+                for one in (value if isinstance(value, list) else [value])
+                if isinstance(one, str)
+            )
 
 
 __all__ = ["lose_what_is_left", "reading_of"]

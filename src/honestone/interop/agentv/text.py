@@ -1,4 +1,6 @@
-"""Texts of an AgentV file: messages with their blocks, reference answers, templates, and the files they name."""
+"""Texts of an AgentV file: messages with their blocks, reference answers, templates, and the files
+they name.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +23,31 @@ from honestone.interop.sibling_files import ImageRoom, data_url
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
 _IMAGE_ADDRESSES: Final = ("data:", "https://", "http://")
 _PROGRAM: Final = (".ts", ".js", ".mjs", ".cjs", ".mts", ".py", ".sh")
-_LOOKS_LIKE_PATH: Final = re.compile(r"(?:file://)?\S+\.(?:md|markdown|txt|j2|njk|prompt|ts|js|mjs|cjs|mts|py|sh)")
+_LOOKS_LIKE_PATH: Final = re.compile(
+    r"(?:file://)?\S+\.(?:md|markdown|txt|j2|njk|prompt|ts|js|mjs|cjs|mts|py|sh)"
+)
 
 
 def plain(value: Any) -> str:
     """A value as text: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    return (
+        value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    )
 
 
 def names_file(text: str) -> bool:
     """Whether a prompt is the path of a file and not the prompt itself."""
-    return text.startswith("file://") or ("\n" not in text and _LOOKS_LIKE_PATH.fullmatch(text.strip()) is not None)
+    return text.startswith("file://") or (
+        "\n" not in text and _LOOKS_LIKE_PATH.fullmatch(text.strip()) is not None
+    )
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:
-    """`{{ name }}` and `{{ vars.name }}` replaced by a variable, once; what has no value stays as it is."""
+    """`{{ name }}` and `{{ vars.name }}` replaced by a variable, once; what has no value stays as
+    it is.
+    """
     return _PLACEHOLDER.sub(lambda found: _value(found, values), text)
 
 
@@ -45,7 +57,9 @@ def _value(found: re.Match[str], values: Mapping[str, object]) -> str:
 
 
 def looked_up(name: str, values: Mapping[str, object]) -> tuple[bool, object]:
-    """A variable by its name, also with `vars.` in front, or a value inside it (`who.name`); and whether it is there."""
+    """A variable by its name, also with `vars.` in front, or a value inside it (`who.name`); and
+    whether it is there.
+    """
     for path in (name, name.removeprefix("vars.")):
         value: object = values
         for step in (path,) if path in values else path.split("."):
@@ -68,12 +82,23 @@ def _calls(take: FileEntry) -> Iterator[str]:
         known: Mapping[str, object] = call if isinstance(call, dict) else {}
         function = known.get("function")
         inner: Mapping[str, object] = function if isinstance(function, dict) else known
-        name = next((inner[key] for key in ("tool", "name", "tool_name") if isinstance(inner.get(key), str)), None)
+        name = next(
+            (
+                inner[key]
+                for key in ("tool", "name", "tool_name")
+                if isinstance(inner.get(key), str)
+            ),
+            None,
+        )
         given = next((inner[key] for key in ("input", "arguments", "args") if key in inner), None)
         if name is None:
             yield f"(tool call: {plain(call)})"
             continue
-        said = "" if given is None else f" {given if isinstance(given, str) else json.dumps(given, default=str)}"
+        said = (
+            ""
+            if given is None
+            else f" {given if isinstance(given, str) else json.dumps(given, default=str)}"
+        )
         yield f"(tool call: {name}{said})"
 
 
@@ -88,7 +113,8 @@ class Texts:
         self._levels: Final = len(real.relative_to(repository_of(real)).parts)
 
     def resolve(self, name: str) -> Path:
-        """A name in the file as a path: looked for next to the file, then in each folder above, up to the repository's root.
+        """A name in the file as a path: looked for next to the file, then in each folder above, up
+        to the repository's root.
 
         One that is found nowhere is next to the file; with a leading slash, at the root.
         """
@@ -115,7 +141,8 @@ class Texts:
     def _why(self, name: str, error: FileError) -> str:
         return error.message if self.resolve(name).exists() else "it is not there"
 
-    # ------------------------------------------------------------------------------------------------ messages
+    # ------------------------------------------------------------------------------------------------
+    # messages
 
     def messages(self, take: FileEntry, key: str) -> tuple[Message, ...]:
         """An input: text, one message, a list of messages, or any other value as JSON."""
@@ -126,8 +153,14 @@ class Texts:
             return (Message("user", value),)
         if isinstance(value, dict) and "role" in value:
             return tuple(self._message(FileEntry(reading, path)))
-        if isinstance(value, list) and all(isinstance(one, dict) and "role" in one for one in value):
-            return tuple(m for index in range(len(value)) for m in self._message(FileEntry(reading, (*path, index))))
+        if isinstance(value, list) and all(
+            isinstance(one, dict) and "role" in one for one in value
+        ):
+            return tuple(
+                m
+                for index in range(len(value))
+                for m in self._message(FileEntry(reading, (*path, index)))
+            )
         raw = reading.marked.raw(path) if not isinstance(value, dict | list) else None
         return (Message("user", raw if raw is not None else plain(value)),)
 
@@ -143,10 +176,21 @@ class Texts:
             if "tool_calls" not in take:
                 take.problem("`content` is missing")
             return ""
-        if isinstance(value, list) and value and all(isinstance(block, dict) and "type" in block for block in value):
-            blocks = [self._block(FileEntry(take.reading, (*take.path, "content", i))) for i in range(len(value))]
+        if (
+            isinstance(value, list)
+            and value
+            and all(isinstance(block, dict) and "type" in block for block in value)
+        ):
+            blocks = [
+                self._block(FileEntry(take.reading, (*take.path, "content", i)))
+                for i in range(len(value))
+            ]
             return "\n\n".join(block for block in blocks if block)
-        return take.reading.marked.raw((*take.path, "content")) or plain(value) if not isinstance(value, str) else value
+        return (
+            take.reading.marked.raw((*take.path, "content")) or plain(value)
+            if not isinstance(value, str)
+            else value
+        )
 
     def _block(self, take: FileEntry) -> str:
         take.read(TABLES["block"])
@@ -161,9 +205,12 @@ class Texts:
             return image or ""
         return self.attached(take.reading, (*take.path, "value"), value, is_image=kind == "image")
 
-    def attached(self, reading: FileReading, path: Steps, name: str, *, is_image: bool = False) -> str:
-        """The text of an input file, under its name, or the image. One that is not there is left out, as AgentV does with a
-        warning; one that cannot be read is a loss."""
+    def attached(
+        self, reading: FileReading, path: Steps, name: str, *, is_image: bool = False
+    ) -> str:
+        """The text of an input file, under its name, or the image. One that is not there is left
+        out, as AgentV does with a warning; one that cannot be read is a loss.
+        """
         if not os.path.lexists(self.resolve(name)):
             reading.note(
                 f"{reading.marked.at(path)}: the input file `{name}` is not there: the input is without it, as in AgentV"
@@ -184,12 +231,17 @@ class Texts:
             return f"(file: {name})"
         return f"--- file: {name}\n{text.rstrip()}\n--- end of file: {name}"
 
-    # ----------------------------------------------------------------------------------------------- references
+    # -----------------------------------------------------------------------------------------------
+    # references
 
     def reference(self, take: FileEntry, *keys: str) -> str | None:
         """The expected output as text: of one message its content, of several all."""
         key = take.which(*keys)
-        return None if key is None else self.reference_at(take.reading, (*take.path, key), take.value[key])
+        return (
+            None
+            if key is None
+            else self.reference_at(take.reading, (*take.path, key), take.value[key])
+        )
 
     def reference_at(self, reading: FileReading, path: Steps, value: Any) -> str | None:
         found = as_prompt(self.messages_at(reading, path, value))
@@ -198,10 +250,12 @@ class Texts:
             found = written_images(found)[0]
         return found if found.strip() else None
 
-    # -------------------------------------------------------------------------------------------------- prompts
+    # --------------------------------------------------------------------------------------------------
+    # prompts
 
     def prompt(self, reading: FileReading, path: Steps, value: Any, *, bare: bool) -> str | None:
-        """A judge's prompt: the text itself or of the file it names. None when there is none to use, which was said.
+        """A judge's prompt: the text itself or of the file it names. None when there is none to
+        use, which was said.
 
         `bare`: a path without `file://` that leads nowhere is only noted.
         """
@@ -209,7 +263,11 @@ class Texts:
             raw = value.get("raw")
             if isinstance(raw, str) and raw.strip():
                 return raw
-            reading.loss("a prompt that a program writes cannot be read", path, "write the prompt's text in its place")
+            reading.loss(
+                "a prompt that a program writes cannot be read",
+                path,
+                "write the prompt's text in its place",
+            )
             return None
         if not isinstance(value, str) or not value.strip():
             reading.problem(f"`prompt` must be text, not {shown(value)}", path)
@@ -243,7 +301,8 @@ _OURS: Final = {
     **dict.fromkeys(words("input input_text question input_messages"), "(the input)"),
     **dict.fromkeys(words("output output_text candidate_answer answer"), "(the output)"),
     **dict.fromkeys(
-        words("expected_output expected_output_text reference_answer expected_messages"), "(the reference)"
+        words("expected_output expected_output_text reference_answer expected_messages"),
+        "(the reference)",
     ),
     "file_changes": "(the changes)",
 }
@@ -252,7 +311,9 @@ _OURS: Final = {
 def as_requirement(
     reading: FileReading, path: Steps, prompt: str, goal: str | None, values: Mapping[str, object]
 ) -> str:
-    """A judge's prompt as a requirement: what a judge sees anyway is named instead, the rest is filled in."""
+    """A judge's prompt as a requirement: what a judge sees anyway is named instead, the rest is
+    filled in.
+    """
     known = {**values, **_OURS, **dict.fromkeys(("criteria", "expected_outcome"), goal or "")}
     open_ = sorted({name for name in placeholders(prompt) if name not in known})
     if open_:

@@ -1,4 +1,6 @@
-"""Writing a suite as an AgentV file. What AgentV cannot say is listed; where nothing is, reading the file back gives the same suite."""
+"""Writing a suite as an AgentV file. What AgentV cannot say is listed; where nothing is, reading
+the file back gives the same suite.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ Name: TypeAlias = Literal["seed", "2", "4", "5"]
 Plain: TypeAlias = dict[Any, Any]
 
 
-# The words of each dialect: seed, 2, 4 and 5. `judged_by` is the key of a judge's question, `least` that of a criterion's
-# floor, `program` the type of a grader that is one and the key of its command.
+# The words of each dialect: seed, 2, 4 and 5. `judged_by` is the key of a judge's question, `least`
+# that of a criterion's floor, `program` the type of a grader that is one and the key of its
+# command.
 _WORDS: Final = """
 cases     evalcases          tests              tests                tests
 goal      expected_outcome   criteria           criteria             criteria
@@ -81,7 +84,8 @@ class _Writer:
             self.lose(place, f"the number {number} is written as {plain}")
         return plain
 
-    # ------------------------------------------------------------------------------------------------------ file
+    # ------------------------------------------------------------------------------------------------------
+    # file
 
     def file(self) -> Plain:
         out: Plain = {**self._title(), **self._target()}
@@ -122,20 +126,27 @@ class _Writer:
             if value is not None:
                 self.lose("the suite", f"AgentV has no `{name}` of a target")
         if target.output != "text":
-            self.lose("the suite", "AgentV reads JSON and text alike: `output: json` is not written")
+            self.lose(
+                "the suite", "AgentV reads JSON and text alike: `output: json` is not written"
+            )
         if target.use is None:
             return {}
         if use_of(target.use) != target.use:
             self.lose("the suite", f"AgentV has no target `{target.use}` without a targets file")
             return {}
-        return {"providers": [target.use]} if self.dialect is FIVE else {"execution": {"target": target.use}}
+        return (
+            {"providers": [target.use]}
+            if self.dialect is FIVE
+            else {"execution": {"target": target.use}}
+        )
 
     def _threshold(self, place: str, bar: Fraction | None) -> Plain:
         if bar is None or bar == PASS_MARK:
             return {}
         if self.dialect in (SEED, TWO):
             self.lose(
-                place, f"in this dialect a case passes at {float(PASS_MARK * 100):g}, not at {float(bar * 100):g}"
+                place,
+                f"in this dialect a case passes at {float(PASS_MARK * 100):g}, not at {float(bar * 100):g}",
             )
             return {}
         value = {"threshold": self.number(place, bar)}
@@ -146,10 +157,13 @@ class _Writer:
             return {"evaluate_options": {"max_concurrency": count}}
         if self.dialect is FOUR:
             return {"execution": {"workers": count}}
-        self.lose("the suite", f"how many cases run at a time ({count}) is set on AgentV's command line")
+        self.lose(
+            "the suite", f"how many cases run at a time ({count}) is set on AgentV's command line"
+        )
         return {}
 
-    # ------------------------------------------------------------------------------------------------------ case
+    # ------------------------------------------------------------------------------------------------------
+    # case
 
     def _case(self, case: Case, shared: Fraction | None) -> Plain:
         place = f"case `{case.id}`"
@@ -193,7 +207,9 @@ class _Writer:
         return out
 
     def _conversation(self, place: str, case: Case) -> tuple[Plain, Sequence[Criterion]]:
-        """A case in which the target replies in between: its turns, and the criteria that are about all that was said."""
+        """A case in which the target replies in between: its turns, and the criteria that are about
+        all that was said.
+        """
         if self.dialect is not FOUR or not any(message.role == REPLY for message in case.messages):
             return {}, case.rubric.criteria
         asked: list[list[Message]] = [[]]
@@ -215,13 +231,18 @@ class _Writer:
         for c in case.rubric.criteria:
             turn = next((n for n in range(1, len(turns) + 1) if c.id == f"turn-{n}"), None)
             if turn is not None and _is_of_turns(c):
-                own = [g for part in c.children for g in self._grader(place, self._of_turn(place, part, turn))]
+                own = [
+                    g
+                    for part in c.children
+                    for g in self._grader(place, self._of_turn(place, part, turn))
+                ]
                 turns[turn - 1] |= {self.word["graders"]: own} if own else {}
             elif c.id == "conversation" and _is_of_turns(c):
                 whole += c.children
             else:
                 self.lose(
-                    place, f"the criterion `{c.id}` next to turns: AgentV gives the mean of the turns and of all else"
+                    place,
+                    f"the criterion `{c.id}` next to turns: AgentV gives the mean of the turns and of all else",
                 )
                 whole.append(c)
         return {"mode": "conversation", **said, "turns": turns}, whole
@@ -238,9 +259,13 @@ class _Writer:
             if check is not None:
                 options = {name: value for name, value in check.options.items() if name != "in"}
                 check = replace(check, options=options)
-            items.append(replace(item, check=check, requirement=item.requirement.removeprefix(start)))
+            items.append(
+                replace(item, check=check, requirement=item.requirement.removeprefix(start))
+            )
         children = tuple(self._of_turn(place, child, number) for child in c.children)
-        return replace(c, requirement=c.requirement.removeprefix(start), items=tuple(items), children=children)
+        return replace(
+            c, requirement=c.requirement.removeprefix(start), items=tuple(items), children=children
+        )
 
     def _input(self, place: str, messages: tuple[Message, ...]) -> Plain:
         if not messages:
@@ -253,7 +278,9 @@ class _Writer:
                 self.lose(place, f"a message of the role `{message.role}`")
         if len(messages) == 1 and messages[0].role == "user":
             return {"input": messages[0].content}
-        return {"input": [{"role": message.role, "content": message.content} for message in messages]}
+        return {
+            "input": [{"role": message.role, "content": message.content} for message in messages]
+        }
 
     def _answer(self, place: str, case: Case) -> Plain:
         """The reference as the goal and the answer that AgentV knows."""
@@ -287,7 +314,9 @@ class _Writer:
         if self.dialect in (SEED, FIVE) or case.attempt_rule not in known:
             self.lose(place, f"{case.attempts} attempts of which the rule is {case.attempt_rule}")
             return {}
-        return {"execution": {"trials": {"count": case.attempts, "strategy": known[case.attempt_rule]}}}
+        return {
+            "execution": {"trials": {"count": case.attempts, "strategy": known[case.attempt_rule]}}
+        }
 
     def _timeout(self, place: str, case: Case) -> Plain:
         if case.timeout is None:
@@ -306,7 +335,8 @@ class _Writer:
                 own[key] = value
         return own
 
-    # -------------------------------------------------------------------------------------------------- workspace
+    # --------------------------------------------------------------------------------------------------
+    # workspace
 
     def _place(self, place: str, case: Case) -> Plain:
         there = case.workspace
@@ -324,11 +354,16 @@ class _Writer:
             out["template"] = there.copy
         if there is not None and there.git is not None:
             out["repos"] = [{"repo": there.git, **({"commit": there.ref} if there.ref else {})}]
-        hooks = {**self._hooks(place, case.setup, "before"), **self._hooks(place, case.teardown, "after")}
+        hooks = {
+            **self._hooks(place, case.setup, "before"),
+            **self._hooks(place, case.teardown, "after"),
+        }
         if hooks:
             out["hooks"] = hooks
         if there is None or not out:
-            self.lose(place, "commands without a workspace" if there is None else "an empty workspace")
+            self.lose(
+                place, "commands without a workspace" if there is None else "an empty workspace"
+            )
         return {"workspace": out} if out else {}
 
     def _docker(self, place: str, case: Case) -> Plain:
@@ -338,12 +373,17 @@ class _Writer:
         if not any(found):
             return {}
         if self.dialect is not FOUR or any(one != found[0] for one in found):
-            self.lose(place, "the containers of its programs: AgentV 4 alone has one, for all programs of a case")
+            self.lose(
+                place,
+                "the containers of its programs: AgentV 4 alone has one, for all programs of a case",
+            )
             return {}
         return {"workspace": {"docker": found[0]}}
 
     def _hooks(self, place: str, lines: tuple[str, ...], when: str) -> Plain:
-        keys: tuple[str, ...] = ("before_all", "before_each") if when == "before" else ("after_each", "after_all")
+        keys: tuple[str, ...] = (
+            ("before_all", "before_each") if when == "before" else ("after_each", "after_all")
+        )
         if len(lines) > 2:
             self.lose(place, f"more than two commands {when} a case")
         if len(lines) == 1:
@@ -364,7 +404,8 @@ class _Writer:
             self.lose(place, "commands after a case")
         return out
 
-    # --------------------------------------------------------------------------------------------------- graders
+    # ---------------------------------------------------------------------------------------------------
+    # graders
 
     def _grader(self, place: str, c: Criterion) -> Iterator[Plain]:
         """A criterion as a grader; none where AgentV has nothing like it."""
@@ -383,8 +424,8 @@ class _Writer:
             yield self._rated(here, c)
         else:
             head = self._head(here, c, self.word["rubric"])
-            # The bar of a negated criterion is one on the turned score, so it is written at the grader; and later dialects
-            # fail a case by the bars of graders alone.
+            # The bar of a negated criterion is one on the turned score, so it is written at the
+            # grader; and later dialects fail a case by the bars of graders alone.
             bars = self._bars(here, c) if c.negate or self.dialect.bars_need_required else {}
             yield {**head, self.word["criteria"]: [self._item(here, c, is_alone=True)], **bars}
 
@@ -408,7 +449,10 @@ class _Writer:
         if c.required and can_require:
             out["required"] = True
         elif c.required:
-            self.lose(here, "`required` of a group, or of a mark from 0 to 1: AgentV asks for the threshold there")
+            self.lose(
+                here,
+                "`required` of a group, or of a mark from 0 to 1: AgentV asks for the threshold there",
+            )
         if c.floor:
             out["min_score"] = self.number(here, c.floor)
             if self.dialect.bars_need_required:
@@ -421,11 +465,19 @@ class _Writer:
         bars = self._bars(here, c, can_require=False)
         if all(_is_plain(child) for child in c.children):
             rubric = self._head(here, c, self.word["rubric"])
-            return {**rubric, self.word["criteria"]: [self._inner(here, child) for child in c.children], **bars}
+            return {
+                **rubric,
+                self.word["criteria"]: [self._inner(here, child) for child in c.children],
+                **bars,
+            }
         inner = [grader for child in c.children for grader in self._grader(here, child)]
         out = {**self._head(here, c, self.word["group"]), self.word["members"]: inner, **bars}
         if self.word["group"] == "composite":
-            weights = {child.id: self.number(here, child.weight) for child in c.children if not child.is_penalty}
+            weights = {
+                child.id: self.number(here, child.weight)
+                for child in c.children
+                if not child.is_penalty
+            }
             out["aggregator"] = {"type": "weighted_average", "weights": weights}
         return out
 
@@ -466,7 +518,9 @@ class _Writer:
         return self._item(place, c)
 
     def _item(self, here: str, c: Criterion, *, is_alone: bool = False) -> Plain:
-        """A criterion in a rubric. Alone, its weight is written at the grader, and its bar too when it is negated."""
+        """A criterion in a rubric. Alone, its weight is written at the grader, and its bar too when
+        it is negated.
+        """
         (item,) = c.items
         out: Plain = {"id": c.id, self.word["text"]: self._words(here, c.requirement)}
         if c.weight != 1 and not is_alone:
@@ -490,13 +544,21 @@ class _Writer:
     def _ranges(self, here: str, anchors: Anchors) -> Plain:
         """Levels on 0-10, each at a whole number."""
         low, span = anchors.lowest, anchors.highest - anchors.lowest
-        if low != 0 or anchors.highest != TOP or any(value.denominator != 1 for value, _ in anchors.levels):
-            self.lose(here, f"a scale from {as_written(low)} to {as_written(anchors.highest)} is written as 0 to {TOP}")
+        if (
+            low != 0
+            or anchors.highest != TOP
+            or any(value.denominator != 1 for value, _ in anchors.levels)
+        ):
+            self.lose(
+                here,
+                f"a scale from {as_written(low)} to {as_written(anchors.highest)} is written as 0 to {TOP}",
+            )
         if any(text != text.strip() for _, text in anchors.levels):
             self.lose(here, "white space around the words of a level")
         return {round((value - low) / span * TOP): text for value, text in anchors.levels}
 
-    # ----------------------------------------------------------------------------------------------------- checks
+    # -----------------------------------------------------------------------------------------------------
+    # checks
 
     def _checked(self, here: str, c: Criterion, check: Check) -> Iterator[Plain]:
         negated = check.negated != c.negate
@@ -515,11 +577,15 @@ class _Writer:
         yield {**self._head(here, c, ""), **written, **bars}
 
     def _bars_of_program(self, here: str, c: Criterion, check: Check) -> Plain:
-        """Its score counts as it is in AgentV, so one that has to be met has to reach what meets it."""
+        """Its score counts as it is in AgentV, so one that has to be met has to reach what meets
+        it.
+        """
         if not check.option("scored", False):
             self.lose(here, "a program that is met or not met: AgentV counts its score as it is")
         elif not check.option("takes_text", False):
-            self.lose(here, "a program whose words could not be judged: AgentV takes its exit code then")
+            self.lose(
+                here, "a program whose words could not be judged: AgentV takes its exit code then"
+            )
         if c.required and not c.floor:
             return {"required": True, "min_score": check.option("min_score", 1)}
         return {}
@@ -534,7 +600,12 @@ class _Writer:
             type, _, key = self.word["program"].partition(":")
             words = value if isinstance(value, list) else _split(str(value))
             config = {"config": options.pop("config")} if "config" in options else {}
-            known = {"scored", "min_score", "takes_text", *(_CONTAINED if "container" in options else ())}
+            known = {
+                "scored",
+                "min_score",
+                "takes_text",
+                *(_CONTAINED if "container" in options else ()),
+            }
             return kind if options.keys() - known else {"type": type, key: words, **config}
         if kind == "tool-calls":
             return self._tool_calls(value, options)
@@ -548,7 +619,9 @@ class _Writer:
                 return {"type": f"{kind}{of_several}", "value": value}
             case "contains-any" | "contains-all" | "icontains-any" | "icontains-all":
                 return {"type": kind, "value": value if isinstance(value, list) else [value]}
-            case "equals" | "starts-with" | "ends-with" if isinstance(value, str) and value == value.strip() and value:
+            case "equals" | "starts-with" | "ends-with" if (
+                isinstance(value, str) and value == value.strip() and value
+            ):
                 return {"type": kind, "value": value}
             case "regex":
                 return _regex(value)
@@ -557,7 +630,10 @@ class _Writer:
             case "json-schema" if is_five and isinstance(value, dict):
                 return {"type": "is-json", "value": value}
             case "tokens" if isinstance(value, dict):
-                return {"type": "token-usage", **{f"max_{name}": most for name, most in value.items()}}
+                return {
+                    "type": "token-usage",
+                    **{f"max_{name}": most for name, most in value.items()},
+                }
             case "model-calls":
                 return {"type": "execution-metrics", "max_llm_calls": value}
             case "tool-count" if is_five and isinstance(value, dict) and len(value) == 1:
@@ -578,7 +654,12 @@ class _Writer:
                     "type": "trajectory:tool-sequence",
                     "value": {"mode": mode, "steps": [call["tool"] for call in calls]},
                 }
-            if mode == "any_order" and len(calls) == 1 and "arguments" in calls[0] and args in ("exact", "subset"):
+            if (
+                mode == "any_order"
+                and len(calls) == 1
+                and "arguments" in calls[0]
+                and args in ("exact", "subset")
+            ):
                 how = "exact" if args == "exact" else "partial"
                 return {
                     "type": "trajectory:tool-args-match",
@@ -586,14 +667,21 @@ class _Writer:
                 }
             return f"tool-calls in mode {mode}"
         expected = [
-            {"tool": call["tool"], **({"args": call["arguments"]} if "arguments" in call else {})} for call in calls
+            {"tool": call["tool"], **({"args": call["arguments"]} if "arguments" in call else {})}
+            for call in calls
         ]
         more = {"args_match": {"subset": "superset"}.get(args, args)} if args else {}
         modes = {"any_order": "superset"}
-        return {"type": "tool-trajectory", "mode": modes.get(mode, mode), "expected": expected, **more}
+        return {
+            "type": "tool-trajectory",
+            "mode": modes.get(mode, mode),
+            "expected": expected,
+            **more,
+        }
 
 
-# --------------------------------------------------------------------------------------------------------- helpers
+# ---------------------------------------------------------------------------------------------------------
+# helpers
 
 
 _CONTAINED: Final = ("container", "timeout")
@@ -601,7 +689,11 @@ _CONTAINED: Final = ("container", "timeout")
 
 def _container(check: Check) -> Plain:
     limit = {"timeout": check.options["timeout"]} if "timeout" in check.options else {}
-    return {**check.option("container", dict[str, Any]()), **limit} if "container" in check.options else {}
+    return (
+        {**check.option("container", dict[str, Any]()), **limit}
+        if "container" in check.options
+        else {}
+    )
 
 
 def _with_floor(rubric: Rubric, c: Criterion) -> Criterion:
@@ -611,10 +703,17 @@ def _with_floor(rubric: Rubric, c: Criterion) -> Criterion:
 
 
 def _is_of_turns(c: Criterion) -> bool:
-    """Whether a criterion is a group as a conversation has them: it counts like the others, and fails nothing by itself.
-    One that is always met is a turn without graders."""
-    met = [item.check is not None and (item.check.kind, item.check.value) == ALWAYS for item in c.items]
-    return (bool(c.children) or met == [True]) and c.weight == 1 and not (c.required or c.floor or c.negate)
+    """Whether a criterion is a group as a conversation has them: it counts like the others, and
+    fails nothing by itself. One that is always met is a turn without graders.
+    """
+    met = [
+        item.check is not None and (item.check.kind, item.check.value) == ALWAYS for item in c.items
+    ]
+    return (
+        (bool(c.children) or met == [True])
+        and c.weight == 1
+        and not (c.required or c.floor or c.negate)
+    )
 
 
 def _is_plain(c: Criterion) -> bool:
@@ -628,7 +727,11 @@ def _merged(one: Plain, other: Plain) -> Plain:
     """Two mappings, with mappings inside merged too."""
     out = dict(one)
     for key, value in other.items():
-        out[key] = _merged(out[key], value) if isinstance(value, dict) and isinstance(out.get(key), dict) else value
+        out[key] = (
+            _merged(out[key], value)
+            if isinstance(value, dict) and isinstance(out.get(key), dict)
+            else value
+        )
     return out
 
 
@@ -640,7 +743,9 @@ def _split(line: str) -> list[str]:
 
 
 def _regex(value: Any) -> Plain | str:
-    pattern, flags = (value, "") if isinstance(value, str) else (value["pattern"], value.get("flags", ""))
+    pattern, flags = (
+        (value, "") if isinstance(value, str) else (value["pattern"], value.get("flags", ""))
+    )
     if set(flags) - set("ims"):
         return f"regex with the flags {flags}"
     pattern = pattern.removeprefix("(?a)")

@@ -1,6 +1,8 @@
-"""autorubric: rubrics (YAML or JSON) whose criteria are yes/no or choose one of several options, and its datasets.
+"""autorubric: rubrics (YAML or JSON) whose criteria are yes/no or choose one of several options,
+and its datasets.
 
-An option's value is the score of choosing it, so options become anchors from 0 to 1 with those values.
+An option's value is the score of choosing it, so options become anchors from 0 to 1 with those
+values.
 """
 
 from __future__ import annotations
@@ -19,7 +21,13 @@ from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.criteria import scaled, yes_no
 from honestone.interop.reader import Formats, Reader
 from honestone.interop.rubric_package.read import FORMATS as PACKAGE
-from honestone.interop.rubric_package.read import OWN_KEYS, entries_of, make_rubric, rough_entries, title_of
+from honestone.interop.rubric_package.read import (
+    OWN_KEYS,
+    entries_of,
+    make_rubric,
+    rough_entries,
+    title_of,
+)
 
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
@@ -31,7 +39,8 @@ NO_OPTION = "(none of the options)"
 BETWEEN = "options become a scale from 0 to 1: a judge may also answer between two of them"
 
 
-# ------------------------------------------------------------------------------------------------------ rubrics
+# ------------------------------------------------------------------------------------------------------
+# rubrics
 
 
 def signs(document: Document) -> int:
@@ -56,10 +65,14 @@ def read(document: Document) -> ForeignRubric:
 
 
 def read_rubric_at(reading: FileReading, root: FileEntry, *, title: str = "") -> Rubric | None:
-    """The rubric at one place of a file; None when something in it is wrong (the reading knows what)."""
+    """The rubric at one place of a file; None when something in it is wrong (the reading knows
+    what).
+    """
     wrong = len(reading.problems)
     entries = entries_of(reading, root)
-    criteria = [criterion for entry in entries if (criterion := _criterion(reading, entry)) is not None]
+    criteria = [
+        criterion for entry in entries if (criterion := _criterion(reading, entry)) is not None
+    ]
     if len(reading.problems) > wrong:
         return None
     kept = _without_scaled_penalties(reading, criteria, entries)
@@ -112,7 +125,9 @@ class _Options:
     @property
     def yes_is(self) -> Fraction | None:
         """What yes is worth where the options are exactly yes and no with 0 and 1; None otherwise."""
-        if set(self.labels) != {ZERO, ONE} or any(len(labels) > 1 for labels in self.labels.values()):
+        if set(self.labels) != {ZERO, ONE} or any(
+            len(labels) > 1 for labels in self.labels.values()
+        ):
             return None
         words = {labels[0].casefold(): value for value, labels in self.labels.items()}
         return words["yes"] if set(words) == {"yes", "no"} else None
@@ -126,7 +141,9 @@ def _options(reading: FileReading, entry: FileEntry) -> _Options:
         is_na = bool(option.flag("na"))
         value = option.number("value") if is_na else option.number("value", low=0, high=1)
         if option.which("value") is None and not is_na:
-            reading.problem("`value` is missing", option.path, "the score of choosing this option, from 0 to 1")
+            reading.problem(
+                "`value` is missing", option.path, "the score of choosing this option, from 0 to 1"
+            )
         if is_na:
             found.may_not_apply = True
         elif label is not None and value is not None:
@@ -141,18 +158,26 @@ def _options(reading: FileReading, entry: FileEntry) -> _Options:
     return found
 
 
-def _choosing(reading: FileReading, id: str, requirement: str, weight: Fraction, options: _Options) -> Criterion:
+def _choosing(
+    reading: FileReading, id: str, requirement: str, weight: Fraction, options: _Options
+) -> Criterion:
     na = options.may_not_apply
     if options.yes_is is not None:
-        return yes_no(id, requirement, weight=weight, may_not_apply=na, negate=options.yes_is == ZERO)
+        return yes_no(
+            id, requirement, weight=weight, may_not_apply=na, negate=options.yes_is == ZERO
+        )
     levels = options.levels
     for value, labels in options.labels.items():
         if len(labels) > 1:
-            reading.note(f"`{id}`: options of equal value are one level: {_listed(labels)} ({as_written(value)})")
+            reading.note(
+                f"`{id}`: options of equal value are one level: {_listed(labels)} ({as_written(value)})"
+            )
     for end in (ZERO, ONE):
         if end not in levels:
             levels[end] = NO_OPTION
-            reading.note(f"`{id}` has no option worth {end}: its scale includes it, so that scores stay the same")
+            reading.note(
+                f"`{id}` has no option worth {end}: its scale includes it, so that scores stay the same"
+            )
     reading.note(BETWEEN)
     return scaled(id, requirement, levels, weight=weight, may_not_apply=na)
 
@@ -164,7 +189,9 @@ def _listed(labels: Sequence[str]) -> str:
 def _without_scaled_penalties(
     reading: FileReading, criteria: Sequence[Criterion], entries: Sequence[FileEntry]
 ) -> list[Criterion]:
-    """A penalty here is a yes/no question; next to positive weights one with options cannot be expressed."""
+    """A penalty here is a yes/no question; next to positive weights one with options cannot be
+    expressed.
+    """
     if not any(criterion.weight > 0 for criterion in criteria):
         return list(criteria)
     kept = []
@@ -181,7 +208,8 @@ def _without_scaled_penalties(
     return kept
 
 
-# ------------------------------------------------------------------------------------------------------ datasets
+# ------------------------------------------------------------------------------------------------------
+# datasets
 
 
 def signs_dataset(document: Document) -> int:
@@ -211,7 +239,12 @@ def read_dataset(document: Document) -> SuiteSource:
 
 
 def _case(
-    reading: FileReading, item: FileEntry, top: FileEntry, number: int, shared: Rubric | None, cases: Cases
+    reading: FileReading,
+    item: FileEntry,
+    top: FileEntry,
+    number: int,
+    shared: Rubric | None,
+    cases: Cases,
 ) -> Case | None:
     description = item.text("description")
     own = read_rubric_at(reading, item.below("rubric")) if "rubric" in item else None
@@ -263,11 +296,14 @@ def _ground_truth(reading: FileReading, item: FileEntry, rubric: Rubric | None) 
         return None
     path = (*item.path, "ground_truth")
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        reading.problem(f"`ground_truth` must be a list with one verdict a criterion, not {shown(value)}", path)
+        reading.problem(
+            f"`ground_truth` must be a list with one verdict a criterion, not {shown(value)}", path
+        )
         return None
     if rubric is not None and not reading.losses and len(value) != len(rubric.criteria):
         reading.problem(
-            f"`ground_truth` has {len(value)} verdicts, but the rubric has {len(rubric.criteria)} criteria", path
+            f"`ground_truth` has {len(value)} verdicts, but the rubric has {len(rubric.criteria)} criteria",
+            path,
         )
     return list(value)
 

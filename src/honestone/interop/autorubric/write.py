@@ -1,4 +1,5 @@
-"""Writing a rubric for autorubric. What it cannot say is a loss; without one, reading gives back the same rubric.
+"""Writing a rubric for autorubric. What it cannot say is a loss; without one, reading gives back
+the same rubric.
 
 Also what writers of flat formats share: a rubric as one list of weighted questions.
 """
@@ -18,12 +19,15 @@ from honestone.core.rubric import DEFAULT_THRESHOLD, Anchors, Criterion, Item, R
 from honestone.formats.source import Loss
 from honestone.formats.yaml_lines import decimal
 
-# ------------------------------------------------------------------------------------------------------ flat questions
+# ------------------------------------------------------------------------------------------------------
+# flat questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flat:
-    """One question of a flattened rubric. `weight` is its share of the whole; `negate`: no is the good answer."""
+    """One question of a flattened rubric. `weight` is its share of the whole; `negate`: no is the
+    good answer.
+    """
 
     id: str
     requirement: str
@@ -33,7 +37,9 @@ class Flat:
 
 
 class Losses:
-    """What the other format cannot say, with what it belongs to instead of a line: the file does not exist yet."""
+    """What the other format cannot say, with what it belongs to instead of a line: the file does
+    not exist yet.
+    """
 
     def __init__(self) -> None:
         self.found: list[Loss] = []
@@ -43,18 +49,24 @@ class Losses:
 
 
 def flatten(rubric: Rubric, losses: Losses, format: str) -> list[Flat]:
-    """Every question with its share of the weight. Bars, fixes and groups are losses: flat formats have none."""
+    """Every question with its share of the weight. Bars, fixes and groups are losses: flat formats
+    have none.
+    """
     if rubric.threshold != DEFAULT_THRESHOLD:
         losses.add("rubric", f"the threshold {show_bar(rubric.threshold)}: {format} has none")
     if rubric.floor:
         losses.add("rubric", f"the floor {show_bar(rubric.floor)}: {format} has none")
     found = [
-        flat for criterion in rubric.criteria for flat in _flat(criterion, criterion.weight, False, losses, format)
+        flat
+        for criterion in rubric.criteria
+        for flat in _flat(criterion, criterion.weight, False, losses, format)
     ]
     return [flat for flat in found if _can_be_asked(flat, losses, format)]
 
 
-def _flat(criterion: Criterion, weight: Fraction, negate: bool, losses: Losses, format: str) -> Iterator[Flat]:
+def _flat(
+    criterion: Criterion, weight: Fraction, negate: bool, losses: Losses, format: str
+) -> Iterator[Flat]:
     place = f"criterion `{criterion.id}`"
     for name in ("required", "fix"):
         if getattr(criterion, name):
@@ -63,35 +75,54 @@ def _flat(criterion: Criterion, weight: Fraction, negate: bool, losses: Losses, 
         losses.add(place, f"`floor: {show_bar(criterion.floor)}`: {format} has none")
     negate = negate != criterion.negate
     if criterion.children:
-        losses.add(place, "a group: what is in it is written as one list, with its share of the weight")
+        losses.add(
+            place, "a group: what is in it is written as one list, with its share of the weight"
+        )
         total = sum((child.weight for child in criterion.children if child.weight > 0), ZERO)
         for child in criterion.children:
             yield from _flat(child, weight * child.weight / total, negate, losses, format)
         return
     is_one = len(criterion.items) == 1 and criterion.items[0].whole
     if not is_one:
-        losses.add(place, "a checklist: each item is written as a criterion of its own, with its share of the weight")
+        losses.add(
+            place,
+            "a checklist: each item is written as a criterion of its own, with its share of the weight",
+        )
     elif criterion.items[0].requirement != criterion.requirement:
         losses.add(place, "its question is written, its own text is not")
     for item in criterion.items:
         id = criterion.id if item.whole else f"{criterion.id}.{item.id}"
         if item.fix:
             losses.add(f"criterion `{id}`", f"`fix`: {format} has no such thing")
-        yield Flat(id=id, requirement=item.requirement, weight=weight / len(criterion.items), item=item, negate=negate)
+        yield Flat(
+            id=id,
+            requirement=item.requirement,
+            weight=weight / len(criterion.items),
+            item=item,
+            negate=negate,
+        )
 
 
 def _can_be_asked(flat: Flat, losses: Losses, format: str) -> bool:
     if flat.item.check is not None:
-        losses.add(f"criterion `{flat.id}`", f"the check `{flat.item.check.name}`: {format} has judges only; left out")
+        losses.add(
+            f"criterion `{flat.id}`",
+            f"the check `{flat.item.check.name}`: {format} has judges only; left out",
+        )
     return flat.item.check is None
 
 
 def whole_weights(flats: Sequence[Flat], losses: Losses) -> list[Fraction]:
-    """The weights as decimals; shares like 1/3 are made whole by one factor for all, which changes no score."""
-    factor = lcm(*(_without_twos_and_fives(flat.weight.denominator) for flat in flats)) if flats else 1
+    """The weights as decimals; shares like 1/3 are made whole by one factor for all, which changes
+    no score.
+    """
+    factor = (
+        lcm(*(_without_twos_and_fives(flat.weight.denominator) for flat in flats)) if flats else 1
+    )
     if factor != 1:
         losses.add(
-            "rubric", f"all weights are multiplied by {factor}, so that each is a decimal number; no score changes"
+            "rubric",
+            f"all weights are multiplied by {factor}, so that each is a decimal number; no score changes",
         )
     return [flat.weight * factor for flat in flats]
 
@@ -105,7 +136,8 @@ def _without_twos_and_fives(number: int) -> int:
 
 def nothing_left(format: str) -> UsageError:
     return UsageError(
-        f"nothing in this rubric can be said in {format}", hint="it takes yes/no questions for judges, with weights"
+        f"nothing in this rubric can be said in {format}",
+        hint="it takes yes/no questions for judges, with weights",
     )
 
 
@@ -116,19 +148,25 @@ def to_json(value: Any, indent: int | None = None, level: int = 0) -> str:
     if not isinstance(value, (dict, list)) or not value:
         return json.dumps(value, ensure_ascii=False)
     parts = (
-        [f"{json.dumps(key, ensure_ascii=False)}: {to_json(entry, indent, level + 1)}" for key, entry in value.items()]
+        [
+            f"{json.dumps(key, ensure_ascii=False)}: {to_json(entry, indent, level + 1)}"
+            for key, entry in value.items()
+        ]
         if isinstance(value, dict)
         else [to_json(entry, indent, level + 1) for entry in value]
     )
     opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
-    if indent is None or (isinstance(value, dict) and not any(isinstance(e, (dict, list)) for e in value.values())):
+    if indent is None or (
+        isinstance(value, dict) and not any(isinstance(e, (dict, list)) for e in value.values())
+    ):
         return f"{opening}{', '.join(parts)}{closing}"
     pad = " " * (indent * (level + 1))
     body = ",\n".join(pad + part for part in parts)
     return f"{opening}\n{body}\n{' ' * (indent * level)}{closing}"
 
 
-# ------------------------------------------------------------------------------------------------------ autorubric
+# ------------------------------------------------------------------------------------------------------
+# autorubric
 
 
 def dump_autorubric(rubric: Rubric) -> tuple[str, list[Loss]]:
@@ -152,10 +190,14 @@ def dump_autorubric(rubric: Rubric) -> tuple[str, list[Loss]]:
 
 
 def _without_bad_penalties(flats: Sequence[Flat], losses: Losses) -> list[Flat]:
-    """With penalties alone autorubric would count down from 1; a penalty that is negated has no meaning anywhere."""
+    """With penalties alone autorubric would count down from 1; a penalty that is negated has no
+    meaning anywhere.
+    """
     if not any(flat.weight > 0 for flat in flats):
         for flat in flats:
-            losses.add(f"criterion `{flat.id}`", "a penalty with nothing left to take it from; left out")
+            losses.add(
+                f"criterion `{flat.id}`", "a penalty with nothing left to take it from; left out"
+            )
         return []
     kept = []
     for flat in flats:

@@ -31,7 +31,11 @@ def _read(document: Document) -> ForeignRubric:
         reading.finish()
     title, criteria = _definition(top), _dimensions(top)
     if not criteria and not reading.problems:
-        reading.problem("`sub_aspect` has no questions", ("sub_aspect",), "give each dimension its yes/no questions")
+        reading.problem(
+            "`sub_aspect` has no questions",
+            ("sub_aspect",),
+            "give each dimension its yes/no questions",
+        )
     reading.finish(*FORMATS.defaults("checkeval"))
     rubric = Rubric(criteria=unique_ids(criteria), title=title, floor=ZERO)
     return reading.rubric_source(rubric, "checkeval")
@@ -43,7 +47,9 @@ def _definition(top: FileEntry) -> str:
     if value is None or isinstance(value, str):
         return (value or "").strip()
     if not isinstance(value, dict):
-        top.reading.problem(f"`definition` must be text or a mapping, not {shown(value)}", ("definition",))
+        top.reading.problem(
+            f"`definition` must be text or a mapping, not {shown(value)}", ("definition",)
+        )
         return ""
     at = top.below("definition")
     texts = [at.text(str(name)) for name in value if isinstance(name, str)]

@@ -1,4 +1,6 @@
-"""HealthBench: JSON lines, each a conversation with criteria that give points or take them away. One line is one case."""
+"""HealthBench: JSON lines, each a conversation with criteria that give points or take them away.
+One line is one case.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def read(document: Document) -> SuiteSource:
 
 
 def _rows(document: Document) -> Iterator[tuple[FileReading, FileEntry]]:
-    """Every case with the reading it belongs to: one a line, or one for a whole JSON file (an object or a list)."""
+    """Every case with the reading it belongs to: one a line, or one for a whole JSON file (an
+    object or a list).
+    """
     if document.is_lines:
         for row in document.rows:
             reading = FileReading(row.marked)
@@ -160,7 +164,9 @@ def _criterion(reading: FileReading, entry: FileEntry) -> tuple[Criterion, list[
     tags = entry.texts("tags") or []
     if requirement is None or points is None:
         return None
-    named = next((tag for tag in tags if tag.startswith(ID_TAG) and tag[len(ID_TAG) :].strip()), None)
+    named = next(
+        (tag for tag in tags if tag.startswith(ID_TAG) and tag[len(ID_TAG) :].strip()), None
+    )
     id = named[len(ID_TAG) :] if named else slug(requirement)
     return yes_no(id, requirement, weight=points), [tag for tag in tags if tag is not named]
 

@@ -1,4 +1,6 @@
-"""Writing a suite as HealthBench JSON lines. What it cannot say is a loss; without one, reading gives back the same suite."""
+"""Writing a suite as HealthBench JSON lines. What it cannot say is a loss; without one, reading
+gives back the same suite.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,31 @@ _SAID = ("id", "rubric", "messages", "reference", "tags", "metadata")
 
 
 def dump_healthbench(suite: Suite) -> tuple[str, list[Loss]]:
-    """JSON lines, one a case, and everything that they do not say. Raises UsageError when no case is left."""
+    """JSON lines, one a case, and everything that they do not say. Raises UsageError when no case
+    is left.
+    """
     losses = Losses()
     _suite_losses(suite, losses)
     lines = [to_json(line) for case in suite.cases if (line := _line(case, losses)) is not None]
     if not lines:
         raise UsageError(
-            f"no case of this suite can be said in {_FORMAT}", hint="it takes yes/no questions for judges, with points"
+            f"no case of this suite can be said in {_FORMAT}",
+            hint="it takes yes/no questions for judges, with points",
         )
     return "".join(line + "\n" for line in lines), losses.found
 
 
 def _suite_losses(suite: Suite, losses: Losses) -> None:
     suite = asking_of_judges(suite)
-    unsaid = ("title", "artifact", "more_artifacts", "concurrency", "skill_id", "require_calibration", "require_tier")
+    unsaid = (
+        "title",
+        "artifact",
+        "more_artifacts",
+        "concurrency",
+        "skill_id",
+        "require_calibration",
+        "require_tier",
+    )
     for name in unsaid:
         if getattr(suite, name):
             losses.add("suite", f"`{name}`: {_FORMAT} has no such thing")
@@ -85,7 +98,9 @@ def _prompt(case: Case, losses: Losses) -> Iterator[Mapping[str, str]]:
 
 
 def _ideal(case: Case, losses: Losses) -> Mapping[str, object] | None:
-    found: dict[str, object] = {key: case.metadata[key] for key in KEPT if _has_place(key, case.metadata.get(key))}
+    found: dict[str, object] = {
+        key: case.metadata[key] for key in KEPT if _has_place(key, case.metadata.get(key))
+    }
     if case.reference is not None:
         if case.reference.strip():
             found = {"ideal_completion": case.reference, **found}
@@ -105,7 +120,11 @@ def _criteria(case: Case, losses: Losses) -> Iterator[Mapping[str, Any]]:
         losses.add(f"case `{case.id}`, {loss.place}", loss.message, loss.hint)
     for flat, weight in zip(flats, weights, strict=True):
         named = [] if flat.id == slug(flat.requirement) else [ID_TAG + flat.id]
-        yield {"criterion": flat.requirement, "points": weight, "tags": [*named, *tags.get(flat.id, ())]}
+        yield {
+            "criterion": flat.requirement,
+            "points": weight,
+            "tags": [*named, *tags.get(flat.id, ())],
+        }
 
 
 def _can_be_said(flat: Flat, losses: Losses) -> bool:
@@ -115,7 +134,9 @@ def _can_be_said(flat: Flat, losses: Losses) -> bool:
         return False
     if flat.negate:
         losses.add(
-            place, f"negated: {_FORMAT} gives points for a yes only; left out", "reword it as what should be there"
+            place,
+            f"negated: {_FORMAT} gives points for a yes only; left out",
+            "reword it as what should be there",
         )
         return False
     if flat.item.may_not_apply:
@@ -129,7 +150,12 @@ def _tags(case: Case, flats: list[Flat], losses: Losses) -> Mapping[str, list[st
     known = {flat.id for flat in flats}
     found: dict[str, list[str]] = {}
     for id, tags in kept.items() if isinstance(kept, Mapping) else ():
-        if id not in known or not isinstance(tags, list) or not tags or not all(_is_tag(tag) for tag in tags):
+        if (
+            id not in known
+            or not isinstance(tags, list)
+            or not tags
+            or not all(_is_tag(tag) for tag in tags)
+        ):
             losses.add(f"criterion `{id}`", "its tags cannot be written")
         else:
             found[id] = tags

@@ -44,7 +44,11 @@ def _signs(document: Document) -> int:
 
 def _likeness(sample: Any) -> int:
     """Samples have an input and a target; other keys are allowed but may be another tool's."""
-    if not isinstance(sample, dict) or "input" not in sample or not {"target", "choices"} & sample.keys():
+    if (
+        not isinstance(sample, dict)
+        or "input" not in sample
+        or not {"target", "choices"} & sample.keys()
+    ):
         return 0
     if "score" in sample and not isinstance(sample["score"], str):
         return 0  # what came of a run: there `target` is what was run, not the right answer

@@ -9,7 +9,15 @@ from typing import Final
 from honestone.core.rubric import Criterion
 from honestone.core.suite.case import Case, CaseWorkspace, Message
 from honestone.formats.reader import FileEntry, did_you_mean, shown
-from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, text_of_parts, undecided, yes_no
+from honestone.interop.criteria import (
+    MAJORITY,
+    as_text,
+    expected_answer,
+    gated,
+    text_of_parts,
+    undecided,
+    yes_no,
+)
 from honestone.interop.reader import Formats
 from honestone.interop.sibling_files import SiblingFiles
 
@@ -33,19 +41,30 @@ def sample_case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | No
             continue
         hint = did_you_mean(key, FIELDS) if len(key) > SHORT_KEY else None
         if hint:
-            at.reading.problem(f"unknown key `{key}` in a sample", (*at.path, key), hint, at_key=True)
+            at.reading.problem(
+                f"unknown key `{key}` in a sample", (*at.path, key), hint, at_key=True
+            )
             continue
         metadata[key] = at.value[key]
         at.note(f"inspect: the field `{key}` is not a field of a sample; it is kept as metadata")
     if choices and messages:
         listed = "\n".join(f"{letter}) {choice}" for letter, choice in choices.items())
-        messages = [*messages[:-1], Message(messages[-1].role, f"{messages[-1].content}\n\n{listed}")]
+        messages = [
+            *messages[:-1],
+            Message(messages[-1].role, f"{messages[-1].content}\n\n{listed}"),
+        ]
         targets = _chosen(targets, choices)
         at.note("inspect: the choices of a sample are put below its input as A), B), C), ...")
-    question = [_all_chosen(targets) if choices and len(targets) > 1 else expected_answer(targets)] if targets else []
+    question = (
+        [_all_chosen(targets) if choices and len(targets) > 1 else expected_answer(targets)]
+        if targets
+        else []
+    )
     rubric = gated(at.reading, at.path, question, MAJORITY)
     if not targets:
-        at.note("inspect: a sample without a target is skipped, as nothing says what a good output is")
+        at.note(
+            "inspect: a sample without a target is skipped, as nothing says what a good output is"
+        )
     return Case(
         id=id,
         rubric=rubric or undecided(),
@@ -59,7 +78,9 @@ def sample_case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | No
 
 def _messages(at: FileEntry, siblings: SiblingFiles) -> list[Message]:
     if isinstance(at.raw("input"), list):
-        return [said for entry in at.each("input") if (said := _message(entry, siblings)) is not None]
+        return [
+            said for entry in at.each("input") if (said := _message(entry, siblings)) is not None
+        ]
     text = at.text("input")
     return [Message("user", text)] if text is not None else []
 
@@ -75,7 +96,9 @@ def _message(at: FileEntry, siblings: SiblingFiles) -> Message | None:
         return None
     if content is None and not calls:
         at.problem("a message needs `content`")
-    text = text_of_parts(at.reading, content, (*at.path, "content"), partial(siblings.data_url, at.reading))
+    text = text_of_parts(
+        at.reading, content, (*at.path, "content"), partial(siblings.data_url, at.reading)
+    )
     return Message(role, "\n".join(part for part in (text, *calls) if part))
 
 
@@ -84,7 +107,11 @@ def _calls(at: FileEntry) -> list[str]:
     lines = []
     for call in at.mappings("tool_calls", TABLES["call"]):
         inner = call.raw("function")  # a name, or OpenAI's mapping with the name and the arguments
-        about = inner if isinstance(inner, dict) else {"name": inner, "arguments": call.raw("arguments")}
+        about = (
+            inner
+            if isinstance(inner, dict)
+            else {"name": inner, "arguments": call.raw("arguments")}
+        )
         at.note("inspect: tool calls in the messages of a sample are shown as text")
         lines.append(f"[calls {as_text(about.get('name'))}({as_text(about.get('arguments'))})]")
     return lines
@@ -104,7 +131,9 @@ def _choices(at: FileEntry) -> dict[str, str]:
 
 
 def _chosen(targets: list[str], choices: dict[str, str]) -> list[str]:
-    """The right choices with their letters. Inspect reads the letters one after another: `AC` is A and C."""
+    """The right choices with their letters. Inspect reads the letters one after another: `AC` is A
+    and C.
+    """
     letters = "".join(target.strip() for target in targets)
     if letters and set(letters) <= choices.keys():
         return [f"{letter}) {choices[letter]}" for letter in letters]
@@ -112,7 +141,9 @@ def _chosen(targets: list[str], choices: dict[str, str]) -> list[str]:
 
 
 def _all_chosen(targets: list[str]) -> Criterion:
-    """Of several right choices all are to be chosen and no other, as Inspect's scorer `choice` asks."""
+    """Of several right choices all are to be chosen and no other, as Inspect's scorer `choice`
+    asks.
+    """
     listed = "\n".join(f"- {target}" for target in targets)
     return yes_no("expected-answer", f"Chooses all of these answers and no other:\n{listed}")
 
@@ -145,12 +176,16 @@ def _metadata(at: FileEntry) -> dict[str, object]:
 
 
 def _files(at: FileEntry, siblings: SiblingFiles) -> dict[str, str]:
-    """Files of the case's workspace: texts as written, or the content of a file next to the dataset."""
+    """Files of the case's workspace: texts as written, or the content of a file next to the
+    dataset.
+    """
     value = at.raw("files")
     if value is None:
         return {}
     if not isinstance(value, dict):
-        at.problem(f"`files` must be a mapping from names to texts or paths, not {shown(value)}", "files")
+        at.problem(
+            f"`files` must be a mapping from names to texts or paths, not {shown(value)}", "files"
+        )
         return {}
     found: dict[str, str] = {}
     for name, content in value.items():
@@ -171,7 +206,9 @@ def _files(at: FileEntry, siblings: SiblingFiles) -> dict[str, str]:
 
 
 def _sibling(content: str, siblings: SiblingFiles) -> str | None:
-    """The content itself where it is the path of a file, as Inspect reads it; None when it is a text."""
+    """The content itself where it is the path of a file, as Inspect reads it; None when it is a
+    text.
+    """
     if "\n" in content or len(content) > 255 or not content.strip():
         return None
     try:

@@ -1,4 +1,6 @@
-"""Inspect tasks, which are Python: named as such, and with a person's permission run for their samples and as checks."""
+"""Inspect tasks, which are Python: named as such, and with a person's permission run for their
+samples and as checks.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ def signs_of_task(document: Document) -> int:
 
 
 def read_task(document: Document) -> SuiteSource:
-    """The tasks of a file, a case for each sample. Before their code is run these are not known. Raises UsageError without
-    permission, and SourceErrors with what is wrong."""
+    """The tasks of a file, a case for each sample. Before their code is run these are not known.
+    Raises UsageError without permission, and SourceErrors with what is wrong.
+    """
     if not document.allow_code:
         raise _needs_permission(document)
     main = FileReading(MarkedLine(document.name, node_of(None, (1, 1)), 1))
@@ -51,10 +54,15 @@ def read_task(document: Document) -> SuiteSource:
         for at, case in _cases(reading, name, document, siblings) if made else ():
             cases.add(case if len(tasks) == 1 else replace(case, id=f"{name}/{case.id}"), at)
         if document.run_code is None:
-            cases.add(Case(id=name, rubric=undecided(), messages=(), skip="its samples are made by code"), reading.at())
+            cases.add(
+                Case(id=name, rubric=undecided(), messages=(), skip="its samples are made by code"),
+                reading.at(),
+            )
         main.join(reading)
     main.finish(*FORMATS.defaults("inspect-task"))
-    return main.suite_source(document, "inspect-task", Suite(cases=cases.all()), cases, siblings.files)
+    return main.suite_source(
+        document, "inspect-task", Suite(cases=cases.all()), cases, siblings.files
+    )
 
 
 def _needs_permission(document: Document) -> UsageError:
@@ -77,7 +85,10 @@ def _tasks(text: str) -> Iterator[tuple[str, int]]:
     for node in tree.body:
         for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
             called = mark.func if isinstance(mark, ast.Call) else mark
-            if isinstance(node, ast.FunctionDef) and ast.unparse(called).rpartition(".")[2] == "task":
+            if (
+                isinstance(node, ast.FunctionDef)
+                and ast.unparse(called).rpartition(".")[2] == "task"
+            ):
                 yield node.name, node.lineno
 
 
@@ -99,7 +110,9 @@ _INSTALL: Final = "install Inspect where honestone is installed: pip install ins
 def _cases(
     reading: FileReading, name: str, document: Document, siblings: SiblingFiles
 ) -> Iterator[tuple[FileEntry, Case]]:
-    """The cases of what a task made: what the solver asks is the input, and each scorer a criterion."""
+    """The cases of what a task made: what the solver asks is the input, and each scorer a
+    criterion.
+    """
     made = reading.at()
     for number, one in enumerate(made.each("samples"), 1):
         at = one.below("sample")
@@ -107,7 +120,8 @@ def _cases(
         if case is None or not _is_asked_once(one):
             continue
         criteria = [
-            _scorer(at, scorer, place, case, name, document) for place, scorer in enumerate(made.each("scorers"))
+            _scorer(at, scorer, place, case, name, document)
+            for place, scorer in enumerate(made.each("scorers"))
         ]
         rubric = gated(reading, at.path, criteria, MAJORITY)
         if rubric is not None:
@@ -119,16 +133,22 @@ def _is_asked_once(one: FileEntry) -> bool:
     """Whether the target can take the place of the model in this sample; where not, that is a loss."""
     calls, tools = one.raw("calls"), one.raw("tools")
     if tools:
-        one.loss(f"the solver offers the model tools ({', '.join(tools[:3])}), which a target here is not given")
+        one.loss(
+            f"the solver offers the model tools ({', '.join(tools[:3])}), which a target here is not given"
+        )
     elif calls != 1:
-        one.loss(f"the solver asks the model {calls} times, and a target here is asked once", hint=_LOG)
+        one.loss(
+            f"the solver asks the model {calls} times, and a target here is asked once", hint=_LOG
+        )
     return calls == 1 and not tools
 
 
 _LOG: Final = "--outputs LOG judges what `inspect eval` recorded"
 
 
-def _scorer(at: FileEntry, scorer: FileEntry, place: int, case: Case, name: str, document: Document) -> Criterion:
+def _scorer(
+    at: FileEntry, scorer: FileEntry, place: int, case: Case, name: str, document: Document
+) -> Criterion:
     """A scorer as a check that runs it; as a question for judges where it asks a model itself."""
     called = str(scorer.raw("name")).rpartition("/")[2]
     if scorer.raw("asks"):
@@ -140,5 +160,8 @@ def _scorer(at: FileEntry, scorer: FileEntry, place: int, case: Case, name: str,
     context = {"sample": at.raw("id"), "scorer": place}
     check = Check(kind="script", value=script.to_plain(), options={"context": context})
     return check_criterion(
-        check, id=called, requirement=f"Inspect's scorer `{called}` of the task `{name}`", required=False
+        check,
+        id=called,
+        requirement=f"Inspect's scorer `{called}` of the task `{name}`",
+        required=False,
     )

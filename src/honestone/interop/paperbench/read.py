@@ -1,4 +1,6 @@
-"""PaperBench: a tree of requirements with weights local to siblings, graded or not. Leaves are yes/no questions."""
+"""PaperBench: a tree of requirements with weights local to siblings, graded or not. Leaves are
+yes/no questions.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,15 @@ class _Tree:
     has_categories: bool = False
 
     def place(self, id: str, node: FileEntry) -> str:
-        """The id by which a node is known here: a repeated one gets a number, in the order of reading."""
+        """The id by which a node is known here: a repeated one gets a number, in the order of
+        reading.
+        """
         own = self.ids.take(id)
         self.places[own] = node.path
         if own != id:
-            node.note(f"several nodes have the id `{id}`: those after the first are `{id}#2` and so on")
+            node.note(
+                f"several nodes have the id `{id}`: those after the first are `{id}#2` and so on"
+            )
         return own
 
 
@@ -56,7 +62,11 @@ def read(document: Document) -> ForeignRubric:
     tree = _Tree(reading)
     root = _node(tree, reading.at())
     if root is None and not reading.problems:
-        reading.problem("nothing in this tree carries weight", (), "give one leaf, and all above it, a weight above 0")
+        reading.problem(
+            "nothing in this tree carries weight",
+            (),
+            "give one leaf, and all above it, a weight above 0",
+        )
     reading.finish()
     assert root is not None
     _notes(tree)
@@ -64,7 +74,9 @@ def read(document: Document) -> ForeignRubric:
 
 
 def _rubric(root: Criterion) -> Rubric:
-    """The root is the only top-level criterion, so every node of the tree has its line; its own weight shares with no other."""
+    """The root is the only top-level criterion, so every node of the tree has its line; its own
+    weight shares with no other.
+    """
     root = root if root.weight > 0 else replace(root, weight=ONE)
     return Rubric(criteria=(root,), threshold=DEFAULT_THRESHOLD, floor=ZERO)
 
@@ -75,15 +87,23 @@ def _notes(tree: _Tree) -> None:
     if tree.has_categories:
         reading.note(NOTES["categories"])
     if tree.marks:
-        reading.note(f"{len(tree.marks)} leaves have recorded scores: --judge record:FILE gives them")
+        reading.note(
+            f"{len(tree.marks)} leaves have recorded scores: --judge record:FILE gives them"
+        )
     if tree.partial:
-        reading.note(f"{tree.partial} leaves have a score between 0 and 1, so they are a scale from 0 to 1")
+        reading.note(
+            f"{tree.partial} leaves have a score between 0 and 1, so they are a scale from 0 to 1"
+        )
     if tree.marks and tree.ungraded:
-        reading.note(f"{len(tree.ungraded)} leaves have no valid score, which is not 0: {', '.join(tree.ungraded[:5])}")
+        reading.note(
+            f"{len(tree.ungraded)} leaves have no valid score, which is not 0: {', '.join(tree.ungraded[:5])}"
+        )
 
 
 def _node(tree: _Tree, node: FileEntry) -> Criterion | None:
-    """A node with all below it; None when it is wrong (the reading knows what) or when nothing in it carries weight."""
+    """A node with all below it; None when it is wrong (the reading knows what) or when nothing in
+    it carries weight.
+    """
     if not node.read(TABLES["node"]):
         return None
     id, requirement = node.text("id"), node.text("requirements")
@@ -112,7 +132,9 @@ def _is_valid(node: FileEntry) -> bool:
     return False
 
 
-def _leaf(tree: _Tree, id: str, requirement: str, weight: Fraction, score: Fraction | None) -> Criterion:
+def _leaf(
+    tree: _Tree, id: str, requirement: str, weight: Fraction, score: Fraction | None
+) -> Criterion:
     """Yes or no, as PaperBench asks it; a scale from 0 to 1 where this tree records partial credit."""
     if score is None:
         tree.ungraded.append(id)
@@ -126,9 +148,16 @@ def _leaf(tree: _Tree, id: str, requirement: str, weight: Fraction, score: Fract
 
 
 def _group(
-    tree: _Tree, node: FileEntry, id: str, requirement: str, weight: Fraction, children: list[Criterion]
+    tree: _Tree,
+    node: FileEntry,
+    id: str,
+    requirement: str,
+    weight: Fraction,
+    children: list[Criterion],
 ) -> Criterion | None:
-    """A group without weight in it scores 0 in PaperBench whatever is done, which no group here does."""
+    """A group without weight in it scores 0 in PaperBench whatever is done, which no group here
+    does.
+    """
     if any(child.weight > 0 for child in children):
         return Criterion(id=id, requirement=requirement, weight=weight, children=tuple(children))
     if tree.reading.problems:
@@ -141,7 +170,9 @@ def _group(
             (*node.path, "weight"),
             "give it the weight 0 too",
         )
-    tree.marks = {key: mark for key, mark in tree.marks.items() if not _is_below(tree, key[0], node.path)}
+    tree.marks = {
+        key: mark for key, mark in tree.marks.items() if not _is_below(tree, key[0], node.path)
+    }
     return None
 
 

@@ -1,4 +1,6 @@
-"""promptfoo's assertions as criteria: checks, judges' questions and groups; what runs code or other models is lost."""
+"""promptfoo's assertions as criteria: checks, judges' questions and groups; what runs code or other
+models is lost.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ from honestone.core.script import Language, Script
 from honestone.formats.reader import FileEntry, FileReading, Keys, Steps, did_you_mean, shown, words
 from honestone.formats.source import Loss
 from honestone.interop import criteria
-from honestone.interop.promptfoo.code import CODE_FILES, CodeContext, json_values, read_transform, script_of
+from honestone.interop.promptfoo.code import (
+    CODE_FILES,
+    CodeContext,
+    json_values,
+    read_transform,
+    script_of,
+)
 from honestone.interop.promptfoo.measures import READ as MEASURES
 from honestone.interop.promptfoo.measures import schema_of
 from honestone.interop.reader import Formats
@@ -33,12 +41,15 @@ Fill: TypeAlias = Callable[[str, FileReading, Steps], str]
 _CODE = "is code that makes a value, which honestone does not run"
 _OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a service)"
 
-# ---------------------------------------------------------------------------------------------- tables of keys
+# ----------------------------------------------------------------------------------------------
+# tables of keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a list of assertions is read with. `gates`: each must pass by itself, without a threshold over it."""
+    """What a list of assertions is read with. `gates`: each must pass by itself, without a
+    threshold over it.
+    """
 
     gates: bool
     fill: Fill
@@ -113,10 +124,15 @@ class Assertion:
         return value if isinstance(value, str) and value.strip() else None
 
     def value(self) -> Any:
-        """`value` as it is compared: a file's content, templates filled in. None when it is missing or was lost."""
+        """`value` as it is compared: a file's content, templates filled in. None when it is missing
+        or was lost.
+        """
         raw = self.at.raw("value")
         if isinstance(raw, list):
-            return [self._text(v, (*self.here, i)) if isinstance(v, str) else v for i, v in enumerate(raw)]
+            return [
+                self._text(v, (*self.here, i)) if isinstance(v, str) else v
+                for i, v in enumerate(raw)
+            ]
         return self._text(raw, self.here) if isinstance(raw, str) else raw
 
     def _text(self, text: str, path: Steps) -> Any:
@@ -155,30 +171,44 @@ class Assertion:
         return None
 
     def check(self, kind: str, value: Any, **options: Any) -> Criterion | None:
-        check = criteria.sound_check(self.at.reading, self.here, kind, value, negated=self.negated, **options)
+        check = criteria.sound_check(
+            self.at.reading, self.here, kind, value, negated=self.negated, **options
+        )
         return None if check is None else self.criterion(check)
 
     def criterion(self, check: Check, requirement: str | None = None) -> Criterion:
         own = measures(check)
         bars = own_gate(self.scope.gates and self.weight > 0) if own else {"floor": self.floor}
-        return criteria.check_criterion(check, id=self.metric, requirement=requirement, weight=self.weight, **bars)
+        return criteria.check_criterion(
+            check, id=self.metric, requirement=requirement, weight=self.weight, **bars
+        )
 
     def question(self, requirement: str) -> Criterion:
         id = self.metric or slug(requirement)
         return criteria.yes_no(
-            id, requirement, weight=self.weight, floor=self.bar(criteria.MAJORITY), negate=self.negated
+            id,
+            requirement,
+            weight=self.weight,
+            floor=self.bar(criteria.MAJORITY),
+            negate=self.negated,
         )
 
     def grade(self, requirement: str, threshold: Fraction) -> Criterion | None:
         """A question answered with a score from 0 to 1."""
         if self.negated:
-            self.loss(f"`not-{self.type}` with a `threshold` has no meaning here", "leave the threshold out")
+            self.loss(
+                f"`not-{self.type}` with a `threshold` has no meaning here",
+                "leave the threshold out",
+            )
             return None
         id = self.metric or slug(requirement)
-        return criteria.scaled(id, requirement, criteria.FROM_0_TO_1, weight=self.weight, floor=self.bar(threshold))
+        return criteria.scaled(
+            id, requirement, criteria.FROM_0_TO_1, weight=self.weight, floor=self.bar(threshold)
+        )
 
 
-# ------------------------------------------------------------------------------------------------------- the kinds
+# -------------------------------------------------------------------------------------------------------
+# the kinds
 
 
 def _one_text(a: Assertion) -> Criterion | None:
@@ -219,7 +249,12 @@ def _code(a: Assertion) -> Criterion | None:
     threshold, config = a.at.number("threshold"), a.at.raw("config")
     context = {**a.scope.case, **({} if config is None else {"config": config})}
     options = {} if threshold is None else {"threshold": as_written(threshold)}
-    return a.check("script", script.to_plain(), **options, **({"context": json_values(context)} if context else {}))
+    return a.check(
+        "script",
+        script.to_plain(),
+        **options,
+        **({"context": json_values(context)} if context else {}),
+    )
 
 
 def _equals(a: Assertion) -> Criterion | None:
@@ -241,7 +276,9 @@ def _is_json(a: Assertion) -> Criterion | None:
 
 
 def _is_markup(a: Assertion) -> Criterion | None:
-    """`is-html`, `contains-html`, `is-xml` and `contains-xml`; XML with a `value` must have these elements."""
+    """`is-html`, `contains-html`, `is-xml` and `contains-xml`; XML with a `value` must have these
+    elements.
+    """
     value = a.value()
     if value is None and a.at.raw("value") is not None:
         return None  # which was lost
@@ -252,7 +289,11 @@ def _is_markup(a: Assertion) -> Criterion | None:
             a.below(TABLES["xml"])
         value = value.get("requiredElements")
     names = [one.strip() for one in value.split(",")] if isinstance(value, str) else value
-    if not isinstance(names, list) or not names or not all(isinstance(one, str) and one for one in names):
+    if (
+        not isinstance(names, list)
+        or not names
+        or not all(isinstance(one, str) and one for one in names)
+    ):
         a.takes("names of elements", value)
         return None
     return a.check(a.type, names)
@@ -261,7 +302,10 @@ def _is_markup(a: Assertion) -> Criterion | None:
 def _function_calls(a: Assertion) -> Criterion | None:
     """`is-valid-function-call` and the like: of functions that the providers may call."""
     if not a.scope.functions:
-        a.loss(f"`{a.type}` needs the functions of a provider, and none is read", "give it `config.tools`")
+        a.loss(
+            f"`{a.type}` needs the functions of a provider, and none is read",
+            "give it `config.tools`",
+        )
         return None
     return a.check("function-calls", a.scope.functions)
 
@@ -271,7 +315,10 @@ def _limit(a: Assertion) -> Criterion | None:
     threshold = a.at.number("threshold", low=0)
     if threshold is None:
         if "threshold" not in a.at:
-            a.loss(f"`{a.type}` without a `threshold` only measures", "the report shows it for every case")
+            a.loss(
+                f"`{a.type}` without a `threshold` only measures",
+                "the report shows it for every case",
+            )
         return None
     return a.check(a.type, threshold)
 
@@ -307,7 +354,9 @@ def _word_count(a: Assertion) -> Criterion | None:
 def _rubric(a: Assertion) -> Criterion | None:
     """`llm-rubric`: yes or no; with a threshold a score."""
     if "value" not in a.at and a.scope.asks_otherwise:
-        a.loss("the question of this assertion is in `rubricPrompt`, which judges here are not asked")
+        a.loss(
+            "the question of this assertion is in `rubricPrompt`, which judges here are not asked"
+        )
         return None
     value = a.value()
     if isinstance(value, dict):
@@ -332,7 +381,9 @@ def _g_eval(a: Assertion) -> Criterion | None:
             return a.grade("", bar)
         children = tuple(criteria.scaled(slug(text), text, criteria.FROM_0_TO_1) for text in value)
         id = a.metric or "g-eval"
-        return Criterion(id=id, requirement=id, weight=a.weight, floor=a.bar(bar), children=children)
+        return Criterion(
+            id=id, requirement=id, weight=a.weight, floor=a.bar(bar), children=children
+        )
     text = a.text()
     return None if text is None else a.grade(text, bar)
 
@@ -373,7 +424,11 @@ def _factuality_by_scores(a: Assertion, reference: str) -> Criterion | None:
         a.loss("these scores of `factuality` answers have no meaning here")
         return None
     requirement = f"Is factual next to this reference answer: {reference}"
-    levels = {ZERO: "says none of these", **levels, ONE: levels.get(ONE, "says better than all of these")}
+    levels = {
+        ZERO: "says none of these",
+        **levels,
+        ONE: levels.get(ONE, "says better than all of these"),
+    }
     id = a.metric or slug(requirement)
     return criteria.scaled(id, requirement, levels, weight=a.weight, floor=a.bar(min(passing)))
 
@@ -382,7 +437,11 @@ def _tool_used(a: Assertion) -> Criterion | None:
     value = a.value()
     if isinstance(value, dict):
         below = a.below(TABLES["tool-used"])
-        name, low, high = (below.text("pattern", "name"), below.number("min", low=0), below.number("max", low=0))
+        name, low, high = (
+            below.text("pattern", "name"),
+            below.number("min", low=0),
+            below.number("max", low=0),
+        )
         if name is None:
             a.problem("needs a `pattern`")
             return None
@@ -392,12 +451,17 @@ def _tool_used(a: Assertion) -> Criterion | None:
         a.takes("a tool's name or a list of them", value)
         return None
     if a.negated and len(names) > 1:
-        a.loss("`not-trajectory:tool-used` with several tools has no meaning here", "one assertion a tool")
+        a.loss(
+            "`not-trajectory:tool-used` with several tools has no meaning here",
+            "one assertion a tool",
+        )
         return None
     return a.check("tool-calls", names, mode="any_order")
 
 
-def _counted(a: Assertion, name: str, low: Fraction | int | None, high: Fraction | int | None) -> Criterion | None:
+def _counted(
+    a: Assertion, name: str, low: Fraction | int | None, high: Fraction | int | None
+) -> Criterion | None:
     """How often tools of this name are called; `*` in it stands for anything."""
     if "?" in name:
         a.loss(f"the pattern `{name}` of tool names has no meaning here", "`*` is read, `?` is not")
@@ -409,7 +473,9 @@ def _counted(a: Assertion, name: str, low: Fraction | int | None, high: Fraction
 def _step_count(a: Assertion) -> Criterion | None:
     """`trajectory:step-count` of the calls of tools; other kinds of steps are not in a trace here."""
     if not isinstance(a.value(), dict):
-        a.problem(f"takes a mapping with `type` and `min` or `max`, not {shown(a.at.value.get('value'))}")
+        a.problem(
+            f"takes a mapping with `type` and `min` or `max`, not {shown(a.at.value.get('value'))}"
+        )
         return None
     below = a.below(TABLES["step-count"])
     low, high = below.number("min", low=0), below.number("max", low=0)
@@ -471,7 +537,8 @@ _READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
     **dict.fromkeys(words("is-html contains-html is-xml contains-xml"), _is_markup),
     "word-count": _word_count,
     **dict.fromkeys(
-        words("is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call"), _function_calls
+        words("is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call"),
+        _function_calls,
     ),
     "g-eval": _g_eval,
     "trajectory:tool-used": _tool_used,
@@ -489,7 +556,8 @@ def is_type(name: str) -> bool:
     return name.removeprefix("not-") in TYPES or name.startswith("promptfoo:redteam:")
 
 
-# ------------------------------------------------------------------------------------------------------ the walk
+# ------------------------------------------------------------------------------------------------------
+# the walk
 
 
 def read_assertions(at: FileEntry, scope: Scope) -> list[Criterion]:
@@ -502,8 +570,9 @@ def read_assertions(at: FileEntry, scope: Scope) -> list[Criterion]:
 
 
 def read_assertion(at: FileEntry, scope: Scope) -> Criterion | None:
-    """One assertion, left out where something is wrong with it: promptfoo loads the file, and fails the test when it makes the
-    assertion."""
+    """One assertion, left out where something is wrong with it: promptfoo loads the file, and fails
+    the test when it makes the assertion.
+    """
     known = len(at.reading.problems)
     criterion = _assertion(at, scope)
     return None if lose_problems(at.reading, _LEFT_OUT, since=known) else criterion
@@ -540,7 +609,9 @@ def _assertion(at: FileEntry, scope: Scope) -> Criterion | None:
         at.loss(f"the assertion `{written}` {why}", hint=hint)
         return None
     if isinstance(written, str) and written.strip() and type not in _READ:
-        at.reading.unknown_loss(f"unknown assertion `{written}`", (*at.path, "type"), did_you_mean(type, TYPES))
+        at.reading.unknown_loss(
+            f"unknown assertion `{written}`", (*at.path, "type"), did_you_mean(type, TYPES)
+        )
         return None
     if not at.read(TABLES["assertion"]) or at.text("type") is None:
         return None
@@ -561,7 +632,8 @@ def _assertion(at: FileEntry, scope: Scope) -> Criterion | None:
 # Code is handed the value of an output that is JSON, where promptfoo's provider gives it as one.
 _VALUE: Final[Mapping[str, Script]] = {
     "javascript": Script(
-        language="javascript", code="try {\n  return JSON.parse(output)\n} catch {\n  return output\n}"
+        language="javascript",
+        code="try {\n  return JSON.parse(output)\n} catch {\n  return output\n}",
     ),
     "python": Script(
         language="python",
@@ -571,7 +643,9 @@ _VALUE: Final[Mapping[str, Script]] = {
 
 
 def _transformed(a: Assertion, criterion: Criterion | None) -> Criterion | None:
-    """Its check looks at what code makes of the output: the test's, then its own. A judge sees the output as it is."""
+    """Its check looks at what code makes of the output: the test's, then its own. A judge sees the
+    output as it is.
+    """
     own = read_transform(a.at, "transform", a.scope.siblings, a.name) if "transform" in a.at else ()
     first = (_VALUE[a.type],) if a.scope.is_structured and a.type in _VALUE else ()
     transforms = (*first, *a.scope.transforms, *(own or ()))
@@ -580,13 +654,18 @@ def _transformed(a: Assertion, criterion: Criterion | None) -> Criterion | None:
     (item, *more) = criterion.items or (None,)
     if item is None or more or item.check is None:
         if not own:
-            a.loss("the `transform` of the test changes nothing for a judge, who sees the output as it is")
+            a.loss(
+                "the `transform` of the test changes nothing for a judge, who sees the output as it is"
+            )
             return criterion
         a.loss(f"the `transform` of {a.name} changes what a judge sees; the assertion is left out")
         return None
     if "transform" not in KINDS[item.check.kind].options:
         return criterion  # about the run, not about its output
-    options: JsonObject = {**item.check.options, "transform": [one.to_plain() for one in transforms]}
+    options: JsonObject = {
+        **item.check.options,
+        "transform": [one.to_plain() for one in transforms],
+    }
     if item.check.kind != "script" and a.scope.case:
         options = {**options, "context": json_values(a.scope.case)}
     return replace(criterion, items=(replace(item, check=replace(item.check, options=options)),))
@@ -625,25 +704,32 @@ def _set(at: FileEntry, scope: Scope) -> Criterion | None:
         at.note("a set whose assertions all have weight 0 is left out: it decides nothing")
         return None
     id = metric or "assert-set"
-    floor = (criteria.implied_floor(children) if threshold is None else threshold) if gates else None
+    floor = (
+        (criteria.implied_floor(children) if threshold is None else threshold) if gates else None
+    )
     said = metric or f"{'enough' if threshold is not None else 'all'} of {len(children)} assertions"
     return Criterion(id=id, requirement=said, weight=weight, floor=floor, children=tuple(children))
 
 
-# ------------------------------------------------------------------------------------------------- in one cell
+# -------------------------------------------------------------------------------------------------
+# in one cell
 
 _CELL: Final = re.compile(r"(not-)?([a-z][a-z:-]*?)(?:\((-?\d+(?:\.\d+)?)\))?(?::(.*))?", re.DOTALL)
 _SHORT: Final = {"grade": "llm-rubric", "fn": "javascript", "eval": "javascript"}
 
 
 def assertion_of_cell(cell: str) -> dict[str, object]:
-    """What a table writes as `type:value` or `type(threshold):value`; anything else is a text to be equal to."""
+    """What a table writes as `type:value` or `type(threshold):value`; anything else is a text to be
+    equal to.
+    """
     match = _CELL.fullmatch(cell.strip())
     if match is None:
         return {"type": "equals", "value": cell}
     negation, name, threshold, value = match.groups()
     type = _SHORT.get(name, name)
-    if type not in TYPES or (value is None and type not in ("is-json", "contains-json", "latency", "cost")):
+    if type not in TYPES or (
+        value is None and type not in ("is-json", "contains-json", "latency", "cost")
+    ):
         return {"type": "equals", "value": cell}
     out: dict[str, object] = {"type": (negation or "") + type}
     if threshold is not None:

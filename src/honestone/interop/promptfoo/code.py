@@ -1,4 +1,6 @@
-"""Code of a promptfoo config: found and named, never run here. What runs it is the check `script`, with permission."""
+"""Code of a promptfoo config: found and named, never run here. What runs it is the check `script`,
+with permission.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +53,16 @@ def script_of(
     function: str = "get_assert",
     makes_cases: bool = False,
 ) -> Script | None:
-    """Code, or `file://FILE` or `file://FILE:FUNCTION`; `function` is the one of a Python file that names none. None, and a
-    problem or a loss, for what cannot be run. `what` names it in words; `makes_cases`: prompts or tests come of it."""
+    """Code, or `file://FILE` or `file://FILE:FUNCTION`; `function` is the one of a Python file that
+    names none. None, and a problem or a loss, for what cannot be run. `what` names it in words;
+    `makes_cases`: prompts or tests come of it.
+    """
     if text.startswith("package:"):
-        reading.loss(f"{what} is code of a package, which honestone does not run", path, "name a file: file://grade.js")
+        reading.loss(
+            f"{what} is code of a package, which honestone does not run",
+            path,
+            "name a file: file://grade.js",
+        )
         return None
     if not text.startswith("file://"):
         reading.runs(what, path, makes_cases=makes_cases)
@@ -71,7 +79,11 @@ def script_of(
     siblings.files.append(found)
     reading.runs(what, path, found, makes_cases=makes_cases)
     file = os.path.relpath(found, siblings.base)
-    return Script(language=written, file=file, function=chosen or (function if written == "python" else "") or None)
+    return Script(
+        language=written,
+        file=file,
+        function=chosen or (function if written == "python" else "") or None,
+    )
 
 
 def _parts(name: str) -> tuple[str, str, str]:
@@ -83,12 +95,15 @@ def _parts(name: str) -> tuple[str, str, str]:
 def read_transform(
     at: FileEntry, key: str, siblings: SiblingFiles, what: str, *, makes_cases: bool = False
 ) -> tuple[Script, ...] | None:
-    """The code that a `transform` stands for, in JavaScript unless it is a file; None, and a problem or a loss, where it
-    cannot be run."""
+    """The code that a `transform` stands for, in JavaScript unless it is a file; None, and a
+    problem or a loss, where it cannot be run.
+    """
     value, path = at.raw(key), (*at.path, key)
     if not isinstance(value, str) or not value.strip():
         at.problem(f"`{key}` takes code or a file, not {shown(value)}", key)
         return None
     said = what if key in what else f"the `{key}` of {what}"
-    script = script_of(value, at.reading, path, siblings, said, function="get_transform", makes_cases=makes_cases)
+    script = script_of(
+        value, at.reading, path, siblings, said, function="get_transform", makes_cases=makes_cases
+    )
     return None if script is None else (script,)

@@ -1,5 +1,6 @@
-"""Prompts and tests that code of a promptfoo config makes. It is run with a person's permission only, by what `Document`
-brings along; until then what it makes is not known."""
+"""Prompts and tests that code of a promptfoo config makes. It is run with a person's permission
+only, by what `Document` brings along; until then what it makes is not known.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +24,12 @@ NOT_RUN: Final = "made by code of this config, which runs with --allow-code only
 Providers: TypeAlias = Sequence[Mapping[str, Json]]
 
 
-def code_of_prompt(name: str, reading: FileReading, path: Steps, siblings: SiblingFiles) -> Script | None:
-    """The function that makes a prompt, or a Python file that prints it; None, with a loss or a problem, where it cannot run."""
+def code_of_prompt(
+    name: str, reading: FileReading, path: Steps, siblings: SiblingFiles
+) -> Script | None:
+    """The function that makes a prompt, or a Python file that prints it; None, with a loss or a
+    problem, where it cannot run.
+    """
     what = f"the prompt `{name[:60]}`"
     return script_of(f"file://{name}", reading, path, siblings, what, function="", makes_cases=True)
 
@@ -32,15 +37,21 @@ def code_of_prompt(name: str, reading: FileReading, path: Steps, siblings: Sibli
 def prompts_made(
     script: Script, contexts: Sequence[Json], providers: Providers, config: Json, run_code: RunCode
 ) -> list[str]:
-    """The text of a prompt for the variables of each case. Raises UsageError where the code fails, gives something else, or
-    gives different texts to the providers: a case here has one input."""
+    """The text of a prompt for the variables of each case. Raises UsageError where the code fails,
+    gives something else, or gives different texts to the providers: a case here has one input.
+    """
     asked = providers or [{"id": "unknown"}]
     calls: list[list[Json]] = [
-        [{"vars": known, "provider": dict(provider), "config": config}] for provider in asked for known in contexts
+        [{"vars": known, "provider": dict(provider), "config": config}]
+        for provider in asked
+        for known in contexts
     ]
     made = [_text_of(value) for value in run_code(script, calls)]
     first = made[: len(contexts)]
-    if any(made[start : start + len(contexts)] != first for start in range(0, len(made), len(contexts) or 1)):
+    if any(
+        made[start : start + len(contexts)] != first
+        for start in range(0, len(made), len(contexts) or 1)
+    ):
         raise UsageError(
             f"`{script.file}` makes different prompts for different providers",
             hint="leave one provider in the config, or make a prompt of its own for each",
@@ -60,8 +71,9 @@ def _text_of(value: Json) -> str:
 
 
 def rows_of_dataset(address: str, fetch: Fetch) -> list[Json]:
-    """One test for each row of `huggingface://datasets/OWNER/NAME?split=...&config=...&limit=...`, as promptfoo asks for them:
-    by pages, from Hugging Face's server of rows. Raises UsageError."""
+    """One test for each row of `huggingface://datasets/OWNER/NAME?split=...&config=...&limit=...`,
+    as promptfoo asks for them: by pages, from Hugging Face's server of rows. Raises UsageError.
+    """
     name, _, query = address.removeprefix(_DATASETS).partition("?")
     asked = {"split": "test", "config": "default", **dict(parse_qsl(query))}
     limit = int(asked["limit"]) if asked.get("limit", "").isdigit() else MOST_ROWS
@@ -74,7 +86,9 @@ def rows_of_dataset(address: str, fetch: Fetch) -> list[Json]:
             found = json.loads(text)
             total, got = int(found["num_rows_total"]), [one["row"] for one in found["rows"]]
         except (ValueError, LookupError, TypeError, RecursionError):
-            raise UsageError(f"the server of `{address[:60]}` answers something else than rows") from None
+            raise UsageError(
+                f"the server of `{address[:60]}` answers something else than rows"
+            ) from None
         if not got:
             break
         rows += [{"vars": row, "options": {"disableVarExpansion": True}} for row in got]
@@ -99,17 +113,27 @@ def sheet_of(address: str, fetch: Fetch) -> str:
     assert found is not None
     text = fetch(f"{found[0]}/export?format=csv{f'&gid={page[1]}' if page else ''}")
     if text.lstrip().startswith("<"):
-        raise UsageError(f"the sheet `{address[:60]}` is not public", hint="save it as CSV next to the file")
+        raise UsageError(
+            f"the sheet `{address[:60]}` is not public", hint="save it as CSV next to the file"
+        )
     return text
 
 
 def tests_made(
-    name: str, config: Json, reading: FileReading, path: Steps, siblings: SiblingFiles, run_code: RunCode | None
+    name: str,
+    config: Json,
+    reading: FileReading,
+    path: Steps,
+    siblings: SiblingFiles,
+    run_code: RunCode | None,
 ) -> Marked | None:
-    """The list of tests that a function of a file returns, with the file's name for their places. None where it is not run,
-    or gives none: then a note, a loss or a problem says so."""
+    """The list of tests that a function of a file returns, with the file's name for their places.
+    None where it is not run, or gives none: then a note, a loss or a problem says so.
+    """
     what = f"the tests of `{name[:60]}`"
-    script = script_of(f"file://{name}", reading, path, siblings, what, function="generate_tests", makes_cases=True)
+    script = script_of(
+        f"file://{name}", reading, path, siblings, what, function="generate_tests", makes_cases=True
+    )
     if script is None:
         return None
     if run_code is None:

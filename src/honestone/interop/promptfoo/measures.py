@@ -1,4 +1,6 @@
-"""promptfoo's assertions that measure: likeness by arithmetic or embeddings, and what judges say of a retrieved context."""
+"""promptfoo's assertions that measure: likeness by arithmetic or embeddings, and what judges say of
+a retrieved context.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ ANSWER_RELEVANCE: Final = Fraction(7, 10)
 
 
 def schema_of(a: Assertion) -> Mapping[str, Any] | None:
-    """The JSON Schema of a value, which may be written as text. None, with a problem, where it is something else."""
+    """The JSON Schema of a value, which may be written as text. None, with a problem, where it is
+    something else.
+    """
     value = a.value()
     if isinstance(value, str):
         try:
@@ -72,7 +76,9 @@ def _likeness(a: Assertion) -> Criterion | None:
 def _answer_relevance(a: Assertion) -> Criterion | None:
     asked = a.variable("query")
     about = "the input" if asked is None else f"this question: {asked}"
-    return _graded(a, f"Answers {about}, and says nothing that does not belong to the answer", ANSWER_RELEVANCE)
+    return _graded(
+        a, f"Answers {about}, and says nothing that does not belong to the answer", ANSWER_RELEVANCE
+    )
 
 
 def _conversation_relevance(a: Assertion) -> Criterion | None:
@@ -86,12 +92,18 @@ def _context_faithfulness(a: Assertion) -> Criterion | None:
 def _context_relevance(a: Assertion) -> Criterion | None:
     asked = a.variable("query")
     question = "the input" if asked is None else f"the question {asked!r}"
-    return _about_context(a, f"This context holds what is needed to answer {question}, and little else: {{context}}")
+    return _about_context(
+        a, f"This context holds what is needed to answer {question}, and little else: {{context}}"
+    )
 
 
 def _context_recall(a: Assertion) -> Criterion | None:
     fact = a.text()
-    return None if fact is None else _about_context(a, f"This context: {{context}}\nholds all of this: {fact}")
+    return (
+        None
+        if fact is None
+        else _about_context(a, f"This context: {{context}}\nholds all of this: {fact}")
+    )
 
 
 def _about_context(a: Assertion, requirement: str) -> Criterion | None:
@@ -99,13 +111,18 @@ def _about_context(a: Assertion, requirement: str) -> Criterion | None:
     if context is None and a.type == "context-recall":
         context = "(the input)"
     if context is None:
-        a.loss(f"`{a.type}` needs the context as the variable `context`", "give the test a variable `context`")
+        a.loss(
+            f"`{a.type}` needs the context as the variable `context`",
+            "give the test a variable `context`",
+        )
         return None
     return _graded(a, requirement.replace("{context}", context), ZERO)
 
 
 def _graded(a: Assertion, requirement: str, usual: Fraction) -> Criterion | None:
-    """A judge's score from 0 to 1. promptfoo asks its own questions about it, so the figures are not the same."""
+    """A judge's score from 0 to 1. promptfoo asks its own questions about it, so the figures are
+    not the same.
+    """
     threshold = a.at.number("threshold", low=0, high=1)
     if threshold is None and not usual:
         a.at.note(f"promptfoo: `{a.type}` without a `threshold` is shown and always passes")

@@ -19,9 +19,11 @@ from honestone.interop.sibling_files import SiblingFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider: `column` is its label, or else its id. `prompts` are labels of those that it is for; None: all. `use` is the
-    target that it is here, with its `parameters`; None without such a target. `functions` are those that it may call, with
-    the JSON Schemas of their arguments. `is_structured`: promptfoo hands code the value of its JSON, not the text."""
+    """A provider: `column` is its label, or else its id. `prompts` are labels of those that it is
+    for; None: all. `use` is the target that it is here, with its `parameters`; None without such a
+    target. `functions` are those that it may call, with the JSON Schemas of their arguments.
+    `is_structured`: promptfoo hands code the value of its JSON, not the text.
+    """
 
     id: str
     label: str | None = None
@@ -50,7 +52,12 @@ class Provider:
         return (self.id,) if self.label is None else (self.label, self.id)
 
 
-_MODES = {"openai": ("chat", "responses"), "anthropic": ("messages",), "google": (), "ollama": ("chat",)}
+_MODES = {
+    "openai": ("chat", "responses"),
+    "anthropic": ("messages",),
+    "google": (),
+    "ollama": ("chat",),
+}
 # Providers whose calls of functions promptfoo writes into a text.
 _GIVE_TEXT = ("openai:responses:", "anthropic:")
 # What is named like a model of the provider and is none: another kind of model, or an agent.
@@ -75,8 +82,12 @@ def target_of(provider: str) -> str | None:
     return None if first in _OTHERS else f"{kind}:{rest}"
 
 
-def read_provider(reading: FileReading, path: Steps, entry: Any, siblings: SiblingFiles) -> Provider | None:
-    """One entry of `providers`: a text, a mapping with its `id`, or its id as the only key of a mapping."""
+def read_provider(
+    reading: FileReading, path: Steps, entry: Any, siblings: SiblingFiles
+) -> Provider | None:
+    """One entry of `providers`: a text, a mapping with its `id`, or its id as the only key of a
+    mapping.
+    """
     if isinstance(entry, str):
         return Provider(id=entry, use=target_of(entry))
     if not isinstance(entry, dict) or not entry:
@@ -87,14 +98,21 @@ def read_provider(reading: FileReading, path: Steps, entry: Any, siblings: Sibli
         name, options = next(iter(entry.items()))
         path = (*path, name)
     options = options if isinstance(options, dict) else {}
-    id, prompts, config = str(name if name is not None else "?"), options.get("prompts"), options.get("config")
+    id, prompts, config = (
+        str(name if name is not None else "?"),
+        options.get("prompts"),
+        options.get("config"),
+    )
     at = FileEntry(reading, (*path, "config"), config if isinstance(config, dict) else {})
     is_elsewhere = any(key in at for key in words("apiBaseUrl apiHost"))
     use = None if is_elsewhere else target_of(id)
     if at.value and (use is None or use.startswith("cmd:")):
         reading.note("promptfoo: the `config` of a provider that is not a target here is not read")
     if options.get("transform"):
-        reading.loss("the `transform` of a provider is not run: checks see its output as it is", (*path, "transform"))
+        reading.loss(
+            "the `transform` of a provider is not run: checks see its output as it is",
+            (*path, "transform"),
+        )
     tools = [_value(at, key, siblings) for key in ("tools", "functions") if key in at]
     response = at.value.get("response_format")
     return Provider(
@@ -102,7 +120,9 @@ def read_provider(reading: FileReading, path: Steps, entry: Any, siblings: Sibli
         label=as_text(options.get("label")) or None,
         prompts=tuple(map(as_text, prompts)) if isinstance(prompts, list) and prompts else None,
         use=use,
-        parameters={} if use is None or use.startswith("cmd:") else _parameters(at, _api_of(id), siblings),
+        parameters={}
+        if use is None or use.startswith("cmd:")
+        else _parameters(at, _api_of(id), siblings),
         functions=dict(_functions(tools)),
         is_structured=(bool(tools) and not id.startswith(_GIVE_TEXT))
         or (isinstance(response, dict) and response.get("type") == "json_schema"),
@@ -115,12 +135,16 @@ _APIS = {"openai": "chat", "openai-responses": "responses"}
 
 def _api_of(id: str) -> str:
     """The table of a provider's keys. Some models are behind the Responses API only."""
-    is_newer = re.match(r"openai:(responses:|(?!chat:).*(-pro|-codex|codex-|-deep-research|computer-use))", id)
+    is_newer = re.match(
+        r"openai:(responses:|(?!chat:).*(-pro|-codex|codex-|-deep-research|computer-use))", id
+    )
     return "openai-responses" if is_newer else id.partition(":")[0]
 
 
 def _parameters(at: FileEntry, api: str, siblings: SiblingFiles) -> dict[str, Any]:
-    """What of a config is a parameter of the target. Its table says where each key goes, and what is lost."""
+    """What of a config is a parameter of the target. Its table says where each key goes, and what
+    is lost.
+    """
     found: dict[str, Any] = {}
     table = TABLES[f"provider-{api}"]
     at.read(ignoring_others(table, at.value, "promptfoo", table.by_name))
@@ -133,14 +157,18 @@ def _parameters(at: FileEntry, api: str, siblings: SiblingFiles) -> dict[str, An
             at.loss(f"`{key}` of a provider is in a file that is not read", key)
             continue
         if "{{" in json.dumps(value, default=str):
-            at.loss(f"`{key}` of a provider is filled in from variables, which is not done here", key)
+            at.loss(
+                f"`{key}` of a provider is filled in from variables, which is not done here", key
+            )
             continue
         *folders, name = known.meaning.strip("`").split(".")
         place = found
         for folder in folders:
             place = place.setdefault(folder, {})
         value, before = _text_format(value) if name == "format" else value, place.get(name)
-        place[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+        place[name] = (
+            {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+        )
     return found if api not in _APIS or not found else {"api": _APIS[api], **found}
 
 
@@ -150,11 +178,18 @@ def _text_format(value: Any) -> Any:
         return value
     inner = value.get("json_schema")
     own = {key: one for key, one in value.items() if key != "json_schema"}
-    return {"name": "response_schema", **own, **(inner if isinstance(inner, dict) else {}), "strict": True}
+    return {
+        "name": "response_schema",
+        **own,
+        **(inner if isinstance(inner, dict) else {}),
+        "strict": True,
+    }
 
 
 def _value(at: FileEntry, key: str, siblings: SiblingFiles) -> Any:
-    """A value, or that of the YAML or JSON file which it names; None where that is code, or not there."""
+    """A value, or that of the YAML or JSON file which it names; None where that is code, or not
+    there.
+    """
     value, path = at.value[key], (*at.path, key)
     if not isinstance(value, str) or not value.startswith("file://"):
         return value
@@ -164,9 +199,14 @@ def _value(at: FileEntry, key: str, siblings: SiblingFiles) -> Any:
 
 
 def _functions(value: Any) -> Iterator[tuple[str, Json]]:
-    """The functions in any API's list of tools, by name. Google writes the names of types in capitals."""
+    """The functions in any API's list of tools, by name. Google writes the names of types in
+    capitals.
+    """
     if isinstance(value, dict) and isinstance(value.get("name"), str):
-        yield value["name"], _small_types(value.get("parameters") or value.get("input_schema") or {})
+        yield (
+            value["name"],
+            _small_types(value.get("parameters") or value.get("input_schema") or {}),
+        )
     elif isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _functions(one)
@@ -178,5 +218,6 @@ def _small_types(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {
-        key: one.lower() if key == "type" and isinstance(one, str) else _small_types(one) for key, one in schema.items()
+        key: one.lower() if key == "type" and isinstance(one, str) else _small_types(one)
+        for key, one in schema.items()
     }

@@ -67,7 +67,8 @@ _MEDIA: Final = words(".bmp .svg .tiff .mp3 .wav .ogg .mp4 .mov .webm")
 MAX_FILLED_IN_ALL: Final = 50_000_000
 
 
-# -------------------------------------------------------------------------------------------------- what is read
+# --------------------------------------------------------------------------------------------------
+# what is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +137,9 @@ class _Config:
         self.document = document
         self.reading = FileReading(document.marked)
         self.others: list[FileReading] = []
-        # promptfoo runs without tests that it does not find, and fails each test whose assertion or variable it does not find.
-        # What is wrong with one prompt, test or provider keeps no other from being read.
+        # promptfoo runs without tests that it does not find, and fails each test whose assertion or
+        # variable it does not find. What is wrong with one prompt, test or provider keeps no other
+        # from being read.
         self.siblings = SiblingFiles(document.path.parent, loses_missing=True)
         self.filled = 0
         self.own_variables: dict[str, str] = {}
@@ -160,7 +162,9 @@ class _Config:
         reading, top = self.reading, self.reading.at()
         if not top.read(TABLES["config"]):
             reading.finish()
-        if "redteam" in top and not any(key in top for key in ("tests", "scenarios", "defaultTest")):
+        if "redteam" in top and not any(
+            key in top for key in ("tests", "scenarios", "defaultTest")
+        ):
             raise UsageError(
                 "this promptfoo config is for red teaming alone: a model of promptfoo's makes its tests",
                 place=reading.marked.at((*top.path, "redteam")),
@@ -174,7 +178,9 @@ class _Config:
         self.extensions = read_extensions(top, self.siblings)
         tests = self.changed_by_code(tests, () if default is None else (default,))
         if not tests and not self.has(problems=True, losses=True, code=True):
-            reading.problem("this config has no tests", (), "give it `tests`, each with `vars` and `assert`")
+            reading.problem(
+                "this config has no tests", (), "give it `tests`, each with `vars` and `assert`"
+            )
         cases = Cases()
         for prompt in prompts:
             for number, layers in enumerate(tests, 1):
@@ -199,19 +205,33 @@ class _Config:
         )
         return reading.suite_source(self.document, "promptfoo", suite, cases, self.siblings.files)
 
-    def changed_by_code(self, tests: list[tuple[_Layer, ...]], base: tuple[_Layer, ...]) -> list[tuple[_Layer, ...]]:
-        """The tests with what `beforeAll` of extensions, then `transformVars`, make of them, where that code is run. Raises
-        UsageError where they fail: which tests were meant is not known then."""
+    def changed_by_code(
+        self, tests: list[tuple[_Layer, ...]], base: tuple[_Layer, ...]
+    ) -> list[tuple[_Layer, ...]]:
+        """The tests with what `beforeAll` of extensions, then `transformVars`, make of them, where
+        that code is run. Raises UsageError where they fail: which tests were meant is not known
+        then.
+        """
         run_code = self.document.run_code
         if run_code is None or not tests:
             return tests
         for extension in self.extensions:
             if extension.is_for("beforeAll"):
                 given = [_as_data(layers) for layers in tests]
-                found, more = extended_before_all(extension, self.reading.marked.value, given, run_code)
-                tests = [_with_variables(layers, made) for layers, made in zip(tests, found, strict=True)]
-                other = self.other(parse_marked(json.dumps(more, ensure_ascii=False), str(extension.script.file)))
-                tests += [(*base, layer) for n in range(len(more)) for layer in self.test_entry(other, (n,))]
+                found, more = extended_before_all(
+                    extension, self.reading.marked.value, given, run_code
+                )
+                tests = [
+                    _with_variables(layers, made) for layers, made in zip(tests, found, strict=True)
+                ]
+                other = self.other(
+                    parse_marked(json.dumps(more, ensure_ascii=False), str(extension.script.file))
+                )
+                tests += [
+                    (*base, layer)
+                    for n in range(len(more))
+                    for layer in self.test_entry(other, (n,))
+                ]
         scripts = [_last(layers, lambda layer: layer.changes_variables) for layers in tests]
         for script in dict.fromkeys(one for one in scripts if one is not None):
             mine = [n for n, one in enumerate(scripts) if one == script]
@@ -220,8 +240,12 @@ class _Config:
                 tests[n] = _with_variables(tests[n], made)
         return tests
 
-    def extended(self, layers: tuple[_Layer, ...], variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The variables of each case of a test after `beforeEach` of extensions, which is called once for all prompts."""
+    def extended(
+        self, layers: tuple[_Layer, ...], variables: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """The variables of each case of a test after `beforeEach` of extensions, which is called
+        once for all prompts.
+        """
         run_code = self.document.run_code
         if run_code is None or not any(one.is_for("beforeEach") for one in self.extensions):
             return variables
@@ -234,23 +258,29 @@ class _Config:
         return self.known_extended[id(layers)]
 
     def has(self, *, problems: bool = False, losses: bool = False, code: bool = False) -> bool:
-        """Whether something was found wrong, or lost, in this file or in one that it names; or is made by code that was not
-        run."""
+        """Whether something was found wrong, or lost, in this file or in one that it names; or is
+        made by code that was not run.
+        """
         return any(
             (problems and one.problems)
             or (losses and one.losses)
-            or (code and self.document.run_code is None and any(use.makes_cases for use in one.code))
+            or (
+                code and self.document.run_code is None and any(use.makes_cases for use in one.code)
+            )
             for one in (self.reading, *self.others)
         )
 
-    # -------------------------------------------------------------------------------------------------- the target
+    # --------------------------------------------------------------------------------------------------
+    # the target
 
     def listed_providers(self, top: FileEntry) -> Iterator[Provider]:
         key = str(top.which("providers", "targets"))
         value = top.raw("providers", "targets")
         entries = value if isinstance(value, list) else [] if value is None else [value]
         if not entries:
-            self.reading.note("promptfoo: no provider is named: --target says what produces the outputs")
+            self.reading.note(
+                "promptfoo: no provider is named: --target says what produces the outputs"
+            )
         for index, entry in enumerate(entries):
             path = (*top.path, key, index) if isinstance(value, list) else (*top.path, key)
             provider = self.provider(self.reading, path, entry)
@@ -258,10 +288,13 @@ class _Config:
                 yield provider
 
     def note_what_reaches_no_target(self, provider: str) -> None:
-        """A provider that is code may read variables that are in no prompt. Another target never sees them, so that tests which
-        differ in them alone ask it the same."""
+        """A provider that is code may read variables that are in no prompt. Another target never
+        sees them, so that tests which differ in them alone ask it the same.
+        """
         text = "\n".join(self.templates)
-        unseen = sorted(name for name in self.variable_names if not re.search(rf"\b{re.escape(name)}\b", text))
+        unseen = sorted(
+            name for name in self.variable_names if not re.search(rf"\b{re.escape(name)}\b", text)
+        )
         if unseen:
             names = ", ".join(f"`{name}`" for name in unseen)
             is_one = len(unseen) == 1
@@ -271,7 +304,9 @@ class _Config:
             )
 
     def targets(self, cases: Sequence[Case]) -> list[TargetSpec]:
-        """The providers that are targets here too, each a column. Others are not lost: `--target` chooses."""
+        """The providers that are targets here too, each a column. Others are not lost: `--target`
+        chooses.
+        """
         is_pinned = all(set(case.targets) & self.pinned.keys() for case in cases)
         providers = [*([] if is_pinned else self.providers), *self.pinned.values()]
         has_columns = len(providers) > 1 or any(case.targets for case in cases)
@@ -279,7 +314,9 @@ class _Config:
         for provider in providers:
             use = provider.use
             if use is None:
-                self.reading.note(f"promptfoo: the target is not taken from `{provider.id}`: --target names one")
+                self.reading.note(
+                    f"promptfoo: the target is not taken from `{provider.id}`: --target names one"
+                )
                 self.note_what_reaches_no_target(provider.id)
                 continue
             self.reading.note(f"promptfoo: provider `{provider.id}` is the target `{use}`")
@@ -288,14 +325,17 @@ class _Config:
             output: OutputForm = "trimmed" if provider.id.startswith("exec:") else "text"
             spec = TargetSpec(use=use, label=label, parameters=provider.parameters, output=output)
             if spec in targets:
-                self.reading.note(f"promptfoo: provider `{provider.id}` is named twice; its cases run once")
+                self.reading.note(
+                    f"promptfoo: provider `{provider.id}` is named twice; its cases run once"
+                )
             else:
                 targets.append(spec)
         return targets
 
     def columns(self, prompt: _Prompt, layers: Sequence[_Layer]) -> tuple[str, ...] | None:
-        """The providers that a test with a prompt is for, by their columns: none named where it is for all of them, None where
-        it is for none."""
+        """The providers that a test with a prompt is for, by their columns: none named where it is
+        for all of them, None where it is for none.
+        """
         own = _last(layers, lambda layer: layer.provider)
         if own is not None:
             self.pinned.setdefault(own.column, own)
@@ -325,14 +365,17 @@ class _Config:
         concurrency = at.number("maxConcurrency", low=1, high=1000, is_whole=True)
         timeout = at.number("timeoutMs", low=0)
         if repeat is not None and repeat > 1:
-            self.reading.note("promptfoo: every repeat is a test of its own, so all attempts have to pass (pass^k)")
+            self.reading.note(
+                "promptfoo: every repeat is a test of its own, so all attempts have to pass (pass^k)"
+            )
         return _Options(
             repeat=int(repeat or 1),
             concurrency=None if concurrency is None else int(concurrency),
             timeout=float(timeout) / 1000 if timeout else None,
         )
 
-    # ------------------------------------------------------------------------------------------------- the prompts
+    # -------------------------------------------------------------------------------------------------
+    # the prompts
 
     def prompts(self, top: FileEntry) -> list[_Prompt]:
         value = top.raw("prompts")
@@ -369,15 +412,25 @@ class _Config:
         label, raw, id = at.text("label", "display"), at.text("raw"), at.text("id")
         text = raw if raw is not None else id
         if text is None:
-            self.reading.loss("a prompt without `raw` and `id` has no text", path, "--accept-loss leaves it out")
+            self.reading.loss(
+                "a prompt without `raw` and `id` has no text", path, "--accept-loss leaves it out"
+            )
             return
-        for prompt in self.named(text, label or (id if raw is not None else None), self.reading, path):
+        for prompt in self.named(
+            text, label or (id if raw is not None else None), self.reading, path
+        ):
             yield replace(prompt, config=at.raw("config"))
 
-    def named(self, text: str, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
+    def named(
+        self, text: str, label: str | None, reading: FileReading, path: Steps
+    ) -> Iterator[_Prompt]:
         """The prompts that one entry stands for: its own text, or the files that it names."""
         if re.match(r"(?:exec|langfuse|portkey|helicone|package|https?):", text):
-            reading.loss(f"the prompt `{text[:60]}` comes from a program or a service", path, "write it into a file")
+            reading.loss(
+                f"the prompt `{text[:60]}` comes from a program or a service",
+                path,
+                "write it into a file",
+            )
             return
         is_file = text.startswith("file://")
         name = text.removeprefix("file://")
@@ -390,19 +443,28 @@ class _Config:
         for file in self.siblings.glob(reading, name, path):
             yield from self.in_file(file, label, reading, path)
 
-    def by_code(self, name: str, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
+    def by_code(
+        self, name: str, label: str | None, reading: FileReading, path: Steps
+    ) -> Iterator[_Prompt]:
         """The prompts that functions of files make, one a file."""
         names = [name]
         if set(name) & set("*?["):
-            names = [os.path.relpath(file, self.siblings.base) for file in self.siblings.glob(reading, name, path)]
+            names = [
+                os.path.relpath(file, self.siblings.base)
+                for file in self.siblings.glob(reading, name, path)
+            ]
         for one in names:
             script = code_of_prompt(one, reading, path, self.siblings)
             if script is not None:
                 said = label or one
                 id = slug(label or Path(script.file or one).stem, limit=40)
-                yield _Prompt(id=id, label=said, messages=(), reading=reading, path=path, script=script)
+                yield _Prompt(
+                    id=id, label=said, messages=(), reading=reading, path=path, script=script
+                )
 
-    def in_file(self, file: Path, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
+    def in_file(
+        self, file: Path, label: str | None, reading: FileReading, path: Steps
+    ) -> Iterator[_Prompt]:
         text = self.siblings.open(reading, file, path)
         if text is None:
             return
@@ -428,14 +490,19 @@ class _Config:
             reading.problem(f"`{file.name}` holds no prompt", path)
         for number, (text, name) in enumerate(texts, 1):
             stem = file.stem if len(texts) == 1 else f"{file.stem}-{number}"
-            yield self.prompt(text, name or (label if len(texts) == 1 else None) or stem, reading, path)
+            yield self.prompt(
+                text, name or (label if len(texts) == 1 else None) or stem, reading, path
+            )
 
     def prompt(self, text: str, label: str | None, reading: FileReading, path: Steps) -> _Prompt:
         messages = _chat(text, reading, path) or (Message("user", text),)
         name = label or text
-        return _Prompt(id=slug(name, limit=40), label=name, messages=messages, reading=reading, path=path)
+        return _Prompt(
+            id=slug(name, limit=40), label=name, messages=messages, reading=reading, path=path
+        )
 
-    # --------------------------------------------------------------------------------------------------- the tests
+    # ---------------------------------------------------------------------------------------------------
+    # the tests
 
     def default_test(self, top: FileEntry) -> _Layer | None:
         value = top.raw("defaultTest")
@@ -458,7 +525,11 @@ class _Config:
         elif isinstance(value, dict):
             layers = list(self.test_entry(self.reading, path))
         elif isinstance(value, list):
-            layers = [layer for i in range(len(value)) for layer in self.test_entry(self.reading, (*path, i))]
+            layers = [
+                layer
+                for i in range(len(value))
+                for layer in self.test_entry(self.reading, (*path, i))
+            ]
         else:
             message = f"`tests` must be a list of tests or the name of a file, not {shown(value)}"
             self.reading.loss(message, path, _WARNS)
@@ -474,13 +545,19 @@ class _Config:
         else:
             yield self.layer(at)
 
-    def test_file(self, name: str, reading: FileReading, path: Steps, config: Json = None) -> Iterator[_Layer]:
-        """The tests in a YAML, JSON, JSON lines or CSV file, or in all files that a pattern chooses."""
+    def test_file(
+        self, name: str, reading: FileReading, path: Steps, config: Json = None
+    ) -> Iterator[_Layer]:
+        """The tests in a YAML, JSON, JSON lines or CSV file, or in all files that a pattern
+        chooses.
+        """
         if may_be_fetched(name):
             yield from self.tests_fetched(name, reading, path)
             return
         if re.match(r"(?:https?|huggingface|langfuse):", name):
-            reading.loss(f"the tests at `{name[:60]}` are on a server", path, "save them next to this file")
+            reading.loss(
+                f"the tests at `{name[:60]}` are on a server", path, "save them next to this file"
+            )
             return
         name = name.removeprefix("file://")
         if suffix_of(name.partition("#")[0]) in (".xlsx", ".xls"):
@@ -498,7 +575,9 @@ class _Config:
         reading.runs(f"the tests at `{name[:60]}`", path, makes_cases=True)
         fetch = self.document.fetch
         if fetch is None:
-            reading.note(f"promptfoo: the tests at `{name[:60]}` are fetched with --allow-code only")
+            reading.note(
+                f"promptfoo: the tests at `{name[:60]}` are fetched with --allow-code only"
+            )
             return
         try:
             if not name.startswith("huggingface:"):
@@ -517,9 +596,15 @@ class _Config:
         for index in range(len(tests)):
             yield from self.test_entry(other, (index,))
 
-    def tests_of_code(self, name: str, config: Json, reading: FileReading, path: Steps) -> Iterator[_Layer]:
+    def tests_of_code(
+        self, name: str, config: Json, reading: FileReading, path: Steps
+    ) -> Iterator[_Layer]:
         if '"file://' in json.dumps(config, default=str):
-            reading.loss("a file that the `config` of tests names is not read", path, "write its content here")
+            reading.loss(
+                "a file that the `config` of tests names is not read",
+                path,
+                "write its content here",
+            )
         marked = tests_made(name, config, reading, path, self.siblings, self.document.run_code)
         if marked is not None:
             other = self.other(marked)
@@ -590,7 +675,8 @@ class _Config:
             test["assert"] = asserts
         reading = self.other(MarkedLine(str(file), node_of(test, (line, 1)), line))
         reading.losses += [
-            Loss(place=f"{file}:{line}:1", message=f"the column `{column}` has no meaning here") for column in unread
+            Loss(place=f"{file}:{line}:1", message=f"the column `{column}` has no meaning here")
+            for column in unread
         ]
         yield self.layer(reading.at(), expands=False)
 
@@ -604,7 +690,11 @@ class _Config:
             if isinstance(at.value, str) or not at.read(TABLES["scenario"]):
                 continue
             data = [self.layer(config, is_default=True) for config in at.each("config")]
-            tests = [layer for test in at.each("tests") for layer in self.test_entry(self.reading, test.path)]
+            tests = [
+                layer
+                for test in at.each("tests")
+                for layer in self.test_entry(self.reading, test.path)
+            ]
             if len(found) + len(data) * len(tests) > MAX_CASES:
                 raise self.too_many(at)
             found += [(*base, config, test) for config in data for test in tests]
@@ -617,10 +707,14 @@ class _Config:
             hint="variables that are lists are multiplied: split them, or set `disableVarExpansion`",
         )
 
-    def layer(self, at: FileEntry, *, is_default: bool = False, expands: bool | None = None) -> _Layer:
+    def layer(
+        self, at: FileEntry, *, is_default: bool = False, expands: bool | None = None
+    ) -> _Layer:
         """One test, read once; its assertions are read for each case, with the case's variables."""
         known = TABLES["test"].named("`defaultTest`") if is_default else TABLES["test"]
-        if not at.read(ignoring_others(known, at.value, "promptfoo", _MEANT) if at.is_mapping else known):
+        if not at.read(
+            ignoring_others(known, at.value, "promptfoo", _MEANT) if at.is_mapping else known
+        ):
             return _Layer(at=at)
         variables = self.variables(at)
         options = at.mapping("options", TABLES["options"])
@@ -632,7 +726,9 @@ class _Config:
             threshold=at.number("threshold", low=0, high=1),
             prefix=None if options is None else options.text("prefix"),
             suffix=None if options is None else options.text("suffix"),
-            expands=False if options is not None and options.flag("disableVarExpansion") else expands,
+            expands=False
+            if options is not None and options.flag("disableVarExpansion")
+            else expands,
             keeps_defaults=options is None or options.flag("disableDefaultAsserts") is not True,
             prompts=None if prompts is None else tuple(prompts),
             provider=self.provider(at.reading, (*at.path, "provider"), own) if own else None,
@@ -656,20 +752,32 @@ class _Config:
     def transforms(self, options: FileEntry) -> tuple[Script, ...]:
         """What changes the output of a test. `postprocess` is its old name."""
         key = options.which("transform", "postprocess")
-        return read_transform(options, key, self.siblings, "the `transform` of a test") or () if key else ()
+        return (
+            read_transform(options, key, self.siblings, "the `transform` of a test") or ()
+            if key
+            else ()
+        )
 
     def variables(self, at: FileEntry) -> dict[str, object]:
         value = at.raw("vars")
         path = (*at.path, "vars")
         if value is None:
             return {}
-        if isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)):
+        if isinstance(value, str) or (
+            isinstance(value, list) and all(isinstance(v, str) for v in value)
+        ):
             names = [value] if isinstance(value, str) else value
-            return {key: v for name in names for key, v in self.variables_in(name, at.reading, path).items()}
+            return {
+                key: v
+                for name in names
+                for key, v in self.variables_in(name, at.reading, path).items()
+            }
         if not isinstance(value, dict):
             at.problem(f"`vars` must be a mapping, not {shown(value)}", "vars")
             return {"vars": _UNREAD}
-        return {key: self.variable(v, at.reading, (*path, key)) for key, v in at.data("vars").items()}
+        return {
+            key: self.variable(v, at.reading, (*path, key)) for key, v in at.data("vars").items()
+        }
 
     def variables_in(self, name: str, reading: FileReading, path: Steps) -> dict[str, object]:
         """The variables of a file, or of all files that a pattern chooses."""
@@ -689,7 +797,8 @@ class _Config:
         """A value, or the content of the file that it names."""
         if isinstance(value, list):
             parts = [self.variable(v, reading, (*path, i)) for i, v in enumerate(value)]
-            # Numbers are kept as they are written, which is text: whether the list is several cases is decided here.
+            # Numbers are kept as they are written, which is text: whether the list is several cases
+            # is decided here.
             return parts if _is_several(value) else tuple(parts)
         if not isinstance(value, str) or not value.startswith("file://"):
             if isinstance(value, int | float) and not isinstance(value, bool):
@@ -699,13 +808,16 @@ class _Config:
         name = value.removeprefix("file://")
         if suffix_of(name) in CODE_FILES:
             reading.loss(
-                f"the variable `{value[:60]}` is made by code of this config, which honestone never runs", path
+                f"the variable `{value[:60]}` is made by code of this config, which honestone never runs",
+                path,
             )
             return _UNREAD
         if suffix_of(name) in _IMAGES:
             return self.siblings.data_url(reading, name, path) or _UNREAD
         if suffix_of(name) in _MEDIA:
-            reading.loss(f"the variable `{value[:60]}` is neither text nor an image that models take", path)
+            reading.loss(
+                f"the variable `{value[:60]}` is neither text nor an image that models take", path
+            )
             return _UNREAD
         if "*" in name:
             files = self.siblings.glob(reading, name, path)
@@ -726,7 +838,8 @@ class _Config:
         text = (self.siblings.pdf_text if is_pdf else self.siblings.open)(reading, file, path)
         return _UNREAD if text is None else text
 
-    # --------------------------------------------------------------------------------------------------- the cases
+    # ---------------------------------------------------------------------------------------------------
+    # the cases
 
     def applies(self, prompt: _Prompt, layers: Sequence[_Layer]) -> bool:
         chosen = _last(layers, lambda layer: layer.prompts)
@@ -741,7 +854,9 @@ class _Config:
         options: _Options,
         cases: Cases,
     ) -> None:
-        """The cases of one prompt and one test: one, or as many as its listed variables multiply to."""
+        """The cases of one prompt and one test: one, or as many as its listed variables multiply
+        to.
+        """
         test = layers[-1]
         columns = self.columns(prompt, layers)
         if columns is None:
@@ -764,7 +879,10 @@ class _Config:
         ]
         before = [prompt.id] if is_one_of_several else []
         found = [
-            ("/".join([*before, name, *(slug(as_text(v), limit=24) for v in one)]), self.known(own, test))
+            (
+                "/".join([*before, name, *(slug(as_text(v), limit=24) for v in one)]),
+                self.known(own, test),
+            )
             for one, own in zip(chosen, self.extended(layers, each), strict=True)
         ]
         templates = self.messages(prompt, [known for _, known in found])
@@ -782,7 +900,9 @@ class _Config:
         }
 
     def messages(self, prompt: _Prompt, contexts: Sequence[Json]) -> Sequence[tuple[Message, ...]]:
-        """The messages of a prompt for the variables of each case, as templates; none where its code is not run or fails."""
+        """The messages of a prompt for the variables of each case, as templates; none where its
+        code is not run or fails.
+        """
         if prompt.script is None:
             return [prompt.messages] * len(contexts)
         nothing: list[tuple[Message, ...]] = [()] * len(contexts)
@@ -802,16 +922,22 @@ class _Config:
         except UsageError as error:
             prompt.reading.problem(error.message, prompt.path, error.hint)
             return nothing
-        return [_chat(text, prompt.reading, prompt.path) or (Message("user", text),) for text in made]
+        return [
+            _chat(text, prompt.reading, prompt.path) or (Message("user", text),) for text in made
+        ]
 
     def with_images(self, text: str, prompt: _Prompt) -> str:
         """A message in which a line that is the data URL of an image is that image."""
         text = _DATA_URL.sub(r"[[image: \1]]", text) if "data:image/" in text else text
         if IMAGE_MARK in text and IMAGE_MARK in written_images(text)[0]:
-            prompt.reading.loss("an image of a message is neither in the file nor at an address", prompt.path)
+            prompt.reading.loss(
+                "an image of a message is neither in the file nor at an address", prompt.path
+            )
         return text
 
-    def filled_in(self, text: str, known: Mapping[str, object], reading: FileReading, path: Steps) -> str:
+    def filled_in(
+        self, text: str, known: Mapping[str, object], reading: FileReading, path: Steps
+    ) -> str:
         """A template with the variables of a case."""
         self.templates.add(text)
         result = fill(text, known, self.own_variables)
@@ -823,7 +949,9 @@ class _Config:
             )
         self.filled += len(result.text)
         if self.filled > MAX_FILLED_IN_ALL:
-            raise UsageError("filled in, these prompts and tests are too large", place=reading.marked.at(path))
+            raise UsageError(
+                "filled in, these prompts and tests are too large", place=reading.marked.at(path)
+            )
         return result.text
 
     def case(
@@ -850,9 +978,15 @@ class _Config:
             case={"vars": known, "test": {"description": test.description, "metadata": metadata}},
             asks_otherwise=any(layer.asks_otherwise for layer in layers),
             factuality={key: score for layer in layers for key, score in layer.factuality.items()},
-            functions={name: schema for one in self.named_providers for name, schema in one.functions.items()},
+            functions={
+                name: schema
+                for one in self.named_providers
+                for name, schema in one.functions.items()
+            },
             is_structured=any(one.is_structured for one in self.named_providers),
-            transforms=next((layer.transforms for layer in reversed(layers) if layer.transforms), ()),
+            transforms=next(
+                (layer.transforms for layer in reversed(layers) if layer.transforms), ()
+            ),
         )
         criteria = [
             criterion
@@ -861,7 +995,10 @@ class _Config:
             for criterion in read_assertions(layer.at.below("assert"), scope)
         ]
         messages = [
-            Message(message.role, self.with_images(filled(message.content, prompt.reading, prompt.path), prompt))
+            Message(
+                message.role,
+                self.with_images(filled(message.content, prompt.reading, prompt.path), prompt),
+            )
             for message in templates
         ]
         prefix = _last(layers, lambda layer: layer.prefix)
@@ -875,11 +1012,17 @@ class _Config:
         rubric = gated(test.at.reading, test.at.path, criteria, threshold)
         if len(test.at.reading.problems) > problems:
             return None
-        unread = [f"its variable `{name[:60]}` cannot be read" for name, v in known.items() if isinstance(v, _Unread)]
+        unread = [
+            f"its variable `{name[:60]}` cannot be read"
+            for name, v in known.items()
+            if isinstance(v, _Unread)
+        ]
         skip = next(iter(unread), None) if messages else f"its prompt is {NOT_RUN}"
         if rubric is None:
             skip = "asserts nothing that decides"
-            self.reading.note("promptfoo passes a test that asserts nothing; here it is skipped, as nothing was judged")
+            self.reading.note(
+                "promptfoo passes a test that asserts nothing; here it is skipped, as nothing was judged"
+            )
         return Case(
             id=id,
             rubric=rubric or undecided(),
@@ -912,7 +1055,9 @@ def _last(layers: Sequence[_Layer], said: Callable[[_Layer], T | None]) -> T | N
     return next((value for layer in reversed(layers) if (value := said(layer)) is not None), None)
 
 
-def _together(layers: Sequence[_Layer], said: Callable[[_Layer], Mapping[str, object]]) -> dict[str, object]:
+def _together(
+    layers: Sequence[_Layer], said: Callable[[_Layer], Mapping[str, object]]
+) -> dict[str, object]:
     """What all layers say; of one name the last."""
     return {name: value for layer in layers for name, value in said(layer).items()}
 
@@ -920,23 +1065,32 @@ def _together(layers: Sequence[_Layer], said: Callable[[_Layer], Mapping[str, ob
 def _as_data(layers: Sequence[_Layer]) -> dict[str, Any]:
     """A test as code hears of it."""
     written = layers[-1].at.value
-    own = {key: written[key] for key in ("description", "assert", "options", "threshold") if key in written}
+    own = {
+        key: written[key]
+        for key in ("description", "assert", "options", "threshold")
+        if key in written
+    }
     variables = _together(layers, lambda layer: layer.variables)
     return {**own, "vars": variables, "metadata": _together(layers, lambda layer: layer.metadata)}
 
 
-def _with_variables(layers: tuple[_Layer, ...], variables: Mapping[str, object]) -> tuple[_Layer, ...]:
+def _with_variables(
+    layers: tuple[_Layer, ...], variables: Mapping[str, object]
+) -> tuple[_Layer, ...]:
     return (*layers[:-1], replace(layers[-1], variables=variables))
 
 
 def _is_several(value: object) -> bool:
-    """A list that stands for several cases: promptfoo multiplies lists of texts, and keeps others as one value."""
+    """A list that stands for several cases: promptfoo multiplies lists of texts, and keeps others
+    as one value.
+    """
     return isinstance(value, list) and bool(value) and isinstance(value[0], str)
 
 
 def _nothing_read(*, is_code: bool) -> Case:
-    """What a config comes to whose prompts or tests are all lost, or made by code that was not run: one case that is skipped,
-    and says why."""
+    """What a config comes to whose prompts or tests are all lost, or made by code that was not run:
+    one case that is skipped, and says why.
+    """
     why = NOT_RUN if is_code else "missing, made by a program or on a server"
     return Case(id="not-read", rubric=undecided(), skip=f"its prompts or tests are {why}")
 
@@ -948,9 +1102,13 @@ _WARNS: Final = "promptfoo warns of it and reads on; --accept-loss leaves it out
 
 
 def _own_variables(top: FileEntry) -> dict[str, str]:
-    """What a config sets under `env`. One that names another variable is of the environment, so it is not one of its own."""
+    """What a config sets under `env`. One that names another variable is of the environment, so it
+    is not one of its own.
+    """
     found = top.raw("env")
-    plain = {} if not isinstance(found, dict) else {str(name): value for name, value in found.items()}
+    plain = (
+        {} if not isinstance(found, dict) else {str(name): value for name, value in found.items()}
+    )
     return {
         name: str(value)
         for name, value in plain.items()
@@ -979,7 +1137,11 @@ def _chat(text: str, reading: FileReading, path: Steps) -> tuple[Message, ...] |
         return None
     messages = []
     for entry in value:
-        if not isinstance(entry, dict) or not isinstance(entry.get("role"), str) or "content" not in entry:
+        if (
+            not isinstance(entry, dict)
+            or not isinstance(entry.get("role"), str)
+            or "content" not in entry
+        ):
             return None
         messages.append(Message(entry["role"], text_of_parts(reading, entry["content"], path)))
     return tuple(messages)
@@ -993,12 +1155,14 @@ def _number(text: str) -> int | float | None:
     return value if math.isfinite(value) else None
 
 
-# ------------------------------------------------------------------------------------------------ being recognised
+# ------------------------------------------------------------------------------------------------
+# being recognised
 
 
 def _signs(document: Document) -> int:
-    """Prompts or providers at the top, and something in the tests that only promptfoo has. 20 where something speaks of
-    AgentV, which has prompts and providers too: then its own reader decides."""
+    """Prompts or providers at the top, and something in the tests that only promptfoo has. 20 where
+    something speaks of AgentV, which has prompts and providers too: then its own reader decides.
+    """
     keys = document.keys
     if document.is_lines or not isinstance(value := document.value, dict):
         return 0
@@ -1011,7 +1175,9 @@ def _signs(document: Document) -> int:
     tests = value.get("tests")
     listed = [test for test in tests if isinstance(test, dict)] if isinstance(tests, list) else []
     asserts = [a for test in [*listed, value.get("defaultTest")] for a in _asserts_of(test)]
-    other_tests = any(test.keys() & {"id", "criteria", "input", "expected_output"} for test in listed)
+    other_tests = any(
+        test.keys() & {"id", "criteria", "input", "expected_output"} for test in listed
+    )
     fills = "prompts" in keys and bool(keys & {"providers", "targets"})
     filled = fills and bool(listed) and all("vars" in test for test in listed)
     odd_asserts = any(_is_agentv(a, is_filled=filled) for a in asserts)
@@ -1032,13 +1198,17 @@ def _signs(document: Document) -> int:
 
 
 def _names_models(providers: Any) -> bool:
-    """promptfoo's names of providers, `openai:gpt-5` or `file://my.js`; AgentV has names of targets, and providers of its own."""
+    """promptfoo's names of providers, `openai:gpt-5` or `file://my.js`; AgentV has names of
+    targets, and providers of its own.
+    """
     names: list[str] = []
     for one in providers if isinstance(providers, list) else [providers]:
         if isinstance(one, dict) and "runtime" in one:
             return False
         names.append(str((one.get("id") or next(iter(one), "")) if isinstance(one, dict) else one))
-    return any(":" in name for name in names) and not any(name.startswith("agentv:") for name in names)
+    return any(":" in name for name in names) and not any(
+        name.startswith("agentv:") for name in names
+    )
 
 
 def _is_tests(value: Mapping[str, Any]) -> bool:
@@ -1048,13 +1218,17 @@ def _is_tests(value: Mapping[str, Any]) -> bool:
     return (
         isinstance(tests, list)
         and bool(tests)
-        and all(isinstance(test, dict) and "vars" in test and test.keys() <= known for test in tests)
+        and all(
+            isinstance(test, dict) and "vars" in test and test.keys() <= known for test in tests
+        )
         and not any(_is_agentv(a, is_filled=False) for test in tests for a in _asserts_of(test))
     )
 
 
 _OWN: Final = frozenset(
-    words("defaultTest evaluateOptions commandLineOptions scenarios redteam assertionTemplates nunjucksFilters")
+    words(
+        "defaultTest evaluateOptions commandLineOptions scenarios redteam assertionTemplates nunjucksFilters"
+    )
 )
 _AGENTV: Final = frozenset(
     {"name", "assert", "evaluate_options", "workspace", "environment", "execution", "eval_cases"}
@@ -1067,8 +1241,9 @@ def _asserts_of(test: Any) -> list[Any]:
 
 
 def _is_agentv(assertion: Any, *, is_filled: bool) -> bool:
-    """A plain text, a kind that promptfoo does not have, or questions in a list. Where all tests fill in prompts, an unknown
-    kind says nothing."""
+    """A plain text, a kind that promptfoo does not have, or questions in a list. Where all tests
+    fill in prompts, an unknown kind says nothing.
+    """
     if not isinstance(assertion, dict):
         return True
     type = assertion.get("type")
@@ -1077,7 +1252,9 @@ def _is_agentv(assertion: Any, *, is_filled: bool) -> bool:
 
 
 def _is_own(assertion: Mapping[str, Any]) -> bool:
-    return "$ref" in assertion or (isinstance(assertion.get("type"), str) and is_type(assertion["type"]))
+    return "$ref" in assertion or (
+        isinstance(assertion.get("type"), str) and is_type(assertion["type"])
+    )
 
 
 def _read(document: Document) -> SuiteSource:

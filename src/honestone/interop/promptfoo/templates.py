@@ -1,7 +1,8 @@
-"""promptfoo's templates, which are Nunjucks: names are filled in here, loops, conditions and filters by Jinja2's sandbox.
+"""promptfoo's templates, which are Nunjucks: names are filled in here, loops, conditions and
+filters by Jinja2's sandbox.
 
-Data is all that a template can reach: no method is called, no attribute of an object looked up. What it may take in steps,
-size and time is bounded. What only Nunjucks has is reported as lost.
+Data is all that a template can reach: no method is called, no attribute of an object looked up.
+What it may take in steps, size and time is bounded. What only Nunjucks has is reported as lost.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ _NONE: Final[Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A text with its names filled in; what could not be, each in words; and the names that are empty here."""
+    """A text with its names filled in; what could not be, each in words; and the names that are
+    empty here.
+    """
 
     text: str
     lost: tuple[str, ...] = ()
@@ -50,14 +53,22 @@ class Filled:
 
 
 def fill(text: str, variables: Mapping[str, object], own: Mapping[str, str] = _NONE) -> Filled:
-    """The text as promptfoo renders it, in one pass: what is put in is not looked at again. A name that is not a variable
-    is empty, as in promptfoo. A template that cannot be read stays as it is and is lost. `own`: what the config itself sets under
-    `env`."""
+    """The text as promptfoo renders it, in one pass: what is put in is not looked at again. A name
+    that is not a variable is empty, as in promptfoo. A template that cannot be read stays as it is
+    and is lost. `own`: what the config itself sets under `env`.
+    """
     if "{" not in text:
         return Filled(text)
     if _CONVERSATION in text and _CONVERSATION not in variables:
-        return Filled(text, (f"`{_CONVERSATION}` carries replies over to later tests, which no case here does",))
-    if "{%" in text or "{#" in text or any(_NAME.fullmatch(hole[1]) is None for hole in _HOLE.finditer(text)):
+        return Filled(
+            text,
+            (f"`{_CONVERSATION}` carries replies over to later tests, which no case here does",),
+        )
+    if (
+        "{%" in text
+        or "{#" in text
+        or any(_NAME.fullmatch(hole[1]) is None for hole in _HOLE.finditer(text))
+    ):
         return _rendered(text, variables, own)
     if "{{-" in text or "-}}" in text:
         return _rendered(text, variables, own)
@@ -67,15 +78,22 @@ def fill(text: str, variables: Mapping[str, object], own: Mapping[str, str] = _N
     at = size = 0
     for hole in _HOLE.finditer(text):
         parts.append(text[at : hole.start()])
-        lost += [f"`{found[0].strip()}` is more than a name to fill in" for found in _MORE.finditer(parts[-1])]
+        lost += [
+            f"`{found[0].strip()}` is more than a name to fill in"
+            for found in _MORE.finditer(parts[-1])
+        ]
         at = hole.end()
         parts.append(_named(hole[1], variables, own, lost, empty))
         size += len(parts[-1])
         if size > MAX_FILLED:
             return Filled(text, (_TOO_LONG,))
     rest = text[at:]
-    lost += [f"`{found[0].strip()}` is more than a name to fill in" for found in _MORE.finditer(rest)]
-    return Filled("".join(parts) + rest, tuple(dict.fromkeys(lost))[:3], tuple(dict.fromkeys(empty)))
+    lost += [
+        f"`{found[0].strip()}` is more than a name to fill in" for found in _MORE.finditer(rest)
+    ]
+    return Filled(
+        "".join(parts) + rest, tuple(dict.fromkeys(lost))[:3], tuple(dict.fromkeys(empty))
+    )
 
 
 # promptfoo's own variable: what was said in the tests before.
@@ -85,7 +103,11 @@ _TOO_LONG: Final = f"filled in, this text has more than {MAX_FILLED} characters"
 
 
 def _named(
-    name: str, variables: Mapping[str, object], own: Mapping[str, str], lost: list[str], empty: list[str]
+    name: str,
+    variables: Mapping[str, object],
+    own: Mapping[str, str],
+    lost: list[str],
+    empty: list[str],
 ) -> str:
     value: Any = variables
     steps = _STEP.findall(name)
@@ -94,7 +116,9 @@ def _named(
     for step in steps:
         if isinstance(value, Mapping) and step in value:
             value = value[step]
-        elif isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value):
+        elif (
+            isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value)
+        ):
             value = value[int(step)]
         else:
             empty.append(name)
@@ -103,8 +127,9 @@ def _named(
 
 
 def _of_environment(name: str, own: Mapping[str, str], lost: list[str], empty: list[str]) -> str:
-    """A variable that the config sets, or one of the environment that a person named. One that holds a key stays out of the texts
-    that models are shown."""
+    """A variable that the config sets, or one of the environment that a person named. One that
+    holds a key stays out of the texts that models are shown.
+    """
     if name in own and not looks_secret(name):
         return own[name]
     if why := why_not(name):
@@ -117,23 +142,34 @@ def _of_environment(name: str, own: Mapping[str, str], lost: list[str], empty: l
 
 
 def _shown(value: object) -> str:
-    """A value as it is put into a text: data as JSON, nothing for null, a whole number without a point."""
+    """A value as it is put into a text: data as JSON, nothing for null, a whole number without a
+    point.
+    """
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, range):
         value = list(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    # What is left is a name that is not a variable: it is empty, and says so when it is turned into text.
-    return _as_json(value) if isinstance(value, bool | int | float | list | tuple | Mapping) else str(value)
+    # What is left is a name that is not a variable: it is empty, and says so when it is turned into
+    # text.
+    return (
+        _as_json(value)
+        if isinstance(value, bool | int | float | list | tuple | Mapping)
+        else str(value)
+    )
 
 
 def _as_json(value: object, indent: int | None = None) -> str:
-    """Compact lists are shared data, whose JSON can be far longer than they are: it is written piece by piece."""
+    """Compact lists are shared data, whose JSON can be far longer than they are: it is written
+    piece by piece.
+    """
     parts: list[str] = []
     size = 0
     separators = (", ", ": ") if indent is None else (",", ": ")
-    encoder = json.JSONEncoder(ensure_ascii=False, indent=indent, separators=separators, default=str)
+    encoder = json.JSONEncoder(
+        ensure_ascii=False, indent=indent, separators=separators, default=str
+    )
     for part in encoder.iterencode(value):
         parts.append(part)
         size += len(part)
@@ -142,7 +178,8 @@ def _as_json(value: object, indent: int | None = None) -> str:
     return "".join(parts)
 
 
-# ------------------------------------------------------------------------------------------- more than plain names
+# ------------------------------------------------------------------------------------------- more
+# than plain names
 
 
 class _Unreadable(Exception):
@@ -175,7 +212,9 @@ def _rendered(text: str, variables: Mapping[str, object], own: Mapping[str, str]
     from jinja2 import TemplateError
 
     if len(text) > MAX_TEMPLATE:
-        return Filled(text, (f"a template of more than {MAX_TEMPLATE} characters is not filled in",))
+        return Filled(
+            text, (f"a template of more than {MAX_TEMPLATE} characters is not filled in",)
+        )
     here = _Rendering(variables)
     token = _HERE.set(here)
     try:
@@ -189,8 +228,18 @@ def _rendered(text: str, variables: Mapping[str, object], own: Mapping[str, str]
     except _Unreadable as why:
         return Filled(text, (f"a template is not filled in: {why}",))
     except TemplateError as error:
-        return Filled(text, (f"a template cannot be read: {visible(error.message or type(error).__name__, 120)}",))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        return Filled(
+            text,
+            (f"a template cannot be read: {visible(error.message or type(error).__name__, 120)}",),
+        )
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
         return Filled(text, (f"a template cannot be filled in: {visible(str(error), 120)}",))
     finally:
         _HERE.reset(token)
@@ -212,13 +261,17 @@ class _Environ(dict[str, object]):
 
 
 def _template(text: str) -> Any:
-    """A compiled template, every part of which is known to be harmless. Raises _Unreadable, TemplateError."""
+    """A compiled template, every part of which is known to be harmless. Raises _Unreadable,
+    TemplateError.
+    """
     from jinja2 import nodes
 
     environment = _environment()
     # `===` and `elseif` are JavaScript's and Nunjucks' own spellings.
     source = re.sub(r"(\{%-?\s*)else\s?if\b", r"\1elif", text)
-    source = re.sub(r"\{[{%].*?[}%]\}", lambda tag: _python_operators(tag[0]), source, flags=re.DOTALL)
+    source = re.sub(
+        r"\{[{%].*?[}%]\}", lambda tag: _python_operators(tag[0]), source, flags=re.DOTALL
+    )
     tree = environment.parse(source)
     allowed = tuple(getattr(nodes, name) for name in _NODES.split())
     # Lists of lists that share their parts, set one after another, would be larger than they look.
@@ -230,10 +283,16 @@ def _template(text: str) -> Any:
             if node.recursive:
                 raise _Unreadable("a recursive loop has no meaning here")
             is_pair: list[nodes.Expr] = [nodes.Const(isinstance(node.target, nodes.Tuple))]
-            node.iter = nodes.Filter(node.iter, _COUNTED, is_pair, [], None, None, lineno=node.lineno)
-        if isinstance(node, nodes.Call) and not (isinstance(node.node, nodes.Name) and node.node.name == "range"):
+            node.iter = nodes.Filter(
+                node.iter, _COUNTED, is_pair, [], None, None, lineno=node.lineno
+            )
+        if isinstance(node, nodes.Call) and not (
+            isinstance(node.node, nodes.Name) and node.node.name == "range"
+        ):
             raise _Unreadable(f"the call of `{_said(node.node)}` is JavaScript, which is not run")
-        if isinstance(node, nodes.List | nodes.Tuple) and not all(isinstance(one, plain) for one in node.items):
+        if isinstance(node, nodes.List | nodes.Tuple) and not all(
+            isinstance(one, plain) for one in node.items
+        ):
             raise _Unreadable("a list of more than plain values has no meaning here")
         if isinstance(node, nodes.Filter) and node.name != _COUNTED and node.name not in _filters():
             raise _Unreadable(f"the filter `{node.name}` is not one of those that are read")
@@ -278,7 +337,9 @@ def _environment() -> Environment:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Missing(ChainableUndefined):
-        """A name that is not a variable: empty in the text, no in a condition, and so is what is looked up in it."""
+        """A name that is not a variable: empty in the text, no in a condition, and so is what is
+        looked up in it.
+        """
 
         def __str__(self) -> str:
             _HERE.get().empty.append(self._undefined_name or "?")
@@ -317,7 +378,9 @@ def _environment() -> Environment:
             return self.undefined(obj=obj, name=str(argument))
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            if operator == "+" and (isinstance(left, str) or isinstance(right, str)):  # as in JavaScript
+            if operator == "+" and (
+                isinstance(left, str) or isinstance(right, str)
+            ):  # as in JavaScript
                 return _bounded(_shown(left) + _shown(right))
             if isinstance(left, Undefined) or isinstance(right, Undefined):
                 raise _Unreadable(_COUNTS_WITH_NOTHING)
@@ -325,7 +388,13 @@ def _environment() -> Environment:
                 left, right = _number(left), _number(right)
             return super().call_binop(context, operator, left, right)
 
-    made = Sandbox(autoescape=False, undefined=Missing, finalize=_put, keep_trailing_newline=True, optimized=False)
+    made = Sandbox(
+        autoescape=False,
+        undefined=Missing,
+        finalize=_put,
+        keep_trailing_newline=True,
+        optimized=False,
+    )
     made.globals.clear()
     made.globals["range"] = _range
     made.filters.clear()
@@ -335,9 +404,7 @@ def _environment() -> Environment:
     return made
 
 
-_COUNTS_WITH_NOTHING: Final = (
-    "it counts with a name that is not a variable; a name with a hyphen is a subtraction to Nunjucks"
-)
+_COUNTS_WITH_NOTHING: Final = "it counts with a name that is not a variable; a name with a hyphen is a subtraction to Nunjucks"
 _LOOP: Final = frozenset(("index", "index0", "revindex", "revindex0", "first", "last", "length"))
 
 
@@ -366,18 +433,24 @@ def _bounded(text: str) -> str:
 
 
 def _counted(values: Any, is_pair: bool) -> Iterator[Any]:
-    """The rounds of a loop, counted. Nunjucks goes over a mapping only as pairs (`for key, value in`), and over nothing
-    where there is nothing."""
+    """The rounds of a loop, counted. Nunjucks goes over a mapping only as pairs (`for key, value
+    in`), and over nothing where there is nothing.
+    """
     from jinja2 import Undefined
 
-    if values is None or isinstance(values, Undefined) or (isinstance(values, Mapping) and not is_pair):
+    if (
+        values is None
+        or isinstance(values, Undefined)
+        or (isinstance(values, Mapping) and not is_pair)
+    ):
         return
     for value in list(values.items()) if isinstance(values, Mapping) else values:
         _HERE.get().step()
         yield value
 
 
-# ------------------------------------------------------------------------------------------------------- filters
+# -------------------------------------------------------------------------------------------------------
+# filters
 
 
 def _guarded(use: Callable[..., Any]) -> Callable[..., Any]:
@@ -390,7 +463,10 @@ def _guarded(use: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _join(values: Iterable[Any], between: str = "", attribute: str | None = None) -> str:
-    parts = [_shown(one.get(attribute) if attribute and isinstance(one, Mapping) else one) for one in values]
+    parts = [
+        _shown(one.get(attribute) if attribute and isinstance(one, Mapping) else one)
+        for one in values
+    ]
     if sum(map(len, parts)) + len(between) * len(parts) > MAX_FILLED:
         raise _Unreadable(_TOO_LONG)
     return str(between).join(parts)
@@ -406,7 +482,9 @@ def _replace(text: Any, old: Any, new: Any, count: int = -1) -> str:
 def _indent(text: Any, width: int = 4, first: bool = False) -> str:
     pad = " " * min(max(int(width), 0), 200)
     lines = _shown(text).split("\n")
-    return "\n".join(pad + line if (number or first) and line else line for number, line in enumerate(lines))
+    return "\n".join(
+        pad + line if (number or first) and line else line for number, line in enumerate(lines)
+    )
 
 
 def _dump(value: Any, spaces: int | None = None) -> str:
@@ -423,7 +501,11 @@ def _length(value: Any) -> int:
 def _round(value: Any, places: int = 0, way: str = "common") -> float | int:
     scale = 10 ** min(int(places), 12)
     scaled = float(_number(value)) * scale
-    whole = int(scaled // 1 + (way == "ceil" and scaled % 1 > 0)) if way != "common" else int((scaled + 0.5) // 1)
+    whole = (
+        int(scaled // 1 + (way == "ceil" and scaled % 1 > 0))
+        if way != "common"
+        else int((scaled + 0.5) // 1)
+    )
     return whole / scale if places else whole
 
 
@@ -446,7 +528,10 @@ def _default(value: Any, other: Any = "", falsy: bool = False) -> Any:
 
 
 def _sorted(
-    values: Iterable[Any], reverse: bool = False, case_sensitive: bool = False, attribute: str | None = None
+    values: Iterable[Any],
+    reverse: bool = False,
+    case_sensitive: bool = False,
+    attribute: str | None = None,
 ) -> list[Any]:
     def key(one: Any) -> Any:
         one = one.get(attribute) if attribute and isinstance(one, Mapping) else one

@@ -1,4 +1,6 @@
-"""Evaluators that are Python classes: found by name in the files of the data set's folder, which are parsed and never run."""
+"""Evaluators that are Python classes: found by name in the files of the data set's folder, which
+are parsed and never run.
+"""
 
 from __future__ import annotations
 

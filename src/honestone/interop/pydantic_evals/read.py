@@ -28,7 +28,9 @@ NOTES: Final = FORMATS.notes
 
 @dataclass(frozen=True, slots=True)
 class _Evaluator:
-    """One evaluator of one case, being read. `arguments` are named, `single` is the one that has no name."""
+    """One evaluator of one case, being read. `arguments` are named, `single` is the one that has no
+    name.
+    """
 
     reading: FileReading
     path: Steps
@@ -93,7 +95,9 @@ def _contains(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | 
             "properties": {str(key): {"const": v} for key, v in value.items()},
         }
         return e.holds("json-schema", schema, path)
-    if isinstance(value, str) or (as_strings and isinstance(value, int | float) and not isinstance(value, bool)):
+    if isinstance(value, str) or (
+        as_strings and isinstance(value, int | float) and not isinstance(value, bool)
+    ):
         return e.holds("icontains" if in_any_case else "contains", meant.as_text(value), path)
     e.lose("looks for a value that is not text", "a text or a mapping is read")
     return None
@@ -112,7 +116,9 @@ _TYPES: Final[Mapping[str, str]] = {
 def _is_instance(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | None:
     name, path = e.argument("type_name")
     if name == "str":
-        e.reading.note("pydantic-evals: `IsInstance: str` holds for every output here, so it is left out")
+        e.reading.note(
+            "pydantic-evals: `IsInstance: str` holds for every output here, so it is left out"
+        )
         return None
     if not isinstance(name, str) or name not in _TYPES:
         e.lose(f"asks for the Python type `{name}`, which an output here does not have")
@@ -141,7 +147,9 @@ def _llm_judge(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion |
         (
             o["evaluation_name"]
             for o in (assertion, score)
-            if isinstance(o, dict) and isinstance(o.get("evaluation_name"), str) and o["evaluation_name"].strip()
+            if isinstance(o, dict)
+            and isinstance(o.get("evaluation_name"), str)
+            and o["evaluation_name"].strip()
         ),
         None,
     )
@@ -170,13 +178,17 @@ def _g_eval(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | No
         return None
     listed = [step for step in steps if isinstance(step, str)] if isinstance(steps, list) else []
     words = "\n".join([criteria.strip(), *(f"{n}. {step}" for n, step in enumerate(listed, 1))])
-    return meant.scaled(id, words, {Fraction(bounds[0]): "not met at all", Fraction(bounds[1]): "met in full"})
+    return meant.scaled(
+        id, words, {Fraction(bounds[0]): "not met at all", Fraction(bounds[1]): "met in full"}
+    )
 
 
 def _max_tool_calls(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | None:
     most, path = e.argument("max_calls")
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
-        e.reading.problem(f"`MaxToolCalls` takes `max_calls`, a whole number from 0, not {shown(most)}", path)
+        e.reading.problem(
+            f"`MaxToolCalls` takes `max_calls`, a whole number from 0, not {shown(most)}", path
+        )
         return None
     if e.option("include_failed") is False:
         e.lose("leaves calls that failed out, which no check here does")
@@ -192,14 +204,17 @@ def _tool_correctness(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Crit
         return None
     is_all = e.option("allow_extra") is not True
     counts = {
-        name: {"min": count, "max": count} if is_all else {"min": count} for name, count in Counter(names).items()
+        name: {"min": count, "max": count} if is_all else {"min": count}
+        for name, count in Counter(names).items()
     }
     if is_all:
         counts["*"] = {"max": len(names)}
     if e.option("include_failed") is not True:
         e.reading.note(NOTES["failed-calls"])
     if not counts:
-        e.reading.note("pydantic-evals: a `ToolCorrectness` that expects no tool and allows others always holds")
+        e.reading.note(
+            "pydantic-evals: a `ToolCorrectness` that expects no tool and allows others always holds"
+        )
     return e.holds("tool-count", counts, path) if counts else None
 
 
@@ -233,7 +248,9 @@ def _evaluator(reading: FileReading, path: Steps) -> _Evaluator | None:
         key, value = next(iter(at.value.items()))
         name, below = str(key), (*path, key)
     else:
-        reading.problem("an evaluator is one name with its arguments", path, "put each in an entry of its own")
+        reading.problem(
+            "an evaluator is one name with its arguments", path, "put each in an entry of its own"
+        )
         return None
     if value is None:
         return _Evaluator(reading, path, name, None, None)
@@ -242,9 +259,7 @@ def _evaluator(reading: FileReading, path: Steps) -> _Evaluator | None:
     return _Evaluator(reading, path, name, None, below)
 
 
-_CODE: Final = (
-    "--accept-loss reads the rest; where --allow-code can run it, the class is in a Python file next to the data set"
-)
+_CODE: Final = "--accept-loss reads the rest; where --allow-code can run it, the class is in a Python file next to the data set"
 
 
 def _of_class(e: _Evaluator, file: Path, context: Mapping[str, object]) -> list[Criterion]:
@@ -261,10 +276,14 @@ def _of_class(e: _Evaluator, file: Path, context: Mapping[str, object]) -> list[
 
 
 def _criteria(
-    at: FileEntry, expected: tuple[Any, Steps] | None, classes: EvaluatorClasses | None, context: Mapping[str, object]
+    at: FileEntry,
+    expected: tuple[Any, Steps] | None,
+    classes: EvaluatorClasses | None,
+    context: Mapping[str, object],
 ) -> tuple[list[Criterion], bool]:
-    """The criteria of a list of evaluators, and whether a judge is to see the expected output. `classes`: those that may
-    run; None without permission."""
+    """The criteria of a list of evaluators, and whether a judge is to see the expected output.
+    `classes`: those that may run; None without permission.
+    """
     found: list[Criterion] = []
     shows = False
     value = at.raw("evaluators")
@@ -281,7 +300,11 @@ def _criteria(
                 found += _of_class(evaluator, file, context)
                 continue
             is_lost = evaluator.name in FORMATS.lost
-            why = "looks at a trace in a way that no check here does" if is_lost else "is a Python class"
+            why = (
+                "looks at a trace in a way that no check here does"
+                if is_lost
+                else "is a Python class"
+            )
             evaluator.lose(why, None if is_lost else did_you_mean(evaluator.name, _READ) or _CODE)
             continue
         if evaluator.arguments is not None:
@@ -296,7 +319,9 @@ def _criteria(
     return found, shows
 
 
-def _case(top: FileEntry, at: FileEntry, number: int, classes: EvaluatorClasses | None) -> Case | None:
+def _case(
+    top: FileEntry, at: FileEntry, number: int, classes: EvaluatorClasses | None
+) -> Case | None:
     name = at.text("name") or f"case-{number}"
     inputs, expected = at.raw("inputs"), at.raw("expected_output")
     if "inputs" not in (at.value or {}):
@@ -314,7 +339,11 @@ def _case(top: FileEntry, at: FileEntry, number: int, classes: EvaluatorClasses 
     threshold = None
     if not criteria and not has_evaluators and expected is not None:
         at.note(NOTES["answers"])
-        criteria, shows, threshold = [meant.expected_answer([meant.as_text(expected)])], True, meant.MAJORITY
+        criteria, shows, threshold = (
+            [meant.expected_answer([meant.as_text(expected)])],
+            True,
+            meant.MAJORITY,
+        )
     elif not any(criterion.floor for criterion in criteria):
         threshold = DEFAULT_THRESHOLD
     rubric = meant.gated(at.reading, at.path, criteria, threshold)
@@ -324,7 +353,11 @@ def _case(top: FileEntry, at: FileEntry, number: int, classes: EvaluatorClasses 
         messages=(Message("user", meant.as_text(inputs)),),
         reference=meant.as_text(expected) if shows and expected is not None else None,
         skip=None if rubric else "has no evaluator that can be read and no expected output",
-        metadata=metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata},
+        metadata=metadata
+        if isinstance(metadata, dict)
+        else {}
+        if metadata is None
+        else {"metadata": metadata},
     )
 
 

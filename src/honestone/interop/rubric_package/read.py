@@ -1,6 +1,8 @@
-"""Rubrics of the `rubric` package: a list of {weight, requirement}, flat or in sections, as YAML or JSON.
+"""Rubrics of the `rubric` package: a list of {weight, requirement}, flat or in sections, as YAML or
+JSON.
 
-Also what its relatives share: where the entries of such a file are, and what happens to weights below 0.
+Also what its relatives share: where the entries of such a file are, and what happens to weights
+below 0.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ NOTES: Final = FORMATS.notes
 OWN_KEYS = frozenset({"name", "options", "scale_type", "aggregation"})
 
 
-# ------------------------------------------------------------------------------------------------------ the shared shape
+# ------------------------------------------------------------------------------------------------------
+# the shared shape
 
 
 def rough_entries(value: Any) -> list[dict[Any, Any]] | None:
@@ -34,7 +37,9 @@ def rough_entries(value: Any) -> list[dict[Any, Any]] | None:
         if "rubric" in value:
             value = value["rubric"]
         if isinstance(value, dict):
-            value = value.get("sections") or (value.get("criteria") if "guidelines" in value else None)
+            value = value.get("sections") or (
+                value.get("criteria") if "guidelines" in value else None
+            )
     if not isinstance(value, list):
         return None
     found: list[dict[Any, Any]] = []
@@ -58,7 +63,9 @@ def entries_of(reading: FileReading, root: FileEntry) -> list[FileEntry]:
         elif one.read(TABLES["section"]):
             found += one.each("criteria")
     if not found and not reading.problems:
-        root.problem("this rubric has no criteria", hint="each is a mapping with weight and requirement")
+        root.problem(
+            "this rubric has no criteria", hint="each is a mapping with weight and requirement"
+        )
     return found
 
 
@@ -67,7 +74,10 @@ def _entries_of_mapping(reading: FileReading, root: FileEntry) -> list[FileEntry
     root.read(TABLES["rubric"])
     key = root.which("rubric", "sections", "criteria")
     if key is None:
-        root.problem("this rubric has no criteria", hint="put them in a list, or below `rubric` or `sections`")
+        root.problem(
+            "this rubric has no criteria",
+            hint="put them in a list, or below `rubric` or `sections`",
+        )
         return []
     return entries_of(reading, root.below(key))
 
@@ -97,15 +107,24 @@ def make_rubric(
     named = unique_ids(found)
     for before, after in zip(found, named, strict=True):
         if before.id != after.id:
-            reading.note(f"two criteria are called `{before.id}`: the later one is `{after.id}` here")
+            reading.note(
+                f"two criteria are called `{before.id}`: the later one is `{after.id}` here"
+            )
     if not any(c.weight > 0 for c in named):
-        reading.problem("every weight is 0, so there is nothing to add up", path, "give one criterion a weight above 0")
+        reading.problem(
+            "every weight is 0, so there is nothing to add up",
+            path,
+            "give one criterion a weight above 0",
+        )
         return None
     reading.note(NOTES["no-bars"])
-    return sound_rubric(reading, path, named, title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0))
+    return sound_rubric(
+        reading, path, named, title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0)
+    )
 
 
-# ------------------------------------------------------------------------------------------------------ this package
+# ------------------------------------------------------------------------------------------------------
+# this package
 
 
 def signs(document: Document) -> int:
@@ -134,7 +153,9 @@ def title_of(reading: FileReading) -> str:
     """A name next to the rubric: the tools look past it, and it is what a title is here."""
     value = reading.marked.value
     top = reading.at()
-    return (top.text("title", "name") or "") if isinstance(value, dict) and "rubric" in value else ""
+    return (
+        (top.text("title", "name") or "") if isinstance(value, dict) and "rubric" in value else ""
+    )
 
 
 def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:

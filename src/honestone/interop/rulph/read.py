@@ -1,4 +1,6 @@
-"""rulph's Evaluation Contract: the Markdown table of criteria, weights and sub-items in a contract or a saved report."""
+"""rulph's Evaluation Contract: the Markdown table of criteria, weights and sub-items in a contract
+or a saved report.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ _LEVEL: Final = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*[:=]\s*(.+)", re.DOTALL
 _BAR: Final = re.compile(r"(?<!\d)(\d{1,9}(?:\.\d{1,9})?)(?!\d)\s*(?:/\s*100|%|points?)?")
 
 
-# ---------------------------------------------------------------------------------------------------- reading
+# ----------------------------------------------------------------------------------------------------
+# reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +69,29 @@ class _Contract:
         self.floor, self.floor_line = self._bar("floor", start)
         self.rounds = self._rounds(start)
         if self.threshold is None:
-            self._error("the contract names no threshold", start + 1, 1, "write **Threshold**: 90/100 above the table")
+            self._error(
+                "the contract names no threshold",
+                start + 1,
+                1,
+                "write **Threshold**: 90/100 above the table",
+            )
         draft = UncheckedRubric(
-            title=self._title(start), threshold=self.threshold or ZERO, floor=self.floor or ZERO, criteria=criteria
+            title=self._title(start),
+            threshold=self.threshold or ZERO,
+            floor=self.floor or ZERO,
+            criteria=criteria,
         )
         if not self.errors:
             self._keep_the_rules(draft)
         if self.errors:
-            raise SourceErrors(sorted(self.errors, key=lambda error: int((error.place or "::0:0").rsplit(":", 2)[1])))
-        self.rubric = Rubric(title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=criteria)
+            raise SourceErrors(
+                sorted(
+                    self.errors, key=lambda error: int((error.place or "::0:0").rsplit(":", 2)[1])
+                )
+            )
+        self.rubric = Rubric(
+            title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=criteria
+        )
 
     def _error(self, message: str, line: int, column: int = 1, hint: str | None = None) -> None:
         self.errors.append(UsageError(message, place=f"{self.name}:{line}:{column}", hint=hint))
@@ -83,7 +100,11 @@ class _Contract:
         lines = {"threshold": self.threshold_line, "floor": self.floor_line}
         for found in problems(draft):  # type: ignore[arg-type]
             at = found.path
-            line = self.rows[at[1]].line if len(at) > 1 and isinstance(at[1], int) else lines.get(str(at[0]), 1)
+            line = (
+                self.rows[at[1]].line
+                if len(at) > 1 and isinstance(at[1], int)
+                else lines.get(str(at[0]), 1)
+            )
             self._error(found.message, line or 1, 1, found.hint)
 
     def _title(self, before: int) -> str:
@@ -93,7 +114,9 @@ class _Contract:
         return "" if REPORT.match(f"# {title}") else _text(title)
 
     def _bar(self, word: str, start: int) -> tuple[Fraction | None, int | None]:
-        """`**Threshold**: 90/100` of the contract, else `threshold 90/100` of the report's own summary."""
+        """`**Threshold**: 90/100` of the contract, else `threshold 90/100` of the report's own
+        summary.
+        """
         named = self._named(word, start)
         if named is None:
             return None, None
@@ -105,7 +128,9 @@ class _Contract:
         return exact(bar[1]) / 100, number
 
     def _rounds(self, start: int) -> int | None:
-        """`**Max rounds**: 5`: how many rounds of improvement follow the first scoring, as `--rounds` counts them."""
+        """`**Max rounds**: 5`: how many rounds of improvement follow the first scoring, as
+        `--rounds` counts them.
+        """
         named = self._named(_MAX_ROUNDS, start)
         if named is None:
             return None
@@ -114,29 +139,38 @@ class _Contract:
         found = re.match(r"(\d{1,9})(?![\d.,])", stated[0]) if stated else None
         if found is None or not 1 <= int(found[1]) <= _MOST_ROUNDS:
             hint = "write it as **Max rounds**: 5, or leave the line out"
-            self._error(f"Max rounds is not a whole number from 1 to {_MOST_ROUNDS}", number, end + 1, hint)
+            self._error(
+                f"Max rounds is not a whole number from 1 to {_MOST_ROUNDS}", number, end + 1, hint
+            )
             return None
         return int(found[1])
 
     def _named(self, word: str, start: int) -> tuple[str, int, int] | None:
-        """The line above the table that gives a value for `word` (a pattern), its number, and where in it the value begins."""
+        """The line above the table that gives a value for `word` (a pattern), its number, and where
+        in it the value begins.
+        """
         above_table = self.rows[0].line if self.rows else len(self.lines)
         for number, whole in enumerate(self.lines[:above_table], 1):
             line = whole[:200]
             if number <= start and not re.match(r"\W*rubric\W", line, re.IGNORECASE):
                 continue
-            named = re.match(rf"[\W_]*(?:per-criterion |pass )?{word}[\W_]*?[:\s]", line, re.IGNORECASE)
+            named = re.match(
+                rf"[\W_]*(?:per-criterion |pass )?{word}[\W_]*?[:\s]", line, re.IGNORECASE
+            )
             inside = named or re.search(rf"\b{word}\b\s*[:=]?\s*(?=\d)", line, re.IGNORECASE)
             if inside is not None:
                 return line, number, inside.end()
         return None
 
-    # ------------------------------------------------------------------------------------------ the table
+    # ------------------------------------------------------------------------------------------ the
+    # table
 
     def _table(self, start: int) -> list[_Row]:
         """The rows of the first table below the heading that has criteria and weights."""
         for number in range(start, len(self.lines) - 1):
-            if HEADING.match(self.lines[number]) is None and re.match(r"#{1,6}[ \t]", self.lines[number]):
+            if HEADING.match(self.lines[number]) is None and re.match(
+                r"#{1,6}[ \t]", self.lines[number]
+            ):
                 break
             names = [_column(cell) for cell, _ in _cells(self.lines[number])]
             if {"criterion", "weight"} <= set(names) and _is_ruler(self.lines[number + 1]):
@@ -154,7 +188,9 @@ class _Contract:
             cells = _cells(self.lines[number])
             if not cells:
                 if re.match(r"\s*\.\.\.\s*$", self.lines[number]):
-                    self._error("the table continues with `...`", number + 1, 1, "write out every criterion")
+                    self._error(
+                        "the table continues with `...`", number + 1, 1, "write out every criterion"
+                    )
                 return
             if len(cells) != len(names):
                 self._error(
@@ -181,10 +217,14 @@ class _Contract:
         cell, column = row.cells["weight"]
         match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?%?", cell)
         if match is None:
-            self._error(f'the weight "{cell[:40]}" is not a number', row.line, column, "write it as 20%")
+            self._error(
+                f'the weight "{cell[:40]}" is not a number', row.line, column, "write it as 20%"
+            )
         return exact(match[1]) if match else Fraction(1)
 
-    def _criterion(self, id: str, requirement: str, weight: Fraction, marks: str, row: _Row) -> Criterion:
+    def _criterion(
+        self, id: str, requirement: str, weight: Fraction, marks: str, row: _Row
+    ) -> Criterion:
         boxed = [_text(part) for part in _BOXED.split(marks)[1:]] if _BOXED.search(marks) else []
         if not all(boxed):
             self._error(f"an item of `{id}` has no text", row.line, row.cells["sub-items"][1])
@@ -203,23 +243,41 @@ class _Contract:
             )
         return scaled(id, requirement, levels or FROM_0_TO_100, weight=weight)
 
-    # ------------------------------------------------------------------------------------------ places
+    # ------------------------------------------------------------------------------------------
+    # places
 
     def marked(self) -> Marked:
         """The rubric as marked values, so that remarks about it have a place in the Markdown file."""
         lines = {"threshold": self.threshold_line, "floor": self.floor_line}
-        spots: dict[Steps, Spot] = {(key,): (line, 1) for key, line in lines.items() if line is not None}
-        value: dict[str, object] = {str(key): float(getattr(self.rubric, str(key)) * 100) for (key,) in spots}
+        spots: dict[Steps, Spot] = {
+            (key,): (line, 1) for key, line in lines.items() if line is not None
+        }
+        value: dict[str, object] = {
+            str(key): float(getattr(self.rubric, str(key)) * 100) for (key,) in spots
+        }
         spots["criteria",] = (self.rows[0].line, 1)
         listed = value["criteria"] = []
         for index, (row, criterion) in enumerate(zip(self.rows, self.rubric.criteria, strict=True)):
             described = "description" if "description" in row.cells else "criterion"
-            columns = {"id": "criterion", "requirement": described, "weight": "weight", "items": "sub-items"}
+            columns = {
+                "id": "criterion",
+                "requirement": described,
+                "weight": "weight",
+                "items": "sub-items",
+            }
             at: Steps = ("criteria", index)
             spots[at] = (row.line, row.cells["criterion"][1])
-            spots |= {(*at, key): (row.line, row.cells[of][1]) for key, of in columns.items() if of in row.cells}
+            spots |= {
+                (*at, key): (row.line, row.cells[of][1])
+                for key, of in columns.items()
+                if of in row.cells
+            }
             items = [item.requirement for item in criterion.items if not item.whole]
-            said = {"id": criterion.id, "requirement": criterion.requirement, "weight": float(criterion.weight)}
+            said = {
+                "id": criterion.id,
+                "requirement": criterion.requirement,
+                "weight": float(criterion.weight),
+            }
             listed.append(said | ({"items": items} if items else {}))
         return Marked(self.name, node_of(value, (1, 1), spots))
 
@@ -279,12 +337,17 @@ def _lacks_contract(text: str, name: str) -> UsageError:
     )
 
 
-# ---------------------------------------------------------------------------------------------------- what they look like
+# ----------------------------------------------------------------------------------------------------
+# what they look like
 
 
 def _read(document: Document) -> ForeignRubric:
     contract = _Contract(document.text, document.name)
-    rounds = [] if contract.rounds is None else [f"rulph: Max rounds {contract.rounds} is the default of --rounds"]
+    rounds = (
+        []
+        if contract.rounds is None
+        else [f"rulph: Max rounds {contract.rounds} is the default of --rounds"]
+    )
     return ForeignRubric(
         rubric=contract.rubric,
         dialect="rulph",
@@ -305,7 +368,11 @@ def _signs_of_contract(document: Document) -> int:
 
 
 def _signs_of_reply(document: Document) -> int:
-    return 85 if all(isinstance(document.mapping.get(key), dict) for key in ("scores", "checklist")) else 0
+    return (
+        85
+        if all(isinstance(document.mapping.get(key), dict) for key in ("scores", "checklist"))
+        else 0
+    )
 
 
 def _refuse_reply(document: Document) -> ForeignRubric:

@@ -1,4 +1,6 @@
-"""rulph's state.json: where its loop is, as its own stop hook reads it, but with floors, fractions and zeros right."""
+"""rulph's state.json: where its loop is, as its own stop hook reads it, but with floors, fractions
+and zeros right.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class RulphState:
 
     @property
     def is_over(self) -> bool:
-        """Whether the loop need not continue: completed, passed, out of rounds, or held often enough."""
+        """Whether the loop need not continue: completed, passed, out of rounds, or held often
+        enough.
+        """
         return (
             self.status == "completed"
             or self.has_passed
@@ -39,12 +43,18 @@ class RulphState:
     @property
     def has_passed(self) -> bool:
         """A mean under the floor means that some criterion is."""
-        return self.score is not None and self.score >= max(self.threshold, self.floor) and not self.below_floor
+        return (
+            self.score is not None
+            and self.score >= max(self.threshold, self.floor)
+            and not self.below_floor
+        )
 
     def __str__(self) -> str:
         score = "no score yet" if self.score is None else f"score {self.score}"
         below = f", below the floor: {listed(self.below_floor)}" if self.below_floor else ""
-        return f"{score}, threshold {self.threshold}{below}; round {self.round} of {self.max_rounds}"
+        return (
+            f"{score}, threshold {self.threshold}{below}; round {self.round} of {self.max_rounds}"
+        )
 
 
 def read_state(plain: Json) -> RulphState | None:
@@ -77,7 +87,12 @@ def _text(state: JsonObject, key: str, default: str) -> str:
 
 def _number(state: JsonObject, key: str, default: float) -> float:
     value = state.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) == math.inf:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or value != value
+        or abs(value) == math.inf
+    ):
         raise ValueError(f"its `{key}` is not a number")
     return value
 

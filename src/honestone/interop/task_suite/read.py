@@ -1,4 +1,6 @@
-"""improvement-evaluator's task suites (`task_suite.yaml`, version 1.0), and its skill specifications."""
+"""improvement-evaluator's task suites (`task_suite.yaml`, version 1.0), and its skill
+specifications.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def _version(top: FileEntry) -> None:
     if value is None:
         top.problem("`version` is missing", hint=f'write version: "{VERSION}"')
     elif isinstance(value, int | float) and not isinstance(value, bool) and value == 1:
-        top.note(f'version is a number; read as the text "{VERSION}" (improvement-evaluator itself wants quotes)')
+        top.note(
+            f'version is a number; read as the text "{VERSION}" (improvement-evaluator itself wants quotes)'
+        )
     elif value != VERSION:
         top.problem(f'`version` is {shown(value)}, but must be "{VERSION}"', "version")
 
@@ -86,7 +90,9 @@ def _note_extra(entry: FileEntry, keys: Keys, where: str) -> None:
 class _Tasks:
     """The tasks of a suite, and the files that they name. `quality` judges a task without a judge."""
 
-    def __init__(self, reading: FileReading, document: Document, quality: Sequence[Criterion] = ()) -> None:
+    def __init__(
+        self, reading: FileReading, document: Document, quality: Sequence[Criterion] = ()
+    ) -> None:
         self.reading = reading
         self.document = document
         self.quality = tuple(quality)
@@ -98,7 +104,9 @@ class _Tasks:
         if not isinstance(value, list) or not value:
             empty = "is missing" if value is None else "is empty" if value == [] else ""
             top.problem(
-                f"`tasks` {empty or f'must be a list, not {shown(value)}'}", "tasks", "a suite has one task at least"
+                f"`tasks` {empty or f'must be a list, not {shown(value)}'}",
+                "tasks",
+                "a suite has one task at least",
             )
             return
         for task in top.each("tasks"):
@@ -122,21 +130,28 @@ class _Tasks:
             timeout=timeout,
             description=_if_text(task, "description"),
             metadata={
-                str(key): _plain(value) for key, value in task.value.items() if str(key) not in TABLES["task"].by_name
+                str(key): _plain(value)
+                for key, value in task.value.items()
+                if str(key) not in TABLES["task"].by_name
             },
         )
 
     def _timeout(self, task: FileEntry) -> float:
         seconds = task.number("timeout_seconds", high=MAX_SECONDS)
         if seconds is not None and seconds <= 0:
-            self.reading.problem("`timeout_seconds` must be above 0", (*task.path, "timeout_seconds"))
+            self.reading.problem(
+                "`timeout_seconds` must be above 0", (*task.path, "timeout_seconds")
+            )
         return float(seconds) if seconds is not None else TIMEOUT
 
-    # ------------------------------------------------------------------------------------------ judges
+    # ------------------------------------------------------------------------------------------
+    # judges
 
     def _judge(self, task: FileEntry) -> Rubric | None:
         if "judge" not in task and self.quality:
-            self.reading.note("tasks without a `judge` are judged by the specification's `quality_criteria`")
+            self.reading.note(
+                "tasks without a `judge` are judged by the specification's `quality_criteria`"
+            )
             return Rubric(criteria=self.quality, floor=ZERO)
         if "judge" not in task:
             hint = "say how it is judged: {type: contains, expected: [word]}"
@@ -160,13 +175,16 @@ class _Tasks:
         return rubric
 
     def _keywords(self, judge: FileEntry) -> Rubric | None:
-        """Score: found of all. It passes only with all of them, wherever they are and in whatever case."""
+        """Score: found of all. It passes only with all of them, wherever they are and in whatever
+        case.
+        """
         negated = judge.value["type"] == "not-contains"
         words = judge.raw("expected")
         here = (*judge.path, "expected")
         if not isinstance(words, list) or not words:
             self.reading.problem(
-                "`expected` must be a list of one word at least", here if "expected" in judge else judge.path
+                "`expected` must be a list of one word at least",
+                here if "expected" in judge else judge.path,
             )
             return None
         wrong = [index for index, word in enumerate(words) if not isinstance(word, str) or not word]
@@ -185,12 +203,16 @@ class _Tasks:
         here = (*judge.path, "test_file")
         if name is None:
             self.reading.problem(
-                "`test_file` is missing", judge.path, f"name a test next to the suite: {FIXTURES}/test_it.py"
+                "`test_file` is missing",
+                judge.path,
+                f"name a test next to the suite: {FIXTURES}/test_it.py",
             )
             return None
         problem = fixture_problem(self.document.path.parent, name)
         if problem:
-            self.reading.problem(problem, here, f"tests are next to the suite, in the folder {FIXTURES}/")
+            self.reading.problem(
+                problem, here, f"tests are next to the suite, in the folder {FIXTURES}/"
+            )
             return None
         self.files.append(self.document.path.parent / name)
         return pytest_rubric(name)
@@ -205,7 +227,9 @@ class _Tasks:
     def _rubric(self, judge: FileEntry) -> Rubric | None:
         """Ours: a whole rubric as the judge of a task."""
         if "rubric" not in judge:
-            self.reading.problem("`rubric` is missing", judge.path, "write criteria, or {file: PATH}")
+            self.reading.problem(
+                "`rubric` is missing", judge.path, "write criteria, or {file: PATH}"
+            )
             return None
         rubric, files = rubric_within(self.document, (*judge.path, "rubric"), self.reading)
         self.files += files
@@ -217,7 +241,9 @@ def keywords_rubric(words: list[str], *, negated: bool = False) -> Rubric:
     for word in words:
         check = Check(kind="icontains", value=word, negated=negated)
         items.append(Item(id=slug(word), requirement=check_in_words(check), check=check))
-    id, text = ("none-of", "Holds none of the words") if negated else ("keywords", "Holds every keyword")
+    id, text = (
+        ("none-of", "Holds none of the words") if negated else ("keywords", "Holds every keyword")
+    )
     return Rubric(criteria=(checklist(id, items, text),), threshold=ONE, floor=ZERO)
 
 
@@ -232,7 +258,9 @@ def scored_rubric(text: str, threshold: Fraction) -> Rubric:
 
 
 def fixture_problem(base: Path, name: str) -> str | None:
-    """Why this is not a test file of the suite: it must be a real file in the real folder `fixtures` next to it."""
+    """Why this is not a test file of the suite: it must be a real file in the real folder
+    `fixtures` next to it.
+    """
     if not name.startswith(f"{FIXTURES}/"):
         return f"`test_file` is `{name}`, but must start with {FIXTURES}/"
     if "\0" in name or ".." in name.split("/"):
@@ -257,7 +285,8 @@ def _plain(value: Any) -> Any:
     return [_plain(entry) for entry in value] if isinstance(value, list) else value
 
 
-# ---------------------------------------------------------------------------------------------------- specifications
+# ----------------------------------------------------------------------------------------------------
+# specifications
 
 
 def read_skill_spec(document: Document) -> ForeignRubric:
@@ -267,7 +296,10 @@ def read_skill_spec(document: Document) -> ForeignRubric:
     top = reading.at()
     criteria = _quality(top)
     title = top.text("name", "purpose")
-    if any(key in top for key in words("purpose inputs outputs domain_knowledge reference_skills tasks")):
+    if any(
+        key in top
+        for key in words("purpose inputs outputs domain_knowledge reference_skills tasks")
+    ):
         reading.note(NOTES["only-quality"])
     _note_extra(top, TABLES["spec"], "the specification")
     if not criteria and not reading.problems:
@@ -288,12 +320,16 @@ def _quality(top: FileEntry) -> list[Criterion]:
         elif name and text:
             found[name] = scaled(name, text, FROM_0_TO_1, weight=weight)
     if found and not any(criterion.weight for criterion in found.values()):
-        top.reading.problem("the weights of these criteria sum to 0", ("quality_criteria",), at_key=True)
+        top.reading.problem(
+            "the weights of these criteria sum to 0", ("quality_criteria",), at_key=True
+        )
     return list(found.values())
 
 
 def read_spec_with_tasks(document: Document) -> SuiteSource:
-    """A specification that has tasks too: each is judged as it says, else by what the specification says about quality."""
+    """A specification that has tasks too: each is judged as it says, else by what the specification
+    says about quality.
+    """
     reading = FileReading(document.marked, "tasks", "task")
     reading.note(*FORMATS.defaults("task-suite"), *FORMATS.defaults("skill-spec"))
     top = reading.at()
@@ -306,12 +342,15 @@ def read_spec_with_tasks(document: Document) -> SuiteSource:
     return reading.suite_source(document, "skill-spec", suite, tasks.cases, tasks.files)
 
 
-# ---------------------------------------------------------------------------------------------------- what they look like
+# ----------------------------------------------------------------------------------------------------
+# what they look like
 
 
 def _has_tasks(document: Document) -> bool:
     tasks = document.value.get("tasks") if isinstance(document.value, dict) else None
-    return isinstance(tasks, list) and any(isinstance(task, dict) and "prompt" in task for task in tasks)
+    return isinstance(tasks, list) and any(
+        isinstance(task, dict) and "prompt" in task for task in tasks
+    )
 
 
 def _signs_of_suite(document: Document) -> int:
@@ -330,7 +369,11 @@ def _signs_of_spec(document: Document) -> int:
 
 
 def _signs_of_spec_with_tasks(document: Document) -> int:
-    return 90 if not document.is_lines and "quality_criteria" in document.keys and _has_tasks(document) else 0
+    return (
+        90
+        if not document.is_lines and "quality_criteria" in document.keys and _has_tasks(document)
+        else 0
+    )
 
 
 READERS: tuple[Reader, ...] = (

@@ -47,11 +47,14 @@ def _task(case: Case, losses: list[Loss]) -> Iterator[str]:
             yield f"{flow(key)}: {flow(value)}"
 
 
-# ---------------------------------------------------------------------------------------------------- judges
+# ----------------------------------------------------------------------------------------------------
+# judges
 
 
 def _judge(case: Case, losses: list[Loss]) -> list[str]:
-    """The judge of the format that means exactly this rubric; else ours, which the tool itself does not know."""
+    """The judge of the format that means exactly this rubric; else ours, which the tool itself does
+    not know.
+    """
     rubric = case.rubric
     words = _words(rubric)
     if words is not None and not words[1]:
@@ -62,7 +65,11 @@ def _judge(case: Case, losses: list[Loss]) -> list[str]:
     score = _scored(rubric)
     if score is not None:
         threshold = decimal(rubric.threshold)
-        return ["type: llm-rubric", *text_lines("rubric", score.requirement), f"pass_threshold: {threshold}"]
+        return [
+            "type: llm-rubric",
+            *text_lines("rubric", score.requirement),
+            f"pass_threshold: {threshold}",
+        ]
     kind = "rubric" if words is None else "not-contains"
     losses.append(
         Loss(
@@ -86,12 +93,18 @@ def _listed(kind: str, words: list[str]) -> list[str]:
 
 def _is_plain(criterion: Criterion) -> bool:
     return not (
-        criterion.children or criterion.negate or criterion.fix or criterion.is_penalty or criterion.weight == 0
+        criterion.children
+        or criterion.negate
+        or criterion.fix
+        or criterion.is_penalty
+        or criterion.weight == 0
     )
 
 
 def _words(rubric: Rubric) -> tuple[list[str], bool] | None:
-    """The keywords, when the rubric asks for all of them (False) or for none (True) and scores by their share."""
+    """The keywords, when the rubric asks for all of them (False) or for none (True) and scores by
+    their share.
+    """
     if not all(map(_is_plain, rubric.criteria)) or not _needs_all(rubric):
         return None
     alike = len(rubric.criteria) == 1 or all(
@@ -102,7 +115,12 @@ def _words(rubric: Rubric) -> tuple[list[str], bool] | None:
     for criterion in rubric.criteria:
         for item in criterion.items:
             check = item.check
-            if check is None or check.kind != "icontains" or check.options or not isinstance(check.value, str):
+            if (
+                check is None
+                or check.kind != "icontains"
+                or check.options
+                or not isinstance(check.value, str)
+            ):
                 return None
             words.append(check.value)
             negated.add(check.negated)
@@ -110,15 +128,22 @@ def _words(rubric: Rubric) -> tuple[list[str], bool] | None:
 
 
 def _needs_all(rubric: Rubric) -> bool:
-    """Whether one unmet item fails it: at 100, or where each item is a criterion with a floor or required."""
+    """Whether one unmet item fails it: at 100, or where each item is a criterion with a floor or
+    required.
+    """
     return rubric.threshold == ONE or all(
-        len(c.items) == 1 and (c.required or rubric.floor_of(c, None) > ZERO) for c in rubric.criteria
+        len(c.items) == 1 and (c.required or rubric.floor_of(c, None) > ZERO)
+        for c in rubric.criteria
     )
 
 
 def _one_item(rubric: Rubric) -> tuple[Criterion, Item] | None:
     """The criterion and its item, where the rubric is one question."""
-    if len(rubric.criteria) != 1 or not _is_plain(rubric.criteria[0]) or len(rubric.criteria[0].items) != 1:
+    if (
+        len(rubric.criteria) != 1
+        or not _is_plain(rubric.criteria[0])
+        or len(rubric.criteria[0].items) != 1
+    ):
         return None
     return rubric.criteria[0], rubric.criteria[0].items[0]
 
@@ -126,9 +151,19 @@ def _one_item(rubric: Rubric) -> tuple[Criterion, Item] | None:
 def _test_file(rubric: Rubric) -> str | None:
     one = _one_item(rubric)
     check = one[1].check if one else None
-    if check is None or check.kind != "pytest" or check.negated or check.options or not _needs_all(rubric):
+    if (
+        check is None
+        or check.kind != "pytest"
+        or check.negated
+        or check.options
+        or not _needs_all(rubric)
+    ):
         return None
-    return check.value if isinstance(check.value, str) and check.value.startswith(f"{FIXTURES}/") else None
+    return (
+        check.value
+        if isinstance(check.value, str) and check.value.startswith(f"{FIXTURES}/")
+        else None
+    )
 
 
 def _scored(rubric: Rubric) -> Criterion | None:
@@ -141,7 +176,8 @@ def _scored(rubric: Rubric) -> Criterion | None:
     return criterion if by_threshold and not item.may_not_apply else None
 
 
-# ---------------------------------------------------------------------------------------------------- losses
+# ----------------------------------------------------------------------------------------------------
+# losses
 
 
 def _suite_losses(suite: Suite) -> Iterator[Loss]:
@@ -154,7 +190,9 @@ def _suite_losses(suite: Suite) -> Iterator[Loss]:
     ):
         if said:
             yield Loss(
-                place="suite", message=f"{what} cannot be said in a task suite", hint="name it on the command line"
+                place="suite",
+                message=f"{what} cannot be said in a task suite",
+                hint="name it on the command line",
             )
 
 
@@ -175,4 +213,6 @@ def _case_losses(case: Case) -> Iterator[Loss]:
         if said:
             yield Loss(place=f"case `{case.id}`", message=f"{what} cannot be said in a task suite")
     if len(case.messages) > 1 or any(message.role != "user" for message in case.messages):
-        yield Loss(place=f"case `{case.id}`", message="its messages become one text, each after its role")
+        yield Loss(
+            place=f"case `{case.id}`", message="its messages become one text, each after its role"
+        )

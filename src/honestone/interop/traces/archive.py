@@ -1,7 +1,9 @@
-"""Inspect's `.eval`: an archive with a file for each sample, packed with zstd, or with deflate by older versions.
+"""Inspect's `.eval`: an archive with a file for each sample, packed with zstd, or with deflate by
+older versions.
 
-An archive is hostile data. Nothing is written to disk and no name in it becomes a path; what it unpacks to is counted as it is
-read. The `zipfile` of Python 3.14 unpacks zstd; an older one leaves it to the package zstandard (the extra `inspect`).
+An archive is hostile data. Nothing is written to disk and no name in it becomes a path; what it
+unpacks to is counted as it is read. The `zipfile` of Python 3.14 unpacks zstd; an older one leaves
+it to the package zstandard (the extra `inspect`).
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _JSON_HINT: Final = "inspect log convert --to json writes it as JSON"
 
 
 def samples_in(data: bytes, path: Path) -> Iterator[tuple[str, bytes]]:
-    """The name and the content of each sample. Raises FileError for what is damaged, too large, or cannot be unpacked here."""
+    """The name and the content of each sample. Raises FileError for what is damaged, too large, or
+    cannot be unpacked here.
+    """
     left = MAX_BYTES
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -42,15 +46,26 @@ def samples_in(data: bytes, path: Path) -> Iterator[tuple[str, bytes]]:
                 content = _content(archive, data, member, left + 1)
                 left -= len(content)
                 if left < 0:
-                    raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB when it is unpacked")
+                    raise FileError(
+                        f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB when it is unpacked"
+                    )
                 yield visible(member.filename, 120), content
     except ImportError:
         raise FileError(
             f"`{path}` is packed with zstd, which this Python does not unpack",
             hint=f"pip install 'honestone[inspect]'; or {_JSON_HINT}",
         ) from None
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        raise FileError(f"`{path}` cannot be unpacked: {visible(str(error), 120)}", hint=_JSON_HINT) from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        ValueError,
+    ) as error:
+        raise FileError(
+            f"`{path}` cannot be unpacked: {visible(str(error), 120)}", hint=_JSON_HINT
+        ) from None
 
 
 def _content(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, most: int) -> bytes:
@@ -61,7 +76,9 @@ def _content(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, mos
     if member.flag_bits & 1:
         raise zipfile.BadZipFile("it is encrypted")
     content = _unpacker()(_packed(data, member), most)
-    if len(content) < most and (len(content) != member.file_size or zlib.crc32(content) != member.CRC):
+    if len(content) < most and (
+        len(content) != member.file_size or zlib.crc32(content) != member.CRC
+    ):
         raise zipfile.BadZipFile(f"{member.filename} is damaged")
     return content
 

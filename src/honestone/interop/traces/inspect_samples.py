@@ -1,4 +1,6 @@
-"""Samples of Inspect's logs as tasks: each has an input, an output, a target, and the messages with the calls of tools."""
+"""Samples of Inspect's logs as tasks: each has an input, an output, a target, and the messages with
+the calls of tools.
+"""
 
 from __future__ import annotations
 
@@ -41,5 +43,7 @@ def _answer(output: JsonObject) -> str | None:
 
 
 def _target(value: Json) -> str | None:
-    parts = [task.text_in(one) for one in value] if isinstance(value, list) else [task.text_in(value)]
+    parts = (
+        [task.text_in(one) for one in value] if isinstance(value, list) else [task.text_in(value)]
+    )
     return "\n".join(one for one in parts if one.strip()) or None

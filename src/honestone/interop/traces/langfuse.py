@@ -1,4 +1,6 @@
-"""Exports of Langfuse as tasks: traces with their observations, or observations that name their trace."""
+"""Exports of Langfuse as tasks: traces with their observations, or observations that name their
+trace.
+"""
 
 from __future__ import annotations
 
@@ -38,20 +40,31 @@ def tasks_of(rows: Sequence[tuple[str, JsonObject]]) -> Iterator[task.TracedTask
             traces[name] = place, row
             inner.setdefault(name, []).extend(tables(row.get("observations")))
     for name, (place, trace) in traces.items():
-        yield _task(name, place, trace, sorted(inner.get(name, []), key=lambda one: str(one.get("startTime") or "")))
+        yield _task(
+            name,
+            place,
+            trace,
+            sorted(inner.get(name, []), key=lambda one: str(one.get("startTime") or "")),
+        )
 
 
 def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) -> task.TracedTask:
-    """What the trace says itself comes first; else the first input and the last output of its observations."""
+    """What the trace says itself comes first; else the first input and the last output of its
+    observations.
+    """
     said = [one for one in seen if one.get("type") != _TOOL]
     inputs = [trace.get("input"), *(one.get("input") for one in said)]
     outputs = [trace.get("output"), *(one.get("output") for one in reversed(said))]
     asked = next((found for one in inputs if (found := task.messages_in(one))), ())
     answered = next((text for one in outputs if (text := task.last_text(one))), None)
     ran = [
-        task.tool_call(one.get("name"), one.get("input"), one.get("output")) for one in seen if one.get("type") == _TOOL
+        task.tool_call(one.get("name"), one.get("input"), one.get("output"))
+        for one in seen
+        if one.get("type") == _TOOL
     ]
-    calls = [one for one in ran if one is not None] or max((_in_messages(one) for one in said), key=len, default=[])
+    calls = [one for one in ran if one is not None] or max(
+        (_in_messages(one) for one in said), key=len, default=[]
+    )
     models = [str(one["model"]) for one in seen if isinstance(one.get("model"), str)]
     seconds = task.amount(trace.get("latency"))
     return task.TracedTask(
@@ -64,16 +77,22 @@ def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) 
         output_tokens=task.total([_tokens(one, "output") for one in seen]),
         usd=task.amount(trace.get("totalCost")),
         duration_ms=None if seconds is None else round(seconds * 1000),
-        facts=_facts(trace, said) | ({"model": models[-1]} if models else {}) | _tools([one.name for one in calls]),
+        facts=_facts(trace, said)
+        | ({"model": models[-1]} if models else {})
+        | _tools([one.name for one in calls]),
     )
 
 
 def _facts(trace: JsonObject, said: Sequence[JsonObject]) -> dict[str, str]:
     tags = trace.get("tags")
     named: Json = trace.get("name") or next((one.get("name") for one in said), None)
-    plain = {key: trace.get(key) for key in ("environment", "release", "version", "sessionId", "userId")}
+    plain = {
+        key: trace.get(key) for key in ("environment", "release", "version", "sessionId", "userId")
+    }
     known = task.facts_of({**table(task.decoded(trace.get("metadata"))), **plain, "name": named})
-    return known | ({"tags": ",".join(sorted(map(str, tags)))} if isinstance(tags, list) and tags else {})
+    return known | (
+        {"tags": ",".join(sorted(map(str, tags)))} if isinstance(tags, list) and tags else {}
+    )
 
 
 def _tools(names: Sequence[str]) -> dict[str, str]:

@@ -1,7 +1,9 @@
-"""Spans of OpenTelemetry with the GenAI semantic conventions, as tasks: OTLP JSON, or one span an object.
+"""Spans of OpenTelemetry with the GenAI semantic conventions, as tasks: OTLP JSON, or one span an
+object.
 
-Texts are in `gen_ai.input.messages` and `gen_ai.output.messages`, in events of a span, or in the indexed attributes that
-older instrumentations write (`gen_ai.prompt.0.content`); OpenInference has `input.value` and `output.value`.
+Texts are in `gen_ai.input.messages` and `gen_ai.output.messages`, in events of a span, or in the
+indexed attributes that older instrumentations write (`gen_ai.prompt.0.content`); OpenInference has
+`input.value` and `output.value`.
 """
 
 from __future__ import annotations
@@ -21,12 +23,20 @@ _DEEPEST: Final = 40
 _INDEXED: Final = re.compile(r"(?:gen_ai|llm)\.(prompt|completion)\.(\d{1,4})\.(role|content)")
 _IN: Final = ("gen_ai.input.messages", "input.value", "traceloop.entity.input")
 _OUT: Final = ("gen_ai.output.messages", "output.value", "traceloop.entity.output")
-_TEXTS: Final = (*_IN, *_OUT, "gen_ai.system_instructions", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
+_TEXTS: Final = (
+    *_IN,
+    *_OUT,
+    "gen_ai.system_instructions",
+    "gen_ai.tool.call.arguments",
+    "gen_ai.tool.call.result",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """One span. `start` and `end` are nanoseconds, `values` its attributes and those of its resource as plain values."""
+    """One span. `start` and `end` are nanoseconds, `values` its attributes and those of its
+    resource as plain values.
+    """
 
     trace: str
     id: str
@@ -39,12 +49,17 @@ class Span:
 
     @property
     def is_tool(self) -> bool:
-        return self.values.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.name" in self.values
+        return (
+            self.values.get("gen_ai.operation.name") == "execute_tool"
+            or "gen_ai.tool.name" in self.values
+        )
 
     @property
     def asked(self) -> tuple[Message, ...]:
         rules = self.values.get("gen_ai.system_instructions")
-        system = task.messages_in([{"role": "system", "content": task.decoded(rules)}]) if rules else ()
+        system = (
+            task.messages_in([{"role": "system", "content": task.decoded(rules)}]) if rules else ()
+        )
         return (*system, *task.messages_in(self._first(_IN) or self._indexed("prompt")))
 
     @property
@@ -65,7 +80,9 @@ class Span:
         for key, value in self.values.items():
             found = _INDEXED.fullmatch(key)
             if found is not None and found[1] == kind:
-                rows.setdefault(int(found[2]), {"role": "user" if kind == "prompt" else "assistant"})[found[3]] = value
+                rows.setdefault(
+                    int(found[2]), {"role": "user" if kind == "prompt" else "assistant"}
+                )[found[3]] = value
         return [rows[number] for number in sorted(rows)]
 
 
@@ -77,14 +94,18 @@ def spans_of(plain: JsonObject, place: str) -> Iterator[Span]:
     for resource in tables(plain.get("resourceSpans")):
         about = table(resource.get("resource"))
         shared = _attributes(about.get("attributes"))
-        for scope in tables(resource.get("scopeSpans", resource.get("instrumentationLibrarySpans"))):
+        for scope in tables(
+            resource.get("scopeSpans", resource.get("instrumentationLibrarySpans"))
+        ):
             for span in tables(scope.get("spans")):
                 yield _span(span, shared, place)
 
 
 def is_span(plain: JsonObject) -> bool:
     context = table(plain.get("context"))
-    return "attributes" in plain and ("spanId" in plain or "span_id" in plain or "span_id" in context)
+    return "attributes" in plain and (
+        "spanId" in plain or "span_id" in plain or "span_id" in context
+    )
 
 
 def _span(plain: JsonObject, shared: Mapping[str, Json], place: str) -> Span:
@@ -134,18 +155,26 @@ def tasks_of(spans: Sequence[Span]) -> Iterator[task.TracedTask]:
 
 
 def _task(name: str, spans: Sequence[Span]) -> task.TracedTask:
-    """The outermost spans with texts say what was asked first and answered last; inner ones only where they do not."""
+    """The outermost spans with texts say what was asked first and answered last; inner ones only
+    where they do not.
+    """
     asked = [one for one in spans if not one.is_tool and one.asked]
     answered = [one for one in spans if not one.is_tool and one.answered]
     first = _outermost(asked)[:1] or asked[:1]
     last = _outermost(answered)[-1:] or answered[-1:]
     shown = (first or last or list(spans))[0]
     roots = [one for one in spans if not one.parent] or [shown]
-    model = next((str(one.values[key]) for key in _MODELS for one in spans if one.values.get(key)), "")
+    model = next(
+        (str(one.values[key]) for key in _MODELS for one in spans if one.values.get(key)), ""
+    )
     calls = _calls(spans)
     inner = {one.parent for one in spans if _counts(one)}
     counted = [one for one in spans if _counts(one) and one.id not in inner]
-    plain = {key: value for key, value in {**roots[0].values, **shown.values}.items() if key not in _TEXTS}
+    plain = {
+        key: value
+        for key, value in {**roots[0].values, **shown.values}.items()
+        if key not in _TEXTS
+    }
     facts = task.facts_of(plain) | {"name": roots[0].name} | ({"model": model} if model else {})
     took = roots[0].end - roots[0].start
     return task.TracedTask(
@@ -154,8 +183,12 @@ def _task(name: str, spans: Sequence[Span]) -> task.TracedTask:
         messages=first[0].asked if first else (),
         output=last[0].answered if last else None,
         tool_calls=tuple(calls) or None,
-        input_tokens=task.total([task.whole_number(one.values.get("gen_ai.usage.input_tokens")) for one in counted]),
-        output_tokens=task.total([task.whole_number(one.values.get("gen_ai.usage.output_tokens")) for one in counted]),
+        input_tokens=task.total(
+            [task.whole_number(one.values.get("gen_ai.usage.input_tokens")) for one in counted]
+        ),
+        output_tokens=task.total(
+            [task.whole_number(one.values.get("gen_ai.usage.output_tokens")) for one in counted]
+        ),
         duration_ms=took // 1_000_000 if 0 < took < 10**18 else None,
         facts=facts | ({"tools": "+".join(sorted({one.name for one in calls}))} if calls else {}),
     )
@@ -169,7 +202,9 @@ def _counts(span: Span) -> bool:
 
 
 def _calls(spans: Sequence[Span]) -> list[ToolCall]:
-    """Spans that ran a tool say it best; without any, the messages of the span that has the most calls."""
+    """Spans that ran a tool say it best; without any, the messages of the span that has the most
+    calls.
+    """
     ran = [
         task.tool_call(
             one.values.get("gen_ai.tool.name") or one.name.removeprefix("execute_tool ").strip(),
@@ -189,7 +224,8 @@ def _outermost(spans: Sequence[Span]) -> list[Span]:
     return [one for one in spans if one.parent not in ids]
 
 
-# ------------------------------------------------------------------------------------------------------- attributes
+# -------------------------------------------------------------------------------------------------------
+# attributes
 
 _PLAIN: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 

@@ -1,6 +1,8 @@
-"""Files of traces, known by what they hold: OTLP JSON, exports of Langfuse, logs of Inspect; also as JSON lines.
+"""Files of traces, known by what they hold: OTLP JSON, exports of Langfuse, logs of Inspect; also
+as JSON lines.
 
-Files are hostile data: sizes and nesting have limits, and what is not a trace is dropped with its place and the reason.
+Files are hostile data: sizes and nesting have limits, and what is not a trace is dropped with its
+place and the reason.
 """
 
 from __future__ import annotations
@@ -17,9 +19,7 @@ from honestone.interop.traces.archive import MAGIC, MAX_BYTES, samples_in
 from honestone.interop.traces.task import DroppedTrace, TracedTask
 
 MAX_VALUES: Final = 200_000
-_HINT: Final = (
-    "OTLP JSON of OpenTelemetry, exports of Langfuse (JSON or JSON lines) and logs of Inspect (.eval, .json) are read"
-)
+_HINT: Final = "OTLP JSON of OpenTelemetry, exports of Langfuse (JSON or JSON lines) and logs of Inspect (.eval, .json) are read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,10 @@ def read_traces(path: Path) -> FoundTraces:
     dropped: list[DroppedTrace] = []
     for number, (place, value) in enumerate(_values(path, dropped)):
         if number == MAX_VALUES:
-            raise FileError(f"`{path}` holds more than {MAX_VALUES:,} traces or spans", hint="export a shorter time")
+            raise FileError(
+                f"`{path}` holds more than {MAX_VALUES:,} traces or spans",
+                hint="export a shorter time",
+            )
         if not isinstance(value, dict):
             dropped.append(_not_one(place))
         elif "resourceSpans" in value or otel.is_span(value):
@@ -52,7 +55,9 @@ def read_traces(path: Path) -> FoundTraces:
     found = (*otel.tasks_of(spans), *langfuse.tasks_of(observed), *tasks)
     if not found:
         why = f" ({dropped[0].why})" if dropped else ""
-        raise FileError(f"`{path}` holds no trace{why}", place=dropped[0].place if dropped else None, hint=_HINT)
+        raise FileError(
+            f"`{path}` holds no trace{why}", place=dropped[0].place if dropped else None, hint=_HINT
+        )
     return FoundTraces(tasks=found, dropped=tuple(dropped))
 
 
@@ -81,16 +86,22 @@ def _values(path: Path, dropped: list[DroppedTrace]) -> Iterator[tuple[str, Json
             continue
         value = parsed_json(line)
         if value is None:
-            dropped.append(DroppedTrace(name="", place=f"{path}:{number}", why="this line is not JSON"))
+            dropped.append(
+                DroppedTrace(name="", place=f"{path}:{number}", why="this line is not JSON")
+            )
         else:
             yield from _inside(value, f"{path}:{number}")
 
 
 def _inside(value: Json, place: str) -> Iterator[tuple[str, Json]]:
-    """A list's entries, the `samples` of a log of Inspect, and the `data` of a page of Langfuse's API."""
+    """A list's entries, the `samples` of a log of Inspect, and the `data` of a page of Langfuse's
+    API.
+    """
     held: Json = value
     if isinstance(value, dict):
-        held = next((value[key] for key in ("samples", "data") if isinstance(value.get(key), list)), value)
+        held = next(
+            (value[key] for key in ("samples", "data") if isinstance(value.get(key), list)), value
+        )
     if isinstance(held, list):
         for one in held:
             yield place, one
@@ -103,7 +114,11 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise FileError(f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise FileError(
+            f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}"
+        ) from None
     if len(data) > MAX_BYTES:
-        raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", hint="export a shorter time")
+        raise FileError(
+            f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", hint="export a shorter time"
+        )
     return data

@@ -1,4 +1,6 @@
-"""What a trace says of one task, whichever tool wrote it, and how values of traces become texts and messages."""
+"""What a trace says of one task, whichever tool wrote it, and how values of traces become texts and
+messages.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ _MOST_FACTS: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedTask:
-    """A task that an application did. `place` is where the trace is, `facts` what tasks may be sampled by. Tokens, cost
-    in US dollars and milliseconds are None where the trace does not say them, and so are `tool_calls`."""
+    """A task that an application did. `place` is where the trace is, `facts` what tasks may be
+    sampled by. Tokens, cost in US dollars and milliseconds are None where the trace does not say
+    them, and so are `tool_calls`.
+    """
 
     name: str
     place: str
@@ -48,7 +52,9 @@ class DroppedTrace:
 
 
 def text_in(value: Json) -> str:
-    """The text of a message's content: a text, or a list of parts. Calls of tools and their results are not text."""
+    """The text of a message's content: a text, or a list of parts. Calls of tools and their results
+    are not text.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -59,15 +65,20 @@ def text_in(value: Json) -> str:
 def _part(part: Json) -> str:
     if isinstance(part, str):
         return part
-    if not isinstance(part, dict) or part.get("type", "text") not in ("text", "input_text", "output_text"):
+    if not isinstance(part, dict) or part.get("type", "text") not in (
+        "text",
+        "input_text",
+        "output_text",
+    ):
         return ""
     said = part.get("text", part.get("content"))
     return said if isinstance(said, str) else ""
 
 
 def messages_in(value: Json, *, role: str = "user") -> tuple[Message, ...]:
-    """A recorded input or output as messages: a text, a list of messages, or an object that holds one of them. Any other
-    value is one message of its JSON."""
+    """A recorded input or output as messages: a text, a list of messages, or an object that holds
+    one of them. Any other value is one message of its JSON.
+    """
     value = decoded(value)
     if isinstance(value, dict):
         if "role" in value and ("content" in value or "parts" in value):
@@ -78,7 +89,13 @@ def messages_in(value: Json, *, role: str = "user") -> tuple[Message, ...]:
     if isinstance(value, list) and any(isinstance(one, dict) and "role" in one for one in value):
         found = [_message(one) for one in value if isinstance(one, dict)]
         return tuple(one for one in found if one.content.strip())
-    text = value if isinstance(value, str) else "" if value in (None, [], {}) else json.dumps(value, ensure_ascii=False)
+    text = (
+        value
+        if isinstance(value, str)
+        else ""
+        if value in (None, [], {})
+        else json.dumps(value, ensure_ascii=False)
+    )
     return (Message(role, text),) if text.strip() else ()
 
 
@@ -112,12 +129,18 @@ def tool_call(name: Json, arguments: Json, result: Json = None) -> ToolCall | No
     given = decoded(arguments)
     if given is None or given == "":
         given = {}
-    return ToolCall(name=name, arguments=given if isinstance(given, dict) else {"input": given}, result=decoded(result))
+    return ToolCall(
+        name=name,
+        arguments=given if isinstance(given, dict) else {"input": given},
+        result=decoded(result),
+    )
 
 
 def calls_in(messages: Json) -> list[ToolCall]:
-    """The calls of tools in a list of messages, with the results that later messages give: those of the GenAI
-    conventions (parts `tool_call`, `tool_call_response`), of chat APIs (`tool_calls`, the role `tool`) and of Inspect."""
+    """The calls of tools in a list of messages, with the results that later messages give: those of
+    the GenAI conventions (parts `tool_call`, `tool_call_response`), of chat APIs (`tool_calls`, the
+    role `tool`) and of Inspect.
+    """
     results: dict[str, Json] = {}
     asked: list[tuple[Json, Json, Json]] = []
     for row in tables(messages):
@@ -133,7 +156,10 @@ def calls_in(messages: Json) -> list[ToolCall]:
             of = inner if isinstance(inner, dict) else call
             name = inner if isinstance(inner, str) else of.get("name")
             asked.append((call.get("id"), name, of.get("arguments", of.get("args"))))
-    found = [tool_call(name, given, results.get(id) if isinstance(id, str) else None) for id, name, given in asked]
+    found = [
+        tool_call(name, given, results.get(id) if isinstance(id, str) else None)
+        for id, name, given in asked
+    ]
     return [one for one in found if one is not None]
 
 
@@ -154,13 +180,21 @@ def whole_number(value: Json) -> int | None:
     """A count that may be written as a text, as OTLP does; None for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
         return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**15 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**15
+        else None
+    )
 
 
 def amount(value: Json) -> float | None:
     """A number from 0; None for anything else."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and isinstance(value, int | float) and 0 <= value <= 10**12 else None
+    return (
+        float(value)
+        if is_number and isinstance(value, int | float) and 0 <= value <= 10**12
+        else None
+    )
 
 
 def total(values: Sequence[int | None]) -> int | None:

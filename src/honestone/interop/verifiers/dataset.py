@@ -1,4 +1,6 @@
-"""The rows of a verifiers data set: `prompt` (or `question`), `answer` and `info`. Its rewards are Python and not in it."""
+"""The rows of a verifiers data set: `prompt` (or `question`), `answer` and `info`. Its rewards are
+Python and not in it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
 from honestone.formats.reader import Cases, FileEntry, FileReading, shown
 from honestone.formats.source import SuiteSource
-from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, text_of_parts, undecided
+from honestone.interop.criteria import (
+    MAJORITY,
+    as_text,
+    expected_answer,
+    gated,
+    text_of_parts,
+    undecided,
+)
 from honestone.interop.reader import Formats
 
 FORMATS: Final = Formats(__package__)
@@ -58,12 +67,26 @@ def _rows(document: Document, main: FileReading) -> Iterator[FileEntry]:
 def _case(at: FileEntry, number: int) -> Case | None:
     messages = _messages(at, "prompt" if "prompt" in at else "question")
     answer = as_text(at.raw("answer"))
-    metadata = {key: value for key in ("info", "task") if (value := _parsed(at.raw(key))) not in (None, "", {})}
+    metadata = {
+        key: value
+        for key in ("info", "task")
+        if (value := _parsed(at.raw(key))) not in (None, "", {})
+    }
     known = TABLES["row"].by_name
-    metadata |= {str(key): value for key, value in at.value.items() if str(key) not in known and value is not None}
-    rubric = gated(at.reading, at.path, [expected_answer([answer])], MAJORITY) if answer.strip() else None
+    metadata |= {
+        str(key): value
+        for key, value in at.value.items()
+        if str(key) not in known and value is not None
+    }
+    rubric = (
+        gated(at.reading, at.path, [expected_answer([answer])], MAJORITY)
+        if answer.strip()
+        else None
+    )
     if not answer.strip():
-        at.note("verifiers: a row without an `answer` is skipped, as nothing in it says what a good output is")
+        at.note(
+            "verifiers: a row without an `answer` is skipped, as nothing in it says what a good output is"
+        )
     return Case(
         id=at.text("example_id", "id") or str(number),
         rubric=rubric or undecided(),
@@ -82,13 +105,25 @@ def _messages(at: FileEntry, key: str) -> tuple[Message, ...]:
     found: list[Message] = []
     for index, one in enumerate(value if isinstance(value, list) else []):
         role = one.get("role") if isinstance(one, dict) else None
-        if not isinstance(one, dict) or role not in ("system", "developer", "user", "assistant", "tool"):
-            at.problem(f"message number {index + 1} of `{key}` must be a mapping with a `role` and `content`", key)
+        if not isinstance(one, dict) or role not in (
+            "system",
+            "developer",
+            "user",
+            "assistant",
+            "tool",
+        ):
+            at.problem(
+                f"message number {index + 1} of `{key}` must be a mapping with a `role` and `content`",
+                key,
+            )
             continue
         if one.get("tool_calls"):
             at.loss("the tool calls of a message have no meaning here", key)
         found.append(
-            Message("system" if role == "developer" else role, text_of_parts(at.reading, one.get("content"), at.path))
+            Message(
+                "system" if role == "developer" else role,
+                text_of_parts(at.reading, one.get("content"), at.path),
+            )
         )
     if not found and not at.reading.problems:
         at.problem(f"`{key}` must be a text or a list of messages, not {shown(value)}", key)

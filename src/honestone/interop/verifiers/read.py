@@ -1,7 +1,9 @@
-"""verifiers (Prime Intellect): rubric files (TOML or JSON), and run configurations whose judges name such files.
+"""verifiers (Prime Intellect): rubric files (TOML or JSON), and run configurations whose judges
+name such files.
 
-What has a meaning here is how a rubric judge marks. Tasks, rewards and harnesses are Python packages: from a
-configuration only its `[[env.taskset.task.judges]]` are read, and what else gives reward there is a loss.
+What has a meaning here is how a rubric judge marks. Tasks, rewards and harnesses are Python
+packages: from a configuration only its `[[env.taskset.task.judges]]` are read, and what else gives
+reward there is a loss.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 NOTES: Final = FORMATS.notes
 
-BETWEEN = "choices become a scale from 0 to 1, evenly spaced: a judge may also answer between two of them"
+BETWEEN = (
+    "choices become a scale from 0 to 1, evenly spaced: a judge may also answer between two of them"
+)
 CONFIG_KEYS: Final = frozenset(
     {"env", "eval", "ablation", "num_tasks", "num_rollouts", "num_examples", "rollouts_per_example"}
 )
@@ -39,7 +43,8 @@ JUDGES: Final = ("env", "taskset", "task", "judges")
 NO_RUBRIC = 'a rubric file has [[criteria]] with `name` and `text`; a configuration names it: [[env.taskset.task.judges]] id = "rubric", path = ...'
 
 
-# ------------------------------------------------------------------------------------------------------ recognising
+# ------------------------------------------------------------------------------------------------------
+# recognising
 
 
 def signs(document: Document) -> int:
@@ -61,17 +66,25 @@ def signs(document: Document) -> int:
 
 def _has_criteria(value: Any) -> bool:
     entries = value.get("criteria") if isinstance(value, dict) else value
-    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+    if (
+        not isinstance(entries, list)
+        or not entries
+        or not all(isinstance(entry, dict) for entry in entries)
+    ):
         return False
     keys = {str(key) for entry in entries for key in entry}
     return {"name", "text"} <= keys and not keys & {"id", "requirement", "requirements"}
 
 
 def _looks_like_toml(text: str) -> bool:
-    return re.search(r"(?m)^\s*(?:\[{1,2}[^\[\]\n]+\]{1,2}\s*(?:#.*)?$|[\w.\"'-]+\s*=)", text) is not None
+    return (
+        re.search(r"(?m)^\s*(?:\[{1,2}[^\[\]\n]+\]{1,2}\s*(?:#.*)?$|[\w.\"'-]+\s*=)", text)
+        is not None
+    )
 
 
-# ------------------------------------------------------------------------------------------------------ reading
+# ------------------------------------------------------------------------------------------------------
+# reading
 
 
 def read(document: Document) -> ForeignRubric:
@@ -93,7 +106,11 @@ def read(document: Document) -> ForeignRubric:
 
 
 def _marked(document: Document) -> Marked:
-    return document.marked if isinstance(document.value, dict | list) else toml_marked(document.text, document.name)
+    return (
+        document.marked
+        if isinstance(document.value, dict | list)
+        else toml_marked(document.text, document.name)
+    )
 
 
 def _file(reading: FileReading, root: FileEntry) -> tuple[list[Criterion], str]:
@@ -115,7 +132,9 @@ def _file(reading: FileReading, root: FileEntry) -> tuple[list[Criterion], str]:
             continue
         if criterion.id in seen:
             first = reading.marked.at(seen[criterion.id])
-            reading.problem(f"two criteria have the name `{criterion.id}`: the first is {first}", entry.path)
+            reading.problem(
+                f"two criteria have the name `{criterion.id}`: the first is {first}", entry.path
+            )
         seen.setdefault(criterion.id, entry.path)
         criteria.append(criterion)
     return criteria, title
@@ -148,13 +167,18 @@ def _choices(reading: FileReading, entry: FileEntry) -> list[str] | None:
     choices = entry.texts("choices")
     if choices is None:
         return None
-    if len(choices) < 2 or len(set(choices)) < len(choices) or not all(choice.strip() for choice in choices):
+    if (
+        len(choices) < 2
+        or len(set(choices)) < len(choices)
+        or not all(choice.strip() for choice in choices)
+    ):
         reading.problem("`choices` needs two different texts at least, from worst to best", here)
         return None
     return choices
 
 
-# ------------------------------------------------------------------------------------------------------ configurations
+# ------------------------------------------------------------------------------------------------------
+# configurations
 
 
 def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
@@ -162,7 +186,9 @@ def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
     task = down(reading.marked.value, *JUDGES[:-1])
     if not isinstance(task, dict) or not isinstance(task.get("judges"), list):
         reading.problem(
-            "this verifiers configuration names no rubric: its tasks and rewards are Python packages", JUDGES, NO_RUBRIC
+            "this verifiers configuration names no rubric: its tasks and rewards are Python packages",
+            JUDGES,
+            NO_RUBRIC,
         )
         return []
     reading.note(NOTES["run-settings"])
@@ -171,12 +197,21 @@ def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
         reading.loss(f"the reward `{name}` is Python code", (*JUDGES[:-1], "rewards", name))
     taskset = down(reading.marked.value, "env", "taskset", "id")
     if taskset is not None:
-        reading.loss(f"the rewards that the taskset `{taskset}` computes are Python code", ("env", "taskset", "id"))
-    judges = [found for entry in tasks.each("judges") if (found := _judge(reading, entry, path)) is not None]
+        reading.loss(
+            f"the rewards that the taskset `{taskset}` computes are Python code",
+            ("env", "taskset", "id"),
+        )
+    judges = [
+        found
+        for entry in tasks.each("judges")
+        if (found := _judge(reading, entry, path)) is not None
+    ]
     if not judges and not reading.problems:
         reading.problem("no judge of this configuration has a rubric", JUDGES, NO_RUBRIC)
     if len(judges) > 1:
-        reading.note("several rubric judges: their weighted mean, where verifiers adds up weight times score")
+        reading.note(
+            "several rubric judges: their weighted mean, where verifiers adds up weight times score"
+        )
     return list(judges[0].children) if len(judges) == 1 else judges
 
 
@@ -194,7 +229,9 @@ def _judge(reading: FileReading, entry: FileEntry, config: Path) -> Criterion | 
     if id is None or file is None or weight is None:
         return None
     if weight <= 0:
-        entry.loss(f"judge `{name}` has the weight {float(weight):g}: a group of criteria is not a penalty")
+        entry.loss(
+            f"judge `{name}` has the weight {float(weight):g}: a group of criteria is not a penalty"
+        )
         return None
     criteria = _read_named(reading, entry, file, config)
     known = {criterion.id for criterion in criteria}
@@ -203,7 +240,9 @@ def _judge(reading: FileReading, entry: FileEntry, config: Path) -> Criterion | 
         message = f"`weights` names `{unknown}`, which is not a criterion of {file}"
         reading.problem(message, path, did_you_mean(unknown, known), at_key=True)
     children = tuple(replace(c, weight=weights.get(c.id, c.weight)) for c in criteria)
-    return Criterion(id=name, requirement=name, weight=weight, children=children) if children else None
+    return (
+        Criterion(id=name, requirement=name, weight=weight, children=children) if children else None
+    )
 
 
 def _weights(reading: FileReading, entry: FileEntry) -> Mapping[str, Fraction]:
@@ -215,7 +254,9 @@ def _weights(reading: FileReading, entry: FileEntry) -> Mapping[str, Fraction]:
 
 
 def _read_named(reading: FileReading, entry: FileEntry, file: str, config: Path) -> list[Criterion]:
-    """The criteria of the file that a judge names: next to the configuration, else in the working directory."""
+    """The criteria of the file that a judge names: next to the configuration, else in the working
+    directory.
+    """
     here = (*entry.path, "path")
     sibling = config.parent / file
     path = sibling if sibling.is_file() else Path(file)

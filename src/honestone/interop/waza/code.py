@@ -1,4 +1,6 @@
-"""Assertions of waza's `code` graders: expressions over the output, as checks that run with permission."""
+"""Assertions of waza's `code` graders: expressions over the output, as checks that run with
+permission.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ def assertion_script(assertion: str, language: Language) -> Script | str:
     """The expression as code that says whether it is truthy; or why it cannot be, in words."""
     if language == "javascript":
         found = _OF_THE_AGENT.search(assertion)
-        return f"looks at `{found[1]}`" if found else Script(language=language, code=_JAVASCRIPT.format(assertion))
+        return (
+            f"looks at `{found[1]}`"
+            if found
+            else Script(language=language, code=_JAVASCRIPT.format(assertion))
+        )
     try:
         tree = ast.parse(f"({assertion}\n)", mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):

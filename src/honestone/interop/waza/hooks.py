@@ -1,4 +1,6 @@
-"""waza's hooks: commands before and after every task, which run in the folder of the evaluation with permission."""
+"""waza's hooks: commands before and after every task, which run in the folder of the evaluation
+with permission.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ def read_hooks(top: FileEntry) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if hooks is None:
         return (), ()
     if "before_run" in hooks or "after_run" in hooks:
-        top.note("waza: `before_run` and `after_run` run for every task here, each of which stands alone")
-    before, after = (tuple(line for name in names for line in _lines(hooks, name)) for names in (_BEFORE, _AFTER))
+        top.note(
+            "waza: `before_run` and `after_run` run for every task here, each of which stands alone"
+        )
+    before, after = (
+        tuple(line for name in names for line in _lines(hooks, name)) for names in (_BEFORE, _AFTER)
+    )
     return before, after
 
 

@@ -1,4 +1,6 @@
-"""waza files: an evaluation of a skill with its task files, one task by itself, and rubrics for its prompt grader."""
+"""waza files: an evaluation of a skill with its task files, one task by itself, and rubrics for its
+prompt grader.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,15 @@ FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
 
-# ----------------------------------------------------------------------------------------------- tables of keys
+# -----------------------------------------------------------------------------------------------
+# tables of keys
 
-NAMED_LEVEL: Final = Keys("a level", tuple(row for row in TABLES["level"].rows if row.names != ("value",)))
+NAMED_LEVEL: Final = Keys(
+    "a level", tuple(row for row in TABLES["level"].rows if row.names != ("value",))
+)
 
-# ----------------------------------------------------------------------------------------------------- graders
+# -----------------------------------------------------------------------------------------------------
+# graders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +75,9 @@ class _Grader:
     def texts(self, key: str) -> list[str]:
         return self.config.texts(key) or []
 
-    def item(self, path: Steps, kind: str, value: Any, /, *, negated: bool = False, **options: Any) -> list[Item]:
+    def item(
+        self, path: Steps, kind: str, value: Any, /, *, negated: bool = False, **options: Any
+    ) -> list[Item]:
         return _item(self.at.reading, path, kind, value, negated=negated, **options)
 
     def path(self, key: str) -> Steps:
@@ -83,7 +91,14 @@ class _Grader:
 
 
 def _item(
-    reading: FileReading, path: Steps, kind: str, value: Any, /, *, negated: bool = False, **options: Any
+    reading: FileReading,
+    path: Steps,
+    kind: str,
+    value: Any,
+    /,
+    *,
+    negated: bool = False,
+    **options: Any,
 ) -> list[Item]:
     """A check as the item of a checklist; none where it cannot be, which was said."""
     if kind == "regex":
@@ -154,12 +169,19 @@ def _limits(at: FileEntry, *kinds: tuple[str, str]) -> list[Item]:
 
 
 def _call_count(at: FileEntry, *, most: str, least: str | None = None) -> list[Item]:
-    """A check of how many tool calls there are in all, by the keys that limit them; 0 sets no limit, as in waza."""
+    """A check of how many tool calls there are in all, by the keys that limit them; 0 sets no
+    limit, as in waza.
+    """
     keys = {"min": least, "max": most}
     limits = {name: at.number(key, low=0) for name, key in keys.items() if key is not None}
     counts = {name: as_written(limit) for name, limit in limits.items() if limit}
     return (
-        _item(at.reading, (*at.path, most if "max" in counts else least or most), "tool-count", {"*": counts})
+        _item(
+            at.reading,
+            (*at.path, most if "max" in counts else least or most),
+            "tool-count",
+            {"*": counts},
+        )
         if counts
         else []
     )
@@ -171,7 +193,14 @@ def _tools(at: FileEntry) -> list[Item]:
         item
         for key, negated in (("required_tools", False), ("forbidden_tools", True))
         for number, tool in enumerate(at.texts(key) or [])
-        for item in _item(at.reading, (*at.path, key, number), "tool-calls", [tool], negated=negated, mode="any_order")
+        for item in _item(
+            at.reading,
+            (*at.path, key, number),
+            "tool-calls",
+            [tool],
+            negated=negated,
+            mode="any_order",
+        )
     ]
 
 
@@ -213,7 +242,9 @@ def _program(g: _Grader) -> Criterion | None:
         return None
     seconds = as_written(timeout) if timeout is not None else 30
     words = [command, *arguments]
-    return g.criterion(g.item(g.path("command"), "command", words, stdin="artifact", timeout=seconds))
+    return g.criterion(
+        g.item(g.path("command"), "command", words, stdin="artifact", timeout=seconds)
+    )
 
 
 def _prompt(g: _Grader) -> Criterion | None:
@@ -224,7 +255,10 @@ def _prompt(g: _Grader) -> Criterion | None:
     elif g.config.flag("continue_session"):
         g.lose("continues the agent's own session, which a judge here never sees")
     elif named is not None and "/" not in named and not named.endswith((".md", ".yaml", ".yml")):
-        g.lose(f"uses waza's own rubric `{named}`, which is not in this file", "write its text as `prompt`")
+        g.lose(
+            f"uses waza's own rubric `{named}`, which is not in this file",
+            "write its text as `prompt`",
+        )
     elif named is not None:
         return _rubric_file(g, named)
     elif text is None:
@@ -259,7 +293,9 @@ def _rubric_file(g: _Grader, name: str) -> Criterion | None:
     (item,) = criterion.items
     if item.anchors is None:
         return meant.yes_no(g.name, item.requirement, weight=g.weight, floor=meant.MAJORITY)
-    reading.note(f"waza: the rubric `{name}` is a scale without a pass mark, so its grader only counts in the mean")
+    reading.note(
+        f"waza: the rubric `{name}` is a scale without a pass mark, so its grader only counts in the mean"
+    )
     return meant.scaled(g.name, item.requirement, dict(item.anchors.levels), weight=g.weight)
 
 
@@ -270,14 +306,18 @@ def _constraint(g: _Grader) -> Criterion | None:
         for at in g.config.mappings(key, TABLES["tool"]):
             tool = at.text("tool")
             if tool is not None and not tool.replace("_", "").replace("-", "").isalnum():
-                at.loss(f"the pattern `{tool}` of tool names has no meaning here", hint="name the tools")
+                at.loss(
+                    f"the pattern `{tool}` of tool names has no meaning here", hint="name the tools"
+                )
             elif tool is not None and set(at.value) == {"tool"}:
                 items += g.item(at.path, "tool-calls", [tool], negated=negated, mode="any_order")
     return g.criterion(items)
 
 
 def _tool_calls(g: _Grader) -> Criterion | None:
-    return g.criterion([*_call_count(g.config, most="max_calls", least="min_calls"), *_tools(g.config)])
+    return g.criterion(
+        [*_call_count(g.config, most="max_calls", least="min_calls"), *_tools(g.config)]
+    )
 
 
 def _skill_invocation(g: _Grader) -> Criterion | None:
@@ -288,8 +328,16 @@ def _skill_invocation(g: _Grader) -> Criterion | None:
     if not skills:
         g.config.problem("`required_skills` is missing")
     elif others or len(skills) > 1 or mode == "exact_match":
-        known = f"whether `{g.skill}` is read" if g.skill else "only whether the skill under test is read"
-        what = f"looks at other skills (`{others[0]}`)" if others else "counts how often skills are started"
+        known = (
+            f"whether `{g.skill}` is read"
+            if g.skill
+            else "only whether the skill under test is read"
+        )
+        what = (
+            f"looks at other skills (`{others[0]}`)"
+            if others
+            else "counts how often skills are started"
+        )
         g.lose(f"{what}, and here {known} is known")
         return None
     return g.criterion(g.item(g.path("required_skills"), "skill-loaded", True))
@@ -305,9 +353,15 @@ def _diff(g: _Grader) -> Criterion | None:
             continue
         if saved is not None:
             text = g.siblings.text(at.reading, saved, (*at.path, "snapshot"), within=folder)
-            items += [] if text is None else g.item((*at.path, "snapshot"), "equals", text, path=name)
+            items += (
+                [] if text is None else g.item((*at.path, "snapshot"), "equals", text, path=name)
+            )
         for number, fragment in enumerate(at.texts("contains") or ()):
-            words = fragment.removeprefix("-") if fragment.startswith("-") else fragment.removeprefix("+")
+            words = (
+                fragment.removeprefix("-")
+                if fragment.startswith("-")
+                else fragment.removeprefix("+")
+            )
             path = (*at.path, "contains", number)
             if words.strip():
                 negated = fragment.startswith("-")
@@ -326,12 +380,15 @@ def _code(g: _Grader) -> Criterion | None:
         script = assertion_script(assertion, "javascript" if language == "javascript" else "python")
         if isinstance(script, str):
             hint = "`output` and `duration_ms` are known here"
-            g.at.reading.loss(f"the assertion `{assertion[:60]}` of `{g.name}` {script}", path, hint)
+            g.at.reading.loss(
+                f"the assertion `{assertion[:60]}` of `{g.name}` {script}", path, hint
+            )
             continue
         g.at.reading.runs(f"the grader `{g.name}` (`code`)", path)
         id = free_id(slug(assertion), {item.id for item in items})
         items += [
-            replace(item, id=id, requirement=assertion.strip()) for item in g.item(path, "script", script.to_plain())
+            replace(item, id=id, requirement=assertion.strip())
+            for item in g.item(path, "script", script.to_plain())
         ]
     return g.criterion(items)
 
@@ -374,7 +431,15 @@ def _grader(at: FileEntry, shared: _Shared, folder: Path) -> Criterion | None:
         return None
     wrong = len(at.reading.problems)
     criterion = _READ[type](
-        _Grader(at=at, config=config, type=type, name=name, weight=weight or ONE, folder=folder, shared=shared)
+        _Grader(
+            at=at,
+            config=config,
+            type=type,
+            name=name,
+            weight=weight or ONE,
+            folder=folder,
+            shared=shared,
+        )
     )
     if criterion is None and (lost, wrong) == (len(at.reading.losses), len(at.reading.problems)):
         at.problem(f"the grader `{name}` asks for nothing", hint="give it a `config`")
@@ -386,7 +451,8 @@ def _graders(at: FileEntry, shared: _Shared, folder: Path) -> list[Criterion]:
     return [criterion for criterion in found if criterion is not None]
 
 
-# ------------------------------------------------------------------------------------------------------- tasks
+# -------------------------------------------------------------------------------------------------------
+# tasks
 
 
 def _task(at: FileEntry, shared: _Shared, folder: Path) -> Case | None:
@@ -428,7 +494,9 @@ def _inputs(
         return [], None, {}
     prompt, prompt_file = inputs.text("prompt"), inputs.text("prompt_file")
     if prompt is None and prompt_file is not None:
-        prompt = shared.siblings.text(at.reading, prompt_file, (*inputs.path, "prompt_file"), within=folder)
+        prompt = shared.siblings.text(
+            at.reading, prompt_file, (*inputs.path, "prompt_file"), within=folder
+        )
     elif prompt is None:
         inputs.problem("`prompt` is missing", hint="give it a text: prompt: ...")
     if prompt is not None and "{{" in prompt:
@@ -436,11 +504,17 @@ def _inputs(
     metadata = inputs.data("context")
     if metadata.get("fixture") is not None:
         path = (*inputs.path, "context", "fixture")
-        at.reading.loss("`fixture` copies a folder into the workspace", path, "name its files in `files`")
+        at.reading.loss(
+            "`fixture` copies a folder into the workspace", path, "name its files in `files`"
+        )
     elif metadata:
         at.note("waza: `context` is kept with the case; the target does not get it")
     files = _files(inputs, shared, folder, at.text("context_dir"))
-    return ([Message("user", prompt)] if prompt else []), CaseWorkspace(files=files) if files else None, metadata
+    return (
+        ([Message("user", prompt)] if prompt else []),
+        CaseWorkspace(files=files) if files else None,
+        metadata,
+    )
 
 
 def _files(inputs: FileEntry, shared: _Shared, folder: Path, context: str | None) -> dict[str, str]:
@@ -453,12 +527,16 @@ def _files(inputs: FileEntry, shared: _Shared, folder: Path, context: str | None
         elif name.startswith("/") or ".." in name.split("/"):
             at.problem(f"`{name}` leads out of the workspace", "path")
         else:
-            text = content if isinstance(content, str) else _fixture(at, name, shared, folder, context)
+            text = (
+                content if isinstance(content, str) else _fixture(at, name, shared, folder, context)
+            )
             found |= {} if text is None else {name: text}
     return found
 
 
-def _fixture(at: FileEntry, name: str, shared: _Shared, folder: Path, context: str | None) -> str | None:
+def _fixture(
+    at: FileEntry, name: str, shared: _Shared, folder: Path, context: str | None
+) -> str | None:
     folders = [shared.folder / context] if context else []
     folders += [shared.folder / "fixtures", folder / "fixtures", folder]
     for place in folders:
@@ -491,14 +569,18 @@ def _expected(at: FileEntry) -> list[Criterion]:
         lists["should-trigger"] = _item(at.reading, path, "skill-loaded", True, negated=not trigger)
     for outcome in expected.each("outcomes"):
         if outcome.value == {"type": "task_completed"}:
-            at.note("waza: the outcome `task_completed` is what a target without an error means here")
+            at.note(
+                "waza: the outcome `task_completed` is what a target without an error means here"
+            )
         elif outcome.is_mapping:
             outcome.loss("an outcome other than `task_completed` has no meaning here")
         else:
             outcome.problem(f"an outcome must be a mapping, not {shown(outcome.value)}")
     rules = expected.mapping("behavior", TABLES["behavior"])
     if rules is not None:
-        lists["behavior"] = _limits(rules, ("max_tokens", "tokens"), ("max_response_time_ms", "latency"))
+        lists["behavior"] = _limits(
+            rules, ("max_tokens", "tokens"), ("max_response_time_ms", "latency")
+        )
     return [meant.checklist(id, items, floor=ONE) for id, items in lists.items() if items]
 
 
@@ -518,7 +600,8 @@ def _read_task(document: Document) -> SuiteSource:
     return reading.suite_source(document, "waza-task", suite, cases, shared.siblings.files)
 
 
-# ------------------------------------------------------------------------------------------------- evaluations
+# -------------------------------------------------------------------------------------------------
+# evaluations
 
 
 def _read_eval(document: Document) -> SuiteSource:
@@ -532,7 +615,12 @@ def _read_eval(document: Document) -> SuiteSource:
     attempts, timeout, concurrency = _config(top)
     skill = top.text("skill")
     shared = _Shared(
-        siblings=siblings, folder=siblings.base, attempts=attempts, timeout=timeout, skill=skill, hooks=read_hooks(top)
+        siblings=siblings,
+        folder=siblings.base,
+        attempts=attempts,
+        timeout=timeout,
+        skill=skill,
+        hooks=read_hooks(top),
     )
     shared = replace(shared, graders=tuple(_graders(top, shared, siblings.base)))
     for index, pattern in enumerate(top.texts("tasks") or []):
@@ -542,7 +630,9 @@ def _read_eval(document: Document) -> SuiteSource:
                 others.append(FileReading(marked))
                 cases.add(_task(others[-1].at(), shared, file.parent), others[-1].at())
     if not cases and not reading.problems and not any(other.problems for other in others):
-        reading.problem("this evaluation has no tasks", (), "name task files: tasks: [tasks/*.yaml]")
+        reading.problem(
+            "this evaluation has no tasks", (), "name task files: tasks: [tasks/*.yaml]"
+        )
     reading.join(*others)
     reading.finish(*FORMATS.defaults("waza"))
     suite = Suite(
@@ -564,11 +654,14 @@ def _config(top: FileEntry) -> tuple[int, float | None, int | None]:
     timeout = at.number("timeout_seconds", low=1)
     workers = at.number("max_workers", "workers", low=0, high=1000, is_whole=True)
     parallel = at.flag("parallel")
-    concurrency = (int(workers) or None) if parallel and workers is not None else None if parallel else 1
+    concurrency = (
+        (int(workers) or None) if parallel and workers is not None else None if parallel else 1
+    )
     return int(trials or 1), float(timeout) if timeout is not None else None, concurrency
 
 
-# ----------------------------------------------------------------------------------------------------- rubrics
+# -----------------------------------------------------------------------------------------------------
+# rubrics
 
 
 def _rubric(at: FileEntry) -> Criterion | None:
@@ -579,11 +672,15 @@ def _rubric(at: FileEntry) -> Criterion | None:
     # The judge sees the question and the answer, but no tool calls and the like.
     for key in at.data("input_mapping"):
         if key not in ("query", "response"):
-            at.reading.loss(f"`{key}` is not shown to a judge here", (*at.path, "input_mapping", key))
+            at.reading.loss(
+                f"`{key}` is not shown to a judge here", (*at.path, "input_mapping", key)
+            )
     method = at.raw("score_normalization")
     if isinstance(method, dict) and method.get("method", "linear") != "linear":
         path = (*at.path, "score_normalization", "method")
-        at.reading.loss(f"scores are normalised by `{method['method']}`; here they are linear", path)
+        at.reading.loss(
+            f"scores are normalised by `{method['method']}`; here they are linear", path
+        )
     levels = _levels(at)
     if words is None or levels is None:
         return None
@@ -591,16 +688,22 @@ def _rubric(at: FileEntry) -> Criterion | None:
         at.problem("`rating_levels` needs two levels at least", "rating_levels")
         return None
     if set(levels) == {ZERO, ONE}:
-        return meant.yes_no(slug(name), f"{words.strip()}\n\nMet: {levels[ONE]}\nNot met: {levels[ZERO]}")
+        return meant.yes_no(
+            slug(name), f"{words.strip()}\n\nMet: {levels[ONE]}\nNot met: {levels[ZERO]}"
+        )
     return meant.scaled(slug(name), words.strip(), levels)
 
 
 def _levels(at: FileEntry) -> dict[Fraction, str] | None:
-    """The levels on their own scale; on 0 to 1 where their names are not numbers or their scores are not linear."""
+    """The levels on their own scale; on 0 to 1 where their names are not numbers or their scores
+    are not linear.
+    """
     value = at.raw("rating_levels")
     below = at.below("rating_levels") if value is not None else at
     if not isinstance(value, dict | list):
-        at.problem("`rating_levels` must describe the levels, in a list or a mapping", "rating_levels")
+        at.problem(
+            "`rating_levels` must describe the levels, in a list or a mapping", "rating_levels"
+        )
         return None
     raw: dict[Fraction, str] = {}
     normalised: dict[Fraction, str] = {}
@@ -609,8 +712,16 @@ def _levels(at: FileEntry) -> dict[Fraction, str] | None:
         level = below.below(step)
         if not level.read(TABLES["level"] if isinstance(value, list) else NAMED_LEVEL):
             return None
-        written = level.text("value") if isinstance(value, list) else at.reading.marked.raw_key(level.path)
-        words, score, number = _level(level), level.number("normalized_score", low=0, high=1), _number(written)
+        written = (
+            level.text("value")
+            if isinstance(value, list)
+            else at.reading.marked.raw_key(level.path)
+        )
+        words, score, number = (
+            _level(level),
+            level.number("normalized_score", low=0, high=1),
+            _number(written),
+        )
         pairs.append((number, score))
         if number is not None:
             if number in raw:
@@ -622,7 +733,9 @@ def _levels(at: FileEntry) -> dict[Fraction, str] | None:
         return raw
     if len(normalised) == len(pairs):
         return normalised
-    at.problem("every level needs a number as `value`, or a `normalized_score` of its own", "rating_levels")
+    at.problem(
+        "every level needs a number as `value`, or a `normalized_score` of its own", "rating_levels"
+    )
     return None
 
 
@@ -631,7 +744,11 @@ def _level(level: FileEntry) -> str:
     words = ": ".join(" ".join(text.split()) for text in parts if text)
     listed = [*(level.texts("example") or []), *(level.texts("examples") or [])]
     more = {"For example": listed, "Forms of a fault": level.texts("fault_formats") or []}
-    said = [f"{what}: {'; '.join(' '.join(text.split()) for text in texts)}" for what, texts in more.items() if texts]
+    said = [
+        f"{what}: {'; '.join(' '.join(text.split()) for text in texts)}"
+        for what, texts in more.items()
+        if texts
+    ]
     return " ".join([words or "not described", *said])
 
 
@@ -643,7 +760,9 @@ def _number(text: str | None) -> Fraction | None:
 
 
 def _is_linear(pairs: Sequence[tuple[Fraction | None, Fraction | None]]) -> bool:
-    """Whether the scores, where given, are where the numbers put them (to two places, as they are written)."""
+    """Whether the scores, where given, are where the numbers put them (to two places, as they are
+    written).
+    """
     numbers = [number for number, _ in pairs if number is not None]
     low, high = min(numbers, default=ZERO), max(numbers, default=ZERO)
     if low == high:
@@ -661,13 +780,18 @@ def _read_rubric(document: Document) -> ForeignRubric:
     reading.note(*FORMATS.defaults("waza-rubric"))
     name = document.value.get("name")
     title = name if isinstance(name, str) else ""
-    rubric = None if criterion is None else meant.sound_rubric(reading, (), [criterion], title=title, floor=ZERO)
+    rubric = (
+        None
+        if criterion is None
+        else meant.sound_rubric(reading, (), [criterion], title=title, floor=ZERO)
+    )
     reading.finish()
     assert rubric is not None
     return reading.rubric_source(rubric, "waza-rubric")
 
 
-# ------------------------------------------------------------------------------------------------ being recognised
+# ------------------------------------------------------------------------------------------------
+# being recognised
 
 
 def _eval_signs(document: Document) -> int:
@@ -685,7 +809,11 @@ def _task_signs(document: Document) -> int:
 
 
 def _rubric_signs(document: Document) -> int:
-    return 80 if not document.is_lines and document.keys >= {"evaluation_criteria", "rating_levels"} else 0
+    return (
+        80
+        if not document.is_lines and document.keys >= {"evaluation_criteria", "rating_levels"}
+        else 0
+    )
 
 
 READERS: tuple[Reader, ...] = (

@@ -15,17 +15,26 @@ from honestone.interop.reader import Formats
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
-LISTS: Final[Mapping[str, bool]] = {"should_trigger_prompts": True, "should_not_trigger_prompts": False}
+LISTS: Final[Mapping[str, bool]] = {
+    "should_trigger_prompts": True,
+    "should_not_trigger_prompts": False,
+}
 
 
 def read_triggers(document: Document) -> SuiteSource:
-    """The suite of a file of trigger tests, a case for each prompt. Raises SourceErrors with everything that is wrong."""
+    """The suite of a file of trigger tests, a case for each prompt. Raises SourceErrors with
+    everything that is wrong.
+    """
     reading = FileReading(document.marked)
     reading.note(*FORMATS.defaults("waza-triggers"))
     top = reading.at()
     cases = Cases("prompts")
     if top.read(TABLES["triggers"]):
-        entries = [(at, wanted) for key, wanted in LISTS.items() for at in top.mappings(key, TABLES["trigger-prompt"])]
+        entries = [
+            (at, wanted)
+            for key, wanted in LISTS.items()
+            for at in top.mappings(key, TABLES["trigger-prompt"])
+        ]
         for number, (at, wanted) in enumerate(entries, 1):
             cases.add(_case(at, number, wanted), at)
         if not cases and not reading.problems:

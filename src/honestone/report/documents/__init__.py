@@ -1,7 +1,9 @@
-"""The documents that `--json` prints, one struct each: JSON, JSON Schema and the tables of the reference come from them.
+"""The documents that `--json` prints, one struct each: JSON, JSON Schema and the tables of the
+reference come from them.
 
-In the docstring of a struct a line such as "`score`, `interval`: meaning" explains those fields; the reference page and
-the schemas show it. A field that may be `UNSET` is left out of the JSON where it has no value.
+In the docstring of a struct a line such as "`score`, `interval`: meaning" explains those fields;
+the reference page and the schemas show it. A field that may be `UNSET` is left out of the JSON
+where it has no value.
 """
 
 from __future__ import annotations
@@ -38,10 +40,14 @@ def document_class(kind: str) -> type[msgspec.Struct]:
 
 
 def json_schema(kind: str) -> dict[str, object]:
-    """The JSON Schema (2020-12) of `honestone.KIND/1`, every field explained where its struct explains it."""
+    """The JSON Schema (2020-12) of `honestone.KIND/1`, every field explained where its struct
+    explains it.
+    """
     root = document_class(kind)
     (schema,), parts = msgspec.json.schema_components(
-        [root], schema_hook=lambda _: {"description": "any JSON value"}, ref_template="#/$defs/{name}"
+        [root],
+        schema_hook=lambda _: {"description": "any JSON value"},
+        ref_template="#/$defs/{name}",
     )
     for name, part in parts.items():
         meanings = dict(field_meanings(str(part.pop("description", ""))))

@@ -47,8 +47,12 @@ class MoveDoc(Struct, frozen=True, kw_only=True):
 
     def words(self, arrow: str = "→") -> str:
         """`tone 40.0 → 41.0 (+1.0, within noise)`."""
-        told = ", ".join(part for part in (self.by, "within noise" if self.within_noise else "") if part)
-        return f"{line(self.id)} {points(self.before)} {arrow} {points(self.after)}" + (f" ({told})" if told else "")
+        told = ", ".join(
+            part for part in (self.by, "within noise" if self.within_noise else "") if part
+        )
+        return f"{line(self.id)} {points(self.before)} {arrow} {points(self.after)}" + (
+            f" ({told})" if told else ""
+        )
 
 
 class DiffDoc(Struct, frozen=True, kw_only=True):
@@ -68,20 +72,21 @@ class DiffDoc(Struct, frozen=True, kw_only=True):
 class RoundDoc(Struct, frozen=True, kw_only=True):
     """One round of a loop.
 
-    `round`, `focus`: its number from 1; the criteria that it was about
-    `outcome`, `outcome_detail`: what the worker's bytes say
-    `decision`, `reason`: `accepted` or `rejected`, and why; `null` where the run was interrupted before
-    `score_before`, `score_after`, `interval_after`: the overall score; `null` when a mark is missing. Of a policy with beliefs it is the
-    score expected by every vote at that moment, so that all rounds are on one scale whoever looked
-    `criteria`, `judges`, `flags`, `floor_violations`: how each criterion moved, judge states, flags, criteria below a floor
-    `diff`, `version`: lines added and removed; the digest of the new bytes
+    `round`, `focus`: its number from 1; the criteria that it was about `outcome`, `outcome_detail`:
+    what the worker's bytes say `decision`, `reason`: `accepted` or `rejected`, and why; `null`
+    where the run was interrupted before `score_before`, `score_after`, `interval_after`: the
+    overall score; `null` when a mark is missing. Of a policy with beliefs it is the score expected
+    by every vote at that moment, so that all rounds are on one scale whoever looked `criteria`,
+    `judges`, `flags`, `floor_violations`: how each criterion moved, judge states, flags, criteria
+    below a floor `diff`, `version`: lines added and removed; the digest of the new bytes
     `low_confidence`: whether some item of its version had fewer than two voters among judges
     `within_noise`: the overall score moved, by less than `noise.tolerance`, and judges marked it
-    `same_judges`: whether those who scored the new version scored the one it started from; `null` where it was not scored
-    `same_as`: the earlier round that proposed the same bytes; `null` for new ones
-    `said`, `usage`: the worker's own last words, shortened; what the round cost
+    `same_judges`: whether those who scored the new version scored the one it started from; `null`
+    where it was not scored `same_as`: the earlier round that proposed the same bytes; `null` for
+    new ones `said`, `usage`: the worker's own last words, shortened; what the round cost
     `probability`: of the contract being met by its version, 0-1; `null` where the policy knows none
-    `candidate`, `candidates`: over a suite, which of the candidates was taken, and what came of each
+    `candidate`, `candidates`: over a suite, which of the candidates was taken, and what came of
+    each
     """
 
     round: int
@@ -126,8 +131,12 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def decision_words(self) -> str:
-        """`accepted`, `no gain` where it was kept without a higher score, `rejected`, or `interrupted`."""
-        return "no gain" if self.is_accepted and not self.is_gain else self.decision or "interrupted"
+        """`accepted`, `no gain` where it was kept without a higher score, `rejected`, or
+        `interrupted`.
+        """
+        return (
+            "no gain" if self.is_accepted and not self.is_gain else self.decision or "interrupted"
+        )
 
     @property
     def outcome_words(self) -> str:
@@ -137,7 +146,9 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def remarks(self) -> list[str]:
-        """The outcome when nothing usable came, the reason, judges that were gone, floors that are still broken."""
+        """The outcome when nothing usable came, the reason, judges that were gone, floors that are
+        still broken.
+        """
         outcome = self.outcome_words if self.outcome not in ("", "changed") else ""
         reason = line(self.reason or "")
         told = [outcome] if outcome and not reason.startswith(outcome[:60]) else []
@@ -154,7 +165,9 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     def said_words(self) -> str:
         """What the worker said, in quotes, where the outcome does not say it already."""
         said = line(self.said or "")
-        return f'the worker: "{said}"' if said and said not in line(self.outcome_detail or "") else ""
+        return (
+            f'the worker: "{said}"' if said and said not in line(self.outcome_detail or "") else ""
+        )
 
     def moved_words(self, arrow: str = "→") -> str:
         """Every criterion that moved; how many did not."""
@@ -174,14 +187,23 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         low, high = self.interval_after or (None, None)
         if self.score_after is None or low == high or not any(one.is_absent for one in self.judges):
             return ""
-        return f"with the votes that did not come, the score is from {points(low)} to {points(high)}"
+        return (
+            f"with the votes that did not come, the score is from {points(low)} to {points(high)}"
+        )
 
     def story(self, arrow: str = "→") -> list[str]:
-        """What moved, how sure the policy is, what the worker said and what it cost: a line each. Of bytes that an
-        earlier round proposed, what moved is said there."""
+        """What moved, how sure the policy is, what the worker said and what it cost: a line each.
+        Of bytes that an earlier round proposed, what moved is said there.
+        """
         noise = "the score moved within noise" if self.within_noise else self._open_words
-        apart = "scored by other judges than before, so a part of the move may be theirs" if self._is_blurred else ""
-        how_sure = "" if self.probability is None else f"{sure(self.probability)} that the contract is met"
+        apart = (
+            "scored by other judges than before, so a part of the move may be theirs"
+            if self._is_blurred
+            else ""
+        )
+        how_sure = (
+            "" if self.probability is None else f"{sure(self.probability)} that the contract is met"
+        )
         looked = () if self.same_as else (self.moved_words(arrow), apart, noise, how_sure)
         spent = f"spent {', '.join(self.usage.words(whole_run=True))}" if self.usage else ""
         return [told for told in (*looked, self.said_words, spent) if told]
@@ -205,15 +227,15 @@ class TestRunsDoc(Struct, frozen=True, kw_only=True):
 
 
 class CertificationDoc(Struct, frozen=True, kw_only=True):
-    """What those say that did not steer the loop: held-out judges, or over a suite the tasks of the test split.
+    """What those say that did not steer the loop: held-out judges, or over a suite the tasks of the
+    test split.
 
-    `needed`, `ok`: whether somebody had to confirm the result, and whether all did; `null` where nothing was asked
-    `split`, `tasks`, `runs`: of a suite: the split, how many tasks it has, the runs to `show`
-    `pass_rate`, `baseline_pass_rate`, `delta`, `interval`: of the result and of the original on that split, 0-1
-    `failed`, `undecided`: the ids of those tasks
-    `judges`: what each held-out judge said
-    `consulted`, `consultations`: how often they were asked, and how often they may be
-    `reason`: why it is not confirmed, or was not asked
+    `needed`, `ok`: whether somebody had to confirm the result, and whether all did; `null` where
+    nothing was asked `split`, `tasks`, `runs`: of a suite: the split, how many tasks it has, the
+    runs to `show` `pass_rate`, `baseline_pass_rate`, `delta`, `interval`: of the result and of the
+    original on that split, 0-1 `failed`, `undecided`: the ids of those tasks `judges`: what each
+    held-out judge said `consulted`, `consultations`: how often they were asked, and how often they
+    may be `reason`: why it is not confirmed, or was not asked
     """
 
     needed: bool = False
@@ -238,7 +260,9 @@ class CertificationDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def split_words(self) -> str:
-        """`2 of 2 passed, the original 0 of 2 (+100.0 points, 95% from +50.0 to +100.0)`, or why test was not run."""
+        """`2 of 2 passed, the original 0 of 2 (+100.0 points, 95% from +50.0 to +100.0)`, or why
+        test was not run.
+        """
         if not self.tasks:
             return f"not run: {line(self.reason or '')}"
         told = f"{self._passed(self.pass_rate)} passed"
@@ -267,8 +291,9 @@ class LoopSuiteDoc(Struct, frozen=True, kw_only=True):
 class AdviceDoc(Struct, frozen=True, kw_only=True):
     """What would help a run that did not reach its goal.
 
-    `kind`: `budget`, `rounds`, `item` (a clearer one), `judge` (a better one), `worker` (another) or `person`
-    `about`: the option, judge, criterion, `CRITERION/ITEM` or file that it is about; `null` for the run as a whole
+    `kind`: `budget`, `rounds`, `item` (a clearer one), `judge` (a better one), `worker` (another)
+    or `person` `about`: the option, judge, criterion, `CRITERION/ITEM` or file that it is about;
+    `null` for the run as a whole
     """
 
     kind: str
@@ -277,8 +302,9 @@ class AdviceDoc(Struct, frozen=True, kw_only=True):
 
 
 class StandingDoc(Struct, frozen=True, kw_only=True):
-    """What is expected of a version by every vote of the run: `score` with its 95 % `interval` and the `criteria`, in points; the
-    `probability` that the contract is met, 0-1."""
+    """What is expected of a version by every vote of the run: `score` with its 95 % `interval` and
+    the `criteria`, in points; the `probability` that the contract is met, 0-1.
+    """
 
     score: float
     interval: list[float]
@@ -288,7 +314,9 @@ class StandingDoc(Struct, frozen=True, kw_only=True):
     def on(self, card: scorecard.ScorecardDoc) -> scorecard.ScorecardDoc:
         """A scorecard with what is expected in place of what the judges who looked at it gave."""
         criteria = [
-            one if (score := self.criteria.get(one.id)) is None else replace(one, score=score, interval=[score, score])
+            one
+            if (score := self.criteria.get(one.id)) is None
+            else replace(one, score=score, interval=[score, score])
             for one in card.criteria
         ]
         return replace(card, score=self.score, interval=self.interval, criteria=criteria)
@@ -304,9 +332,9 @@ class ExpectedDoc(Struct, frozen=True, kw_only=True):
 class DeliveryDoc(Struct, frozen=True, kw_only=True):
     """What the run delivers, and why.
 
-    `rule`: `passed`, `better` (than the original, by its marks and with a probability of at least 80 %) or `original`
-    `reason`: in words
-    `probability`: that a version is better than the original by every vote of the run, 0-1; `null` where marks or the result decided
+    `rule`: `passed`, `better` (than the original, by its marks and with a probability of at least
+    80 %) or `original` `reason`: in words `probability`: that a version is better than the original
+    by every vote of the run, 0-1; `null` where marks or the result decided
     """
 
     rule: str
@@ -317,27 +345,29 @@ class DeliveryDoc(Struct, frozen=True, kw_only=True):
 class ImprovementDoc(Struct, frozen=True, kw_only=True):
     """One run of the loop.
 
-    `schema`, `title`, `artifact`: the shape; the rubric's title; `path`, `digest` of the best version, `original`
-    `result`: `PASSED`, `UNCONFIRMED`, `PLATEAU`, `ROUND_LIMIT`, `BUDGET`, `METRIC_DEAD`, `NO_CHANGE`, `WORKER_FAILED`, `COULD_NOT_JUDGE`, `CONTRACT_CHANGED` or `INTERRUPTED`
-    `reason`, `changed`: why it ended so; the files that judge and changed while it ran
-    `best_round`: the round whose version is delivered, or while the run is under way the best; 0 is the original
-    `delivery`: which of three rules decided what is delivered, and why; absent while the run is under way, and in older runs
-    `threshold`, `floor`, `policy`, `panel`, `worker`, `limits`: what the run was given; `panel` are the judges that steer
-    `noise`: not over a suite: which fall of the score is noise, and how that is known
-    `rounds`: what was tried, and what came of it
-    `baseline`, `final`: scorecards of the original and of the best version
-    `expected`: what is expected of the two by every vote of the run, whoever looked at which; absent where the policy has no beliefs
-    `certification`: the held-out judges, what each said, and `ok`
-    `low_confidence`: whether one judge alone scored the best version, and no held-out judge confirmed its verdict
-    `probability`: that the best version meets the contract, by every look of the run, 0-1; `null` where the policy knows none
-    `advice`: what would help next, the most decisive first (`kind`, `text`, what it is `about`); empty for a run that passed or has not ended
-    `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was saved
-    `deliver`: what was to be delivered: the `best` version, or only one that `passed`
-    `delivered`, `output`, `undone`: the version that was delivered; where, if not in place; whether `undo` took it back
-    `resumed`, `usage`: whether an earlier process began the run; what all of it cost
-    `packed`: which parts of an artifact that is too large a judge was shown
-    `suite`, `target`, `splits`, `candidates`: over a suite: what was run, and how the tasks are divided
-    `mock`, `flags`: over a suite: whether no agent ran; every flag of its runs once
+    `schema`, `title`, `artifact`: the shape; the rubric's title; `path`, `digest` of the best
+    version, `original` `result`: `PASSED`, `UNCONFIRMED`, `PLATEAU`, `ROUND_LIMIT`, `BUDGET`,
+    `METRIC_DEAD`, `NO_CHANGE`, `WORKER_FAILED`, `COULD_NOT_JUDGE`, `CONTRACT_CHANGED` or
+    `INTERRUPTED` `reason`, `changed`: why it ended so; the files that judge and changed while it
+    ran `best_round`: the round whose version is delivered, or while the run is under way the best;
+    0 is the original `delivery`: which of three rules decided what is delivered, and why; absent
+    while the run is under way, and in older runs `threshold`, `floor`, `policy`, `panel`, `worker`,
+    `limits`: what the run was given; `panel` are the judges that steer `noise`: not over a suite:
+    which fall of the score is noise, and how that is known `rounds`: what was tried, and what came
+    of it `baseline`, `final`: scorecards of the original and of the best version `expected`: what
+    is expected of the two by every vote of the run, whoever looked at which; absent where the
+    policy has no beliefs `certification`: the held-out judges, what each said, and `ok`
+    `low_confidence`: whether one judge alone scored the best version, and no held-out judge
+    confirmed its verdict `probability`: that the best version meets the contract, by every look of
+    the run, 0-1; `null` where the policy knows none `advice`: what would help next, the most
+    decisive first (`kind`, `text`, what it is `about`); empty for a run that passed or has not
+    ended `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that
+    was saved `deliver`: what was to be delivered: the `best` version, or only one that `passed`
+    `delivered`, `output`, `undone`: the version that was delivered; where, if not in place; whether
+    `undo` took it back `resumed`, `usage`: whether an earlier process began the run; what all of it
+    cost `packed`: which parts of an artifact that is too large a judge was shown `suite`, `target`,
+    `splits`, `candidates`: over a suite: what was run, and how the tasks are divided `mock`,
+    `flags`: over a suite: whether no agent ran; every flag of its runs once
     """
 
     schema: str = IMPROVEMENT
@@ -388,7 +418,11 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     @property
     def is_held_back(self) -> bool:
         """Whether there is a better version that was not delivered."""
-        return bool(self.best_round) and not self.undone and self.delivered not in (None, self.artifact.digest)
+        return (
+            bool(self.best_round)
+            and not self.undone
+            and self.delivered not in (None, self.artifact.digest)
+        )
 
     @property
     def noise_words(self) -> str:
@@ -402,7 +436,9 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def before(self) -> scorecard.ScorecardDoc | None:
-        """The original on the scale of all rounds: as it is expected to be, where different judges looked at the two."""
+        """The original on the scale of all rounds: as it is expected to be, where different judges
+        looked at the two.
+        """
         known = self.expected.baseline if self.expected else None
         return known.on(self.baseline) if known and self.baseline else self.baseline
 
@@ -418,14 +454,21 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def result_words(self) -> str:
-        """PASSED, UNCONFIRMED, CIRCUIT BREAKER (which), ...; a PASSED that rests on one judge says so."""
+        """PASSED, UNCONFIRMED, CIRCUIT BREAKER (which), ...; a PASSED that rests on one judge says
+        so.
+        """
         result = line(self.result)
         if result == "PASSED":
             return scorecard.stated_verdict(result, "pass", low_confidence=self.low_confidence)
         if result in BREAKERS:
             return f"CIRCUIT BREAKER ({BREAKERS[result]})"
-        return {"COULD_NOT_JUDGE": "COULD NOT BE JUDGED", "CONTRACT_CHANGED": "CONTRACT CHANGED"}.get(result, result)
+        return {
+            "COULD_NOT_JUDGE": "COULD NOT BE JUDGED",
+            "CONTRACT_CHANGED": "CONTRACT CHANGED",
+        }.get(result, result)
 
     @property
     def limit_words(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self.limits.items() if value is not None)
+        return ", ".join(
+            f"{name} {value}" for name, value in self.limits.items() if value is not None
+        )

@@ -1,6 +1,8 @@
-"""`honestone.scorecard/1`: one artifact or output, judged. Scores are points (0-100), never rounded.
+"""`honestone.scorecard/1`: one artifact or output, judged. Scores are points (0-100), never
+rounded.
 
-What the parts are called in words is here too, so that text, Markdown, HTML and JUnit have one wording.
+What the parts are called in words is here too, so that text, Markdown, HTML and JUnit have one
+wording.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ VERDICTS: Final = {
     "inconclusive": "COULD NOT BE JUDGED",
     "skipped": "SKIPPED",
 }
-LOW_CONFIDENCE: Final = "fewer than two judges marked everything; `honestone calibrate` measures a judge"
+LOW_CONFIDENCE: Final = (
+    "fewer than two judges marked everything; `honestone calibrate` measures a judge"
+)
 LOW_CONFIDENCE_NAME: Final = "LOW CONFIDENCE"
 NOTHING_CAN_FAIL: Final = "nothing can fail: threshold and floors are 0, and nothing is required"
 SELF_EVALUATED: Final = "the marks come from the worker's own model"
@@ -48,9 +52,10 @@ class ArtifactDoc(Struct, frozen=True, kw_only=True):
 class QuoteDoc(Struct, frozen=True, kw_only=True):
     """A quote that a judge gave as evidence.
 
-    `found`: whether the text holds it; `null` where it was not looked up
-    `start`, `end`: where, in code points of the text that was judged (the artifact, or the output); `null` where it is not found
-    `how`: `exact`, or `normalised`: found but for white space, typographic signs, case or words left out
+    `found`: whether the text holds it; `null` where it was not looked up `start`, `end`: where, in
+    code points of the text that was judged (the artifact, or the output); `null` where it is not
+    found `how`: `exact`, or `normalised`: found but for white space, typographic signs, case or
+    words left out
     """
 
     judge: str = ""
@@ -77,12 +82,11 @@ class SuggestionDoc(Struct, frozen=True, kw_only=True):
 class ItemDoc(Struct, frozen=True, kw_only=True):
     """One question of a criterion.
 
-    `kind`, `scale`: `check`, `yes-no` or `anchors`, and the ends of its scale
-    `met`, `unmet`, `votes`: the combined vote from 0 to 1; whether half or more say no; each voter's answer
-    `applies`: whether it counts, that is, whether somebody said that it applies
-    `evidence`: quotes with their judge, and whether each was found in the text
-    `suggestion`, `suggestions`: the first suggestion; all, with their judge
-    `note`: why it has no answer
+    `kind`, `scale`: `check`, `yes-no` or `anchors`, and the ends of its scale `met`, `unmet`,
+    `votes`: the combined vote from 0 to 1; whether half or more say no; each voter's answer
+    `applies`: whether it counts, that is, whether somebody said that it applies `evidence`: quotes
+    with their judge, and whether each was found in the text `suggestion`, `suggestions`: the first
+    suggestion; all, with their judge `note`: why it has no answer
     """
 
     id: str
@@ -126,7 +130,9 @@ class ItemDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def votes_by_answer(self) -> list[tuple[str, list[str]]]:
-        """`[("no", ["codex", "gemini"]), ("yes", ["claude"])]`; marks on a scale in the order of the judges."""
+        """`[("no", ["codex", "gemini"]), ("yes", ["claude"])]`; marks on a scale in the order of
+        the judges.
+        """
         groups: dict[str, list[str]] = {}
         for judge, answer in self.votes.items():
             groups.setdefault(mark_number(answer), []).append(line(judge))
@@ -136,7 +142,9 @@ class ItemDoc(Struct, frozen=True, kw_only=True):
     @property
     def vote_words(self) -> str:
         """`no: codex, gemini; yes: claude`."""
-        return "; ".join(f"{answer}: {', '.join(judges)}" for answer, judges in self.votes_by_answer)
+        return "; ".join(
+            f"{answer}: {', '.join(judges)}" for answer, judges in self.votes_by_answer
+        )
 
     @property
     def advice(self) -> list[SuggestionDoc]:
@@ -148,11 +156,10 @@ class ItemDoc(Struct, frozen=True, kw_only=True):
 class CriterionDoc(Struct, frozen=True, kw_only=True):
     """A node of the rubric's tree.
 
-    `parent`: the id of the group it is in, or `null`
-    `score`, `interval`: its score, `null` when a mark is missing; what is known, lowest and highest
-    `below_floor`: certainly below: whatever the missing marks are
-    `spread`, `by_judge`: highest minus lowest, and each judge whose answers to this criterion are complete
-    `applies`, `is_penalty`: out of the mean or not; negative weight
+    `parent`: the id of the group it is in, or `null` `score`, `interval`: its score, `null` when a
+    mark is missing; what is known, lowest and highest `below_floor`: certainly below: whatever the
+    missing marks are `spread`, `by_judge`: highest minus lowest, and each judge whose answers to
+    this criterion are complete `applies`, `is_penalty`: out of the mean or not; negative weight
     `voters`: the fewest judges on any item, `null` for checks
     """
 
@@ -187,7 +194,9 @@ class CriterionDoc(Struct, frozen=True, kw_only=True):
         return len(self.items) == 1 and item.id == self.id
 
     def is_improvable(self, item: ItemDoc) -> bool:
-        """Good enough, but not fully: some judge disagrees, or the mark is below the top of its scale."""
+        """Good enough, but not fully: some judge disagrees, or the mark is below the top of its
+        scale.
+        """
         if not item.applies or item.is_problem or item.is_unanswered or item.met is None:
             return False
         return item.met > 0 if self.is_penalty else item.met < 1
@@ -217,12 +226,12 @@ class AskedDoc(Struct, frozen=True, kw_only=True):
 class JudgeDoc(Struct, frozen=True, kw_only=True):
     """Who took part; checks are not a judge.
 
-    `state`, `reason`: AVAILABLE, SKIPPED or DEGRADED, and why
-    `asked`: how often it was asked this question, where it was more than once
-    `problems`, `repairs`: what was wrong in its replies, and what was repaired; absent where there is nothing
-    `hint`: what to do about its reason; absent where that is not known
-    `unusable`: how many of its replies gave no answer; absent where none. `honestone judge read RUN` shows them
-    `usage`: calls, recorded replies, tokens and money of this judge; absent where the record does not tell judges apart
+    `state`, `reason`: AVAILABLE, SKIPPED or DEGRADED, and why `asked`: how often it was asked this
+    question, where it was more than once `problems`, `repairs`: what was wrong in its replies, and
+    what was repaired; absent where there is nothing `hint`: what to do about its reason; absent
+    where that is not known `unusable`: how many of its replies gave no answer; absent where none.
+    `honestone judge read RUN` shows them `usage`: calls, recorded replies, tokens and money of this
+    judge; absent where the record does not tell judges apart
     """
 
     id: str
@@ -301,7 +310,9 @@ class EvidenceShareDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        return f"{self.found:,} of {count(self.quoted, 'quote')} found word for word in the artifact"
+        return (
+            f"{self.found:,} of {count(self.quoted, 'quote')} found word for word in the artifact"
+        )
 
 
 class KnownNoiseDoc(Struct, frozen=True, kw_only=True, rename={"origin": "from"}):
@@ -317,11 +328,19 @@ class KnownNoiseDoc(Struct, frozen=True, kw_only=True, rename={"origin": "from"}
 
     def holds(self, before: Number | None, after: Number | None) -> bool:
         """Whether two scores in points differ by less."""
-        return before is not None and after is not None and abs(exact(after) - exact(before)) < exact(self.tolerance)
+        return (
+            before is not None
+            and after is not None
+            and abs(exact(after) - exact(before)) < exact(self.tolerance)
+        )
 
     @property
     def words(self) -> str:
-        how = f"measured in run {line(self.run)}" if self.run else "not measured; `honestone noise` does"
+        how = (
+            f"measured in run {line(self.run)}"
+            if self.run
+            else "not measured; `honestone noise` does"
+        )
         return f"changes under {points(self.tolerance)} points are noise here ({how})"
 
 
@@ -335,30 +354,25 @@ class RescoredDoc(Struct, frozen=True, kw_only=True):
 class ScorecardDoc(Struct, frozen=True, kw_only=True):
     """One artifact or output, judged.
 
-    `schema`, `title`, `rubric`: the shape; the rubric's title and path
-    `has_fixes`: whether the rubric has `fix:` commands, so that `improve` needs no `--worker`
-    `artifact`: `path` as it was named, `digest` of what was judged
-    `verdict`: `pass`, `fail`, `inconclusive`, or `skipped`
-    `reasons`: every bar that is missed; else every bar that is open
-    `score`, `interval`: the overall score, `null` when a needed mark is missing; what is known, lowest and highest
-    `threshold`, `floor`: the rubric's bars, or those of the command line
-    `low_confidence`: whether some item had fewer than two voters among judges; `false` where code answers all
-    `low_confidence_reason`: what that means and what to do; absent otherwise
-    `self_evaluated`: whether some marks come from the worker's own model (`improve --self`)
-    `criteria`: every node of the tree, parents before children
-    `judges`: who took part, and the state of each
-    `flags`: disagreement over 20 points, and other warnings
-    `sandbox`: where checks ran code: `bwrap`, `none`, or null when none did
-    `judged_by`: the files by which checks that run code judged: named by them, settings of their programs, tests; absent where
-    there is none
-    `evidence_found`: quotes found and given, or `null`
-    `contract`, `run`: the contract id; the run to `show`
-    `usage`: calls, recorded replies, tokens and money of the whole run
-    `notes`: for example, files that were left out; absent where there is none
-    `output`: what a target produced; absent for a file
-    `packed`: which parts of an artifact that is too large a judge was shown
-    `noise`: which changes of the score are noise, where `honestone noise` has measured it under this contract
-    `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
+    `schema`, `title`, `rubric`: the shape; the rubric's title and path `has_fixes`: whether the
+    rubric has `fix:` commands, so that `improve` needs no `--worker` `artifact`: `path` as it was
+    named, `digest` of what was judged `verdict`: `pass`, `fail`, `inconclusive`, or `skipped`
+    `reasons`: every bar that is missed; else every bar that is open `score`, `interval`: the
+    overall score, `null` when a needed mark is missing; what is known, lowest and highest
+    `threshold`, `floor`: the rubric's bars, or those of the command line `low_confidence`: whether
+    some item had fewer than two voters among judges; `false` where code answers all
+    `low_confidence_reason`: what that means and what to do; absent otherwise `self_evaluated`:
+    whether some marks come from the worker's own model (`improve --self`) `criteria`: every node of
+    the tree, parents before children `judges`: who took part, and the state of each `flags`:
+    disagreement over 20 points, and other warnings `sandbox`: where checks ran code: `bwrap`,
+    `none`, or null when none did `judged_by`: the files by which checks that run code judged: named
+    by them, settings of their programs, tests; absent where there is none `evidence_found`: quotes
+    found and given, or `null` `contract`, `run`: the contract id; the run to `show` `usage`: calls,
+    recorded replies, tokens and money of the whole run `notes`: for example, files that were left
+    out; absent where there is none `output`: what a target produced; absent for a file `packed`:
+    which parts of an artifact that is too large a judge was shown `noise`: which changes of the
+    score are noise, where `honestone noise` has measured it under this contract `rescored_from`:
+    only from `rescore`: the `run` and the `contract` it came from
     """
 
     schema: str = SCORECARD
@@ -398,11 +412,15 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict_words(self) -> str:
-        return stated_verdict(verdict_words(self.verdict), self.verdict, low_confidence=self.low_confidence)
+        return stated_verdict(
+            verdict_words(self.verdict), self.verdict, low_confidence=self.low_confidence
+        )
 
     @property
     def noise_words(self) -> str:
-        """What is known of the noise, and whether the score is too near the bar for a verdict that lasts."""
+        """What is known of the noise, and whether the score is too near the bar for a verdict that
+        lasts.
+        """
         if not self.noise:
             return ""
         near = "; the score is that near its threshold, so another look may turn the verdict"
@@ -413,7 +431,8 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
         return span_words(self.score, self.interval)
 
 
-# ------------------------------------------------------------------------------------------------------------ in words
+# ------------------------------------------------------------------------------------------------------------
+# in words
 
 
 def verdict_words(verdict: str) -> str:
@@ -427,7 +446,9 @@ def stated_verdict(words: str, verdict: str, *, low_confidence: bool) -> str:
 
 
 def low_confidence_of(lonely: int, judged: int, what: str = "case") -> list[tuple[str, str]]:
-    """The warning of a report in which so many of the cases that were judged have fewer than two voters on an item."""
+    """The warning of a report in which so many of the cases that were judged have fewer than two
+    voters on an item.
+    """
     if not lonely:
         return []
     where = f"the {what}" if judged == 1 else f"{lonely:,} of {count(judged, what)}"
@@ -462,8 +483,9 @@ def states_words(judges: Iterable[JudgeDoc]) -> str:
 
 
 def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
-    """Each judge once, in its worst state: one artifact that it failed on must not hide behind the others. Its unusable
-    replies are those of all."""
+    """Each judge once, in its worst state: one artifact that it failed on must not hide behind the
+    others. Its unusable replies are those of all.
+    """
     worst: dict[str, JudgeDoc] = {}
     unusable: dict[str, int] = {}
     for judge in judges:
@@ -479,12 +501,16 @@ _SAID_ELSEWHERE: Final = ("low confidence", "low_confidence", "self-evaluated", 
 
 
 def flags_to_show(flags: Iterable[str]) -> list[str]:
-    """The flags that no other line of a report says; all disagreements as one, with what it may mean."""
+    """The flags that no other line of a report says; all disagreements as one, with what it may
+    mean.
+    """
     told = [flag for flag in map(line, flags) if flag.lower() not in _SAID_ELSEWHERE]
     split = [flag.removeprefix(_DISAGREEMENT) for flag in told if flag.startswith(_DISAGREEMENT)]
     others = [flag for flag in told if not flag.startswith(_DISAGREEMENT)]
     if split:
-        others.insert(0, f"judges disagree on {', '.join(split)}: they may read the wording differently")
+        others.insert(
+            0, f"judges disagree on {', '.join(split)}: they may read the wording differently"
+        )
     return others
 
 

@@ -26,7 +26,9 @@ TREND: Final = "honestone.trend/1"
 
 StatusName: TypeAlias = Literal["passed", "failed", "inconclusive", "target-error", "skipped"]
 
-STATUSES: Final[Mapping[str, tuple[str, str]]] = {  # in the order of a summary: glyph of `draw.GLYPHS`, colour
+STATUSES: Final[
+    Mapping[str, tuple[str, str]]
+] = {  # in the order of a summary: glyph of `draw.GLYPHS`, colour
     "passed": ("yes", "green"),
     "failed": ("no", "red"),
     "inconclusive": ("unknown", "yellow"),
@@ -67,9 +69,8 @@ class TraceDoc(Struct, frozen=True, kw_only=True):
 class AttemptDoc(Struct, frozen=True, kw_only=True):
     """One attempt at a case.
 
-    `attempt`: from 1
-    `scores`: of each criterion by its id, 0 to 100, `null` without an answer; absent where there is one attempt, or nothing was judged
-    `duration_ms`: in the target
+    `attempt`: from 1 `scores`: of each criterion by its id, 0 to 100, `null` without an answer;
+    absent where there is one attempt, or nothing was judged `duration_ms`: in the target
     """
 
     attempt: int
@@ -86,17 +87,17 @@ class AttemptDoc(Struct, frozen=True, kw_only=True):
 
 
 class CaseDoc(Struct, frozen=True, kw_only=True):
-    """One case of a suite: the scorecard of the attempt that counts for it, its own result, and every attempt.
+    """One case of a suite: the scorecard of the attempt that counts for it, its own result, and
+    every attempt.
 
-    `description`, `status`: for people; one of the five of `counts`
-    `score`, `interval`: what the attempts come to by `attempt_rule`; without a score 0 to 100
-    `attempts`, `shown_attempt`: every attempt; the one that `criteria`, `output`, `diff`, `error` and `trace` are of
-    `input`, `reference`: what the target got; what judges also saw
-    `output`, `error`: what came out; why nothing did
-    `diff`, `trace`: what the target changed in the workspace; what it says of its run (tokens, tool calls)
-    `tags`, `metadata`, `split`: as written; or the hash's split
-    `noise`: which changes of the score are noise of the judges, where `honestone noise` has measured its rubric with them
-    `unstable`, `duration_ms`: attempts disagree; time in the target, all attempts
+    `description`, `status`: for people; one of the five of `counts` `score`, `interval`: what the
+    attempts come to by `attempt_rule`; without a score 0 to 100 `attempts`, `shown_attempt`: every
+    attempt; the one that `criteria`, `output`, `diff`, `error` and `trace` are of `input`,
+    `reference`: what the target got; what judges also saw `output`, `error`: what came out; why
+    nothing did `diff`, `trace`: what the target changed in the workspace; what it says of its run
+    (tokens, tool calls) `tags`, `metadata`, `split`: as written; or the hash's split `noise`: which
+    changes of the score are noise of the judges, where `honestone noise` has measured its rubric
+    with them `unstable`, `duration_ms`: attempts disagree; time in the target, all attempts
     `judged_by`: the files by which checks that run code judged; absent where there is none
     `contract`: of the case: rubric, input, reference, workspace, attempts
     """
@@ -156,15 +157,20 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     @property
     def without_texts(self) -> CaseDoc:
         """Without what went in and came out, and without attempts."""
-        return replace(self, input=None, reference=None, output=None, diff=None, trace=None, attempts=[])
+        return replace(
+            self, input=None, reference=None, output=None, diff=None, trace=None, attempts=[]
+        )
 
     @property
     def brief(self) -> CaseDoc:
-        """Without texts, answers and attempts: what a report on many cases counts and sorts by. That there is an answer
-        can still be seen: the first criterion stays, without its items."""
+        """Without texts, answers and attempts: what a report on many cases counts and sorts by.
+        That there is an answer can still be seen: the first criterion stays, without its items.
+        """
         criteria = [replace(one, items=[]) for one in self.criteria[:1]]
         bare = self.without_texts
-        return replace(bare, description=None, reasons=[], criteria=criteria, error=None, metadata=UNSET)
+        return replace(
+            bare, description=None, reasons=[], criteria=criteria, error=None, metadata=UNSET
+        )
 
     @property
     def is_open(self) -> bool:
@@ -179,7 +185,9 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     @property
     def has_score(self) -> bool:
         """Whether there is something to show: a score, or what is known of one."""
-        return self.score is not None or bool(self.interval and self.status not in ("target-error", "skipped"))
+        return self.score is not None or bool(
+            self.interval and self.status not in ("target-error", "skipped")
+        )
 
     @property
     def score_words(self) -> str:
@@ -188,16 +196,24 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     @property
     def attempts_words(self) -> list[str]:
         """`["1 passed 100.0", "2 failed 0.0"]` where there is more than one."""
-        told = [f"{one.attempt}: {one.status} {numbers.score_or_interval(one.score, None)}" for one in self.attempts]
+        told = [
+            f"{one.attempt}: {one.status} {numbers.score_or_interval(one.score, None)}"
+            for one in self.attempts
+        ]
         return told if len(told) > 1 else []
 
     @property
     def findings(self) -> list[tuple[scorecard.CriterionDoc, scorecard.ItemDoc]]:
         """The items that are not met or not answered, each with its criterion."""
-        return [pair for pair in scorecard.items_of(self.criteria) if pair[1].is_problem or pair[1].is_unanswered]
+        return [
+            pair
+            for pair in scorecard.items_of(self.criteria)
+            if pair[1].is_problem or pair[1].is_unanswered
+        ]
 
     def judge_score(self, judge: str) -> Fraction | None:
-        """One judge's overall score in points: the weighted mean over the top-level criteria, as the gate has it.
+        """One judge's overall score in points: the weighted mean over the top-level criteria, as
+        the gate has it.
 
         Criteria that code answers alone count as they are. None when the judge left something open.
         """
@@ -215,7 +231,11 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
             weight = numbers.exact(1 if criterion.weight is None else criterion.weight)
             total += weight * numbers.exact(score)
             positive += max(weight, Fraction(0))
-        return max(Fraction(0), min(total / positive, Fraction(100))) if took_part and positive else None
+        return (
+            max(Fraction(0), min(total / positive, Fraction(100)))
+            if took_part and positive
+            else None
+        )
 
 
 class SuiteNameDoc(Struct, frozen=True, kw_only=True):
@@ -241,10 +261,9 @@ class SideDoc(Struct, frozen=True, kw_only=True):
 class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
     """A case that ran on both sides.
 
-    `input`: what the target got
-    `delta`: in points, `null` when a score is not known
-    `unstable`: the attempts disagree on a side
-    `noise`: which differences are noise of the judges, where `honestone noise` has measured the rubric with them
+    `input`: what the target got `delta`: in points, `null` when a score is not known `unstable`:
+    the attempts disagree on a side `noise`: which differences are noise of the judges, where
+    `honestone noise` has measured the rubric with them
     """
 
     id: str
@@ -263,25 +282,26 @@ class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
         """`+1.0, within noise`; empty where a score is not known."""
         if self.delta is None:
             return ""
-        is_noise = self.delta and self.noise and self.noise.holds(self.baseline.score, self.candidate.score)
+        is_noise = (
+            self.delta
+            and self.noise
+            and self.noise.holds(self.baseline.score, self.candidate.score)
+        )
         return numbers.change_words(self.delta, minus) + (", within noise" if is_noise else "")
 
 
 class ComparisonDoc(Struct, frozen=True, kw_only=True):
     """Two runs, case by case.
 
-    `baseline`, `candidate`: the run ids
-    `verdict`, `reasons`: by the gates of `--fail-on`
-    `delta`, `interval`: the pass rate's difference, candidate minus baseline, 0-1, with its 95% interval
-    `score_delta`, `score_interval`: the mean score's, in points
-    `p`: the exact two-sided sign test over wins and losses
-    `wins`, `losses`, `ties`: cases by score
-    `regressions`, `improvements`: ids: passed there and failed here, and the other way round
-    `missing`, `new`: ids that are judged on one side only
-    `undecided`, `unstable`: ids that were not judged on a side; ids whose attempts disagree on a side
-    `low_confidence_cases`: how many cases fewer than two judges decided, on a side
-    `notes`: with `--across-contracts`: what is not the same
-    `cases`: its `input`, and both sides with `status`, `verdict`, `score`, `output`
+    `baseline`, `candidate`: the run ids `verdict`, `reasons`: by the gates of `--fail-on` `delta`,
+    `interval`: the pass rate's difference, candidate minus baseline, 0-1, with its 95% interval
+    `score_delta`, `score_interval`: the mean score's, in points `p`: the exact two-sided sign test
+    over wins and losses `wins`, `losses`, `ties`: cases by score `regressions`, `improvements`:
+    ids: passed there and failed here, and the other way round `missing`, `new`: ids that are judged
+    on one side only `undecided`, `unstable`: ids that were not judged on a side; ids whose attempts
+    disagree on a side `low_confidence_cases`: how many cases fewer than two judges decided, on a
+    side `notes`: with `--across-contracts`: what is not the same `cases`: its `input`, and both
+    sides with `status`, `verdict`, `score`, `output`
     """
 
     schema: str = COMPARISON
@@ -310,7 +330,9 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         low = bool(self.low_confidence_cases)
-        return scorecard.stated_verdict(scorecard.verdict_words(self.verdict), self.verdict, low_confidence=low)
+        return scorecard.stated_verdict(
+            scorecard.verdict_words(self.verdict), self.verdict, low_confidence=low
+        )
 
     @property
     def warnings(self) -> list[tuple[str, str]]:
@@ -324,8 +346,17 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
     @property
     def named(self) -> list[tuple[str, str, list[str]]]:
         """(what they are, what that means, ids) of every list of ids that is not empty."""
-        lists = (self.regressions, self.improvements, self.missing, self.new, self.undecided, self.unstable)
-        return [(name, MEANINGS[name], ids) for name, ids in zip(MEANINGS, lists, strict=True) if ids]
+        lists = (
+            self.regressions,
+            self.improvements,
+            self.missing,
+            self.new,
+            self.undecided,
+            self.unstable,
+        )
+        return [
+            (name, MEANINGS[name], ids) for name, ids in zip(MEANINGS, lists, strict=True) if ids
+        ]
 
     @property
     def changed(self) -> list[ComparedCaseDoc]:
@@ -336,9 +367,13 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
         )
 
     def figures(
-        self, rates: tuple[numbers.Number | None, numbers.Number | None] = (None, None), minus: str = "−"
+        self,
+        rates: tuple[numbers.Number | None, numbers.Number | None] = (None, None),
+        minus: str = "−",
     ) -> list[tuple[str, str]]:
-        """The differences in words: pass rate (from the first of `rates` to the second), mean score, wins and losses."""
+        """The differences in words: pass rate (from the first of `rates` to the second), mean
+        score, wins and losses.
+        """
         rate = _difference(self.delta, self.interval, 100, minus)
         if self.delta is not None and None not in rates:
             rate = f"{numbers.percent(rates[0])} to {numbers.percent(rates[1])}: {rate}"
@@ -359,7 +394,9 @@ MEANINGS: Final = {
 }
 
 
-def _difference(by: numbers.Number | None, interval: Sequence[numbers.Number] | None, times: int, minus: str) -> str:
+def _difference(
+    by: numbers.Number | None, interval: Sequence[numbers.Number] | None, times: int, minus: str
+) -> str:
     if by is None:
         return "not known: some cases could not be judged"
     told = numbers.change_words(numbers.exact(by) * times, minus)
@@ -377,7 +414,9 @@ def p_words(p: numbers.Number) -> str:
 
 
 class BaselineDoc(Struct, frozen=True, kw_only=True):
-    """What a skill was compared with: `without`, or as it was given; its run, and what that side cost this time."""
+    """What a skill was compared with: `without`, or as it was given; its run, and what that side
+    cost this time.
+    """
 
     name: str = ""
     run: str | None = None
@@ -405,9 +444,10 @@ class TurnedDoc(Struct, frozen=True, kw_only=True, rename={"before": "from"}):
 class TriggeringDoc(Struct, frozen=True, kw_only=True):
     """How well a skill is picked up.
 
-    `cases`, `unknown`: cases that ask whether the agent read the skill; those of them where the target does not say
-    `precision`: of the cases whose agent read it, the share (0-1) that should; `null` where none is known to have read it
-    `recall`: of the cases that should, the share (0-1) whose agent read it; `null` where none of them is known
+    `cases`, `unknown`: cases that ask whether the agent read the skill; those of them where the
+    target does not say `precision`: of the cases whose agent read it, the share (0-1) that should;
+    `null` where none is known to have read it `recall`: of the cases that should, the share (0-1)
+    whose agent read it; `null` where none of them is known
     """
 
     cases: int
@@ -419,34 +459,39 @@ class TriggeringDoc(Struct, frozen=True, kw_only=True):
 class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     """One run of a suite.
 
-    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to attempts; 4 added `with_skills`, `model_calls` to traces, and `usage` to judges; 5 added `low_confidence_cases`
-    `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`, `promptfoo`, `agentv-4`, ...)
-    `artifact`, `target`: what was evaluated, `null` where the target alone answers; what made the outputs, as it was named
-    `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open tasks could tip it
-    `pass_rate`, `pass_rate_interval`: 0-1, over cases that were not skipped; `null` when one of them is undecided, and what is known
-    `min_pass_rate`: the share that has to pass; `null` where a baseline decides alone
-    `mean_score`, `mean_score_interval`: 0-100, over the same cases
-    `counts`: how many cases are `passed`, `failed`, `inconclusive`, `target-error`, `skipped`
-    `unstable`: ids of cases whose attempts disagree
-    `low_confidence_cases`: how many of the cases that passed or failed have an item with fewer than two voters among judges
-    `judges`, `notes`: each judge's worst state; what the reader of the file took as its rule
-    `flags`: `flaky: ID (2 of 5)`, `mock`, `the agent never loaded the skill: ...`
-    `contract`: of what all cases share: judges, prompt, rule, bars of the command line
-    `usage`: as in a scorecard; `target_calls` are runs of the target. With a baseline that was run, of both sides together
-    `duration_ms`: of the run
-    `execution_pass_rate`, `baseline_pass_rate`, `delta`: 0-1, with a baseline, and of a skill; each `null` while a task of it is open
-    `interval`, `regressions`: with a baseline, as in its comparison
-    `baseline`, `baseline_cached`: of a skill: what it was compared with; whether its results are from before
-    `mock`, `structure`: of a skill: whether no agent ran and no judge judged; remarks on its files (`rule`, `line` of SKILL.md, `message`, `suggestion`): advice, never in the score
-    `candidate_results`, `baseline_results`: of a skill, one for each task: `task_id`, `passed` (`null`: it could not be run or judged, and `error` says why), `score` 0-1, `details`, `duration_ms`, `attempts`, and how many `passes`
-    `comparison`: with a baseline: `honestone.comparison/1`
-    `triggering`: where cases ask whether a skill was read: `cases`, `precision`, `recall`, `unknown`
-    `with_skills`: `path` (the name) and `digest` of the skills that were installed next to the artifact; absent where there are none
-    `left_out`, `left_out_cases`: how many cases of the suite were not chosen to be run; their ids, absent where there are none
-    `cases`: in the file's order: a scorecard's keys, and its own
-    `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
-    `turned`: with `--watch`: the cases whose status changed since the run before
-    `outputs`: with `--outputs`: where the outputs were recorded; then `target` and `artifact` are what made them
+    `revision`: which fields there may be: 2 added `input` and `output` to the cases of
+    `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to
+    attempts; 4 added `with_skills`, `model_calls` to traces, and `usage` to judges; 5 added
+    `low_confidence_cases` `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`,
+    `promptfoo`, `agentv-4`, ...) `artifact`, `target`: what was evaluated, `null` where the target
+    alone answers; what made the outputs, as it was named `verdict`, `reasons`: of the run; with a
+    baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error`
+    (exit 3): the suite is broken, or open tasks could tip it `pass_rate`, `pass_rate_interval`:
+    0-1, over cases that were not skipped; `null` when one of them is undecided, and what is known
+    `min_pass_rate`: the share that has to pass; `null` where a baseline decides alone `mean_score`,
+    `mean_score_interval`: 0-100, over the same cases `counts`: how many cases are `passed`,
+    `failed`, `inconclusive`, `target-error`, `skipped` `unstable`: ids of cases whose attempts
+    disagree `low_confidence_cases`: how many of the cases that passed or failed have an item with
+    fewer than two voters among judges `judges`, `notes`: each judge's worst state; what the reader
+    of the file took as its rule `flags`: `flaky: ID (2 of 5)`, `mock`, `the agent never loaded the
+    skill: ...` `contract`: of what all cases share: judges, prompt, rule, bars of the command line
+    `usage`: as in a scorecard; `target_calls` are runs of the target. With a baseline that was run,
+    of both sides together `duration_ms`: of the run `execution_pass_rate`, `baseline_pass_rate`,
+    `delta`: 0-1, with a baseline, and of a skill; each `null` while a task of it is open
+    `interval`, `regressions`: with a baseline, as in its comparison `baseline`, `baseline_cached`:
+    of a skill: what it was compared with; whether its results are from before `mock`, `structure`:
+    of a skill: whether no agent ran and no judge judged; remarks on its files (`rule`, `line` of
+    SKILL.md, `message`, `suggestion`): advice, never in the score `candidate_results`,
+    `baseline_results`: of a skill, one for each task: `task_id`, `passed` (`null`: it could not be
+    run or judged, and `error` says why), `score` 0-1, `details`, `duration_ms`, `attempts`, and how
+    many `passes` `comparison`: with a baseline: `honestone.comparison/1` `triggering`: where cases
+    ask whether a skill was read: `cases`, `precision`, `recall`, `unknown` `with_skills`: `path`
+    (the name) and `digest` of the skills that were installed next to the artifact; absent where
+    there are none `left_out`, `left_out_cases`: how many cases of the suite were not chosen to be
+    run; their ids, absent where there are none `cases`: in the file's order: a scorecard's keys,
+    and its own `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
+    `turned`: with `--watch`: the cases whose status changed since the run before `outputs`: with
+    `--outputs`: where the outputs were recorded; then `target` and `artifact` are what made them
     """
 
     schema: str = REPORT
@@ -510,18 +555,26 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     @property
     def rates(self) -> tuple[numbers.Number | None, numbers.Number | None]:
         """The pass rates of the baseline and of this run."""
-        return None if isinstance(self.baseline_pass_rate, UnsetType) else self.baseline_pass_rate, self.pass_rate
+        return None if isinstance(
+            self.baseline_pass_rate, UnsetType
+        ) else self.baseline_pass_rate, self.pass_rate
 
     @property
     def source_words(self) -> list[tuple[str, str]]:
         """What was run: suite, artifact, target, baseline; only what is known."""
         path, dialect = line(self.suite.path), self.suite.dialect
         facts = [
-            ("suite", f"{path} ({line(dialect)})" if dialect and dialect not in _OURS and path else path),
+            (
+                "suite",
+                f"{path} ({line(dialect)})" if dialect and dialect not in _OURS and path else path,
+            ),
             ("artifact", line(self.artifact.path) if self.artifact else ""),
             ("target", line(self.target or "")),
             ("outputs", line(self.outputs or "")),
-            ("baseline", line(self.baseline.name or self.baseline.run or "") if self.baseline else ""),
+            (
+                "baseline",
+                line(self.baseline.name or self.baseline.run or "") if self.baseline else "",
+            ),
         ]
         return [(name, told) for name, told in facts if told]
 
@@ -536,9 +589,17 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict_words(self) -> str:
-        """A part of a suite that passed does not pass the suite. What passes all the same with regressions says so."""
-        words = PARTIAL if self.left_out and self.verdict == "pass" else scorecard.verdict_words(self.verdict)
-        words = scorecard.stated_verdict(words, self.verdict, low_confidence=bool(self.low_confidence_cases))
+        """A part of a suite that passed does not pass the suite. What passes all the same with
+        regressions says so.
+        """
+        words = (
+            PARTIAL
+            if self.left_out and self.verdict == "pass"
+            else scorecard.verdict_words(self.verdict)
+        )
+        words = scorecard.stated_verdict(
+            words, self.verdict, low_confidence=bool(self.low_confidence_cases)
+        )
         lost = self.compared.regressions if self.compared and self.verdict == "pass" else []
         return f"{words}, {count(len(lost), 'regression')}" if lost else words
 
@@ -556,12 +617,18 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def least_rate(self) -> numbers.Number | None:
-        """The bar of the pass rate. With a baseline the comparison decides, and a bar of 1 is only the default."""
+        """The bar of the pass rate. With a baseline the comparison decides, and a bar of 1 is only
+        the default.
+        """
         return None if self.min_pass_rate == 1 and self.compared else self.min_pass_rate
 
     @property
     def needs_words(self) -> str:
-        return "" if self.least_rate is None else f"needs {numbers.show_bar(numbers.exact(self.least_rate))}%"
+        return (
+            ""
+            if self.least_rate is None
+            else f"needs {numbers.show_bar(numbers.exact(self.least_rate))}%"
+        )
 
     @property
     def rate_words(self) -> str:
@@ -575,9 +642,15 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def with_skills_words(self) -> str:
-        """The skills that were installed next to the one that was tried; empty where there are none."""
+        """The skills that were installed next to the one that was tried; empty where there are
+        none.
+        """
         others = [] if isinstance(self.with_skills, UnsetType) else self.with_skills
-        return f"{count(len(others), 'other skill')}: {', '.join(line(one.path) for one in others)}" if others else ""
+        return (
+            f"{count(len(others), 'other skill')}: {', '.join(line(one.path) for one in others)}"
+            if others
+            else ""
+        )
 
     @property
     def triggering_words(self) -> str:
@@ -585,8 +658,13 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
         found = self.triggering
         if isinstance(found, UnsetType):
             return ""
-        known = [f"precision {numbers.percent(found.precision)}", f"recall {numbers.percent(found.recall)}"]
-        open_ones = [f"{found.unknown:,} of {count(found.cases, 'case')} unknown"] if found.unknown else []
+        known = [
+            f"precision {numbers.percent(found.precision)}",
+            f"recall {numbers.percent(found.recall)}",
+        ]
+        open_ones = (
+            [f"{found.unknown:,} of {count(found.cases, 'case')} unknown"] if found.unknown else []
+        )
         return ", ".join([*known, *open_ones])
 
     @property
@@ -600,12 +678,16 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
         """How long the run took, and the target by itself."""
         parts = [numbers.duration_words(self.duration_ms)]
         if self.target_time is not None:
-            parts.append(f"{numbers.duration_words(self.target_time)} in the target, all cases together")
+            parts.append(
+                f"{numbers.duration_words(self.target_time)} in the target, all cases together"
+            )
         return [part for part in parts if part]
 
     @property
     def spent_words(self) -> list[str]:
-        """As for one artifact, with the calls of the target in front. What those cost is not nothing, but not known."""
+        """As for one artifact, with the calls of the target in front. What those cost is not
+        nothing, but not known.
+        """
         if self.usage is None:
             return []
         if not self.usage.target_calls:
@@ -646,8 +728,9 @@ _OURS: Final = ("honestone", "native")
 class TrendRunDoc(Struct, frozen=True, kw_only=True):
     """One run of a trend: keys of its report.
 
-    `rate_interval`: 95% of the pass rate, 0-1 (Wilson), its judged cases taken as a sample; `null` while one is undecided
-    `mean_interval`: 95% of the mean score, in points from 0 to 100 (its standard error); `null` likewise
+    `rate_interval`: 95% of the pass rate, 0-1 (Wilson), its judged cases taken as a sample; `null`
+    while one is undecided `mean_interval`: 95% of the mean score, in points from 0 to 100 (its
+    standard error); `null` likewise
     """
 
     run: str | None
@@ -668,11 +751,17 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         low = bool(self.low_confidence_cases)
-        return scorecard.stated_verdict(scorecard.verdict_words(self.verdict), self.verdict, low_confidence=low)
+        return scorecard.stated_verdict(
+            scorecard.verdict_words(self.verdict), self.verdict, low_confidence=low
+        )
 
     @property
     def counts_words(self) -> list[str]:
-        return counts_words({status: self.counts.get(status, 0) for status in STATUSES}) if self.counts else []
+        return (
+            counts_words({status: self.counts.get(status, 0) for status in STATUSES})
+            if self.counts
+            else []
+        )
 
     @property
     def rate_words(self) -> str:
@@ -683,14 +772,16 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
         """The difference of the pass rates in points; empty when one is not known."""
         if before is None or before.pass_rate is None or self.pass_rate is None:
             return ""
-        return numbers.change_words((numbers.exact(self.pass_rate) - numbers.exact(before.pass_rate)) * 100, minus)
+        return numbers.change_words(
+            (numbers.exact(self.pass_rate) - numbers.exact(before.pass_rate)) * 100, minus
+        )
 
 
 class TrendDoc(Struct, frozen=True, kw_only=True):
     """Runs in a row.
 
-    `runs`: in the order given, each with keys of its report; `regressions` and `improvements` are against the run before
-    `notes`: whether their figures cannot be compared
+    `runs`: in the order given, each with keys of its report; `regressions` and `improvements` are
+    against the run before `notes`: whether their figures cannot be compared
     """
 
     schema: str = TREND
@@ -703,31 +794,52 @@ class TrendDoc(Struct, frozen=True, kw_only=True):
         return zip([None, *self.runs], self.runs, strict=False)
 
 
-# ------------------------------------------------------------------------------------------------------------ in words
+# ------------------------------------------------------------------------------------------------------------
+# in words
 
 
 def counts_words(counts: Mapping[str, int]) -> list[str]:
     """`["2 passed", "1 failed"]`; the first always, the others where there are some."""
-    return [f"{counts[status]:,} {status}" for status in STATUSES if counts[status] or status == "passed"]
+    return [
+        f"{counts[status]:,} {status}"
+        for status in STATUSES
+        if counts[status] or status == "passed"
+    ]
 
 
 def noise_words(cases: Iterable[CaseDoc | ComparedCaseDoc]) -> list[str]:
     """What is known of the noise, once for each rubric that was measured."""
-    return list(dict.fromkeys(f"noise: for a case, {case.noise.words}" for case in cases if case.noise))
+    return list(
+        dict.fromkeys(f"noise: for a case, {case.noise.words}" for case in cases if case.noise)
+    )
 
 
 def text_of(value: object) -> str:
-    """An input, output or reference as text: messages as `role: content` blocks, other values as JSON."""
+    """An input, output or reference as text: messages as `role: content` blocks, other values as
+    JSON.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and value and all(isinstance(text, str) for _, text in map(_message, value)):
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(text, str) for _, text in map(_message, value))
+    ):
         messages = [_message(one) for one in value]
-        return str(messages[0][1]) if len(value) == 1 else "\n\n".join(f"{role}: {text}" for role, text in messages)
+        return (
+            str(messages[0][1])
+            if len(value) == 1
+            else "\n\n".join(f"{role}: {text}" for role, text in messages)
+        )
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
 def _message(value: object) -> tuple[object, object]:
     """(role, content), the content None where this is not a message."""
-    return (value.get("role", "user"), value.get("content")) if isinstance(value, Mapping) else ("", None)
+    return (
+        (value.get("role", "user"), value.get("content"))
+        if isinstance(value, Mapping)
+        else ("", None)
+    )

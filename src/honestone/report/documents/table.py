@@ -37,11 +37,11 @@ TABLE: Final = "honestone.table/1"
 class ColumnDoc(Struct, frozen=True, kw_only=True):
     """One target with one artifact: a run of the suite.
 
-    `name`: short, and its own in this table
-    `target`, `artifact`: what made the outputs, as it was named; what was evaluated, `null` where the target alone answers
-    `run`: the run that it is, for `show`, `compare` and `--baseline`
-    `verdict`, `reasons`, `pass_rate`, `mean_score`, `counts`, `unstable`, `low_confidence_cases`, `judges`, `flags`: as in the report of that run
-    `usage`, `duration_ms`: what it cost; time in the target, all cases added up
+    `name`: short, and its own in this table `target`, `artifact`: what made the outputs, as it was
+    named; what was evaluated, `null` where the target alone answers `run`: the run that it is, for
+    `show`, `compare` and `--baseline` `verdict`, `reasons`, `pass_rate`, `mean_score`, `counts`,
+    `unstable`, `low_confidence_cases`, `judges`, `flags`: as in the report of that run `usage`,
+    `duration_ms`: what it cost; time in the target, all cases added up
     """
 
     name: str
@@ -74,7 +74,11 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict_words(self) -> str:
-        return stated_verdict(verdict_words(self.verdict), self.verdict, low_confidence=bool(self.low_confidence_cases))
+        return stated_verdict(
+            verdict_words(self.verdict),
+            self.verdict,
+            low_confidence=bool(self.low_confidence_cases),
+        )
 
     @property
     def figures(self) -> dict[str, str]:
@@ -85,7 +89,9 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
             "verdict": self.verdict_words,
             "pass rate": rate_words(self.pass_rate, self.pass_rate_interval),
             "mean score": span_words(self.mean_score, self.mean_score_interval) if known else "n/a",
-            "cases": ", ".join(counts_words({status: self.counts.get(status, 0) for status in STATUSES})),
+            "cases": ", ".join(
+                counts_words({status: self.counts.get(status, 0) for status in STATUSES})
+            ),
             "calls": ", ".join(f"{number:,} {who}" for number, who in calls if number) or "none",
             "cost": "unknown" if self.usage.usd is None else money(self.usage.usd),
             "time": duration_words(self.duration_ms),
@@ -101,8 +107,8 @@ class CellDoc(CaseDoc, frozen=True, kw_only=True):
 class TableCaseDoc(Struct, frozen=True, kw_only=True):
     """One case in every column.
 
-    `input`: what the target got
-    `cells`: in the order of the columns, each the case as in the report of that column's run, with its `column`
+    `input`: what the target got `cells`: in the order of the columns, each the case as in the
+    report of that column's run, with its `column`
     """
 
     id: str
@@ -127,11 +133,10 @@ class TableCaseDoc(Struct, frozen=True, kw_only=True):
 class PairDoc(Struct, frozen=True, kw_only=True):
     """Column `a` against column `b`.
 
-    `wins`, `losses`: cases that only `a` passed; that only `b` passed
-    `undecided`: cases that could not be judged in one of the two
-    `delta`, `interval`: the pass rate of `a` minus that of `b`, 0-1, with its 95% interval (Newcombe, method 10); `null` while a case is undecided
-    `p`: the exact McNemar test on passed and failed
-    `p_adjusted`: Holm's, over all pairs of the table
+    `wins`, `losses`: cases that only `a` passed; that only `b` passed `undecided`: cases that could
+    not be judged in one of the two `delta`, `interval`: the pass rate of `a` minus that of `b`,
+    0-1, with its 95% interval (Newcombe, method 10); `null` while a case is undecided `p`: the
+    exact McNemar test on passed and failed `p_adjusted`: Holm's, over all pairs of the table
     """
 
     a: str
@@ -145,7 +150,9 @@ class PairDoc(Struct, frozen=True, kw_only=True):
     p_adjusted: float
 
     def words(self, minus: str = "−") -> str:
-        """`+75.0 points (95% interval +25.4 to +93.7), 6 wins, 0 losses, p = 0.0313, adjusted 0.0625`."""
+        """`+75.0 points (95% interval +25.4 to +93.7), 6 wins, 0 losses, p = 0.0313, adjusted
+        0.0625`.
+        """
         told = "difference not known"
         if self.delta is not None and self.interval is not None:
             low, high = (change_words(exact(end) * 100, minus) for end in self.interval)
@@ -160,13 +167,12 @@ class PairDoc(Struct, frozen=True, kw_only=True):
 class TableDoc(Struct, frozen=True, kw_only=True):
     """One suite with several targets or artifacts.
 
-    `verdict`: the worst column's: `fail`, else `inconclusive`, else `pass`; with `--pick` it is `pass` when a column passes
-    `pick`: with `--pick` the cheapest column that passes, else `null`: by the money its target cost where that is known of all that pass, else by the target's calls
-    `columns`: each target with each artifact
-    `cases`: in the file's order, each with a cell for every column
-    `pairs`: every two columns
-    `usage`, `duration_ms`: of all columns together; of the run
-    `turned`: with `--watch`: the cells whose status changed since the run before
+    `verdict`: the worst column's: `fail`, else `inconclusive`, else `pass`; with `--pick` it is
+    `pass` when a column passes `pick`: with `--pick` the cheapest column that passes, else `null`:
+    by the money its target cost where that is known of all that pass, else by the target's calls
+    `columns`: each target with each artifact `cases`: in the file's order, each with a cell for
+    every column `pairs`: every two columns `usage`, `duration_ms`: of all columns together; of the
+    run `turned`: with `--watch`: the cells whose status changed since the run before
     `left_out_cases`: ids of cases that were not chosen to be run, absent where there are none
     """
 
@@ -200,13 +206,21 @@ class TableDoc(Struct, frozen=True, kw_only=True):
     def verdict_words(self) -> str:
         """A part of a suite that passed does not pass the suite."""
         words = PARTIAL if self.left_out and self.verdict == "pass" else verdict_words(self.verdict)
-        return stated_verdict(words, self.verdict, low_confidence=any(one.low_confidence_cases for one in self.columns))
+        return stated_verdict(
+            words,
+            self.verdict,
+            low_confidence=any(one.low_confidence_cases for one in self.columns),
+        )
 
     @property
     def warnings(self) -> list[tuple[str, str]]:
         """(name, meaning) of what a reader must know before the verdict."""
-        counted = [(one.counts.get("passed", 0) + one.counts.get("failed", 0)) for one in self.columns]
-        return low_confidence_of(sum(one.low_confidence_cases for one in self.columns), sum(counted))
+        counted = [
+            (one.counts.get("passed", 0) + one.counts.get("failed", 0)) for one in self.columns
+        ]
+        return low_confidence_of(
+            sum(one.low_confidence_cases for one in self.columns), sum(counted)
+        )
 
     @property
     def pick_words(self) -> str:
@@ -218,7 +232,11 @@ class TableDoc(Struct, frozen=True, kw_only=True):
     @property
     def facts(self) -> list[tuple[str, str]]:
         """What was run, and what it took in all."""
-        spent = [part for part in self.usage.words(whole_run=True) if part not in ("0 worker calls", "nothing spent")]
+        spent = [
+            part
+            for part in self.usage.words(whole_run=True)
+            if part not in ("0 worker calls", "nothing spent")
+        ]
         return [
             (name, told)
             for name, told in (

@@ -1,5 +1,7 @@
-"""Read by every Python that a command check starts: `python -m NAME` and `python -c` take the standard library from its
-own place, whatever files of the same names the artifact brings. Every version of Python from 3.8 has to understand it."""
+"""Read by every Python that a command check starts: `python -m NAME` and `python -c` take the
+standard library from its own place, whatever files of the same names the artifact brings. Every
+version of Python from 3.8 has to understand it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def protect() -> None:
     if not top or top in sys.builtin_module_names or library.find_spec(top) is not None:
         sys.meta_path.insert(0, library)  # type: ignore[arg-type]
     elif holds(os.getcwd(), top) and any(holds(place, name) for place in installed):
-        sys.stderr.write(f"`{name}` is in the artifact and installed as well: it is not clear which is meant\n")
+        sys.stderr.write(
+            f"`{name}` is in the artifact and installed as well: it is not clear which is meant\n"
+        )
         sys.stderr.flush()
         os._exit(97)
 
@@ -38,7 +42,9 @@ class LibraryFirst:
 
     def __init__(self, places: list[str]) -> None:
         self._places = places
-        self._finder = next(one for one in sys.meta_path if getattr(one, "__name__", "") == "PathFinder")
+        self._finder = next(
+            one for one in sys.meta_path if getattr(one, "__name__", "") == "PathFinder"
+        )
 
     def find_spec(self, name: str, path: object = None, target: None = None) -> ModuleSpec | None:
         return self._finder.find_spec(name, self._places, target) if path is None else None

@@ -1,7 +1,8 @@
-"""Calls of models in batches: the providers take many requests at once, answer within a day, and ask half the price.
+"""Calls of models in batches: the providers take many requests at once, answer within a day, and
+ask half the price.
 
-A request is known by the digest of what it asks. Which batches are under way is kept on disk before anything is sent, so
-that a run that was killed takes its batches up again and pays nothing twice.
+A request is known by the digest of what it asks. Which batches are under way is kept on disk before
+anything is sent, so that a run that was killed takes its batches up again and pays nothing twice.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from honestone.ports import Model
 
 
 def ask_in_batches(model: Model, options: BatchOptions) -> bool:
-    """From now on the model's calls go in batches; False where its API has none, and nothing is changed."""
+    """From now on the model's calls go in batches; False where its API has none, and nothing is
+    changed.
+    """
     from honestone.adapters.models.api_model import ApiModel
 
     if not isinstance(model, ApiModel) or model.endpoint.provider not in PROVIDERS:
@@ -21,5 +24,7 @@ def ask_in_batches(model: Model, options: BatchOptions) -> bool:
     from honestone.adapters.models.batches.queue import BatchQueue
 
     make = AnthropicBatches if model.api == "messages" else OpenAIBatches
-    model.sender = BatchQueue(make(model.endpoint, model.model, model.path()), BatchLedger(options.folder), options)
+    model.sender = BatchQueue(
+        make(model.endpoint, model.model, model.path()), BatchLedger(options.folder), options
+    )
     return True

@@ -1,4 +1,6 @@
-"""The two batch APIs: OpenAI's, a file of requests that is sent up and a file of answers that is fetched, and Anthropic's."""
+"""The two batch APIs: OpenAI's, a file of requests that is sent up and a file of answers that is
+fetched, and Anthropic's.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ from typing import Final
 
 import msgspec
 
-from honestone.adapters.transport import Answer, Endpoint, clean, decode, failure_of, hold, host_of, read_answer
+from honestone.adapters.transport import (
+    Answer,
+    Endpoint,
+    clean,
+    decode,
+    failure_of,
+    hold,
+    host_of,
+    read_answer,
+)
 from honestone.ports import CallFailed
 from honestone.system.loose_json import count, string, table, tables
 
@@ -74,7 +85,9 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def submit(self, requests: Sequence[AskedRequest], mark: str) -> str:
-        """Send a batch; returns its id. After a failure that is `retryable` it may have arrived all the same."""
+        """Send a batch; returns its id. After a failure that is `retryable` it may have arrived all
+        the same.
+        """
 
     @abstractmethod
     async def find(self, mark: str, size: int, since: float, known: frozenset[str]) -> str | None:
@@ -88,9 +101,12 @@ class BatchApi(ABC):
     async def results(self, id: str) -> dict[str, Answer | CallFailed]:
         """The answer to each request by its name, as a call of its own would have got it."""
 
-    # ---------------------------------------------------------------------------------------------- for subclasses
+    # ----------------------------------------------------------------------------------------------
+    # for subclasses
 
-    async def _send(self, method: str, path: str, body: bytes | None = None, kind: str = "application/json") -> bytes:
+    async def _send(
+        self, method: str, path: str, body: bytes | None = None, kind: str = "application/json"
+    ) -> bytes:
         variable, key = self.endpoint.key.read()
         endpoint = replace(self.endpoint, max_bytes=MAX_RESULT_BYTES)
         got = await hold(self).call(method, endpoint, path, body, kind=kind)
@@ -98,18 +114,30 @@ class BatchApi(ABC):
             return got.body
         failed = failure_of(got, endpoint, model=self.model, variable=variable, key=key)
         if got.status == 404:
-            raise BatchGone(f"{self.host} does not know this batch, or has no batches ({got.status})", hint=NO_BATCHES)
+            raise BatchGone(
+                f"{self.host} does not know this batch, or has no batches ({got.status})",
+                hint=NO_BATCHES,
+            )
         raise failed
 
-    async def _object(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
+    async def _object(
+        self, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> Mapping[str, object]:
         sent = None if body is None else msgspec.json.encode(body)
         value = decode(await self._send(method, path, sent))
         if not isinstance(value, dict):
-            raise CallFailed(f"{self.host} answered with something that is not a whole JSON object", retryable=True)
+            raise CallFailed(
+                f"{self.host} answered with something that is not a whole JSON object",
+                retryable=True,
+            )
         return value
 
-    def _each_once(self, found: Sequence[tuple[str, Answer | CallFailed]]) -> dict[str, Answer | CallFailed]:
-        """The answers by the names of their requests. Two answers to one request leave open which of them counts."""
+    def _each_once(
+        self, found: Sequence[tuple[str, Answer | CallFailed]]
+    ) -> dict[str, Answer | CallFailed]:
+        """The answers by the names of their requests. Two answers to one request leave open which
+        of them counts.
+        """
         times = Counter(name for name, _ in found)
         twice = CallFailed(f"{self.host} answered this request more than once in one batch")
         return {name: answer if times[name] == 1 else twice for name, answer in found}
@@ -117,7 +145,12 @@ class BatchApi(ABC):
     def _id(self, value: Mapping[str, object]) -> str:
         """An id goes into an address and into messages, so it is one word."""
         id = string(value.get("id"))
-        if not id or len(id) > 200 or not all(c.isalnum() or c in "-_." for c in id) or id.startswith("."):
+        if (
+            not id
+            or len(id) > 200
+            or not all(c.isalnum() or c in "-_." for c in id)
+            or id.startswith(".")
+        ):
             raise CallFailed(f"{self.host} took the batch and gave it no id that can be used")
         return id
 
@@ -138,13 +171,18 @@ class BatchApi(ABC):
 
 
 class OpenAIBatches(BatchApi):
-    """`/files` and `/batches`. Our mark goes with the batch as metadata, so one that was not confirmed is found by it."""
+    """`/files` and `/batches`. Our mark goes with the batch as metadata, so one that was not
+    confirmed is found by it.
+    """
 
     async def submit(self, requests: Sequence[AskedRequest], mark: str) -> str:
         lines = [
-            {"custom_id": one.name, "method": "POST", "url": f"/v1{self.path}", "body": one.body} for one in requests
+            {"custom_id": one.name, "method": "POST", "url": f"/v1{self.path}", "body": one.body}
+            for one in requests
         ]
-        body, kind = _form("requests.jsonl", b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        body, kind = _form(
+            "requests.jsonl", b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+        )
         value = decode(await self._send("POST", "/files", body, kind))
         made = await self._object(
             "POST",
@@ -169,7 +207,9 @@ class OpenAIBatches(BatchApi):
         status = string(value.get("status"))
         if status == "failed":
             errors = tables(table(value.get("errors")).get("data"))
-            words = clean(string(errors[0].get("message")) if errors else "", "") or "no reason given"
+            words = (
+                clean(string(errors[0].get("message")) if errors else "", "") or "no reason given"
+            )
             raise BatchGone(f"{self.host} refused the batch: {words}")
         return status in ("completed", "expired", "cancelled")
 
@@ -194,8 +234,9 @@ class OpenAIBatches(BatchApi):
 
 
 class AnthropicBatches(BatchApi):
-    """`/messages/batches`. A batch carries no mark of ours: one that was not confirmed is found by its time and size, and
-    its results say by their names whether it is ours."""
+    """`/messages/batches`. A batch carries no mark of ours: one that was not confirmed is found by
+    its time and size, and its results say by their names whether it is ours.
+    """
 
     next_page = "after_id"
 
@@ -221,7 +262,10 @@ class AnthropicBatches(BatchApi):
     async def results(self, id: str) -> dict[str, Answer | CallFailed]:
         # Not by its `results_url`: an address that a server names is not given our key.
         body = await self._send("GET", f"{self.path}/batches/{id}/results")
-        found = [(string(line.get("custom_id")), self._answer(table(line.get("result")))) for line in _lines(body)]
+        found = [
+            (string(line.get("custom_id")), self._answer(table(line.get("result"))))
+            for line in _lines(body)
+        ]
         return self._each_once(found)
 
     def _answer(self, result: Mapping[str, object]) -> Answer | CallFailed:
@@ -265,7 +309,10 @@ def _form(name: str, data: bytes) -> tuple[bytes, str]:
         f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
         "Content-Type: application/jsonl\r\n\r\n"
     )
-    return head.encode() + data + f"\r\n--{edge}--\r\n".encode(), f"multipart/form-data; boundary={edge}"
+    return (
+        head.encode() + data + f"\r\n--{edge}--\r\n".encode(),
+        f"multipart/form-data; boundary={edge}",
+    )
 
 
 def _seconds(stamp: object) -> float:

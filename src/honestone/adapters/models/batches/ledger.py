@@ -19,10 +19,12 @@ KEPT_DAYS: Final = 28
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenBatch:
-    """A batch that is about to be sent, or has been (`id`), and whose replies have not all been handed on.
+    """A batch that is about to be sent, or has been (`id`), and whose replies have not all been
+    handed on.
 
-    `place` says whose it is: server, API and model. `mark` is our name of it, `since` its time in seconds since 1970,
-    `size` how many requests it had, `asked` the digests of those that are still needed.
+    `place` says whose it is: server, API and model. `mark` is our name of it, `since` its time in
+    seconds since 1970, `size` how many requests it had, `asked` the digests of those that are still
+    needed.
     """
 
     place: str
@@ -35,13 +37,17 @@ class OpenBatch:
 
 
 class BatchLedger:
-    """The files of `folder`, which is made with the first. Safe for several processes: each batch has its own file."""
+    """The files of `folder`, which is made with the first. Safe for several processes: each batch
+    has its own file.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def all(self, place: str) -> list[OpenBatch]:
-        """Those of one place, oldest first. What cannot be read is left out; what no server keeps any more is removed."""
+        """Those of one place, oldest first. What cannot be read is left out; what no server keeps
+        any more is removed.
+        """
         found = []
         for path in self.folder.glob("*.json"):
             try:
@@ -57,7 +63,11 @@ class BatchLedger:
     def keep(self, batch: OpenBatch) -> None:
         """Raises StoreError when it cannot be written."""
         try:
-            write_below(self.folder.parent, f"{self.folder.name}/{self._path(batch).name}", msgspec.json.encode(batch))
+            write_below(
+                self.folder.parent,
+                f"{self.folder.name}/{self._path(batch).name}",
+                msgspec.json.encode(batch),
+            )
         except OSError as error:
             raise StoreError(
                 f"cannot write down a batch in {str(self.folder)!r}: {error.strerror or error}",

@@ -1,7 +1,8 @@
 """Requests that wait to be sent together, and batches that are waited for.
 
-What was asked is sent as one batch as soon as no further request has come for a moment. A batch is written down before it
-is sent, and taken off the list only when the replies have been handed on and kept.
+What was asked is sent as one batch as soon as no further request has come for a moment. A batch is
+written down before it is sent, and taken off the list only when the replies have been handed on and
+kept.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from honestone.adapters.models.batches.api import AskedRequest, BatchApi, BatchGone, name_of, read_result
+from honestone.adapters.models.batches.api import (
+    AskedRequest,
+    BatchApi,
+    BatchGone,
+    name_of,
+    read_result,
+)
 from honestone.adapters.models.batches.ledger import BatchLedger, OpenBatch
 from honestone.adapters.models.batches.options import MOST, BatchOptions
 from honestone.adapters.transport import Answer, in_parts, let_go
@@ -81,7 +88,8 @@ class BatchQueue:
         self._settle()
         await let_go(self._api)
 
-    # -------------------------------------------------------------------------------------------- who waits for what
+    # --------------------------------------------------------------------------------------------
+    # who waits for what
 
     async def _answer(self, request: AskedRequest, size: int) -> Answer:
         digest = request.digest
@@ -104,7 +112,11 @@ class BatchQueue:
 
     def _known(self) -> dict[str, OpenBatch]:
         if self._open is None:
-            batches = [one for one in self._ledger.all(self._api.place) if one.fresh or not self._options.fresh]
+            batches = [
+                one
+                for one in self._ledger.all(self._api.place)
+                if one.fresh or not self._options.fresh
+            ]
             self._open = {digest: one for one in batches for digest in one.asked}
         return self._open
 
@@ -118,7 +130,9 @@ class BatchQueue:
 
     def _flush(self) -> None:
         self._timer = None
-        sized = ((digest, self._asked[digest].size) for digest in self._new if digest in self._asked)
+        sized = (
+            (digest, self._asked[digest].size) for digest in self._new if digest in self._asked
+        )
         for digests in in_parts(sized, MOST, MOST_BYTES):
             batch = OpenBatch(
                 place=self._api.place,
@@ -142,10 +156,13 @@ class BatchQueue:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # ------------------------------------------------------------------------------------------------- one batch
+    # -------------------------------------------------------------------------------------------------
+    # one batch
 
     async def _carry(self, batch: OpenBatch, *, is_new: bool) -> None:
-        """A batch from its sending to its answers. Whatever happens, whoever waits for it hears of it."""
+        """A batch from its sending to its answers. Whatever happens, whoever waits for it hears of
+        it.
+        """
         try:
             batch = await self._sent(batch, is_new=is_new)
             answers = await self._ended(batch)
@@ -167,7 +184,9 @@ class BatchQueue:
             self._under_way.discard(batch.mark)
 
     async def _sent(self, batch: OpenBatch, *, is_new: bool) -> OpenBatch:
-        """The batch with its id, on record; sent now, or found where a process ended before it heard the id."""
+        """The batch with its id, on record; sent now, or found where a process ended before it
+        heard the id.
+        """
         host = self._api.host
         if batch.id is not None:
             self._options.say(
@@ -179,7 +198,9 @@ class BatchQueue:
         id = (
             None
             if is_new
-            else await self._patiently(lambda: self._api.find(batch.mark, batch.size, batch.since, known))
+            else await self._patiently(
+                lambda: self._api.find(batch.mark, batch.size, batch.since, known)
+            )
         )
         found = id is not None
         if id is None and not is_new:
@@ -191,7 +212,9 @@ class BatchQueue:
         self._known().update(dict.fromkeys(batch.asked, batch))
         count = f"{batch.size} call{'' if batch.size == 1 else 's'}"
         how = "taken up again" if found else "sent at half the price, answered within 24 hours"
-        self._options.say(f"batch {id} at {host}: {count} {how}; stop with Ctrl-C at any time: {TAKEN_UP}")
+        self._options.say(
+            f"batch {id} at {host}: {count} {how}; stop with Ctrl-C at any time: {TAKEN_UP}"
+        )
         return batch
 
     async def _submit(self, batch: OpenBatch, known: frozenset[str]) -> str:
@@ -220,7 +243,9 @@ class BatchQueue:
         return await self._patiently(lambda: self._api.results(id))
 
     async def _patiently(self, look: Callable[[], Awaitable[T]]) -> T:
-        """What costs nothing is tried until the time is over: a night has more than one dropped connection."""
+        """What costs nothing is tried until the time is over: a night has more than one dropped
+        connection.
+        """
         wait = FIRST_LOOK
         while True:
             try:
@@ -237,19 +262,27 @@ class BatchQueue:
             if why is not None:
                 raise CallFailed(why.reason, hint=why.hint)
             raise CallFailed(
-                f"batch {id} is not done after {self._options.minutes:g} minutes (--max-minutes)", hint=TAKEN_UP
+                f"batch {id} is not done after {self._options.minutes:g} minutes (--max-minutes)",
+                hint=TAKEN_UP,
             )
         await asyncio.sleep(min(seconds, left))
 
-    # ------------------------------------------------------------------------------------------------- what became of it
+    # -------------------------------------------------------------------------------------------------
+    # what became of it
 
-    def _deliver(self, batch: OpenBatch, answers: Mapping[str, Answer | CallFailed], *, is_new: bool) -> None:
+    def _deliver(
+        self, batch: OpenBatch, answers: Mapping[str, Answer | CallFailed], *, is_new: bool
+    ) -> None:
         names = {name_of(digest): digest for digest in batch.asked}
-        if not is_new and not names.keys() & answers.keys():  # somebody else's batch of the same size
+        if (
+            not is_new and not names.keys() & answers.keys()
+        ):  # somebody else's batch of the same size
             self._forget(batch)
             self._ask_again(batch)
             return
-        missing = CallFailed(f"{self._api.host} ended batch {batch.id} without an answer to this request")
+        missing = CallFailed(
+            f"{self._api.host} ended batch {batch.id} without an answer to this request"
+        )
         handed = []
         for name, digest in names.items():
             answer = answers.get(name, missing)
@@ -262,7 +295,9 @@ class BatchQueue:
         self._hand_on(handed)
 
     def _hand_on(self, digests: Iterable[str]) -> None:
-        """They are taken off the list after those who waited have run: these keep a reply before they wait for anything."""
+        """They are taken off the list after those who waited have run: these keep a reply before
+        they wait for anything.
+        """
         self._handed_on.update(digests)
         if not self._is_settling:
             self._is_settling = True
@@ -271,7 +306,9 @@ class BatchQueue:
     def _settle(self) -> None:
         self._is_settling = False
         done, self._handed_on = self._handed_on, set()
-        for batch in {one.mark: one for digest in done if (one := self._known().get(digest)) is not None}.values():
+        for batch in {
+            one.mark: one for digest in done if (one := self._known().get(digest)) is not None
+        }.values():
             left = [digest for digest in batch.asked if digest not in done]
             rest = replace(batch, asked=tuple(left))
             for digest in batch.asked:

@@ -1,4 +1,5 @@
-"""The rubric linter: what is allowed in a rubric but rarely meant. Pure: a rubric in, remarks out, in the order of the file.
+"""The rubric linter: what is allowed in a rubric but rarely meant. Pure: a rubric in, remarks out,
+in the order of the file.
 
 Each rule is a function in a file of this package; what it says is in `rules.toml`.
 """
@@ -12,7 +13,13 @@ from honestone.core.authoring.lint.anchors import anchor_texts, coarse_anchors
 from honestone.core.authoring.lint.code_answers import check_for, code_could_answer, written
 from honestone.core.authoring.lint.duplicates import near_duplicates
 from honestone.core.authoring.lint.ids import ids, suggested_id
-from honestone.core.authoring.lint.numbers import bars, item_count, one_criterion, required_without_weight, weights_sum
+from honestone.core.authoring.lint.numbers import (
+    bars,
+    item_count,
+    one_criterion,
+    required_without_weight,
+    weights_sum,
+)
 from honestone.core.authoring.lint.remark import Remark
 from honestone.core.authoring.lint.two_questions import two_questions
 from honestone.core.authoring.lint.wording import double_negatives, not_observable, vague_wording
@@ -43,8 +50,13 @@ def lint(rubric: Rubric) -> list[Remark]:
 
 
 def _position(path: tuple[str | int, ...]) -> tuple[tuple[int, int, str], ...]:
-    """Bars first, then criteria one after another: numbers by value, keys by name, what is around before what is in it."""
-    return tuple((0, step, "") if isinstance(step, int) else (int(step == "criteria"), 0, step) for step in path)
+    """Bars first, then criteria one after another: numbers by value, keys by name, what is around
+    before what is in it.
+    """
+    return tuple(
+        (0, step, "") if isinstance(step, int) else (int(step == "criteria"), 0, step)
+        for step in path
+    )
 
 
 __all__ = ["RULES", "Remark", "check_for", "lint", "suggested_id", "written"]

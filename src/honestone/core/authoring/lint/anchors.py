@@ -13,7 +13,9 @@ from honestone.core.rubric import Rubric, as_written
 
 LEVELS: Final = 5
 
-_RANGE: Final = re.compile(r"(?<![\w.])(\d+)\s*(?:-|–|to|~)\s*(\d+)\s*%?\s+([^\W\d_]+)", re.IGNORECASE)
+_RANGE: Final = re.compile(
+    r"(?<![\w.])(\d+)\s*(?:-|–|to|~)\s*(\d+)\s*%?\s+([^\W\d_]+)", re.IGNORECASE
+)
 _DEGREES: Final = re.compile(WORDING["signs"]["degree"], re.IGNORECASE)
 
 
@@ -23,7 +25,9 @@ def coarse_anchors(rubric: Rubric) -> Iterator[Remark]:
         levels = question.item.anchors.levels
         if len(levels) < LEVELS:
             low, high = levels[0][0], levels[-1][0]
-            wanted = ", ".join(f"{as_written(low + (high - low) * step / 4)}" for step in range(LEVELS))
+            wanted = ", ".join(
+                f"{as_written(low + (high - low) * step / 4)}" for step in range(LEVELS)
+            )
             yield question.remark("coarse-anchors", count=len(levels), wanted=wanted)
 
 
@@ -32,13 +36,21 @@ def anchor_texts(rubric: Rubric) -> Iterator[Remark]:
     for question in _anchored(rubric):
         assert question.item.anchors is not None
         levels = [(as_written(value), text.strip()) for value, text in question.item.anchors.levels]
-        empty = [f"{value}: {text or 'nothing'}" for value, text in levels if not text or _DEGREES.fullmatch(text)]
+        empty = [
+            f"{value}: {text or 'nothing'}"
+            for value, text in levels
+            if not text or _DEGREES.fullmatch(text)
+        ]
         if empty:
             many, name = ("levels", "name") if len(empty) > 1 else ("a level", "names")
-            yield question.remark("empty-anchors", shown=60, levels=many, name=name, empty=", ".join(empty))
+            yield question.remark(
+                "empty-anchors", shown=60, levels=many, name=name, empty=", ".join(empty)
+            )
         for (value, text), (other, other_text) in combinations(levels, 2):
             if text and other_text and _same(text, other_text):
-                yield question.remark("anchors-alike", shown=60, low=value, high=other, text=short(text, 60))
+                yield question.remark(
+                    "anchors-alike", shown=60, low=value, high=other, text=short(text, 60)
+                )
         yield from _overlaps(question, levels)
 
 
@@ -70,8 +82,14 @@ def _overlaps(question: PlacedQuestion, levels: list[tuple[int | float, str]]) -
         for value, text in levels
         if (match := _RANGE.search(text))
     ]
-    for (value, words, low, high, unit), (other, other_words, other_low, other_high, other_unit) in combinations(
-        spans, 2
-    ):
+    for (value, words, low, high, unit), (
+        other,
+        other_words,
+        other_low,
+        other_high,
+        other_unit,
+    ) in combinations(spans, 2):
         if unit == other_unit and max(low, other_low) <= min(high, other_high):
-            yield question.remark("anchors-overlap", shown=60, low=value, words=words, high=other, other=other_words)
+            yield question.remark(
+                "anchors-overlap", shown=60, low=value, words=words, high=other, other=other_words
+            )

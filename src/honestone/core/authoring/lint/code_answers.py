@@ -1,4 +1,6 @@
-"""Items that code could answer: for nothing, always alike. Each is shown with the check that does it."""
+"""Items that code could answer: for nothing, always alike. Each is shown with the check that does
+it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ def check_for(text: str) -> Check | None:
     plain = _plain(text)
     found_in = has(plain)
     wordings = ((pattern, rule) for pattern, needed, rule in _RULES if needed in found_in)
-    found = (rule.check(match) for pattern, rule in wordings if (match := compiled(pattern).fullmatch(plain)))
+    found = (
+        rule.check(match)
+        for pattern, rule in wordings
+        if (match := compiled(pattern).fullmatch(plain))
+    )
     return next((check for check in found if check is not None), None)
 
 
@@ -35,7 +41,8 @@ def written(check: Check) -> str:
     return _flow({check.name: check.value, **check.options})
 
 
-# ---------------------------------------------------------------------------------------------------- reading
+# ----------------------------------------------------------------------------------------------------
+# reading
 
 _OPENING: Final = re.compile(WORDING["plain"]["opening"], re.IGNORECASE)
 _QUESTION: Final = re.compile(WORDING["plain"]["question"], re.IGNORECASE)
@@ -48,12 +55,20 @@ def _plain(text: str) -> str:
     if asks is None:
         return _OPENING.sub("", line, count=1)
     auxiliary, rest = asks.group(0).split()[0].casefold(), line[asks.end() :]
-    return f"is {rest}" if auxiliary in ("is", "are") else f"has {rest}" if auxiliary in ("has", "have") else rest
+    return (
+        f"is {rest}"
+        if auxiliary in ("is", "are")
+        else f"has {rest}"
+        if auxiliary in ("has", "have")
+        else rest
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rule:
-    """A row of `checks` in `wording.toml`. Without a `value` the check takes what is quoted, or the number and `change`."""
+    """A row of `checks` in `wording.toml`. Without a `value` the check takes what is quoted, or the
+    number and `change`.
+    """
 
     patterns: Sequence[str]
     kind: str = ""
@@ -77,7 +92,9 @@ class _Rule:
 
 
 _RULES: Final = [
-    (pattern, needs(pattern), rule) for rule in (_Rule(**row) for row in WORDING["checks"]) for pattern in rule.patterns
+    (pattern, needs(pattern), rule)
+    for rule in (_Rule(**row) for row in WORDING["checks"])
+    for pattern in rule.patterns
 ]
 
 
@@ -113,9 +130,12 @@ _MAKERS: Final[Mapping[str, Callable[[re.Match[str]], Check | None]]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------------- writing
+# ----------------------------------------------------------------------------------------------------
+# writing
 
-_BARE: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z][\w./ -]*[\w./]|[A-Za-z]", re.IGNORECASE)
+_BARE: Final = re.compile(
+    r"(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z][\w./ -]*[\w./]|[A-Za-z]", re.IGNORECASE
+)
 
 
 _ESCAPED: Final = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}

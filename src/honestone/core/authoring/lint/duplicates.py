@@ -21,14 +21,20 @@ def near_duplicates(rubric: Rubric) -> Iterator[Remark]:
     for later, earlier in _alike_pairs(said):
         ours, theirs = questions[later], questions[earlier]
         if _is_repeated(ours, theirs):
-            where = "" if ours.criterion.id == theirs.criterion.id else f" of criterion `{theirs.criterion.id}`"
+            where = (
+                ""
+                if ours.criterion.id == theirs.criterion.id
+                else f" of criterion `{theirs.criterion.id}`"
+            )
             what = "says the same as" if said[later] == said[earlier] else "overlaps with"
             yield ours.remark("near-duplicate", what=what, other=short(theirs.text), where=where)
 
 
 def _alike_pairs(said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
-    """(later, earlier) of wordings that are equal, or one of which has one word more than the other; each later one once, with
-    the first that is like it. Wordings are looked up by their words, so that the time is linear in their number."""
+    """(later, earlier) of wordings that are equal, or one of which has one word more than the
+    other; each later one once, with the first that is like it. Wordings are looked up by their
+    words, so that the time is linear in their number.
+    """
     first: dict[frozenset[str], int] = {}
     longer: dict[frozenset[str], int] = {}  # by their words without one
     for later, words in enumerate(said):
@@ -45,8 +51,9 @@ def _alike_pairs(said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
 
 
 def _without_one(words: frozenset[str]) -> Iterator[frozenset[str]]:
-    """The shorter wordings that these overlap with. Words swapped for others make two parallel questions, and in a long
-    wording one word more is what it is about."""
+    """The shorter wordings that these overlap with. Words swapped for others make two parallel
+    questions, and in a long wording one word more is what it is about.
+    """
     if _SHORTEST <= len(words) <= _LONGEST:
         for word in words:
             if word not in NEGATIONS and not any(sign.isdigit() for sign in word):
@@ -54,9 +61,14 @@ def _without_one(words: frozenset[str]) -> Iterator[frozenset[str]]:
 
 
 def _is_repeated(ours: PlacedQuestion, theirs: PlacedQuestion) -> bool:
-    if (ours.item.check is None) != (theirs.item.check is None) or ours.item.check != theirs.item.check:
+    if (ours.item.check is None) != (
+        theirs.item.check is None
+    ) or ours.item.check != theirs.item.check:
         return False  # what code answers is what its check says, whatever the words
-    if quoted_in(ours.text) != quoted_in(theirs.text) or ours.criterion.is_penalty != theirs.criterion.is_penalty:
+    if (
+        quoted_in(ours.text) != quoted_in(theirs.text)
+        or ours.criterion.is_penalty != theirs.criterion.is_penalty
+    ):
         return False
     return _numbers(ours.text) == _numbers(theirs.text)
 

@@ -1,4 +1,6 @@
-"""Ids that say nothing: reports, replies and histories show the id, so it should name what is asked."""
+"""Ids that say nothing: reports, replies and histories show the id, so it should name what is
+asked.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,25 @@ def ids(rubric: Rubric) -> Iterator[Remark]:
         yield from _of(criterion.id, criterion.requirement, path, criterion.id, None)
     for question in asked(rubric):
         if not question.item.whole:
-            yield from _of(question.item.id, question.text, question.path, question.criterion.id, question.item.id)
+            yield from _of(
+                question.item.id,
+                question.text,
+                question.path,
+                question.criterion.id,
+                question.item.id,
+            )
 
 
-def _of(id: str, requirement: str, path: Path, criterion: str, item: str | None) -> Iterator[Remark]:
+def _of(
+    id: str, requirement: str, path: Path, criterion: str, item: str | None
+) -> Iterator[Remark]:
     if says_nothing(id) and id != slug(requirement):
         better = suggested_id(requirement)
         facts = {"id": id, "example": f", for example `{better}`" if better else ""}
         place, rule = (*path, "id"), "id-says-nothing"
-        yield Remark(rule=rule, path=place, criterion=criterion, item=item, text=requirement, facts=facts)
+        yield Remark(
+            rule=rule, path=place, criterion=criterion, item=item, text=requirement, facts=facts
+        )
 
 
 def suggested_id(requirement: str) -> str | None:

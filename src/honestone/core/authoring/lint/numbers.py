@@ -18,11 +18,15 @@ _NEAR_100: Final = (90, 110)
 
 
 def weights_sum(rubric: Rubric) -> Iterator[Remark]:
-    """Weights that look like percent but do not sum to 100. Other sums are relative weights (3, 1, 2)."""
+    """Weights that look like percent but do not sum to 100. Other sums are relative weights (3, 1,
+    2).
+    """
     for group, path in groups_of(rubric):
         total = weight_of(group)
         if looks_like_percent(group) and not 99 <= total <= 101:
-            yield Remark(rule="weights-sum", path=path, at_key=True, facts={"total": as_written(total)})
+            yield Remark(
+                rule="weights-sum", path=path, at_key=True, facts={"total": as_written(total)}
+            )
 
 
 def looks_like_percent(group: tuple[Criterion, ...]) -> bool:
@@ -53,10 +57,16 @@ def bars(rubric: Rubric) -> Iterator[Remark]:
     floor, threshold = as_written(rubric.floor * 100), as_written(rubric.threshold * 100)
     if rubric.floor > rubric.threshold:
         facts = {"floor": floor, "threshold": threshold}
-        yield Remark(rule="floor-above-threshold", path=("floor",), else_path=("threshold",), facts=facts)
+        yield Remark(
+            rule="floor-above-threshold", path=("floor",), else_path=("threshold",), facts=facts
+        )
     for name, bar in (("threshold", threshold), ("floor", floor)):
         if 0 < bar <= 1:
-            yield Remark(rule="bar-near-zero", path=(name,), facts={"name": name, "bar": bar, "percent": bar * 100})
+            yield Remark(
+                rule="bar-near-zero",
+                path=(name,),
+                facts={"name": name, "bar": bar, "percent": bar * 100},
+            )
 
 
 def one_criterion(rubric: Rubric) -> Iterator[Remark]:
@@ -76,8 +86,16 @@ def item_count(rubric: Rubric) -> Iterator[Remark]:
         if not fewest <= count <= most:
             rule = "too-few-items" if count < fewest else "too-many-items"
             items_shown = f"{count} item{'s' if count != 1 else ''}"
-            yield _about(criterion, rule, (*path, "items"), items=items_shown, fewest=FEWEST, most=MOST)
+            yield _about(
+                criterion, rule, (*path, "items"), items=items_shown, fewest=FEWEST, most=MOST
+            )
 
 
 def _about(criterion: Criterion, rule: str, path: Path, **facts: object) -> Remark:
-    return Remark(rule=rule, path=path, at_key=True, criterion=criterion.id, facts={"id": criterion.id, **facts})
+    return Remark(
+        rule=rule,
+        path=path,
+        at_key=True,
+        criterion=criterion.id,
+        facts={"id": criterion.id, **facts},
+    )

@@ -14,10 +14,12 @@ _LONGEST: Final = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark(RuledRemark):
-    """Something that is allowed but rarely meant. `path` leads to it, as in RubricError: ("criteria", 0, "items", 2).
+    """Something that is allowed but rarely meant. `path` leads to it, as in RubricError:
+    ("criteria", 0, "items", 2).
 
-    `at_key`: the key itself is meant, not its value. `text` is the wording remarked on, `check` the check that would
-    answer it, `else_path` where to look when the file has nothing at `path`, `criterion` and `item` the ids of what it is about.
+    `at_key`: the key itself is meant, not its value. `text` is the wording remarked on, `check` the
+    check that would answer it, `else_path` where to look when the file has nothing at `path`,
+    `criterion` and `item` the ids of what it is about.
     """
 
     rules = rule_texts("authoring/lint/rules")
@@ -37,7 +39,11 @@ class Remark(RuledRemark):
         # `super()` does not reach the base of a slotted dataclass, so it is named.
         plain = {**RuledRemark.to_plain(self), "criterion": self.criterion, "item": self.item}
         check = self.check
-        return plain if check is None else {**plain, "check": {check.name: check.value, **check.options}}
+        return (
+            plain
+            if check is None
+            else {**plain, "check": {check.name: check.value, **check.options}}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +56,9 @@ class PlacedQuestion:
 
     @property
     def text(self) -> str:
-        """What is asked, as far as anybody reads it: wordings come from anywhere and may be of any length."""
+        """What is asked, as far as anybody reads it: wordings come from anywhere and may be of any
+        length.
+        """
         return self.item.requirement[:_LONGEST]
 
     @property
@@ -62,7 +70,9 @@ class PlacedQuestion:
         """A yes/no question to judges: the only kind whose wording has to be decidable by itself."""
         return self.item.check is None and self.item.anchors is None
 
-    def remark(self, rule: str, check: Check | None = None, *, shown: int = 90, **facts: object) -> Remark:
+    def remark(
+        self, rule: str, check: Check | None = None, *, shown: int = 90, **facts: object
+    ) -> Remark:
         """`shown`: how much of the question the remark quotes."""
         return Remark(
             rule=rule,

@@ -1,7 +1,9 @@
-"""Two questions in one item: verbs or clauses joined by "and", "but", "or" or ";". Judges cannot say half a yes.
+"""Two questions in one item: verbs or clauses joined by "and", "but", "or" or ";". Judges cannot
+say half a yes.
 
-Only what is clearly two is remarked on: nouns and adjectives may be joined ("names the cause and the fix"), and what
-follows a relative word ("a person who owns it and approves it") belongs to that.
+Only what is clearly two is remarked on: nouns and adjectives may be joined ("names the cause and
+the fix"), and what follows a relative word ("a person who owns it and approves it") belongs to
+that.
 """
 
 from __future__ import annotations
@@ -84,8 +86,12 @@ def _halves(text: str) -> _Halves | None:
 
 def _is_apart(words: list[_Word], at: int) -> bool:
     """`and/or`, "try and ...", and what is in brackets or quotes."""
-    before = sum(1 for word in words[:at] if word.text in '("“`') - sum(1 for w in words[:at] if w.text in ")”")
-    return before % 2 == 1 or (words[at].lower == "but" and any(w.lower == "only" for w in words[:at]))
+    before = sum(1 for word in words[:at] if word.text in '("“`') - sum(
+        1 for w in words[:at] if w.text in ")”"
+    )
+    return before % 2 == 1 or (
+        words[at].lower == "but" and any(w.lower == "only" for w in words[:at])
+    )
 
 
 def _first_verb(words: list[_Word]) -> int | None:
@@ -102,7 +108,9 @@ def _only_adverbs(words: list[_Word]) -> bool:
 
 
 def _is_verb(words: list[_Word], at: int, *, at_start: bool = False) -> bool:
-    """A third person ("names"), or at the start of a wording also a plain form ("name the file") or a past ("named")."""
+    """A third person ("names"), or at the start of a wording also a plain form ("name the file") or
+    a past ("named").
+    """
     word = words[at].lower
     for base in _bases(word):
         if base in _VERBS and (word != base or at_start):
@@ -135,14 +143,18 @@ def _is_second(words: list[_Word], verb: int, at: int, joint: str) -> bool:
     """Whether what follows the joint is a verb or a clause of its own, on a level with the first."""
     between = {word.lower for word in words[verb + 1 : at]}
     shares_object = at == verb + 1 or _is_verb(words, at - 1, at_start=words[verb].lower in _MODALS)
-    if between & _RELATIVE or shares_object:  # "checks and reports the version": two verbs, one thing to look for
+    if (
+        between & _RELATIVE or shares_object
+    ):  # "checks and reports the version": two verbs, one thing to look for
         return False
     after = at + 1
     while after < len(words) - 1 and words[after].lower in (_ADVERBS | {"and", ","}):
         after += 1
     if after >= len(words) - 1:
         return False
-    return _second_verb(words, verb, after) or (joint not in ("or", "then") and _second_clause(words, after))
+    return _second_verb(words, verb, after) or (
+        joint not in ("or", "then") and _second_clause(words, after)
+    )
 
 
 def _second_verb(words: list[_Word], verb: int, at: int) -> bool:
@@ -151,21 +163,28 @@ def _second_verb(words: list[_Word], verb: int, at: int) -> bool:
         return _next(words, at) not in (",", "")
     is_third = second.endswith("s") and not second.endswith("ss")
     if first in _MODALS or (first in (_VERBS | _ALSO_NOUNS) and _only_adverbs(words[:verb])):
-        # "should name the file and explain the bug": plain forms, which are often nouns too, so an object has to follow.
+        # "should name the file and explain the bug": plain forms, which are often nouns too, so an
+        # object has to follow.
         return second in (_VERBS | _ALSO_NOUNS) and _next(words, at) in _STARTS_OBJECT
     if first.endswith("ed"):
-        return second.endswith("ed") and any(base in (_VERBS | _ALSO_NOUNS) for base in _bases(second))
+        return second.endswith("ed") and any(
+            base in (_VERBS | _ALSO_NOUNS) for base in _bases(second)
+        )
     return is_third and _is_verb(words, at)
 
 
 def _second_clause(words: list[_Word], at: int) -> bool:
-    """ "the tests pass", "its heading says": a subject that begins with an article or pronoun, then its verb."""
+    """ "the tests pass", "its heading says": a subject that begins with an article or pronoun, then
+    its verb.
+    """
     if words[at].lower not in _STARTS_CLAUSE:
         return False
     for place in range(at + 1, min(at + 5, len(words))):
         word = words[place].lower
         if word in _RELATIVE or word in ("of", "to", "in", "for", "and", "or", ",", "used"):
             return False
-        if word in (_AUXILIARIES - {"have", "do"}) or (word.endswith("s") and _is_verb(words, place)):
+        if word in (_AUXILIARIES - {"have", "do"}) or (
+            word.endswith("s") and _is_verb(words, place)
+        ):
             return place + 1 < len(words)
     return False

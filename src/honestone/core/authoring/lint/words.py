@@ -1,4 +1,6 @@
-"""What the linter knows of words (`wording.toml`), and the words of one wording: lower case, cut to their stems."""
+"""What the linter knows of words (`wording.toml`), and the words of one wording: lower case, cut to
+their stems.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,26 @@ def word_list(name: str) -> frozenset[str]:
 NEGATIONS: Final = word_list("negations")
 _EMPTY: Final = word_list("empty")
 _ENDINGS: Final = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"))
-_PARTICLES: Final = re.compile(r"(?<=[가-힣])(?:에서|으로|까지|부터|은|는|이|가|을|를|의|에|로|와|과|도|만)$")
+_PARTICLES: Final = re.compile(
+    r"(?<=[가-힣])(?:에서|으로|까지|부터|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
+)
 _WORD: Final = re.compile(r"[^\W_]\w*(?:['’][a-z]+)?")
 _QUOTED: Final = re.compile(r"[\"“`]([^\"”`]{1,80})[\"”`]|(?<!\w)'([^']{1,80})'(?!\w)")
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern of the tables, for any case. Compiling all of them costs more than reading a rubric does."""
+    """A pattern of the tables, for any case. Compiling all of them costs more than reading a rubric
+    does.
+    """
     return re.compile(pattern, re.IGNORECASE)
 
 
 @cache
 def needs(pattern: str) -> str:
-    """What a text must have for a pattern to match it: Korean letters, a digit, or nothing in particular."""
+    """What a text must have for a pattern to match it: Korean letters, a digit, or nothing in
+    particular.
+    """
     return "korean" if _HANGUL.search(pattern) else "digit" if "(?P<number>" in pattern else ""
 
 
@@ -48,8 +56,12 @@ _DIGIT: Final = re.compile(r"\d")
 
 
 def stems(text: str) -> frozenset[str]:
-    """What a wording asks about, whatever its order and inflection. Negations stay, apart from each other."""
-    return frozenset(stem for word in _WORD.findall(text.casefold()) if (stem := _stem(word)) is not None)
+    """What a wording asks about, whatever its order and inflection. Negations stay, apart from each
+    other.
+    """
+    return frozenset(
+        stem for word in _WORD.findall(text.casefold()) if (stem := _stem(word)) is not None
+    )
 
 
 @lru_cache(maxsize=4096)  # The words of a rubric repeat from item to item.
@@ -76,12 +88,18 @@ def _cut(word: str) -> str:
     for ending in ("ing", "ed", "ly"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             word = word[: -len(ending)]
-            return word[:-1] if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "sl" else word
+            return (
+                word[:-1]
+                if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "sl"
+                else word
+            )
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
 _GROUPS: Final[list[list[str]]] = [group.split() for group in WORDING["words"]["alike"]]
-_ALIKE: Final = {form: group[0] for group in _GROUPS for word in group for form in (word, _cut(word))}
+_ALIKE: Final = {
+    form: group[0] for group in _GROUPS for word in group for form in (word, _cut(word))
+}
 
 
 def quoted_in(text: str) -> list[str]:
