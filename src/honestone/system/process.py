@@ -808,8 +808,9 @@ _INTERPRETERS = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|p
 
 
 def _script_of(argv: Sequence[str]) -> int | None:
-    """Which word names the script that an interpreter runs; None when it is given no file (`sh -c`,
-    `python -m`).
+    """Which word names the script that an interpreter runs.
+
+    None when it is given no file (`sh -c`, `python -m`).
     """
     if not _INTERPRETERS.fullmatch(Path(argv[0]).name):
         return None
