@@ -32,10 +32,10 @@ from honestone.core.store_address import HEARTBEAT, PATIENCE
 if TYPE_CHECKING:
     from honestone.core.artifact import Version
     from honestone.core.ballot import Question
-    from honestone.core.checks import TextCheck, Told
+    from honestone.core.checks import CheckAnswer, TextCheck
     from honestone.core.events import Event, RecordedCase
     from honestone.core.json_value import JsonObject
-    from honestone.core.live import KeptLive, LiveRun
+    from honestone.core.live import LiveRun, StoredLive
     from honestone.core.packing import Budget
     from honestone.core.queue import CasesLeft, QueuedCase, RunnerCard, SeenRunner
     from honestone.core.rubric import Check, Key
@@ -230,7 +230,7 @@ judgements that no limit refused, that it was passed by.
 """
 
 
-class KeptReply(NamedTuple):
+class StoredReply(NamedTuple):
     """A reply on record: when it was kept (ISO time), and the JSON that it was kept as."""
 
     at: str
@@ -370,7 +370,7 @@ class Checker(Protocol):
         """A check of a text alone, ready for many texts; None when it needs files or runs code."""
         ...
 
-    def run_texts(self, compiled: Sequence[TextCheck], text: str) -> list[Told]:
+    def run_texts(self, compiled: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
         """What each check says of a text, in order, at once: each in bounded time."""
         ...
 
@@ -684,7 +684,7 @@ class Store(Protocol):
         """
         ...
 
-    def live(self, run: str) -> KeptLive | None:
+    def live(self, run: str) -> StoredLive | None:
         """What was last kept of a run, by whichever process; None where nothing was."""
         ...
 
@@ -712,7 +712,7 @@ class Store(Protocol):
         """The newest recorded reply to this request, unless it is older than `since` (ISO time)."""
         ...
 
-    def answers(self, keys: Sequence[str]) -> Mapping[str, Sequence[KeptReply]]:
+    def answers(self, keys: Sequence[str]) -> Mapping[str, Sequence[StoredReply]]:
         """Every recorded reply to many requests, oldest first; a request without one may be left
         out.
         """
@@ -720,7 +720,7 @@ class Store(Protocol):
 
     def keep_reply(
         self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
-    ) -> KeptReply | None:
+    ) -> StoredReply | None:
         """`known`: how many replies to the request were on record when it was asked. Where there
         are more, this one came late: it is not kept, and the first of the others is returned. None:
         it was kept.
@@ -752,7 +752,7 @@ class Journal(Protocol):
     seconds it is cancelled at once. Raises StoreError and StoreAway.
     """
 
-    async def recall(self, key: str) -> Sequence[KeptReply]:
+    async def recall(self, key: str) -> Sequence[StoredReply]:
         """Every recorded reply to a request, oldest first. What several tasks ask for at the same
         time is looked up at once.
         """
@@ -762,7 +762,7 @@ class Journal(Protocol):
 
     async def keep_reply(
         self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
-    ) -> KeptReply | None: ...
+    ) -> StoredReply | None: ...
 
     async def claim_reply(self, key: str) -> bool: ...
 

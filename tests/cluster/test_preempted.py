@@ -14,7 +14,7 @@ from tests.cli.desk import until
 
 from honestone.core.queue import MISSED, QueuedCase, RunnerCard
 from honestone.core.store_address import HEARTBEAT
-from honestone.engine.runner import Heart
+from honestone.engine.runner import Heartbeat
 from honestone.ports import Queue
 
 from .site import Site
@@ -80,12 +80,12 @@ def test_no_case_waits_longer_than_four_heartbeats() -> None:
     the default that is 40 s.
     """
     queue = Recorded()
-    heart = Heart(
+    heartbeat = Heartbeat(
         cast("Queue", queue), RunnerCard(host="a", person="a", version="1", concurrency=1), 0.05
     )
-    heart.start()
+    heartbeat.start()
     assert queue.is_enough.wait(60)
-    heart.stop()
+    heartbeat.stop()
     first = queue.asked.index(MISSED * 0.05)
     assert queue.asked[:first] == [None] * (MISSED + 2), "the first beat, and four in a row"
     later = queue.asked[first:]

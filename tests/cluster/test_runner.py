@@ -18,7 +18,7 @@ from honestone.adapters.stores.place import StorePlace
 from honestone.core.errors import StoreError
 from honestone.core.queue import QueuedCase, RunnerCard
 from honestone.core.store_address import store_address
-from honestone.engine.runner import Heart, RunnerLoop, RunRefused, RunSession
+from honestone.engine.runner import Heartbeat, RunnerLoop, RunRefused, RunSession
 from honestone.ports import Store
 
 from .server import Server
@@ -87,15 +87,15 @@ def runner(
             raise session
         return session
 
-    heart = Heart(open_queue(place), CARD, BEAT)
-    heart.start()
+    heartbeat = Heartbeat(open_queue(place), CARD, BEAT)
+    heartbeat.start()
     with closing(open_queue(place)) as queue:
         try:
             yield RunnerLoop(
-                queue=queue, heart=heart, accept=accept, say=said.append, poll=0.05, **more
+                queue=queue, heartbeat=heartbeat, accept=accept, say=said.append, poll=0.05, **more
             )  # type: ignore[arg-type]
         finally:
-            heart.stop()
+            heartbeat.stop()
 
 
 def test_two_runners_drain_a_run(place: StorePlace, store: Store) -> None:
@@ -142,11 +142,11 @@ def test_a_refusal_is_listed_while_the_run_is_open(place: StorePlace, store: Sto
 
     async def work(loop: RunnerLoop) -> None:
         working = asyncio.create_task(loop.work())
-        while [no.run for no in loop.heart.card.refused] != [run]:
+        while [no.run for no in loop.heartbeat.card.refused] != [run]:
             await asyncio.sleep(0.02)
         with closing(open_queue(place, store)) as queue:
             queue.end(run)
-        while loop.heart.card.refused:
+        while loop.heartbeat.card.refused:
             await asyncio.sleep(0.02)
         loop.stop()
         await working
@@ -162,7 +162,7 @@ def test_a_runner_that_is_stopped_finishes_what_it_has(place: StorePlace, store:
     async def work(loop: RunnerLoop) -> None:
         session.gate = asyncio.Event()
         working = asyncio.create_task(loop.work())
-        while len(loop.heart.card.in_hand) < 2:
+        while len(loop.heartbeat.card.in_hand) < 2:
             await asyncio.sleep(0.02)
         loop.stop()
         beats = set[float]()
@@ -192,7 +192,7 @@ def test_what_does_not_end_within_the_grace_is_given_back(place: StorePlace, sto
 
     async def work(loop: RunnerLoop) -> None:
         working = asyncio.create_task(loop.work())
-        while len(loop.heart.card.in_hand) < 2:
+        while len(loop.heartbeat.card.in_hand) < 2:
             await asyncio.sleep(0.02)
         loop.stop()
         await asyncio.wait_for(working, 30)
@@ -247,16 +247,16 @@ def test_a_runner_whose_card_always_changes_sweeps_too(place: StorePlace, store:
     run = ordered(place, store, 1)
     with closing(open_queue(place)) as queue:
         assert len(queue.take([run], queue.beat(None, CARD))) == 1
-    heart = Heart(open_queue(place), CARD, BEAT)
-    heart.start()
+    heartbeat = Heartbeat(open_queue(place), CARD, BEAT)
+    heartbeat.start()
     try:
         with closing(open_queue(place)) as queue:
             number, end = 0, time.monotonic() + 60
             while queue.waiting(run).todo == 0:
                 assert time.monotonic() < end, "it did not sweep"
-                heart.say(replace(CARD, pid=(number := number + 1)))
+                heartbeat.say(replace(CARD, pid=(number := number + 1)))
     finally:
-        heart.stop()
+        heartbeat.stop()
 
 
 def test_a_heart_whose_first_beat_fails_closes_its_connection(
@@ -273,5 +273,5 @@ def test_a_heart_whose_first_beat_fails_closes_its_connection(
 
     queue = Broken()
     with pytest.raises(StoreError):
-        Heart(queue, CARD, BEAT).start()  # type: ignore[arg-type]
+        Heartbeat(queue, CARD, BEAT).start()  # type: ignore[arg-type]
     assert queue.is_closed

@@ -11,9 +11,9 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.packing import (
     Budget,
     Pack,
+    characters_for_text,
     estimate_tokens,
     pack,
-    room_for_text,
     text_size,
     too_big,
     what_to_do,
@@ -124,5 +124,5 @@ def test_the_room_is_what_the_rest_of_the_prompt_leaves() -> None:
     so.
     """
     version = Version.of_text("x" * 1000)
-    room = room_for_text(Budget(tokens=300), "p" * 200 + version.text, [version])
+    room = characters_for_text(Budget(tokens=300), "p" * 200 + version.text, [version])
     assert 600 < room < 1000

@@ -11,7 +11,7 @@ import engine_world as world
 import pytest
 
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core.live import SILENCE, KeptLive, LiveRun, RunNow, state_now
+from honestone.core.live import SILENCE, LiveRun, RunNow, StoredLive, state_now
 from honestone.core.spend import Spend, Usage
 from honestone.engine.live import HERE, Live
 from honestone.ports import CallFailed, Reply
@@ -151,5 +151,5 @@ def test_whether_something_works_on_it(
     """By the age of its record; a run of an instant ago has none yet, one of an older version never
     had one.
     """
-    kept = None if age is None else KeptLive(live=LiveRun(run="R", has_ended=has_ended), age=age)
+    kept = None if age is None else StoredLive(live=LiveRun(run="R", has_ended=has_ended), age=age)
     assert state_now(is_finished=finished, age=begun, kept=kept) == now

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from honestone.app.records import open_run
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import Ballot
-from honestone.core.events import BallotCast, Event, JudgesHeard, ProbeAnswered
+from honestone.core.events import BallotCast, Event, JudgesAnswered, ProbeAnswered
 from honestone.core.json_value import parsed_json
 from honestone.ports import Store
 
@@ -63,7 +63,7 @@ def _ballots_of(event: Event) -> tuple[Ballot, ...]:
     match event:
         case BallotCast() | ProbeAnswered():
             return (event.ballot,)
-        case JudgesHeard():
+        case JudgesAnswered():
             return tuple(event.ballots)
         case _:
             return ()

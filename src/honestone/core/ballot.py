@@ -278,11 +278,11 @@ def checked_ballot(said: object) -> Ballot:
     told = (
         ((criterion, item), one) for criterion, items in said.items() for item, one in items.items()
     )
-    marks, abstained = marks_told(told)
+    marks, abstained = marks_of_checks(told)
     return Ballot(judge=CHECK, marks=marks, abstained=abstained)
 
 
-def marks_told(
+def marks_of_checks(
     told: Iterable[tuple[Key, Sequence[bool | str | None]]],
 ) -> tuple[dict[Key, Mark], dict[Key, str]]:
     """What checks said of items, met or not with a note: their marks, and why the others have none."""

@@ -39,7 +39,7 @@ from honestone.core.text_form import asks_for_line_breaks, form_words, normal, n
 
 # What a check answers: met (True), unmet (False, with what was missing or found), or could not be
 # judged (None, with why). `not-` turns met and unmet round, and nothing else.
-Told: TypeAlias = tuple[bool | None, str | None]
+CheckAnswer: TypeAlias = tuple[bool | None, str | None]
 
 # What a target produced is judged as a file of this name.
 OUTPUT_NAME: Final = "output.txt"
@@ -320,17 +320,17 @@ class TextCheck:
     """
 
     check: Check
-    evaluate: Callable[[str], Told]
+    evaluate: Callable[[str], CheckAnswer]
     guard_from: int | None = None
 
-    def __call__(self, text: str) -> Told:
+    def __call__(self, text: str) -> CheckAnswer:
         return self.evaluate(text)
 
 
 # Says what is wrong with a text, None when nothing is. Raises GaveUp.
 _Look: TypeAlias = Callable[[str], str | None]
 
-_MET: Final[Told] = (True, None)
+_MET: Final[CheckAnswer] = (True, None)
 
 
 def compile_text_check(check: Check) -> TextCheck:
@@ -339,7 +339,7 @@ def compile_text_check(check: Check) -> TextCheck:
     """
     look = _look_of(check)
 
-    def evaluate(text: str) -> Told:
+    def evaluate(text: str) -> CheckAnswer:
         try:
             problem = look(text)
         except GaveUp as why:

@@ -89,7 +89,7 @@ class Spending(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgesHeard(Spending):
+class JudgesAnswered(Spending):
     """What judges answered. `by_judge`: the part of each in `spend`, where several were asked."""
 
     ballots: tuple[Ballot, ...] = ()
@@ -402,7 +402,7 @@ class LoopImported(Started):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactJudged(JudgesHeard):
+class ArtifactJudged(JudgesAnswered):
     """One artifact of an `eval` run. `output` is what a target made of it; `error` says why nothing
     was judged; `packed` what a judge, by its id, was shown of a text too big for it.
     """
@@ -453,7 +453,7 @@ def judged_in(event: Event) -> Iterator[ArtifactJudged]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookTaken(JudgesHeard):
+class LookTaken(JudgesAnswered):
     """One look of a run of `noise`, counted from 1."""
 
     type = "look"
@@ -502,7 +502,7 @@ class OutputProduced(Spending):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptJudged(JudgesHeard):
+class AttemptJudged(JudgesAnswered):
     """That output, judged. One that was `refused` counts only as long as the attempt has no other
     judgement.
     """
@@ -771,9 +771,9 @@ def _parts(event: Event) -> Mapping[str, Spend] | None:
             return None
         case BallotCast() | ProbeAnswered():
             return {event.ballot.judge: event.spend} if event.ballot.judge != CHECK else {}
-        case JudgesHeard() if event.by_judge:
+        case JudgesAnswered() if event.by_judge:
             return event.by_judge
-        case JudgesHeard():
+        case JudgesAnswered():
             judges = [one.judge for one in event.ballots if one.judge != CHECK]
             if len(judges) > 1:
                 return None
@@ -886,7 +886,7 @@ def event_to_plain(event: Event) -> dict[str, Json]:
 
 _TYPES: Final[Mapping[object, type[Event]]] = {
     one.type: one
-    for base in (Event, Spending, JudgesHeard)
+    for base in (Event, Spending, JudgesAnswered)
     for one in base.__subclasses__()
     if one.type
 }

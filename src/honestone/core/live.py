@@ -54,14 +54,14 @@ class LiveRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptLive:
+class StoredLive:
     """The last record of a run, and how many seconds ago it was kept."""
 
     live: LiveRun
     age: float
 
 
-def state_now(*, is_finished: bool, age: float, kept: KeptLive | None) -> RunNow:
+def state_now(*, is_finished: bool, age: float, kept: StoredLive | None) -> RunNow:
     """Whether something works on a run that began `age` seconds ago. An instant after that it has
     no record yet, and one of an older version has none at all.
     """

@@ -238,7 +238,7 @@ def _outlined(files: Mapping[str, list[str]], characters: int) -> dict[str, list
     return kept
 
 
-def room_for_text(budget: Budget, prompt: str, versions: Sequence[Version]) -> int:
+def characters_for_text(budget: Budget, prompt: str, versions: Sequence[Version]) -> int:
     """Characters of text that a prompt may hold which is too long with all of it: what else it says
     stays.
     """

@@ -27,8 +27,8 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import CHECK, Ballot, Mark, Question, marks_told
-from honestone.core.checks import TextCheck, Told
+from honestone.core.ballot import CHECK, Ballot, Mark, Question, marks_of_checks
+from honestone.core.checks import CheckAnswer, TextCheck
 from honestone.core.events import ArtifactJudged, ArtifactsChecked, CheckedArtifact
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Key, Rubric
@@ -79,10 +79,10 @@ class _Criterion:
     name: bytes
     keys: tuple[Key, ...]
     checks: tuple[TextCheck, ...]
-    seen: dict[tuple[Told, ...], _Part]
+    seen: dict[tuple[CheckAnswer, ...], _Part]
     recorded: dict[bytes, _Part]
 
-    def of(self, answers: tuple[Told, ...]) -> _Part:
+    def of(self, answers: tuple[CheckAnswer, ...]) -> _Part:
         part = self.seen.get(answers)
         if part is None:
             part = _part(self.keys, answers)
@@ -100,9 +100,9 @@ class _Criterion:
         return part
 
 
-def _part(keys: tuple[Key, ...], answers: tuple[Told, ...]) -> _Part:
+def _part(keys: tuple[Key, ...], answers: tuple[CheckAnswer, ...]) -> _Part:
     plain = {item: list(told) for (_, item), told in zip(keys, answers, strict=True)}
-    return _Part(*marks_told(zip(keys, answers, strict=True)), msgspec.json.encode(plain))
+    return _Part(*marks_of_checks(zip(keys, answers, strict=True)), msgspec.json.encode(plain))
 
 
 class TextEvaluator:

@@ -132,7 +132,7 @@ class LoopRunner(Generic[S]):
             # anything else happens. It is decided on what was known then, so that a resumed run
             # delivers what an uninterrupted one does; and once, so that the person's file does not
             # change back and forth with every vote.
-            if self.state.just_kept and not self.place.only_passed:
+            if self.state.just_accepted and not self.place.only_passed:
                 await self._deliver(delivery(self.state).version)
             action = decide(self.state, self.policy)
             if isinstance(action, Propose | Stop):

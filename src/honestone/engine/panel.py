@@ -226,7 +226,7 @@ class Panel:
         return reading, None
 
     async def _is_answered_after(
-        self, asking: _Asking, request: ports.Request, kept: Sequence[ports.KeptReply]
+        self, asking: _Asking, request: ports.Request, kept: Sequence[ports.StoredReply]
     ) -> bool:
         """Whether the last of these replies, which gave no answer, was followed by one that did
         when the judge was asked again. Then all of it is on record, and none of it is paid for
@@ -254,7 +254,7 @@ class Panel:
         seat: Seat,
         request: ports.Request,
         question: Question,
-        before: Sequence[ports.KeptReply],
+        before: Sequence[ports.StoredReply],
     ) -> Iterator[dict[Key, Answer]]:
         """What this judge answered to the same question before, oldest first."""
         for kept in before:
@@ -266,7 +266,7 @@ class Panel:
 
     async def _look(
         self, asking: _Asking, request: ports.Request
-    ) -> tuple[Reading, Sequence[ports.KeptReply]]:
+    ) -> tuple[Reading, Sequence[ports.StoredReply]]:
         """What a reply says, and the replies to the same request from before it."""
         reply, before = await self._reply(asking, request)
         reading = asking.read(request, reply)
@@ -276,7 +276,7 @@ class Panel:
 
     async def _reply(
         self, asking: _Asking, request: ports.Request
-    ) -> tuple[ports.Reply, Sequence[ports.KeptReply]]:
+    ) -> tuple[ports.Reply, Sequence[ports.StoredReply]]:
         seat, question, spend = asking.seat, asking.question, asking.spend
         judge = seat.judge
         if not judge.is_paid:
@@ -310,7 +310,7 @@ class Panel:
             self._waiting.pop(key, None)
 
     async def _on_record(
-        self, key: str, asking: _Asking, request: ports.Request, known: Sequence[ports.KeptReply]
+        self, key: str, asking: _Asking, request: ports.Request, known: Sequence[ports.StoredReply]
     ) -> int | None:
         """The place of the reply that counts without a call. One without an answer counts only in
         the run that asked for it.
@@ -333,7 +333,7 @@ class Panel:
         return self._chosen(seat, known, usable)
 
     def _chosen(
-        self, seat: Seat, known: Sequence[ports.KeptReply], places: Sequence[int]
+        self, seat: Seat, known: Sequence[ports.StoredReply], places: Sequence[int]
     ) -> int | None:
         if seat.id in self.first_counts:
             return next(iter(places), None)
@@ -934,7 +934,7 @@ async def with_retries(
         attempt += 1
 
 
-def _read_kept(kept: ports.KeptReply) -> ports.Reply | None:
+def _read_kept(kept: ports.StoredReply) -> ports.Reply | None:
     """A reply on record. One that cannot be read, of a damaged store, is asked for again."""
     from msgspec import DecodeError, ValidationError, convert, json
 

@@ -66,7 +66,7 @@ class RunSession(Protocol):
     async def close(self) -> None: ...
 
 
-class Heart:
+class Heartbeat:
     """Beats in a thread from `start` to `stop`, and sweeps after those that no longer do. `queue`
     is its own.
 
@@ -157,7 +157,7 @@ class RunnerLoop:
     """
 
     queue: Queue
-    heart: Heart
+    heartbeat: Heartbeat
     accept: Callable[[str], Awaitable[RunSession]]
     say: Callable[[str], None]
     concurrency: int = 8
@@ -230,7 +230,7 @@ class RunnerLoop:
         for run in {case.run for case in self._in_hand.values()}.difference(self._open):
             if await self._sessions[run].is_cancelled():
                 self._drop(run)
-        for case in self.heart.take_lost():
+        for case in self.heartbeat.take_lost():
             if case.run in self._sessions and case.run not in self._refused:
                 await self._give_up(
                     case, f"its runner ended {case.deaths + 1} times while it worked on it"
@@ -258,7 +258,11 @@ class RunnerLoop:
         whether it took one.
         """
         done, self._done = self._done, []
-        room, runs, number = self.concurrency - len(self._in_hand), self._taken, self.heart.number
+        room, runs, number = (
+            self.concurrency - len(self._in_hand),
+            self._taken,
+            self.heartbeat.number,
+        )
         if not done and (room < 1 or not runs):
             return False
         taken = await self._call(lambda: self.queue.take(runs, number, room, done=done))
@@ -275,7 +279,7 @@ class RunnerLoop:
             raise
         except RunRefused as refused:  # it was accepted, but this case is another one here
             self._refuse(case.run, refused)
-            await self._call(lambda: self.queue.give_back(case, self.heart.number))
+            await self._call(lambda: self.queue.give_back(case, self.heartbeat.number))
             return
         except (
             Exception
@@ -284,7 +288,7 @@ class RunnerLoop:
             self.say(f"case `{case.case}` of run {case.run} ended in an error: {why}")
             if case.errors + 1 < TRIES:
                 await self._call(
-                    lambda: self.queue.give_back(case, self.heart.number, is_error=True)
+                    lambda: self.queue.give_back(case, self.heartbeat.number, is_error=True)
                 )
             else:
                 await self._give_up(case, f"it could not be run in {case.errors + 1} tries: {why}")
@@ -344,13 +348,15 @@ class RunnerLoop:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             with suppress(StoreError, StoreAway):
-                await self._call(lambda case=case: self.queue.give_back(case, self.heart.number))  # type: ignore[misc]
+                await self._call(
+                    lambda case=case: self.queue.give_back(case, self.heartbeat.number)
+                )  # type: ignore[misc]
         self._in_hand.clear()
 
     def _say_card(self) -> None:
-        self.heart.say(
+        self.heartbeat.say(
             replace(
-                self.heart.card,
+                self.heartbeat.card,
                 runs=tuple(self._taken),
                 in_hand=tuple(f"{one.run} {one.case}" for one in self._in_hand.values()),
                 refused=tuple(no for run, no in self._refused.items() if run in self._open),

@@ -28,7 +28,7 @@ from honestone.adapters.checks import grading
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import CheckWorkspace, Setting, Subject, finding, state_of
 from honestone.core.artifact import Version
-from honestone.core.checks import Told, compile_text_check, visible
+from honestone.core.checks import CheckAnswer, compile_text_check, visible
 from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.rubric import Check
 from honestone.ports import Finding
@@ -369,7 +369,7 @@ def _graded(check: Check, ended: process.Ended, sandbox: str) -> Finding:
     return finding(check, grading.answer(check, ended), sandbox=sandbox, score=score)
 
 
-async def _command(check: Check, subject: Subject) -> Told:
+async def _command(check: Check, subject: Subject) -> CheckAnswer:
     copy = subject.fresh_copy()
     try:
         words = _resolved(_words(check), subject.setting, subject.version, copy.work)
@@ -391,7 +391,7 @@ async def _command(check: Check, subject: Subject) -> Told:
     return _as_printed(check, ended)
 
 
-def _as_printed(check: Check, ended: process.Ended) -> Told:
+def _as_printed(check: Check, ended: process.Ended) -> CheckAnswer:
     stdout = ended.stdout.decode(errors="replace")
     for kind, value in check.option("expect_stdout", dict[str, str]()).items():
         printed = Check(kind=kind, value=value)
@@ -422,7 +422,7 @@ def last_words_of(ended: process.Ended) -> str:
 # pytest
 
 
-async def _pytest(check: Check, subject: Subject) -> Told:
+async def _pytest(check: Check, subject: Subject) -> CheckAnswer:
     python = _python_with_pytest()
     copy = subject.fresh_copy()
     tests = _copied_tests(check.text, subject, copy)
@@ -450,7 +450,7 @@ async def _pytest(check: Check, subject: Subject) -> Told:
 _UNMET: Final = ("failed", "skipped", "xfailed", "xpassed", "deselected")
 
 
-def _count(answer: Mapping[str, Any], summary: str) -> Told:
+def _count(answer: Mapping[str, Any], summary: str) -> CheckAnswer:
     """Met is only what was collected, run and passed, all of it."""
     code, collected = answer["exit"], answer["collected"]
     if code not in (0, 1) or not collected + answer["deselected"]:
@@ -599,7 +599,7 @@ def _tests_beside(place: Path) -> Iterator[Path]:
 # python
 
 
-async def _python(check: Check, subject: Subject) -> Told:
+async def _python(check: Check, subject: Subject) -> CheckAnswer:
     setting, copy = subject.setting, subject.fresh_copy()
     module, _, function = check.text.partition(":")
     asked = {

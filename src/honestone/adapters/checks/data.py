@@ -14,7 +14,15 @@ from typing import Any, Final
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import Setting, Subject, finding, over_texts
 from honestone.core.artifact import Version, as_text, digest_of
-from honestone.core.checks import GaveUp, Told, is_exact, json_parts, json_problem, quoted, visible
+from honestone.core.checks import (
+    CheckAnswer,
+    GaveUp,
+    is_exact,
+    json_parts,
+    json_problem,
+    quoted,
+    visible,
+)
 from honestone.core.errors import FileError, UsageError
 from honestone.core.field_accuracy import fields_answer
 from honestone.core.json_value import Json
@@ -63,7 +71,7 @@ async def find(check: Check, subject: Subject) -> Finding:
     if check.kind == "contains-json":
         return finding(check, over_texts(check, subject, lambda text: _contains(text, problem_of)))
 
-    def told(text: str) -> Told:
+    def told(text: str) -> CheckAnswer:
         problem, can_tell = problem_of(_calls_in(text) if check.kind == "function-calls" else text)
         if not can_tell:
             return None, problem
@@ -81,7 +89,7 @@ _MOST_PARTS: Final = 1000
 
 def _contains(
     text: str, problem_of: Callable[[str], tuple[str | None, bool]] | None = None
-) -> Told:
+) -> CheckAnswer:
     """Whether one of the objects and lists in a text fits; why the last one does not."""
     wrong, found, is_sure = "no JSON object or list in it", 0, True
     for part in islice(json_parts(text), _MOST_PARTS):
@@ -95,7 +103,7 @@ def _contains(
     return (False if is_sure else None), wrong
 
 
-def _fields(check: Check, text: str) -> Told:
+def _fields(check: Check, text: str) -> CheckAnswer:
     problem = json_problem(text)
     if problem is not None:
         return False, problem

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from honestone.adapters.checks.markdown import Link, Page, read_page
 from honestone.adapters.checks.subject import Setting, Subject, finding
 from honestone.core.artifact import Version, as_text
-from honestone.core.checks import Told, matching, quoted, visible
+from honestone.core.checks import CheckAnswer, matching, quoted, visible
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Check
 from honestone.ports import Finding
@@ -69,7 +69,7 @@ async def find(check: Check, subject: Subject) -> Finding:
 # file-exists
 
 
-def _files_are_there(check: Check, version: Version) -> Told:
+def _files_are_there(check: Check, version: Version) -> CheckAnswer:
     """All of a list; with `not-`, none."""
     paths = sorted({place for path in version.files for place in (path, *_parents(path))})
     for glob in check.words:
@@ -145,7 +145,7 @@ class _FolderOnDisk:
         return place if place.is_relative_to(self._folder) else None
 
 
-def _links_resolve(check: Check, subject: Subject) -> Told:
+def _links_resolve(check: Check, subject: Subject) -> CheckAnswer:
     version = subject.version
     if not version.is_folder:
         return _links_of_file(check, subject)
@@ -164,7 +164,7 @@ def _links_resolve(check: Check, subject: Subject) -> Told:
     return _verdict(broken)
 
 
-def _links_of_file(check: Check, subject: Subject) -> Told:
+def _links_of_file(check: Check, subject: Subject) -> CheckAnswer:
     """A file is judged alone: its own anchors resolve, other files only in the folder that the
     check names.
     """
@@ -186,7 +186,7 @@ def _links_of_file(check: Check, subject: Subject) -> Told:
     return told
 
 
-def _verdict(broken: list[str]) -> Told:
+def _verdict(broken: list[str]) -> CheckAnswer:
     if not broken:
         return True, "every link resolves"
     more = f" (and {len(broken) - 3} more)" if len(broken) > 3 else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from honestone.adapters.checks.subject import Subject
 from honestone.adapters.checks.trace import known_of
-from honestone.core.checks import Told, visible
+from honestone.core.checks import CheckAnswer, visible
 from honestone.core.json_value import json_once
 from honestone.core.numbers import exact
 from honestone.core.rubric import Check
@@ -68,7 +68,7 @@ def points_of(check: Check, ended: Ended) -> float | None:
     return float(100 * (1 - score if check.negated else score))
 
 
-def answer(check: Check, ended: Ended) -> Told:
+def answer(check: Check, ended: Ended) -> CheckAnswer:
     """A score, or only an exit code. A program that failed with words on stderr has judged nothing,
     whatever it printed.
     """

@@ -15,9 +15,9 @@ from honestone.adapters.checks.subject import Setting, Subject
 from honestone.core.artifact import Version
 from honestone.core.checks import (
     KINDS,
+    CheckAnswer,
     GaveUp,
     TextCheck,
-    Told,
     compile_text_check,
     is_text_check,
     is_transformed,
@@ -157,7 +157,7 @@ class CheckRunner:
         )  # with the check, so that its id stays its own
         return compiled
 
-    def run_texts(self, compiled: Sequence[TextCheck], text: str) -> list[Told]:
+    def run_texts(self, compiled: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
         """Compiled checks of one text, at once, in their order."""
         return text_checks.told_all(compiled, text)
 

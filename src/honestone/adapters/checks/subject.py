@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Final
 
 from honestone.core.artifact import Version
-from honestone.core.checks import OUTPUT_NAME, Told, judged, matching, visible
+from honestone.core.checks import OUTPUT_NAME, CheckAnswer, judged, matching, visible
 from honestone.core.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
 from honestone.system.files import materialise, remove
@@ -239,7 +239,9 @@ NO_REPLY: Final = "the conversation has no reply {}"
 NO_DIFF: Final = "no diff to look at: the target did not work in a workspace"
 
 
-def over_texts(check: Check, subject: Subject, evaluate: Callable[[str], Told]) -> Told:
+def over_texts(
+    check: Check, subject: Subject, evaluate: Callable[[str], CheckAnswer]
+) -> CheckAnswer:
     """A check of one text on what its options choose: the whole text, the diff, or every or any
     file of `path`.
     """
@@ -285,7 +287,7 @@ def _globs(check: Check) -> str:
 
 def finding(
     check: Check,
-    told: Told,
+    told: CheckAnswer,
     *,
     sandbox: str | None = None,
     final: bool = False,

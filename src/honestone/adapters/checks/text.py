@@ -15,8 +15,8 @@ from typing import Final, NoReturn, TypeVar
 
 from honestone.adapters.checks.subject import Subject, over_texts
 from honestone.core.checks import (
+    CheckAnswer,
     TextCheck,
-    Told,
     compile_text_check,
     line_of,
     quoted,
@@ -42,7 +42,7 @@ async def find(check: Check, subject: Subject) -> Finding:
     return Finding(met=met, note=note)
 
 
-def told_all(checks: Sequence[TextCheck], text: str) -> list[Told]:
+def told_all(checks: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
     """What compiled checks say of a text, each in bounded time.
 
     Setting an alarm takes longer than most patterns, so one is set for all of them. When it rings,
@@ -63,7 +63,7 @@ def _needs_time(compiled: TextCheck, text: str) -> bool:
     return compiled.guard_from is not None and len(text) >= compiled.guard_from
 
 
-def told(compiled: TextCheck, text: str) -> Told:
+def told(compiled: TextCheck, text: str) -> CheckAnswer:
     """What a compiled check says of a text, in bounded time."""
     if not _needs_time(compiled, text):
         return compiled.evaluate(text)
@@ -123,7 +123,7 @@ json.dump(found, sys.stdout)
 """
 
 
-def _in_another_process(check: Check, text: str) -> Told:
+def _in_another_process(check: Check, text: str) -> CheckAnswer:
     """The same search where it can be ended: some 20 ms slower, for threads that no signal reaches."""
     from honestone.system.process import base_environment
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from honestone.adapters.judges.prompted import Fitted, PromptedJudge, quotes_control, reading_of
 from honestone.core.ballot import Question
-from honestone.core.packing import pack, room_for_text, text_size
+from honestone.core.packing import characters_for_text, pack, text_size
 from honestone.core.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
 from honestone.ports import Reading, Reply, Request, takes_exact_schemas
 from honestone.prompts.pairwise import LAYOUT, exact_pair_schema, pair_prompt, pair_schema
@@ -33,7 +33,7 @@ class PairJudge(PromptedJudge):
         if self.budget.holds(whole.body):
             return Fitted(whole, lambda problems: pair_prompt(question, problems))
         both = (question.first, question.second)
-        room = room_for_text(self.budget, whole.body, both)
+        room = characters_for_text(self.budget, whole.body, both)
         sizes = [text_size(version) for version in both]
         rooms = [max(room // 2, room - sizes[1]), max(room // 2, room - sizes[0])]
         first, second = (

@@ -10,7 +10,7 @@ from honestone.core.artifact import Version
 from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.images import images_to_send
 from honestone.core.needs import MachineNeeds
-from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to_do
+from honestone.core.packing import Budget, characters_for_text, pack, too_big, what_to_do
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.reading.stops import StoppedReply, stop_of
 from honestone.core.rubric import Item, Key
@@ -134,7 +134,9 @@ class PromptedJudge:
             if question.output is None
             else Version.of_text(question.output)
         )
-        packed = pack(judged, self.budget.pack, room_for_text(self.budget, whole.body, [judged]))
+        packed = pack(
+            judged, self.budget.pack, characters_for_text(self.budget, whole.body, [judged])
+        )
         if packed is not None:
             shown = judge_prompt(question, (), packed, images)
             if self.budget.holds(shown.body):

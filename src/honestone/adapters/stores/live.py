@@ -20,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from honestone.core.live import BEAT, KeptLive, LiveRun
+from honestone.core.live import BEAT, LiveRun, StoredLive
 
 # Seconds between two records of one run, at least.
 STEP: Final = 0.25
@@ -71,7 +71,7 @@ class LiveRecords(ABC):
                 self._thread.start()
 
     @abstractmethod
-    def read(self, run: str) -> KeptLive | None:
+    def read(self, run: str) -> StoredLive | None:
         """The last record of a run, by whichever process."""
 
     def end(self, run: str) -> None:
@@ -123,14 +123,14 @@ class LiveFiles(LiveRecords):
         super().__init__(clock)
         self._folder = folder
 
-    def read(self, run: str) -> KeptLive | None:
+    def read(self, run: str) -> StoredLive | None:
         try:
             with (self._folder / f"{run}.json").open("rb") as stream:
                 made = os.fstat(stream.fileno()).st_mtime
                 live = msgspec.json.decode(stream.read(), type=LiveRun)
         except (OSError, ValueError):
             return None
-        return KeptLive(live=live, age=max(0.0, time.time() - made))
+        return StoredLive(live=live, age=max(0.0, time.time() - made))
 
     def _write(self, live: LiveRun) -> None:
         """Replaces the record whole. A full disk is none of the run's troubles."""

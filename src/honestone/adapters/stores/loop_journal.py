@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from honestone.ports import CaseOnRecord, KeptReply, Recordable, Store
+from honestone.ports import CaseOnRecord, Recordable, Store, StoredReply
 from honestone.system.together import Together
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class LoopJournal:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._look_up = Together[str, Mapping[str, Sequence[KeptReply]]](store.answers)
+        self._look_up = Together[str, Mapping[str, Sequence[StoredReply]]](store.answers)
         self._find_cases = Together[tuple[str, str], Mapping[tuple[str, str], CaseOnRecord]](
             lambda asked: found_cases(store, asked)
         )
@@ -87,7 +87,7 @@ class LoopJournal:
             lambda wishes: append_wishes(store, wishes)
         )
 
-    async def recall(self, key: str) -> Sequence[KeptReply]:
+    async def recall(self, key: str) -> Sequence[StoredReply]:
         return (await self._look_up(key)).get(key, ())
 
     async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
@@ -95,7 +95,7 @@ class LoopJournal:
 
     async def keep_reply(
         self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
-    ) -> KeptReply | None:
+    ) -> StoredReply | None:
         return self._store.keep_reply(key, judge, reply, known)
 
     async def claim_reply(self, key: str) -> bool:

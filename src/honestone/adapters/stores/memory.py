@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.stores.sqlite import SqliteStore
-from honestone.core.live import KeptLive, LiveRun
+from honestone.core.live import LiveRun, StoredLive
 
 # A megabyte.
 _MOST_PAGES: Final = 256
@@ -52,9 +52,9 @@ class MemoryStore(SqliteStore):
     def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
         self._records[run] = record
 
-    def live(self, run: str) -> KeptLive | None:
+    def live(self, run: str) -> StoredLive | None:
         record = self._records.get(run)
-        return None if record is None else KeptLive(live=record(), age=0.0)
+        return None if record is None else StoredLive(live=record(), age=0.0)
 
     def clear(self) -> bool:
         """Forget everything. False where that leaves a lot of memory in use; then close it."""

@@ -20,10 +20,10 @@ from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.store_address import PATIENCE, StoreAddress
 from honestone.ports import (
     CaseOnRecord,
-    KeptReply,
     Recordable,
     RunInfo,
     RunOrigin,
+    StoredReply,
     StoreRow,
     StoreState,
     StoreTable,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from honestone.adapters.stores.postgres_live import LiveRows
     from honestone.adapters.stores.thread_journal import ThreadJournal
     from honestone.core.events import Event
-    from honestone.core.live import KeptLive, LiveRun
+    from honestone.core.live import LiveRun, StoredLive
     from honestone.core.spend import GrantRequest, RunGrants
 
 FORMAT: Final = 3
@@ -505,7 +505,7 @@ class PostgresStore:
     def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
         self._lives().keep(run, record)
 
-    def live(self, run: str) -> KeptLive | None:
+    def live(self, run: str) -> StoredLive | None:
         return self._lives().read(run)
 
     def _lives(self) -> LiveRows:
@@ -555,20 +555,20 @@ class PostgresStore:
             None,
         )
 
-    def answers(self, keys: Sequence[str]) -> dict[str, list[KeptReply]]:
-        found: dict[str, list[KeptReply]] = {}
+    def answers(self, keys: Sequence[str]) -> dict[str, list[StoredReply]]:
+        found: dict[str, list[StoredReply]] = {}
         of_keys = (
             b"select key, at, data from honestone.replies where key = any(%s)"
             + _OF_RUN
             + b" order by id"
         )
         for key, at, data in self._rows(of_keys, (list(keys), self._run)):
-            found.setdefault(key, []).append(KeptReply(at, data))
+            found.setdefault(key, []).append(StoredReply(at, data))
         return found
 
     def keep_reply(
         self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
-    ) -> KeptReply | None:
+    ) -> StoredReply | None:
         row = (key, stored.text_of(judge), stored.timestamp(), stored.encode(reply))
         waiting = self._undelivered.keep([row], self._run)
         is_kept = self._db.write(partial(self._add_reply, row=row, known=known), away=waiting.write)

@@ -10,7 +10,7 @@ import msgspec
 from honestone.adapters.stores.live import LiveRecords
 from honestone.adapters.stores.postgres_connection import CLOSE_SECONDS, PostgresConnection
 from honestone.core.errors import StoreAway, StoreError
-from honestone.core.live import KeptLive, LiveRun
+from honestone.core.live import LiveRun, StoredLive
 
 if TYPE_CHECKING:
     from honestone.core.store_address import StoreAddress
@@ -33,12 +33,12 @@ class LiveRows(LiveRecords):
         self._reading = reading
         self._connection: PostgresConnection | None = None
 
-    def read(self, run: str) -> KeptLive | None:
+    def read(self, run: str) -> StoredLive | None:
         row = self._reading.read(lambda cursor: cursor.execute(_READ, (run,)).fetchone())
         if row is None:
             return None
         with suppress(ValueError):
-            return KeptLive(
+            return StoredLive(
                 live=msgspec.json.decode(row[0], type=LiveRun), age=max(0.0, float(row[1]))
             )
         return None

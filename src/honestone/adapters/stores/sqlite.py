@@ -21,10 +21,10 @@ from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.spend import RunGrants
 from honestone.ports import (
     CaseOnRecord,
-    KeptReply,
     Recordable,
     RunInfo,
     RunOrigin,
+    StoredReply,
     StoreRow,
     StoreState,
     StoreTable,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from honestone.adapters.stores.live import LiveFiles
     from honestone.adapters.stores.loop_journal import LoopJournal
     from honestone.core.events import Event, RecordedCase
-    from honestone.core.live import KeptLive, LiveRun
+    from honestone.core.live import LiveRun, StoredLive
     from honestone.core.spend import GrantRequest
     from honestone.system.byte_claims import ByteClaims
 
@@ -468,7 +468,7 @@ class SqliteStore:
     def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
         self._lives().keep(run, record)
 
-    def live(self, run: str) -> KeptLive | None:
+    def live(self, run: str) -> StoredLive | None:
         return self._lives().read(run)
 
     def _lives(self) -> LiveFiles:
@@ -515,15 +515,15 @@ class SqliteStore:
             ).fetchone()
         return next(stored.readable([row] if row else []), None)
 
-    def answers(self, keys: Sequence[str]) -> dict[str, list[KeptReply]]:
-        found: dict[str, list[KeptReply]] = {}
+    def answers(self, keys: Sequence[str]) -> dict[str, list[StoredReply]]:
+        found: dict[str, list[StoredReply]] = {}
         for key, at, data in self._of_keys("key, at, data", keys):
-            found.setdefault(key, []).append(KeptReply(at, data))
+            found.setdefault(key, []).append(StoredReply(at, data))
         return found
 
     def keep_reply(
         self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
-    ) -> KeptReply | None:
+    ) -> StoredReply | None:
         with (
             self._reading()
         ):  # One statement is a transaction of its own, and this one runs for every paid call.

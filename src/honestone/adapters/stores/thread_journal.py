@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from honestone.adapters.stores.loop_journal import AppendWish, Lost, append_wishes, found_cases
-from honestone.ports import CaseOnRecord, KeptReply, Recordable, Store
+from honestone.ports import CaseOnRecord, Recordable, Store, StoredReply
 from honestone.system.together import Together
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ThreadJournal:
         self._give_up = give_up
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._look_up = Together[str, asyncio.Future[Mapping[str, Sequence[KeptReply]]]](
+        self._look_up = Together[str, asyncio.Future[Mapping[str, Sequence[StoredReply]]]](
             lambda keys: self._begin(lambda: store.answers(list(dict.fromkeys(keys))))
         )
         self._find_cases = Together[
@@ -70,7 +70,7 @@ class ThreadJournal:
         self._wishes: list[AppendWish] = []
         self._appended: asyncio.Future[Mapping[int, Lost]]
 
-    async def recall(self, key: str) -> Sequence[KeptReply]:
+    async def recall(self, key: str) -> Sequence[StoredReply]:
         return (await through(await self._look_up(key))).get(key, ())
 
     async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
@@ -78,7 +78,7 @@ class ThreadJournal:
 
     async def keep_reply(
         self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
-    ) -> KeptReply | None:
+    ) -> StoredReply | None:
         return await self._call(lambda: self._store.keep_reply(key, judge, reply, known))
 
     async def claim_reply(self, key: str) -> bool:

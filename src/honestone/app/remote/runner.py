@@ -35,7 +35,7 @@ from honestone.core.spend import Spend
 from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.engine.cases import CaseWork, produced_event
 from honestone.engine.journal import give_back, reserve_in
-from honestone.engine.runner import ENDS_WITHIN, Heart, RunnerLoop, RunRefused
+from honestone.engine.runner import ENDS_WITHIN, Heartbeat, RunnerLoop, RunRefused
 from honestone.engine.suites import CANCELLED
 from honestone.formats.settings import find_settings
 from honestone.ports import Journal, Observer, Output, SharedStore, Store
@@ -82,13 +82,13 @@ def run_runner(workspace: Workspace, options: RunnerOptions, observer: Observer)
             pid=os.getpid(),
             silence=MISSED * options.heartbeat,
         )
-        heart = Heart(open_queue(place), card, options.heartbeat)
+        heartbeat = Heartbeat(open_queue(place), card, options.heartbeat)
         sessions = Sessions(
             workspace=workspace, store=store, folder=folder, options=options, observer=observer
         )
         loop = RunnerLoop(
             queue=queue,
-            heart=heart,
+            heartbeat=heartbeat,
             accept=sessions.accept,
             say=observer.note,
             concurrency=options.concurrency,
@@ -99,11 +99,11 @@ def run_runner(workspace: Workspace, options: RunnerOptions, observer: Observer)
         observer.note(
             f"waits for cases of {place.shown}, {options.concurrency} at a time; Ctrl-C or SIGTERM stops it"
         )
-        heart.start()
+        heartbeat.start()
         try:
             asyncio.run(_until_stopped(loop))
         finally:
-            heart.stop()
+            heartbeat.stop()
         return not (options.drain and loop.has_refused_all)
 
 

@@ -71,7 +71,7 @@ def propose(
     """
     workspace = files.workspace
     skill = settled(files, SkillUnderEdit.at(workspace, request.skill))
-    occasion = read_occasion(
+    edit_brief = read_edit_brief(
         files,
         skill,
         request.sources,
@@ -81,7 +81,7 @@ def propose(
     )
     worker = make_stage_worker(request.worker, skill, request.worker_timeout)
     meter = request.judging.meter(workspace.settings, calls=0, minutes=HOURS)
-    known = {one.digest for one in occasion.tried if one.digest}
+    known = {one.digest for one in edit_brief.tried if one.digest}
 
     async def work() -> list[Proposal]:
         found: list[Proposal] = []
@@ -98,7 +98,7 @@ def propose(
             )
             found.append(
                 await propose_one(
-                    skill, worker, occasion, found, count=request.candidates, known=known
+                    skill, worker, edit_brief, found, count=request.candidates, known=known
                 )
             )
             meter.counted(found[-1].spend)
@@ -110,7 +110,7 @@ def propose(
 
     found = run_to_end(work, worker.close)
     return files.write(
-        candidates_file(skill, found, occasion, request.worker, run_id=skill.new_run_id())
+        candidates_file(skill, found, edit_brief, request.worker, run_id=skill.new_run_id())
     )
 
 
@@ -141,7 +141,7 @@ class Proposal:
 async def propose_one(
     skill: SkillUnderEdit,
     worker: Worker,
-    occasion: brief.Occasion,
+    edit_brief: brief.EditBrief,
     earlier: Sequence[Proposal],
     *,
     count: int,
@@ -157,7 +157,7 @@ async def propose_one(
         worker,
         before,
         Place(path=skill.root, named=skill.named),
-        lambda place: skill_brief(skill, occasion, place, number, count, others),
+        lambda place: skill_brief(skill, edit_brief, place, number, count, others),
     )
     if skill.read_again().version.digest != before.digest:
         raise UsageError(
@@ -188,7 +188,7 @@ async def propose_one(
 
 def skill_brief(
     skill: SkillUnderEdit,
-    occasion: brief.Occasion,
+    edit_brief: brief.EditBrief,
     place: Path,
     number: int,
     count: int,
@@ -198,7 +198,7 @@ def skill_brief(
     one.
     """
     text = brief.write_skill_brief(
-        occasion,
+        edit_brief,
         location=str(place),
         name=skill.skill.name,
         number=number,
@@ -225,7 +225,7 @@ def without_hidden(version: Version) -> Version:
 def candidates_file(
     skill: SkillUnderEdit,
     found: Sequence[Proposal],
-    occasion: brief.Occasion,
+    edit_brief: brief.EditBrief,
     worker: str,
     *,
     run_id: str,
@@ -235,7 +235,7 @@ def candidates_file(
     """
     created, spend = stamp(), Spend.of(one.spend for one in found)
     candidates = [
-        _entry(skill, one.number, one.after, occasion, created)
+        _entry(skill, one.number, one.after, edit_brief, created)
         for one in found
         if one.after is not None
     ]
@@ -249,9 +249,9 @@ def candidates_file(
             doc.InputSource(
                 path=one.path, kind=one.kind, characters=len(one.text), snippet=one.text[:SNIPPET]
             )
-            for one in occasion.sources
+            for one in edit_brief.sources
         ],
-        failure_trace_used=bool(occasion.tried),
+        failure_trace_used=bool(edit_brief.tried),
         worker=worker,
         candidate_count=len(candidates),
         candidates=candidates,
@@ -265,7 +265,7 @@ def candidates_file(
 
 
 def _entry(
-    skill: SkillUnderEdit, number: int, after: Version, occasion: brief.Occasion, created: str
+    skill: SkillUnderEdit, number: int, after: Version, edit_brief: brief.EditBrief, created: str
 ) -> doc.CandidateEntry:
     """Category and risk are computed from the bytes."""
     before = skill.version
@@ -277,10 +277,10 @@ def _entry(
         title=_title(before, after),
         target_path=skill.path_of(inside),
         category=str(risks.category_of(before, after)),
-        rationale=_rationale(occasion),
+        rationale=_rationale(edit_brief),
         risk_level=str(risks.risk_of(before, after)),
         proposed_change_summary=_what_changed(before, after),
-        source_refs=[source.path for source in occasion.sources],
+        source_refs=[source.path for source in edit_brief.sources],
         execution_plan=plan_to_plain(plan),
         created_at=created,
         candidate_digest=after.digest,
@@ -315,13 +315,13 @@ def _what_changed(before: Version, after: Version) -> str:
     return (text[:397] + "...") if len(text) > 400 else text or _title(before, after)
 
 
-def _rationale(occasion: brief.Occasion) -> str:
-    ids = list(dict.fromkeys(task.task_id for task in occasion.failed_tasks))
+def _rationale(edit_brief: brief.EditBrief) -> str:
+    ids = list(dict.fromkeys(task.task_id for task in edit_brief.failed_tasks))
     if ids:
         more = f" and {len(ids) - 8} more" if len(ids) > 8 else ""
         return f"Tasks that failed before: {', '.join(ids[:8])}{more}"
-    if occasion.sources:
-        return f"What was said in {', '.join(source.path for source in occasion.sources)}"
+    if edit_brief.sources:
+        return f"What was said in {', '.join(source.path for source in edit_brief.sources)}"
     return "No failure is on record: an edit that may help in general"
 
 
@@ -441,7 +441,7 @@ class CandidateEdit:
         """Why the gate would not keep it by itself, in the original's words."""
         found = [f"risk_{self.risk}"] if self.risk is not risks.Risk.LOW else []
         return [
-            *(["not_auto_keep_category"] if self.category in risks.NOT_KEPT_ALONE else []),
+            *(["not_auto_keep_category"] if self.category in risks.NEEDS_A_PERSON else []),
             *found,
         ]
 
@@ -632,7 +632,7 @@ def _number(value: Fraction | None) -> float | None:
 # a proposal is about
 
 
-def read_occasion(
+def read_edit_brief(
     files: StageFiles,
     skill: SkillUnderEdit,
     sources: Sequence[Path],
@@ -640,14 +640,14 @@ def read_occasion(
     task_suite: Path | None,
     traces: Sequence[Path] = (),
     observer: Observer,
-) -> brief.Occasion:
+) -> brief.EditBrief:
     """What the worker is shown: sources, edits that were put back, tasks that failed in the last
     evaluation, and what was learned. Nothing about tasks of the test split. Raises UsageError with
     places.
     """
     workspace = files.workspace
     tasks = SuiteTasks() if task_suite is None else read_suite_tasks(workspace, task_suite)
-    return brief.Occasion(
+    return brief.EditBrief(
         failing=tuple(tasks.shown(_last_failures(files, skill, tasks, observer))),
         tried=tuple(read_trace(workspace, path, tasks) for path in traces),
         sources=read_sources(workspace, sources),

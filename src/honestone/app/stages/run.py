@@ -48,7 +48,7 @@ from honestone.core.events import CandidateTried, Event, LimitReached, StageDone
 from honestone.core.json_value import JsonObject as JsonMapping
 from honestone.core.loop.proposal import ProposalOutcome, touched
 from honestone.core.loop.state import Ask, LoopLimits, Propose, fold
-from honestone.core.skill.brief import Occasion
+from honestone.core.skill.brief import EditBrief
 from honestone.core.skill.evaluation import SkillVerdict
 from honestone.core.skill.gate_layers import EXIT_OF, Decision, Evidence, pass_gate
 from honestone.core.skill.plan import PlanError
@@ -186,7 +186,7 @@ def _plan(
     meter = judging.meter(workspace.settings, calls=calls, minutes=HOURS)
     limits = LoopLimits(rounds=tries, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
     observer.note(_cost(request, tasks, worker.id, judge_calls=limits.calls if calls else 0))
-    occasion = proposals.read_occasion(
+    edit_brief = proposals.read_edit_brief(
         files, skill, request.sources, task_suite=request.task_suite, observer=observer
     )
     contract: JsonMapping = {
@@ -204,7 +204,7 @@ def _plan(
     judgement = StageJudgement(
         files=files,
         skill=skill,
-        occasion=occasion,
+        edit_brief=edit_brief,
         tasks=proposals.read_suite_tasks(workspace, request.task_suite),
         asked=asked,
         plan=tasks,
@@ -235,7 +235,7 @@ def _plan(
             candidates=request.candidates,
             pass_k=request.pass_k,
             mock=request.mock,
-            lessons=occasion.lessons,
+            lessons=edit_brief.lessons,
         ),
         belongs_to={},
         state=lambda started: stages.state_of_stages(started, limits),
@@ -443,7 +443,7 @@ class StageJudgement(Judgement[StageLoopState]):
 
     files: StageFiles
     skill: SkillUnderEdit
-    occasion: Occasion
+    edit_brief: EditBrief
     tasks: proposals.SuiteTasks
     asked: evaluate.EvaluateSkillRequest
     plan: SuitePlan
@@ -458,7 +458,9 @@ class StageJudgement(Judgement[StageLoopState]):
         started = next(store.iter_events(run))
         assert isinstance(started, events.StagesStarted)
         skill = self.skill.with_version(load_version(store, started.artifact.digest))
-        return replace(self, skill=skill, occasion=replace(self.occasion, lessons=started.lessons))
+        return replace(
+            self, skill=skill, edit_brief=replace(self.edit_brief, lessons=started.lessons)
+        )
 
     async def close(self) -> None:
         await self.plan.close()
@@ -497,15 +499,15 @@ class StageJudgement(Judgement[StageLoopState]):
 
     def brief(self, loop: StageLoop, action: Propose, place: Path, candidate: int) -> Brief:
         made = [loop.version(one.version) for one in loop.state.tried if one.version is not None]
-        occasion = self._occasion(loop.state)
+        edit_brief = self._edit_brief(loop.state)
         return proposals.skill_brief(
-            self.skill, occasion, place, candidate + 1, action.candidates, made
+            self.skill, edit_brief, place, candidate + 1, action.candidates, made
         )
 
-    def _occasion(self, state: StageLoopState) -> Occasion:
+    def _edit_brief(self, state: StageLoopState) -> EditBrief:
         """What was known at the start, and what this run's tries have shown since."""
         tried = []
-        failing = self.occasion.failing
+        failing = self.edit_brief.failing
         for number in range(1, len(state.rounds) + 1):
             traces, evaluation = state.file_of(number, TRACED), state.file_of(number, EVALUATED)
             if traces is not None:
@@ -515,7 +517,7 @@ class StageJudgement(Judgement[StageLoopState]):
             if evaluation is not None:
                 rows = msgspec.convert(evaluation.document, doc.SkillEvaluation).baseline_results
                 failing = tuple(self.tasks.shown(proposals.failed_in(rows)))
-        return replace(self.occasion, failing=failing, tried=tuple(tried))
+        return replace(self.edit_brief, failing=failing, tried=tuple(tried))
 
     async def proposed(self, loop: StageLoop, action: Propose) -> None:
         """The candidates artifact, once for all that were proposed together."""
@@ -536,7 +538,7 @@ class StageJudgement(Judgement[StageLoopState]):
             found.append(made)
         run_id, spend = self.skill.new_run_id(), Spend(worker_calls=len(found))
         body = proposals.candidates_file(
-            self.skill, found, self._occasion(loop.state), self.worker, run_id=run_id
+            self.skill, found, self._edit_brief(loop.state), self.worker, run_id=run_id
         )
         await self._write(
             loop, number, PROPOSED, msgspec.structs.replace(body, usage=spend.to_plain()), run_id
@@ -570,7 +572,7 @@ class StageJudgement(Judgement[StageLoopState]):
             panel = make_panel(self.seats, loop.store, loop.meter, self.judging)
             for edit in edits:
                 loop.say(f"asking about {edit.id}")
-                judged = await proposals.review(edit, self.skill, panel, self.occasion.lessons)
+                judged = await proposals.review(edit, self.skill, panel, self.edit_brief.lessons)
                 self.watch.require_unchanged()
                 reviews[edit.id] = judged
                 if judged.refused is not None:

@@ -628,7 +628,7 @@ class PairModel(ScoreModel):
         parts = []
         for change in self._effects_of(worker, is_aimed):
             worn = self._worn(before, change.kept)
-            by = change.by * room(before.mean[0]) if change.per_room else change.by
+            by = change.by * room(before.mean[0]) if change.scales_with_headroom else change.by
             mean, cov = (
                 [worn.mean[0] + by, worn.mean[1] + change.shared, *worn.mean[2:]],
                 list(worn.cov),

@@ -38,7 +38,7 @@ class EditEffect(NamedTuple):
     by: float
     sd: float
     kept: float
-    per_room: bool = False
+    scales_with_headroom: bool = False
     shared: float = 0.0
     shared_sd: float = 0.0
 
@@ -46,7 +46,7 @@ class EditEffect(NamedTuple):
 # An edit that was aimed at the item: it helps (by more where there is more room), does nothing or
 # harm, or is cosmetic.
 AIMED: Final = (
-    EditEffect(0.60, 15.0, 7.0, 0.5, per_room=True),
+    EditEffect(0.60, 15.0, 7.0, 0.5, scales_with_headroom=True),
     EditEffect(0.30, -2.0, 5.0, 0.5),
     EditEffect(0.10, -1.0, 3.0, 0.5, shared=12.0, shared_sd=5.0),
 )
@@ -167,7 +167,7 @@ class ScoreModel:
             if change.kept not in worn:
                 worn[change.kept] = self._worn(before, change.kept)
             _, mean, cov = worn[change.kept]
-            by = change.by * room(before.mean[0]) if change.per_room else change.by
+            by = change.by * room(before.mean[0]) if change.scales_with_headroom else change.by
             mean, cov = [mean[0] + by, mean[1] + change.shared, *mean[2:]], list(cov)
             cov[0] = [cov[0][0] + change.sd * change.sd]
             if change.shared_sd:

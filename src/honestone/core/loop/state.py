@@ -158,7 +158,7 @@ class LoopState:
 
     `consultations`: how many versions the held-out judges may be shown. `candidates`: how many
     proposals a round makes; `tolerance` (0-1): a smaller fall is noise. `delivery` is what was
-    delivered at the end, and why; from then on `best` is that version. `just_kept`: the last event
+    delivered at the end, and why; from then on `best` is that version. `just_accepted`: the last event
     kept a version, so whether it goes into the person's file is still to be decided. `tried` are
     those of the round that is under way, and `ranks` (0-1) how good their edits look, by version,
     where a panel was asked.
@@ -186,7 +186,7 @@ class LoopState:
     delivering: str | None = None
     delivered: str = ""
     delivery: Delivery | None = None
-    just_kept: bool = False
+    just_accepted: bool = False
     undone: bool = False
     _cards: dict[str, Scorecard] = field(default_factory=dict)
 
@@ -200,7 +200,7 @@ class LoopState:
 
     def apply(self, event: Event) -> None:
         """Take in one event. Others than these are facts for reports and change nothing here."""
-        self.just_kept = isinstance(event, events.VersionAccepted)
+        self.just_accepted = isinstance(event, events.VersionAccepted)
         match event:
             case events.BallotCast():
                 ballot = event.ballot if event.draw == 0 else _again(event.ballot, event.draw)

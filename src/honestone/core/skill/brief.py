@@ -54,7 +54,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Occasion:
+class EditBrief:
     """Why a skill is edited: tasks that it fails as it is, edits that were put back, sources, and a
     line for each kind of edit that earlier runs put back.
     """
@@ -74,7 +74,7 @@ SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]
 
 
 def write_skill_brief(
-    occasion: Occasion,
+    edit_brief: EditBrief,
     *,
     location: str,
     name: str,
@@ -87,29 +87,29 @@ def write_skill_brief(
     if count > 1:
         lines += ["", f"This is proposal {number} of {count}. Each must be a different edit."]
         lines += [f"- already proposed: {one_line(other)}" for other in others]
-    lines += _failures(occasion)
-    if occasion.lessons:
+    lines += _failures(edit_brief)
+    if edit_brief.lessons:
         lines += [
             "",
             "Tried before and put back:",
-            *(f"- {one_line(lesson)}" for lesson in occasion.lessons),
+            *(f"- {one_line(lesson)}" for lesson in edit_brief.lessons),
         ]
-    lines += _sources(occasion.sources)
+    lines += _sources(edit_brief.sources)
     lines += ["", SENTENCES["skill_end"]]
     return "\n".join(lines) + "\n"
 
 
-def _failures(occasion: Occasion) -> list[str]:
-    if not occasion.failing and not occasion.tried:
+def _failures(edit_brief: EditBrief) -> list[str]:
+    if not edit_brief.failing and not edit_brief.tried:
         return []
     lines = ["", "Failed before:"]
-    if occasion.failing:
+    if edit_brief.failing:
         lines += [
             "",
             "Tasks that an agent fails with the skill as it is:",
-            *task_lines(occasion.failing),
+            *task_lines(edit_brief.failing),
         ]
-    for one in occasion.tried:
+    for one in edit_brief.tried:
         lines += [
             "",
             f"The edit {one_line(one.candidate_id)} was put back: {one_line(one.reason) or 'no reason given'}",

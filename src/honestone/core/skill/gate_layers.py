@@ -301,7 +301,7 @@ def _reasons_for_a_person(evidence: Evidence) -> Iterator[str]:
     if not isinstance(said, str) or said not in [str(one) for one in risks.Category]:
         yield f"its category {_word(said)} is not known"
     for category in dict.fromkeys((str(said), str(shown))):
-        if category in [str(one) for one in risks.NOT_KEPT_ALONE]:
+        if category in [str(one) for one in risks.NEEDS_A_PERSON]:
             yield f"it changes {category}"
     if ranked.get("recommendation") == Recommendation.HOLD:
         yield "the ranking holds it back"

@@ -106,7 +106,7 @@ class Category(StrEnum):
 
 
 # What a person decides about, whatever the risk.
-NOT_KEPT_ALONE: Final = frozenset({Category.PROMPT, Category.WORKFLOW, Category.TESTS})
+NEEDS_A_PERSON: Final = frozenset({Category.PROMPT, Category.WORKFLOW, Category.TESTS})
 
 _TEST_FOLDERS: Final = frozenset({"tests", "test", "fixtures", "evals"})
 _GUARD: Final = re.compile(
@@ -211,6 +211,6 @@ def recommendation_of(score: Fraction | None, label: Label | None) -> Recommenda
 
 def notes_about(risk: Risk, category: Category) -> list[str]:
     """What will happen to it at the gate, in words."""
-    if risk is Risk.LOW and category not in NOT_KEPT_ALONE:
+    if risk is Risk.LOW and category not in NEEDS_A_PERSON:
         return ["low risk: it is kept when its evaluation passes"]
     return [f"{risk} risk, category {category}: a person decides, also when its evaluation passes"]
