@@ -386,7 +386,7 @@ async def _judge_checks(judge: ports.Judge, question: Question) -> None:
         _check_keys(judge, question, request)
     reply = await _ask(judge, request, question)
     if reply is not None:
-        _check_kept(reply)
+        _check_reply_as_json(reply)
         _check_reading(judge, question, request, reply)
     for text in _GARBAGE:
         garbage = ports.Reply(text=text, exit=0 if reply is None else reply.exit)
@@ -444,13 +444,14 @@ async def _ask(
     return reply
 
 
-def _check_kept(reply: ports.Reply) -> None:
+def _check_reply_as_json(reply: ports.Reply) -> None:
     import msgspec
 
     plain = msgspec.to_builtins(reply)
-    kept = msgspec.convert(json.loads(json.dumps(plain, allow_nan=False)), ports.Reply)
+    read_back = msgspec.convert(json.loads(json.dumps(plain, allow_nan=False)), ports.Reply)
     _require(
-        msgspec.to_builtins(kept) == plain, "a reply must be the same after it was kept as JSON"
+        msgspec.to_builtins(read_back) == plain,
+        "a reply must be the same after it was kept as JSON",
     )
     _check_usage(reply.usage)
 
@@ -472,10 +473,10 @@ def _check_reading(
         _require(problem is None, f"`read` returned an answer to {key} that is none: {problem}")
     _require(not reading.tampered or not reading.marks, "a tampered reading must hold no marks")
     for key in items:
-        told = (key in reading.marks) + (key in reading.errors)
+        answers_given = (key in reading.marks) + (key in reading.errors)
         _require(
-            told == 1,
-            f"`read` must give {key} either a mark or an error, not {'both' if told else 'neither'}",
+            answers_given == 1,
+            f"`read` must give {key} either a mark or an error, not {'both' if answers_given else 'neither'}",
         )
     return reading
 
@@ -660,17 +661,17 @@ def _check_once(store: ports.Store, run: str) -> list[events.Event]:
     writes.
     """
     refused = events.AttemptJudged(case="b", attempt=2, refused="--max-calls 0 are used up")
-    said = events.AttemptJudged(case="b", attempt=2)
+    judgement = events.AttemptJudged(case="b", attempt=2)
     later = events.AttemptJudged(case="b", attempt=2, seconds=1.0)
     _require(
         store.append(run, refused) is None and store.append(run, refused) is None,
         "refusals may be many",
     )
     _require(
-        store.append(run, said) is None, "an attempt that was refused may be judged after that"
+        store.append(run, judgement) is None, "an attempt that was refused may be judged after that"
     )
     _require(
-        store.append(run, later) == said,
+        store.append(run, later) == judgement,
         "`append` must give what was on record before, and keep that",
     )
     passed_by = events.CasePassedBy(case="c", reason="first")
@@ -690,7 +691,7 @@ def _check_once(store: ports.Store, run: str) -> list[events.Event]:
     again = [replace(made, output="late"), events.AttemptJudged(case="d", attempt=1), other]
     found = store.append_many(run, again)
     _require(found == {0: made, 1: None}, f"`append_many` must say what was not kept, not {found}")
-    return [refused, refused, said, passed_by, made, other]
+    return [refused, refused, judgement, passed_by, made, other]
 
 
 def _check_cases(store: ports.Store) -> None:
@@ -748,9 +749,9 @@ def _check_attempts(store: ports.Store, run: str) -> None:
     )
     passed = events.CasePassedBy(case="case 3", reason="r")
     store.append_many(run, [refused, other, one, more, judged, passed])
-    kept = {id: made for id, (_, made) in store.cases_of(run, ["case 3", "case 1"]).items()}
+    by_case = {id: made for id, (_, made) in store.cases_of(run, ["case 3", "case 1"]).items()}
     _require(
-        kept == {"case 1": [one, judged], "case 3": [passed]},
+        by_case == {"case 1": [one, judged], "case 3": [passed]},
         "what is on record of the attempts that a case has comes with it, in order, and that it was passed by",
     )
 
@@ -763,10 +764,10 @@ def _check_live(store: ports.Store, run: str) -> None:
     _require(store.live(run) is None, "a run that says nothing has no record")
     store.keep_live(run, lambda: LiveRun(run=run, done=3, total=8))
     end = time.monotonic() + 30
-    while (kept := store.live(run)) is None and time.monotonic() < end:
+    while (stored := store.live(run)) is None and time.monotonic() < end:
         time.sleep(0.05)
     _require(
-        kept is not None and (kept.live.done, kept.live.total) == (3, 8),
+        stored is not None and (stored.live.done, stored.live.total) == (3, 8),
         "what a run says now must be kept",
     )
 
@@ -861,9 +862,9 @@ def _check_replies(store: ports.Store) -> None:
     _require(store.keep_reply("known", "judge", {}, known=0) is None, "the first reply is not late")
     _require(store.reply("key", since="9999") is None, "a reply from before `since` does not count")
     _require(store.reply("key", since="1970") is not None, "a reply from after `since` counts")
-    kept = store.reply("other")
+    reply = store.reply("other")
     _require(
-        kept is not None and kept["text"].startswith("lone "), "a reply in any text must be kept"
+        reply is not None and reply["text"].startswith("lone "), "a reply in any text must be kept"
     )
     found = store.replies(["key", "unknown"])
     _require(
@@ -888,15 +889,15 @@ async def _check_journal(store: ports.Store, run: str) -> None:
     _require(store.journal is journal, "a store has one journal")
     for name in ("first", "second"):
         await journal.keep_reply("in a loop", "judge", {"text": name})
-    kept = await asyncio.gather(
+    replies = await asyncio.gather(
         *(journal.recall(key) for key in ("in a loop", "nothing", "in a loop"))
     )
     _require(
-        [len(one) for one in kept] == [2, 0, 2],
+        [len(one) for one in replies] == [2, 0, 2],
         "`recall` must give every reply to each request, to each who asks",
     )
     _require(
-        list(kept[0]) == list(store.answers(["in a loop"])["in a loop"]),
+        list(replies[0]) == list(store.answers(["in a loop"])["in a loop"]),
         "`recall` must give what `answers` gives",
     )
     _require(
@@ -1044,9 +1045,9 @@ def _check_identity(thing: Any) -> None:
         secret = len(value) >= 8 and any(
             word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD")
         )
-        for what, said in texts.items():
+        for what, text_shown in texts.items():
             _require(
-                not secret or value not in said,
+                not secret or value not in text_shown,
                 f"`{what}` holds the value of ${name}: it goes into files and reports",
             )
 

@@ -376,7 +376,7 @@ def test_whatever_happens_its_limits_hold(of: Rubric, chance: random.Random, pol
     assert len(run.judged) <= run.limits.calls and state.asked == len(run.judged)
     assert len(state.rounds) <= run.limits.rounds and state.stale <= run.limits.patience
     assert not any(entry.is_open for entry in state.rounds)
-    assert state.best == state.kept[-1]
+    assert state.best == state.accepted_versions[-1]
     assert 0.0 <= state.probability(state.best) <= 1.0
     if result(state) is Result.PASSED and of.asks_judges:
         assert state.holdouts and state.witnesses(state.best) >= min(
@@ -412,7 +412,9 @@ def test_a_killed_run_believes_what_it_believed(
     whole = fold(half, run.log[cut:])
     assert facts(whole) == facts(lived)
     assert isinstance(lived, BeliefState)
-    assert [whole.probability(v) for v in whole.kept] == [lived.probability(v) for v in lived.kept]
+    assert [whole.probability(v) for v in whole.accepted_versions] == [
+        lived.probability(v) for v in lived.accepted_versions
+    ]
 
 
 @given(anything, chances, policies)

@@ -251,7 +251,7 @@ def assert_one_of_three(state: LoopState) -> None:
         assert chosen.rule is DeliveryRule.ORIGINAL
         return
     assert chosen.rule is DeliveryRule.BETTER
-    assert chosen.version in state.kept
+    assert chosen.version in state.accepted_versions
     assert chosen.probability is not None
     assert chosen.probability >= LEAST_SURE
     before, after = means(state, state.original), means(state, chosen.version)

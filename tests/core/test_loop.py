@@ -859,13 +859,13 @@ def facts(state: LoopState) -> dict[str, Any]:
         "rounds": state.rounds,
         "current": state.current,
         "best": state.best,
-        "kept": state.kept,
+        "kept": state.accepted_versions,
         "limit": state.limit,
         "ballots": state.ballots,
         "finished": state.finished,
         "stale": state.stale,
         "rejections": state.rejections,
-        "cards": {version: state.card(version).values for version in state.kept},
+        "cards": {version: state.card(version).values for version in state.accepted_versions},
         "consulted": state.consulted,
         "delivered": state.delivered,
         "delivering": state.delivering,
@@ -893,8 +893,8 @@ def test_whatever_happens_the_loop_ends_within_its_limits(
         and sum(judge != CHECK for judge, _, _ in scene.asked) == budget - scene.calls
     )
     assert not any(entry.is_open for entry in state.rounds)
-    assert state.best in state.kept and state.rank(state.best) >= state.rank("v0")
-    assert all(state.rank(version) <= state.rank(state.best) for version in state.kept)
+    assert state.best in state.accepted_versions and state.rank(state.best) >= state.rank("v0")
+    assert all(state.rank(version) <= state.rank(state.best) for version in state.accepted_versions)
     if result(state) is Result.PASSED:
         assert state.verdict(state.best).passed
         assert state.is_certified(state.best) or not of.asks_judges

@@ -97,7 +97,7 @@ def test_a_part_counts_in_the_whole_once() -> None:
     outer.progress(1, 5, "round 2")
     with outer.here():
         with inner.here():
-            inner.progress(3, 8, "running", left=4.0, said="running, 4 s left")
+            inner.progress(3, 8, "running", left=4.0, shown="running, 4 s left")
             part.spent.join(Spend(judge_calls=4, usd=0.5))
             inner.asked("j")
             now = outer.record()
@@ -152,4 +152,4 @@ def test_whether_something_works_on_it(
     had one.
     """
     kept = None if age is None else StoredLive(live=LiveRun(run="R", has_ended=has_ended), age=age)
-    assert state_now(is_finished=finished, age=begun, kept=kept) == now
+    assert state_now(is_finished=finished, age=begun, latest=kept) == now

@@ -272,23 +272,25 @@ def _facts(judge: str, plain: JsonObject) -> JsonObject:
     return {"reason": reason or None, "kind": kind, "tampered": reason.startswith("tampered: ")}
 
 
-def checked_ballot(said: object) -> Ballot:
+def checked_ballot(recorded: object) -> Ballot:
     """What text checks said, as `engine.evaluate` records it: {criterion: {item: [met, note]}}."""
-    assert isinstance(said, Mapping)
-    told = (
-        ((criterion, item), one) for criterion, items in said.items() for item, one in items.items()
+    assert isinstance(recorded, Mapping)
+    rows = (
+        ((criterion, item), one)
+        for criterion, items in recorded.items()
+        for item, one in items.items()
     )
-    marks, abstained = marks_of_checks(told)
+    marks, abstained = marks_of_checks(rows)
     return Ballot(judge=CHECK, marks=marks, abstained=abstained)
 
 
 def marks_of_checks(
-    told: Iterable[tuple[Key, Sequence[bool | str | None]]],
+    answers: Iterable[tuple[Key, Sequence[bool | str | None]]],
 ) -> tuple[dict[Key, Mark], dict[Key, str]]:
     """What checks said of items, met or not with a note: their marks, and why the others have none."""
     marks: dict[Key, Mark] = {}
     abstained: dict[Key, str] = {}
-    for key, (met, note) in told:
+    for key, (met, note) in answers:
         if isinstance(met, bool):
             marks[key] = Mark(met, (str(note),) if note else ())
         else:

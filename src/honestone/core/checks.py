@@ -794,10 +794,10 @@ def judged(version: Version, output: str | None, files: Version | None = None) -
     """
     if output is None:
         return version
-    said = {OUTPUT_NAME: Entry(output.encode("utf-8", "replace"))}
+    output_file = {OUTPUT_NAME: Entry(output.encode("utf-8", "replace"))}
     if files is None:
-        return Version(said, is_folder=False)
-    return Version(dict(sorted({**files.files, **said}.items())), is_folder=True)
+        return Version(output_file, is_folder=False)
+    return Version(dict(sorted({**files.files, **output_file}.items())), is_folder=True)
 
 
 Family: TypeAlias = Literal[

@@ -424,7 +424,7 @@ class CheckedArtifact(NamedTuple):
 
     path: str
     digest: str
-    said: object
+    answers: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -436,8 +436,8 @@ class ArtifactsChecked(Event):
     artifacts: Sequence[CheckedArtifact]
 
     def judged(self) -> Iterator[ArtifactJudged]:
-        for path, digest, said in self.artifacts:
-            yield ArtifactJudged(path=path, digest=digest, ballots=(checked_ballot(said),))
+        for path, digest, answers in self.artifacts:
+            yield ArtifactJudged(path=path, digest=digest, ballots=(checked_ballot(answers),))
 
 
 def judged_in(event: Event) -> Iterator[ArtifactJudged]:

@@ -60,12 +60,12 @@ def images_in(version: Version) -> Iterator[Image]:
 def images_to_send(version: Version) -> tuple[Image, ...]:
     """The images that fit into one request, in path order; larger and later ones are not shown."""
     chosen: list[Image] = []
-    room = MOST_BYTES
+    bytes_left = MOST_BYTES
     for image in images_in(version):
         size = len(image.data)
-        if len(chosen) < MOST_IMAGES and size <= LARGEST_IMAGE and size <= room:
+        if len(chosen) < MOST_IMAGES and size <= LARGEST_IMAGE and size <= bytes_left:
             chosen.append(image)
-            room -= size
+            bytes_left -= size
     return tuple(chosen)
 
 

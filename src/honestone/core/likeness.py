@@ -69,29 +69,28 @@ def rouge_n(text: str, reference: str, n: int = 1) -> float:
     """ROUGE-N (Lin, 2004), 0-1: of the runs of `n` words those that both have, as the harmonic mean
     of precision and recall.
     """
-    said, wanted = Counter(_runs(_tokens(text), n)), Counter(_runs(_tokens(reference), n))
-    both = (said & wanted).total()
-    return 0.0 if both == 0 else 2 * both / (said.total() + wanted.total())
+    runs, wanted = Counter(_runs(_tokens(text), n)), Counter(_runs(_tokens(reference), n))
+    both = (runs & wanted).total()
+    return 0.0 if both == 0 else 2 * both / (runs.total() + wanted.total())
 
 
 def bleu(text: str, references: Sequence[str]) -> float:
     """BLEU (Papineni et al., 2002), 0-1: the geometric mean of how many runs of 1 to 4 words a
     reference has too, less where the text is shorter than the nearest reference.
     """
-    said = _words(text)
-    if not said:
+    own_words = _words(text)
+    if not own_words:
         return 0.0
     against = [_words(reference) for reference in references]
     total = 0.0
     for n in range(1, LONGEST_N + 1):
-        runs = Counter(_runs(said, n))
+        runs = Counter(_runs(own_words, n))
         clipped = max(((runs & Counter(_runs(words, n))).total() for words in against), default=0)
         share = clipped / runs.total() if runs else 0.0
         total += math.log(share or _SMOOTHED) / LONGEST_N
-    nearest = min(
-        (len(words) for words in against), key=lambda size: abs(size - len(said)), default=0
-    )
-    penalty = 1.0 if len(said) > nearest else math.exp(1 - nearest / len(said))
+    sizes = (len(words) for words in against)
+    nearest = min(sizes, key=lambda size: abs(size - len(own_words)), default=0)
+    penalty = 1.0 if len(own_words) > nearest else math.exp(1 - nearest / len(own_words))
     return penalty * math.exp(total)
 
 
@@ -99,13 +98,13 @@ def gleu(text: str, references: Sequence[str]) -> float:
     """GLEU (Wu et al., 2016), 0-1: of all runs of 1 to 4 words the share that both have, the lower
     of recall and precision. Of several references the best counts.
     """
-    said = [run for n in range(1, LONGEST_N + 1) for run in _runs(_words(text), n)]
+    runs = [run for n in range(1, LONGEST_N + 1) for run in _runs(_words(text), n)]
     best = 0.0
     for reference in references:
         wanted = [run for n in range(1, LONGEST_N + 1) for run in _runs(_words(reference), n)]
-        longer = max(len(said), len(wanted))
+        longer = max(len(runs), len(wanted))
         if longer:
-            best = max(best, (Counter(said) & Counter(wanted)).total() / longer)
+            best = max(best, (Counter(runs) & Counter(wanted)).total() / longer)
     return best
 
 

@@ -61,12 +61,12 @@ class StoredLive:
     age: float
 
 
-def state_now(*, is_finished: bool, age: float, kept: StoredLive | None) -> RunNow:
+def state_now(*, is_finished: bool, age: float, latest: StoredLive | None) -> RunNow:
     """Whether something works on a run that began `age` seconds ago. An instant after that it has
     no record yet, and one of an older version has none at all.
     """
     if is_finished:
         return "finished"
-    if kept is None:
+    if latest is None:
         return "running" if age < SILENCE else "interrupted"
-    return "running" if kept.age < SILENCE and not kept.live.has_ended else "interrupted"
+    return "running" if latest.age < SILENCE and not latest.live.has_ended else "interrupted"

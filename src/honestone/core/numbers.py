@@ -115,8 +115,8 @@ def change_words(by: Fraction | Number | None, minus: str = "−") -> str:
     """A difference of points with its sign, cut: +25.0, −3.1, 0.0."""
     if by is None:
         return "n/a"
-    told = show_points(abs(exact(by)) / 100)
-    return told if told == "0.0" else (minus if by < 0 else "+") + told
+    shown = show_points(abs(exact(by)) / 100)
+    return shown if shown == "0.0" else (minus if by < 0 else "+") + shown
 
 
 def duration_words(milliseconds: Number | None) -> str:

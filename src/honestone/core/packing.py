@@ -177,12 +177,12 @@ def pack(version: Version, strategy: Pack, characters: int) -> Packed | None:
     those like `head` if that is too much.
     """
     lines = {path: text.splitlines(keepends=True) for path, text in version.texts.items()}
-    kept = dict(lines)
+    chosen = dict(lines)
     if strategy is Pack.OUTLINE:
-        kept = _outlined(lines, characters)
-    if _size(kept) > characters:
-        kept = _heads(kept, characters)
-    if strategy is Pack.NONE or not any(kept.values()):
+        chosen = _outlined(lines, characters)
+    if _size(chosen) > characters:
+        chosen = _heads(chosen, characters)
+    if strategy is Pack.NONE or not any(chosen.values()):
         return None
     return Packed(
         strategy=strategy,
@@ -190,12 +190,12 @@ def pack(version: Version, strategy: Pack, characters: int) -> Packed | None:
         version=Version(
             {
                 path: Entry("".join(some).encode(), version.files[path].executable)
-                for path, some in kept.items()
+                for path, some in chosen.items()
                 if some or not lines[path]
             },
             is_folder=version.is_folder,
         ),
-        parts={path: Part(lines=len(kept[path]), of=len(lines[path])) for path in lines},
+        parts={path: Part(lines=len(chosen[path]), of=len(lines[path])) for path in lines},
     )
 
 
@@ -216,13 +216,13 @@ def _heads(files: Mapping[str, Sequence[str]], characters: int) -> dict[str, lis
 
 
 def _head(lines: Sequence[str], characters: int) -> list[str]:
-    kept: list[str] = []
+    head: list[str] = []
     for line in lines:
         characters -= len(line)
         if characters < 0:
             break
-        kept.append(line)
-    return kept
+        head.append(line)
+    return head
 
 
 # A line that says what follows it, in the usual kinds of text and code.
@@ -230,12 +230,12 @@ _HEADING: Final = re.compile(tomllib.loads(table_text("packing"))["heading"], re
 
 
 def _outlined(files: Mapping[str, list[str]], characters: int) -> dict[str, list[str]]:
-    kept = dict(files)
+    outlined = dict(files)
     for path in sorted(files, key=lambda path: (-_length(files[path]), path)):
-        if _size(kept) <= characters:
+        if _size(outlined) <= characters:
             break
-        kept[path] = [line for line in files[path] if _HEADING.match(line)]
-    return kept
+        outlined[path] = [line for line in files[path] if _HEADING.match(line)]
+    return outlined
 
 
 def characters_for_text(budget: Budget, prompt: str, versions: Sequence[Version]) -> int:
@@ -243,8 +243,8 @@ def characters_for_text(budget: Budget, prompt: str, versions: Sequence[Version]
     stays.
     """
     around = len(prompt) - sum(map(text_size, versions))
-    said = sum(_SENTENCE + _LABEL * len(version.files) for version in versions)
-    return budget.characters - around - said
+    notices = sum(_SENTENCE + _LABEL * len(version.files) for version in versions)
+    return budget.characters - around - notices
 
 
 _SENTENCE: Final = 250

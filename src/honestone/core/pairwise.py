@@ -119,11 +119,11 @@ def _read_answer(number: int, given: object, repairs: list[str]) -> Mark | str:
             return why
         evidence, given = read_evidence(given, number, repairs), given["answer"]
     if not isinstance(given, str) or given not in _MARK:
-        return f'expected "first", "second" or "tie", got {_named(given)}'
+        return f'expected "first", "second" or "tie", got {_shown_value(given)}'
     return Mark(_MARK[given], evidence)
 
 
-def _named(given: object) -> str:
+def _shown_value(given: object) -> str:
     # Containers are named, not shown: they may be endless.
     if isinstance(given, dict | list):
         return "an object" if isinstance(given, dict) else "a list"
@@ -160,16 +160,16 @@ class TwoLooks:
     @property
     def is_inconsistent(self) -> bool:
         """Another answer once the two had changed places."""
-        return self.is_complete and self._said("a_first") != self._said("b_first")
+        return self.is_complete and self._winner_in("a_first") != self._winner_in("b_first")
 
     @property
     def winner(self) -> Winner | None:
         """None without both looks: half a comparison cannot tell a better text from a better place."""
         if not self.is_complete:
             return None
-        return "tie" if self.is_inconsistent else self._said("a_first")
+        return "tie" if self.is_inconsistent else self._winner_in("a_first")
 
-    def _said(self, order: Order) -> Winner:
+    def _winner_in(self, order: Order) -> Winner:
         choice = self.a_first if order == "a_first" else self.b_first
         if choice == "tie" or choice is None:
             return "tie"
@@ -301,13 +301,13 @@ class Comparison:
         Over answers given in both orders: one order alone says nothing about the place.
         """
         count = {"first": ONE, "tie": HALF, "second": ZERO}
-        said = [
+        shares = [
             count[choice]
             for looks in self._pairs()
             for choice in (looks.a_first, looks.b_first)
             if choice
         ]
-        return sum(said, ZERO) / len(said) if said else None
+        return sum(shares, ZERO) / len(shares) if shares else None
 
     @property
     def low_confidence(self) -> bool:

@@ -21,7 +21,7 @@ SETTLED: Final = "settled"
 # What one label is about: a text by its name, and an item.
 Place: TypeAlias = tuple[str, Key]
 # What one rater answered; None is a skip.
-Said: TypeAlias = Mapping[Place, Answer | None]
+RaterAnswers: TypeAlias = Mapping[Place, Answer | None]
 
 
 def _lot(*words: str) -> bytes:
@@ -50,7 +50,7 @@ class Difference:
     """An item that raters answered differently: each with the answer."""
 
     place: Place
-    said: Mapping[str, Answer]
+    answers: Mapping[str, Answer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,22 +69,24 @@ class RatersAgreement:
     differences: tuple[Difference, ...]
 
 
-def is_through(said: Said, places: Iterable[Place]) -> bool:
+def is_through(answers: RaterAnswers, places: Iterable[Place]) -> bool:
     """Whether a rater answered or skipped every item."""
-    return all(place in said for place in places)
+    return all(place in answers for place in places)
 
 
-def agreement_of(targets: Mapping[Place, LabelTarget], said: Mapping[str, Said]) -> RatersAgreement:
+def agreement_of(
+    targets: Mapping[Place, LabelTarget], by_rater: Mapping[str, RaterAnswers]
+) -> RatersAgreement:
     """How far raters agree about the items of `targets`."""
-    answered = [(place, _answers(place, said)) for place in targets]
+    answered = [(place, _answers(place, by_rater)) for place in targets]
     both = [(place, answers) for place, answers in answered if len(answers) > 1]
     different = [
-        Difference(place=place, said=answers) for place, answers in both if not _is_one(answers)
+        Difference(place=place, answers=answers) for place, answers in both if not _is_one(answers)
     ]
     shares = [(place[0], list(_shares(targets[place], answers))) for place, answers in both]
     alpha, interval = alpha_of_units([(unit, found) for unit, found in shares if len(found) > 1])
     return RatersAgreement(
-        raters=tuple(said),
+        raters=tuple(by_rater),
         compared=len(both),
         agreed=len(both) - len(different),
         alpha=alpha,
@@ -93,8 +95,8 @@ def agreement_of(targets: Mapping[Place, LabelTarget], said: Mapping[str, Said])
     )
 
 
-def _answers(place: Place, said: Mapping[str, Said]) -> dict[str, Answer]:
-    found = {rater: answers.get(place) for rater, answers in said.items()}
+def _answers(place: Place, by_rater: Mapping[str, RaterAnswers]) -> dict[str, Answer]:
+    found = {rater: answers.get(place) for rater, answers in by_rater.items()}
     return {rater: answer for rater, answer in found.items() if answer is not None}
 
 

@@ -305,8 +305,8 @@ def problems(rubric: Rubric) -> Iterator[RubricError]:
 
 def _problem(rule: str, path: Path, **facts: object) -> RubricError:
     """What breaks a rule, in the words of `rubric.toml`."""
-    said = tomllib.loads(table_text("rubric"))[rule]
-    return RubricError(said["message"].format(**facts), path=path, hint=said.get("hint"))
+    rule_text = tomllib.loads(table_text("rubric"))[rule]
+    return RubricError(rule_text["message"].format(**facts), path=path, hint=rule_text.get("hint"))
 
 
 def _group_problems(

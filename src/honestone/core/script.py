@@ -123,26 +123,28 @@ class OddReply(ValueError):
 
 
 def grade(
-    said: Json, language: Language, threshold: Fraction | None, *, negated: bool = False
+    reply: Json, language: Language, threshold: Fraction | None, *, negated: bool = False
 ) -> ScriptGrade:
     """A reply as promptfoo reads it. `threshold`: the bar of a number; without one it must be above
     0. Negated, the bar is turned round and the score of a number stays. Raises OddReply.
     """
-    if language == "python" and isinstance(said, str):
-        said = _spelled(said)
-    if isinstance(said, bool):
-        met = said is not negated
-        return ScriptGrade(met, ONE if met else ZERO, f"returned {str(said).lower()}")
-    if isinstance(said, int | float):
-        score = exact(said)
+    if language == "python" and isinstance(reply, str):
+        reply = _spelled(reply)
+    if isinstance(reply, bool):
+        met = reply is not negated
+        return ScriptGrade(met, ONE if met else ZERO, f"returned {str(reply).lower()}")
+    if isinstance(reply, int | float):
+        score = exact(reply)
         reached = score > 0 if threshold is None else score >= threshold
         bar = "" if threshold is None else f", threshold {float(threshold):g}"
         return ScriptGrade(
-            reached is not negated, _cut(score), f"returned {said:g}{bar}{_beyond(score)}"
+            reached is not negated, _cut(score), f"returned {reply:g}{bar}{_beyond(score)}"
         )
-    if not isinstance(said, Mapping):
-        raise OddReply(_EXPECTED.format("nothing" if said is None else f"a {type(said).__name__}"))
-    return _of_grading(said, language, threshold, negated)
+    if not isinstance(reply, Mapping):
+        raise OddReply(
+            _EXPECTED.format("nothing" if reply is None else f"a {type(reply).__name__}")
+        )
+    return _of_grading(reply, language, threshold, negated)
 
 
 _EXPECTED: Final = "it must return a boolean, a number or {{pass, score, reason}}, but returned {}"
@@ -150,19 +152,19 @@ _SNAKE: Final = {"pass_": "pass"}
 _NUMBER: Final = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-def _spelled(said: str) -> Json:
+def _spelled(text: str) -> Json:
     """A text of Python that spells a boolean or begins with a number. Raises OddReply."""
-    if said.lower() in ("true", "false"):
-        return said.lower() == "true"
-    if number := _NUMBER.match(said):
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if number := _NUMBER.match(text):
         return float(number[0])
-    raise OddReply(_EXPECTED.format(f"the text {said[:60]!r}"))
+    raise OddReply(_EXPECTED.format(f"the text {text[:60]!r}"))
 
 
 def _of_grading(
-    said: JsonObject, language: Language, threshold: Fraction | None, negated: bool
+    reply: JsonObject, language: Language, threshold: Fraction | None, negated: bool
 ) -> ScriptGrade:
-    given = {_SNAKE.get(key, key): value for key, value in said.items()}
+    given = {_SNAKE.get(key, key): value for key, value in reply.items()}
     passed, written, reason = given.get("pass"), given.get("score"), given.get("reason")
     is_number = isinstance(written, int | float) and not isinstance(written, bool)
     if not isinstance(passed, bool) or not is_number or not isinstance(reason, str):

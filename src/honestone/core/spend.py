@@ -166,9 +166,9 @@ class Meter:
     _shared: RunGrants | None = None
     _in_hand: int = 0
     _owed: int = 0
-    _told: float = 0.0
+    _reserved_usd: float = 0.0
     _at_a_time: int = AT_A_TIME
-    _has_no_room: bool = False
+    _is_fully_reserved: bool = False
 
     def __post_init__(self) -> None:
         self._started = self.clock()
@@ -188,7 +188,7 @@ class Meter:
         if self.seconds >= self.minutes * 60:
             return f"--max-minutes {self.minutes:g} are used up"
         if self.usd is not None and (
-            self._known_usd >= self.usd or (self._has_no_room and not self._under_way)
+            self._known_usd >= self.usd or (self._is_fully_reserved and not self._under_way)
         ):
             return f"--max-usd {self.usd:g} is used up"
         return None
@@ -202,9 +202,9 @@ class Meter:
     def refuse_call(self) -> str | None:
         """Take one judge call, or say why not. With an account, one that is in hand: see `request`."""
         if self._shared is None:
-            self._has_no_room = not self._fits(1)
+            self._is_fully_reserved = not self._fits(1)
         refusal = self.no_call_left() or self.exhausted()
-        if refusal is None and self._has_no_room:
+        if refusal is None and self._is_fully_reserved:
             refusal = f"--max-usd {self.usd:g} is reserved for calls under way"
         if refusal is None:
             self._granted += 1
@@ -216,7 +216,7 @@ class Meter:
     def awaits_prices(self) -> bool:
         """Another call may be granted once the price of one that is under way is known."""
         return (
-            self._has_no_room
+            self._is_fully_reserved
             and self._under_way > 0
             and self.exhausted() is None
             and self.no_call_left() is None
@@ -225,7 +225,7 @@ class Meter:
     def made(self, usage: Usage) -> None:
         """The call that was granted came to its end, and cost this much as far as it is known."""
         self._under_way -= 1
-        self._has_no_room = False
+        self._is_fully_reserved = False
         self._dearest = max(self._dearest, usage.usd or 0.0)
         self.spent.add(usage)
 
@@ -233,7 +233,7 @@ class Meter:
         """The call that was granted was never made."""
         self._granted -= 1
         self._under_way -= 1
-        self._has_no_room = False
+        self._is_fully_reserved = False
         self._in_hand += self._shared is not None
 
     # -- grants that are shared
@@ -252,14 +252,14 @@ class Meter:
         if (
             self._shared is None
             or self._in_hand > 0
-            or self._has_no_room
+            or self._is_fully_reserved
             or self.no_call_left()
             or self.exhausted()
         ):
             return None
         calls = self._several(self._shared)
-        usd = self._reserved(calls) - self._told
-        self._told += usd
+        usd = self._reserved(calls) - self._reserved_usd
+        self._reserved_usd += usd
         limit = None if self.usd is None else self.usd + (_EXACT if self._price else -_EXACT)
         return GrantRequest(
             calls=calls, usd=usd, dearest=self._dearest, most_calls=self.calls, most_usd=limit
@@ -269,20 +269,20 @@ class Meter:
         """What was spent, and is not on record for the other processes yet; None where no limit
         depends on it.
         """
-        usd = 0.0 if self.usd is None else self._reserved(self._in_hand) - self._told
+        usd = 0.0 if self.usd is None else self._reserved(self._in_hand) - self._reserved_usd
         if self._shared is None or (not self._owed and abs(usd) < _EXACT):
             return None
         calls, self._owed = self._owed, 0
-        self._told += usd
+        self._reserved_usd += usd
         return GrantRequest(calls=calls, usd=usd, dearest=self._dearest)
 
     def rest_of_grants(self) -> GrantRequest | None:
         """Gives back the calls that are in hand; those under way keep what is reserved for them."""
-        usd = 0.0 if self.usd is None else self._reserved(0) - self._told
+        usd = 0.0 if self.usd is None else self._reserved(0) - self._reserved_usd
         if self._shared is None or (self._in_hand == self._owed and abs(usd) < _EXACT):
             return None
         calls, self._in_hand, self._owed = self._owed - self._in_hand, 0, 0
-        self._told += usd
+        self._reserved_usd += usd
         return GrantRequest(calls=calls, usd=usd, dearest=self._dearest)
 
     def answered(self, request: GrantRequest, *, granted: bool, grants: RunGrants) -> None:
@@ -291,8 +291,8 @@ class Meter:
         if granted and request.most_calls is not None:
             self._in_hand += request.calls
         elif not granted:
-            self._told -= request.usd
-            self._has_no_room = not self._fits(1)
+            self._reserved_usd -= request.usd
+            self._is_fully_reserved = not self._fits(1)
 
     @property
     def _price(self) -> float:
@@ -315,7 +315,11 @@ class Meter:
 
     @property
     def _others_usd(self) -> float:
-        return (self.before.usd or 0.0) if self._shared is None else self._shared.usd - self._told
+        return (
+            (self.before.usd or 0.0)
+            if self._shared is None
+            else self._shared.usd - self._reserved_usd
+        )
 
     @property
     def _known_usd(self) -> float:

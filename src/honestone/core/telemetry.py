@@ -156,11 +156,11 @@ def _points(score: Fraction | None) -> float | None:
 
 
 def _evidence(criterion: str, ballots: Sequence[Ballot]) -> str:
-    said = [
+    lines = [
         quote
         for ballot in ballots
         for (of, _), mark in ballot.marks.items()
         for quote in mark.evidence
         if of == criterion
     ]
-    return "\n".join(said)
+    return "\n".join(lines)

@@ -153,10 +153,10 @@ class CaseWork:
         if event.error is None and is_free and output.files is None:
             await self._judge(case, event.attempt, output, event)
             return
-        kept = await self._put(event, output.files, output.start)
-        if kept is not event:
-            assert isinstance(kept, OutputProduced)
-            event, output = kept, await recall_output(kept, self.journal)
+        on_record = await self._put(event, output.files, output.start)
+        if on_record is not event:
+            assert isinstance(on_record, OutputProduced)
+            event, output = on_record, await recall_output(on_record, self.journal)
         await self._keep(event)
         if event.error is None:
             await self._judge(case, event.attempt, output)
@@ -226,7 +226,7 @@ class CaseWork:
             raise CouldNotJudge(
                 f"what judges changed while the suite ran: {', '.join(changed[:5])}", hint=_CHANGED
             )
-        said = AttemptJudged(
+        judgement = AttemptJudged(
             case=case.id,
             attempt=number,
             ballots=judged.ballots,
@@ -234,19 +234,19 @@ class CaseWork:
             by_judge=judged.by_judge,
             refused=judged.refused,
         )
-        events: tuple[Event, ...] = (said,) if free is None else (free, said)
+        events: tuple[Event, ...] = (judgement,) if free is None else (free, judgement)
         lost = await self.journal.append_many(self.run, events)
-        kept = [
+        recorded = [
             await self._added(event, lost.get(place))
             for place, event in enumerate(events)
             if lost.get(place, event) is not None
         ]
-        if not kept:  # this process may add nothing to the case any more: another one has it
+        if not recorded:  # this process may add nothing to the case any more: another one has it
             return
-        if isinstance(kept[0], OutputProduced):
-            await self._keep(kept[0])
-            if kept[0] is not free:  # what was said is not about the output that is on record
-                await self._judge(record, number, await recall_output(kept[0], self.journal))
+        if isinstance(recorded[0], OutputProduced):
+            await self._keep(recorded[0])
+            if recorded[0] is not free:  # what was said is not about the output that is on record
+                await self._judge(record, number, await recall_output(recorded[0], self.journal))
 
     async def _put(self, event: Event, *versions: Version | None) -> Event:
         """An event into the store, with the files that it speaks of, and into the record; what is

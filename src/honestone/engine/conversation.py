@@ -19,19 +19,19 @@ async def converse(ask: Callable[[Task], Awaitable[Output]], task: Task) -> Outp
     """The whole conversation as one output, with each reply in its trace. It ends at a reply that
     failed.
     """
-    said: list[Message] = []
+    messages: list[Message] = []
     outputs: list[Output] = []
     for message in task.messages:
         if not message.is_reply:
-            said.append(message)
+            messages.append(message)
             continue
-        outputs.append(await ask(replace(task, messages=tuple(said))))
-        said.append(Message("assistant", outputs[-1].text))
+        outputs.append(await ask(replace(task, messages=tuple(messages))))
+        messages.append(Message("assistant", outputs[-1].text))
         if outputs[-1].error is not None:
             break
     error = outputs[-1].error
     return Output(
-        text=as_prompt(said),
+        text=as_prompt(messages),
         error=None if error is None else f"reply {len(outputs)} of the conversation: {error}",
         duration_ms=sum(one.duration_ms for one in outputs),
         usage=Usage(

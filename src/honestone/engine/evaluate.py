@@ -90,18 +90,18 @@ class _Criterion:
                 self.seen[answers] = part
         return part
 
-    def from_record(self, kept: bytes) -> _Part:
-        part = self.recorded.get(kept)
+    def from_record(self, stored: bytes) -> _Part:
+        part = self.recorded.get(stored)
         if part is None:
-            plain = msgspec.json.decode(kept, type=dict[str, tuple[bool | None, str | None]])
+            plain = msgspec.json.decode(stored, type=dict[str, tuple[bool | None, str | None]])
             part = _part(self.keys, tuple(plain[item] for _, item in self.keys))
             if len(self.recorded) < _REMEMBERED:
-                self.recorded[kept] = part
+                self.recorded[stored] = part
         return part
 
 
 def _part(keys: tuple[Key, ...], answers: tuple[CheckAnswer, ...]) -> _Part:
-    plain = {item: list(told) for (_, item), told in zip(keys, answers, strict=True)}
+    plain = {item: list(answer) for (_, item), answer in zip(keys, answers, strict=True)}
     return _Part(*marks_of_checks(zip(keys, answers, strict=True)), msgspec.json.encode(plain))
 
 
@@ -146,9 +146,9 @@ class TextEvaluator:
             out: list[BulkJudged] = []
             new: dict[str, msgspec.Raw] = {}
             for (path, version), key in zip(chunk, keys, strict=True):
-                kept = known.get(key)
-                parts = None if kept is None else self._recorded(kept)
-                if kept is None or parts is None:
+                stored = known.get(key)
+                parts = None if stored is None else self._recorded(stored)
+                if stored is None or parts is None:
                     parts = self._look(version.text)
                     raw = msgspec.Raw(
                         _joined(
@@ -158,7 +158,7 @@ class TextEvaluator:
                     )
                     new[key] = raw
                 else:
-                    raw = msgspec.Raw(kept)
+                    raw = msgspec.Raw(stored)
                 out.append(BulkJudged(path, version, _ballot(parts), raw))
             if new:
                 store.keep_replies(new, CHECK)
@@ -170,13 +170,13 @@ class TextEvaluator:
                 one.of(tuple([check.evaluate(text) for check in one.checks]))
                 for one in self._criteria
             ]
-        told = iter(self._checker.run_texts(self._checks, text))
-        return [one.of(tuple(islice(told, len(one.checks)))) for one in self._criteria]
+        answers = iter(self._checker.run_texts(self._checks, text))
+        return [one.of(tuple(islice(answers, len(one.checks)))) for one in self._criteria]
 
-    def _recorded(self, kept: bytes) -> list[_Part] | None:
+    def _recorded(self, stored: bytes) -> list[_Part] | None:
         """What is on record; None where it cannot be read, and is found out again."""
         try:
-            rows = self._decode(kept)
+            rows = self._decode(stored)
             return [c.from_record(bytes(rows[c.keys[0][0]])) for c in self._criteria]
         except (ValueError, KeyError, TypeError):
             return None
@@ -434,14 +434,14 @@ class _InOrder:
         self._made: dict[int, _Found | Exception] = {}
         self._next = 0
         self._has_failed = False
-        self._news, self._room = asyncio.Event(), asyncio.Event()
+        self._news, self._capacity = asyncio.Event(), asyncio.Event()
         self._workers = [asyncio.create_task(self._work()) for _ in range(min(at_once, len(paths)))]
 
     async def _work(self) -> None:
         for number, path in self._waiting:
             while number >= self._next + self._lead:
-                self._room.clear()
-                await self._room.wait()
+                self._capacity.clear()
+                await self._capacity.wait()
             if self._has_failed:
                 return
             try:
@@ -464,7 +464,7 @@ class _InOrder:
                 del self._made[self._next]
                 out.append(found)
                 self._next += 1
-            self._room.set()
+            self._capacity.set()
             is_over = all(worker.done() for worker in self._workers)
             if out and not is_over and not waited and len(out) < _TOGETHER:
                 waited = True  # More may be ready in a moment: one commit for all of them costs far less than many.

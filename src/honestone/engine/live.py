@@ -81,13 +81,13 @@ class Live:
             self._span.end()
 
     def progress(
-        self, done: int, total: int, doing: str, *, left: float | None = None, said: str = ""
+        self, done: int, total: int, doing: str, *, left: float | None = None, shown: str = ""
     ) -> None:
         """`left`: the time that is left in seconds, where that is known. `said`: what the observer
         hears in place of `doing`.
         """
         self._done, self._total, self._doing, self._left = done, total, doing, left
-        self.observer.progress(done, total, said or doing)
+        self.observer.progress(done, total, shown or doing)
 
     def time_left(self, done: int, total: int) -> float | None:
         """How long the rest takes where each takes as long as those since the first that was heard

@@ -145,23 +145,25 @@ class LoopRunner(Generic[S]):
                     with part_under_way("round", "ask", len(self.state.rounds)) as span:
                         await self.judgement.ask(self, action)
                         if is_traced() and action.role == "panel":
-                            said = self.state.ballots.get((action.version, "panel"), {})
-                            tell_scores(span, self.state.scorer, tuple(said.values()))
+                            ballots = self.state.ballots.get((action.version, "panel"), {})
+                            tell_scores(span, self.state.scorer, tuple(ballots.values()))
                 case Propose():
                     with part_under_way("round", "propose", len(self.state.rounds) + 1):
                         await self._propose(action)
                 case Accept(version=version, reason=reason):
-                    await self._decide_round(version, reason, is_kept=True)
+                    await self._decide_round(version, reason, is_accepted=True)
                 case RollBack(reason=reason):
-                    await self._decide_round(self.state.rounds[-1].version, reason, is_kept=False)
+                    await self._decide_round(
+                        self.state.rounds[-1].version, reason, is_accepted=False
+                    )
 
-    async def _decide_round(self, version: str | None, reason: str, *, is_kept: bool) -> None:
+    async def _decide_round(self, version: str | None, reason: str, *, is_accepted: bool) -> None:
         """Record what becomes of a round, with what is believed at this moment: every report shows
         these figures.
         """
         entry = self.state.rounds[-1]
         before, after = self.state.standing(entry.base), self.state.standing(version or "")
-        if version is not None and is_kept:
+        if version is not None and is_accepted:
             accepted = events.VersionAccepted(
                 round=entry.number, version=version, reason=reason, before=before, after=after
             )
@@ -325,7 +327,11 @@ class LoopRunner(Generic[S]):
         found: dict[str, CandidateTried] = {}
         for one in tried:
             version = one.version
-            if version is None or version in self.state.kept or self.state.decided(version):
+            if (
+                version is None
+                or version in self.state.accepted_versions
+                or self.state.decided(version)
+            ):
                 continue
             if one.outcome is ProposalOutcome.CHANGED:
                 found.setdefault(version, one)
@@ -454,7 +460,7 @@ class LoopRunner(Generic[S]):
         if self.place.dry_run or self.place.output is not None:
             return
         found = self.place.on_disk().digest
-        if found != self.state.delivered and found in self.state.kept:
+        if found != self.state.delivered and found in self.state.accepted_versions:
             await self.record(events.DeliveryDone(version=found))
 
 

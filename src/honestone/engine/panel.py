@@ -226,13 +226,15 @@ class Panel:
         return reading, None
 
     async def _is_answered_after(
-        self, asking: _Asking, request: ports.Request, kept: Sequence[ports.StoredReply]
+        self, asking: _Asking, request: ports.Request, stored_replies: Sequence[ports.StoredReply]
     ) -> bool:
         """Whether the last of these replies, which gave no answer, was followed by one that did
         when the judge was asked again. Then all of it is on record, and none of it is paid for
         twice.
         """
-        replies = [reply for one in kept if (reply := _read_kept(one)) is not None]
+        replies = [
+            reply for one in stored_replies if (reply := _read_stored_reply(one)) is not None
+        ]
         if not replies or request is not asking.first:
             return False
         reading = asking.read(request, replies[-1])
@@ -240,7 +242,9 @@ class Panel:
             again = _asked_again(asking, request, reading, count)
             found = await self.journal.recall(self._key(asking.seat, again))
             readings = [
-                asking.read(again, reply) for one in found if (reply := _read_kept(one)) is not None
+                asking.read(again, reply)
+                for one in found
+                if (reply := _read_stored_reply(one)) is not None
             ]
             if any(one.is_usable for one in readings):
                 return True
@@ -257,8 +261,8 @@ class Panel:
         before: Sequence[ports.StoredReply],
     ) -> Iterator[dict[Key, Answer]]:
         """What this judge answered to the same question before, oldest first."""
-        for kept in before:
-            reply = _read_kept(kept)
+        for stored in before:
+            reply = _read_stored_reply(stored)
             if reply is not None:
                 reading = seat.judge.read(question, request, reply)
                 if reading.marks:
@@ -303,9 +307,9 @@ class Panel:
                 telemetry().from_record(seat.id)
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
-                kept = _read_kept(known[place])
-                assert kept is not None
-                return kept, known[:place]
+                stored = _read_stored_reply(known[place])
+                assert stored is not None
+                return stored, known[:place]
         finally:
             self._waiting.pop(key, None)
 
@@ -318,8 +322,8 @@ class Panel:
         seat = asking.seat
         readable = [
             (place, reply)
-            for place, kept in enumerate(known)
-            if (reply := _read_kept(kept)) is not None
+            for place, stored in enumerate(known)
+            if (reply := _read_stored_reply(stored)) is not None
         ]
         # A host agent cannot be asked: what it replied to this very prompt is on record, or is not
         # there.
@@ -401,7 +405,7 @@ class Panel:
         self.meter.made(reply.usage)
         # Another process asked the same after an outage, and was quicker: what came late is paid
         # for, and never read.
-        return reply if first is None else _read_kept(first) or reply
+        return reply if first is None else _read_stored_reply(first) or reply
 
     async def once(
         self, key: str, who: str, call: Callable[[], Awaitable[JsonObject]]
@@ -413,9 +417,9 @@ class Panel:
         try:
             async with lock:
                 if not self.fresh or key in self._asked:
-                    kept = await self.journal.reply(key, self.oldest_reply)
-                    if kept is not None:
-                        return kept
+                    reply = await self.journal.reply(key, self.oldest_reply)
+                    if reply is not None:
+                        return reply
                 gate = self._gates.setdefault(who, asyncio.Semaphore(self.concurrency))
 
                 async def granted() -> JsonObject:
@@ -478,7 +482,7 @@ class Panel:
         if not self.require_evidence:
             return dict(reading.marks), {}
         text = judged_text(question)
-        kept: dict[Key, Mark] = {}
+        supported: dict[Key, Mark] = {}
         unfound: dict[Key, str] = {}
         for key, mark in reading.marks.items():
             missing = next(
@@ -490,10 +494,10 @@ class Panel:
                 None,
             )
             if missing is None:
-                kept[key] = mark
+                supported[key] = mark
             else:
                 unfound[key] = f"quoted evidence not found in the text: {missing[:120]!r}"
-        return kept, unfound
+        return supported, unfound
 
     async def close(self) -> None:
         for seat in self.seats:
@@ -934,16 +938,16 @@ async def with_retries(
         attempt += 1
 
 
-def _read_kept(kept: ports.StoredReply) -> ports.Reply | None:
+def _read_stored_reply(stored: ports.StoredReply) -> ports.Reply | None:
     """A reply on record. One that cannot be read, of a damaged store, is asked for again."""
     from msgspec import DecodeError, ValidationError, convert, json
 
     try:
-        return json.decode(kept.data, type=ports.Reply)
+        return json.decode(stored.data, type=ports.Reply)
     except ValidationError:
         return None
     except DecodeError:  # half a surrogate pair, or damaged
         try:
-            return convert(plain_json.loads(kept.data), ports.Reply)
+            return convert(plain_json.loads(stored.data), ports.Reply)
         except (ValueError, ValidationError):
             return None

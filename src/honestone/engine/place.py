@@ -158,7 +158,7 @@ def require_resumable(place: Place, state: LoopState, store: Store, run: str) ->
             f"run {run} is unfinished, but its artifact cannot be read: {error.message}",
             hint="bring the file back, or start over with --fresh",
         ) from None
-    if found.digest in state.kept:
+    if found.digest in state.accepted_versions:
         return
     if state.delivering is not None:
         before, after = load_version(store, state.delivered), load_version(store, state.delivering)

@@ -258,42 +258,41 @@ class RunnerLoop:
         whether it took one.
         """
         done, self._done = self._done, []
-        room, runs, number = (
-            self.concurrency - len(self._in_hand),
-            self._taken,
-            self.heartbeat.number,
-        )
-        if not done and (room < 1 or not runs):
+        free_slots = self.concurrency - len(self._in_hand)
+        runs, number = self._taken, self.heartbeat.number
+        if not done and (free_slots < 1 or not runs):
             return False
-        taken = await self._call(lambda: self.queue.take(runs, number, room, done=done))
+        taken = await self._call(lambda: self.queue.take(runs, number, free_slots, done=done))
         for case in taken:
-            self._in_hand[asyncio.create_task(self._one(case))] = case
+            self._in_hand[asyncio.create_task(self._work_on(case))] = case
         if taken:
             self._say_card()
         return bool(taken)
 
-    async def _one(self, case: QueuedCase) -> None:
+    async def _work_on(self, case: QueuedCase) -> None:
         try:
             await self._sessions[case.run].work(case)
         except (StoreAway, asyncio.CancelledError):
             raise
         except RunRefused as refused:  # it was accepted, but this case is another one here
             self._refuse(case.run, refused)
-            await self._call(lambda: self.queue.give_back(case, self.heartbeat.number))
+            await self._return_case(case)
             return
-        except (
-            Exception
-        ) as error:  # a fault of ours or of this machine: perhaps another one can do it
+        # A fault of ours or of this machine: perhaps another one can do it.
+        except Exception as error:
             why = f"{type(error).__name__}: {error}".rstrip(": ")
             self.say(f"case `{case.case}` of run {case.run} ended in an error: {why}")
             if case.errors + 1 < TRIES:
-                await self._call(
-                    lambda: self.queue.give_back(case, self.heartbeat.number, is_error=True)
-                )
+                await self._return_case(case, is_error=True)
             else:
                 await self._give_up(case, f"it could not be run in {case.errors + 1} tries: {why}")
             return
         self._over(case)
+
+    async def _return_case(self, case: QueuedCase, *, is_error: bool = False) -> None:
+        """Another runner may take the case."""
+        number = self.heartbeat.number
+        await self._call(lambda: self.queue.give_back(case, number, is_error=is_error))
 
     async def _give_up(self, case: QueuedCase, reason: str) -> None:
         await self._sessions[case.run].give_up(case, reason)
@@ -348,9 +347,7 @@ class RunnerLoop:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             with suppress(StoreError, StoreAway):
-                await self._call(
-                    lambda case=case: self.queue.give_back(case, self.heartbeat.number)
-                )  # type: ignore[misc]
+                await self._return_case(case)
         self._in_hand.clear()
 
     def _say_card(self) -> None:

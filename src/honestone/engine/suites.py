@@ -182,7 +182,7 @@ class SuiteRun:
             words.append(f"{left / 60:.0f} min left" if left >= 90 else f"{left:.0f} s left")
         self._live.failing = self._bad
         self._live.progress(
-            done, len(self.record.cases), words[0], left=left, said=", ".join(words)
+            done, len(self.record.cases), words[0], left=left, shown=", ".join(words)
         )
 
 

@@ -158,7 +158,7 @@ class LabelSite:
 
 
 def _said(one: Difference, rater: str) -> str:
-    return answer_words(one.said[rater]) if rater in one.said else "skipped"
+    return answer_words(one.answers[rater]) if rater in one.answers else "skipped"
 
 
 def _end_words(session: LabelSession, found: RatersAgreement | None, *, is_open: bool) -> str:

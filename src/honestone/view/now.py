@@ -23,7 +23,7 @@ def live_part(store: Store, info: RunInfo) -> LivePart:
     """
     kept = store.live(info.id)
     age = datetime.now(UTC) - datetime.fromisoformat(info.started)
-    state = state_now(is_finished=info.finished is not None, age=age.total_seconds(), kept=kept)
+    state = state_now(is_finished=info.finished is not None, age=age.total_seconds(), latest=kept)
     count = store.event_count(info.id)
     return LivePart(
         source=f"/run/{info.id}/live",

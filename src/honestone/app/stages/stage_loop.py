@@ -120,7 +120,7 @@ class StageLoopState(LoopState):
         self.tried, self.wanted = [], []
 
     def _find_best(self) -> None:
-        self.best = self.kept[-1]
+        self.best = self.accepted_versions[-1]
 
     def is_marked(self, version: str) -> bool:
         """The baseline is run with the first candidate that is worth it."""

@@ -132,7 +132,7 @@ class _Maker:
         return [self._variant(ProbeKind.EMPTY, "nothing", _emptied(self._version), known)]
 
     def unrelated(self) -> Variant:
-        return self._variant(UNRELATED, "", self._alone(_BESIDE), None)
+        return self._variant(UNRELATED, "", self._alone(_UNRELATED_TEXT), None)
 
     def order(self, ask: Ask) -> list[Variant] | str:
         if ask == "item" or len(self.keys) < 2:
@@ -159,7 +159,7 @@ class _Maker:
         if self._main is None:
             return _NO_TEXT
         size = sum(map(len, self._version.texts.values()))
-        asked = {word for wanted in self._wanted.values() for word in _said(wanted)}
+        asked = {word for wanted in self._wanted.values() for word in _topics(wanted)}
         makers = (("its own filler", asked), ("all of it once more", frozenset[str]()))
         return [
             self._edited(ProbeKind.PADDING, name, partial(_padded, size, words))
@@ -216,7 +216,7 @@ class _Maker:
 
     def _unless_in(self, text: str) -> list[Key]:
         """Items that the text does not speak of: it cannot be what they ask for."""
-        return [key for key, wanted in self._wanted.items() if not _said(wanted) & _said(text)]
+        return [key for key, wanted in self._wanted.items() if not _topics(wanted) & _topics(text)]
 
     def _edited(
         self,
@@ -251,7 +251,7 @@ _TABLES: Final[Mapping[ProbeKind, list[dict[str, str]]]] = {
     probe: _TABLE[probe] for probe in (ProbeKind.PRAISE, ProbeKind.AUTHORITY, ProbeKind.INJECTION)
 }
 _OTHER: Final[str] = _TABLE["other"]["text"]
-_BESIDE: Final = "\n\n".join(_OTHER.split(". ")[:2]) + ".\n"
+_UNRELATED_TEXT: Final = "\n\n".join(_OTHER.split(". ")[:2]) + ".\n"
 _FORMAT, _ABSENCE, _COMMON = (
     frozenset(_TABLE["words"][name].split()) for name in ("format", "absence", "common")
 )
@@ -261,7 +261,7 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold().replace("’", "'")))
 
 
-def _said(text: str) -> set[str]:
+def _topics(text: str) -> set[str]:
     """What a text speaks of: its words of five letters or more that are not in every text."""
     return {word for word in _words(text) if len(word) > 4} - _COMMON
 
@@ -313,7 +313,7 @@ def _padded(size: int, asked: Set[str], text: str) -> str:
     blocks = [
         block for block in _BREAK.split(text)[::2] if block.strip() and not block.startswith("---")
     ] or [text]
-    filler = [block for block in blocks if not _said(block) & asked]
+    filler = [block for block in blocks if not _topics(block) & asked]
     if 5 * sum(map(len, filler)) < len(text):
         filler = blocks
     more = "".join(f"\n\n{block.strip()}" for block in filler)

@@ -237,10 +237,10 @@ def likeness(one: Iterable[str], other: Iterable[str]) -> Fraction:
 def suggested_template(about: str, library: Sequence[ShippedRubric]) -> ShippedRubric | None:
     """The template whose name is in what is judged: `a README for our tool` is about `readme`."""
     folded = about.casefold()
-    said = tokens(about)
+    words_about = tokens(about)
     for one in library:
         spaced = one.name.replace("-", " ")
-        if one.name in folded or spaced in folded or tokens(spaced) <= said:
+        if one.name in folded or spaced in folded or tokens(spaced) <= words_about:
             return one
     for name, words in _TABLES["called"].items():
         if any(word in folded for word in words):
@@ -299,8 +299,8 @@ def _match(wanted: CriterionWish, criterion: Criterion) -> Fraction:
         return Fraction(1)
     if any(name & group and id & group for group in _NEAR):
         return Fraction(3, 4)
-    said = name | tokens(wanted.description)
-    return max(likeness(name, id), likeness(said, tokens(criterion.requirement)))
+    words = name | tokens(wanted.description)
+    return max(likeness(name, id), likeness(words, tokens(criterion.requirement)))
 
 
 def draft_criterion(
@@ -403,21 +403,21 @@ def distinct(items: Iterable[Item]) -> list[Item]:
     """Items without those that say what an earlier one says; ids made different where long texts
     begin alike.
     """
-    kept: list[Item] = []
+    chosen: list[Item] = []
     for item in items:
         if not item.requirement:
             continue
         words = tokens(item.requirement)
-        if any(likeness(words, tokens(other.requirement)) > Fraction(7, 10) for other in kept):
+        if any(likeness(words, tokens(other.requirement)) > Fraction(7, 10) for other in chosen):
             continue
-        taken = {other.id for other in kept}
+        taken = {other.id for other in chosen}
         id = next(
             name
             for name in (item.id, *(f"{item.id}-{n}" for n in range(2, 99)))
             if name not in taken
         )
-        kept.append(item if id == item.id else replace(item, id=id))
-    return kept
+        chosen.append(item if id == item.id else replace(item, id=id))
+    return chosen
 
 
 def make_draft(
@@ -451,13 +451,13 @@ def weights_problem(weights: Sequence[Fraction]) -> str | None:
         return "every weight has to be above 0"
     total = sum(weights, Fraction(0))
     if not 99 <= total <= 101:
-        told = f"the weights have to sum to 100, and these sum to {as_written(total)}"
+        problem = f"the weights have to sum to 100, and these sum to {as_written(total)}"
         meant = [str(as_written(weight * 100)) for weight in weights]
         is_shares = 99 <= total * 100 <= 101
         return (
-            f"{told}: are {' '.join(meant)} meant?"
+            f"{problem}: are {' '.join(meant)} meant?"
             if is_shares
-            else f"{told}: share them out again"
+            else f"{problem}: share them out again"
         )
     return None
 

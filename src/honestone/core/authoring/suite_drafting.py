@@ -92,7 +92,7 @@ def points_to_check(tasks: Sequence[TaskDraft]) -> tuple[str, ...]:
     tasks are made of.
     """
     points: Mapping[str, str] = _TABLES["points"]
-    return tuple(said for of, said in points.items() if any(getattr(task, of) for task in tasks))
+    return tuple(point for of, point in points.items() if any(getattr(task, of) for task in tasks))
 
 
 # ------------------------------------------------------------------------------------------------
@@ -426,12 +426,12 @@ def _general(rules: Sequence[tuple[str, tuple[str, ...]]], read: SkillText) -> I
     """
     requests = [*read.requests, *(_bare(row.asked) for row in read.outputs)]
     for request, (rule, words) in zip(requests, rules, strict=False):
-        said = f"The skill's rule: {rule}"
+        description = f"The skill's rule: {rule}"
         name = f"{'never' if _NEGATIVE.search(rule) else 'always'} {words[0]}"
         if _NEGATIVE.search(rule):
-            yield _task(name, _need(request), said, must_not=words)
+            yield _task(name, _need(request), description, must_not=words)
         else:
-            yield _task(name, _need(request), said, must=words)
+            yield _task(name, _need(request), description, must=words)
 
 
 def _outside(read: SkillText, own_words: Sequence[str]) -> Iterator[TaskDraft]:
@@ -563,9 +563,13 @@ def _group(id: str, text: str, kind: str, words: Sequence[str], *, negated: bool
     for word in words:
         name = free_id(slug(word), used)
         used.add(name)
-        said = f"The text {'does not contain' if negated else 'contains'} `{word}`, whatever the case of letters"
+        requirement = f"The text {'does not contain' if negated else 'contains'} `{word}`, whatever the case of letters"
         items.append(
-            Item(id=name, requirement=said, check=Check(kind=kind, value=word, negated=negated))
+            Item(
+                id=name,
+                requirement=requirement,
+                check=Check(kind=kind, value=word, negated=negated),
+            )
         )
     return Criterion(id=id, requirement=text, items=tuple(items))
 
@@ -583,11 +587,11 @@ def _task(
     must_not: tuple[str, ...] = (),
     rubric: str = "",
 ) -> TaskDraft:
-    said = _one_line(description)[:300]
+    short_description = _one_line(description)[:300]
     return TaskDraft(
         id=slug(name, limit=40),
         prompt=prompt,
-        description=said,
+        description=short_description,
         must=must,
         must_not=must_not,
         rubric=rubric,
@@ -644,12 +648,14 @@ def _spread(parts: Sequence[Sequence[TaskDraft]], most: int) -> list[TaskDraft]:
         in_turn += [task for task in turn if task is not None]
     chosen = set(map(id, in_turn))
     places = {
-        _said(task): at for at, task in enumerate(chain.from_iterable(parts)) if id(task) in chosen
+        _content_of(task): at
+        for at, task in enumerate(chain.from_iterable(parts))
+        if id(task) in chosen
     }
-    return sorted(_sound(in_turn)[:most], key=lambda task: places[_said(task)])
+    return sorted(_sound(in_turn)[:most], key=lambda task: places[_content_of(task)])
 
 
-def _said(task: TaskDraft) -> tuple[object, ...]:
+def _content_of(task: TaskDraft) -> tuple[object, ...]:
     """All but its id, which may be given a number."""
     return task.prompt, task.must, task.must_not
 
@@ -664,17 +670,17 @@ def _filled_up(tasks: list[TaskDraft], more: Iterable[TaskDraft], wanted: int) -
 
 def _sound(tasks: Iterable[TaskDraft]) -> list[TaskDraft]:
     """The tasks that the linter has nothing against, with ids and prompts that are not taken."""
-    kept: list[TaskDraft] = []
+    sound: list[TaskDraft] = []
     used: set[str] = set()
     prompts: set[str] = set()
     for task in tasks:
         prompt = " ".join(task.prompt.split()).casefold()
         named = replace(task, id=free_id(task.id, used))
         if prompt and prompt not in prompts and not problems_of(named):
-            kept.append(named)
+            sound.append(named)
             used.add(named.id)
             prompts.add(prompt)
-    return kept
+    return sound
 
 
 def problems_of(task: TaskDraft) -> list[str]:
@@ -703,7 +709,7 @@ def read_model_tasks(tasks: object, *, most: int = MOST) -> ModelTasks:
     """
     if not isinstance(tasks, list):
         return ModelTasks(tasks=(), problems=("`tasks` must be a list",))
-    kept: list[TaskDraft] = []
+    usable: list[TaskDraft] = []
     problems: list[str] = []
     for number, entry in enumerate(tasks[:50], 1):
         task = _from_model(entry)
@@ -711,14 +717,14 @@ def read_model_tasks(tasks: object, *, most: int = MOST) -> ModelTasks:
             problems.append(f"task {number}: {task}")
             continue
         wrong = problems_of(task)
-        same = any(" ".join(one.prompt.split()) == " ".join(task.prompt.split()) for one in kept)
+        same = any(" ".join(one.prompt.split()) == " ".join(task.prompt.split()) for one in usable)
         if wrong or same:
             problems.append(f"task `{task.id}`: {wrong[0] if wrong else 'its prompt comes twice'}")
             continue
-        kept.append(replace(task, id=free_id(task.id, {one.id for one in kept})))
-    if len(kept) < FEWEST:
-        problems.append(f"{len(kept)} tasks can be used, but {FEWEST} are needed")
-    return ModelTasks(tasks=tuple(kept[:most]), problems=tuple(problems))
+        usable.append(replace(task, id=free_id(task.id, {one.id for one in usable})))
+    if len(usable) < FEWEST:
+        problems.append(f"{len(usable)} tasks can be used, but {FEWEST} are needed")
+    return ModelTasks(tasks=tuple(usable[:most]), problems=tuple(problems))
 
 
 def _from_model(entry: object) -> TaskDraft | str:

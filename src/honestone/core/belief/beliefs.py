@@ -18,7 +18,7 @@ from honestone.core.ballot import Mark
 from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom
-from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, room
+from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, headroom
 from honestone.core.rubric import Item, Key, Rubric
 from honestone.core.scorecard import is_na, share, share_of
 
@@ -60,9 +60,9 @@ class Bank(Generic[M]):
         top = max(logs.values())
         raised = {index: weight * exp(logs[index] - top) for index, weight in self.weights.items()}
         total = sum(raised.values())
-        kept = {index: weight for index, weight in raised.items() if weight > FORGOTTEN * total}
-        left = sum(kept.values())
-        self.weights = {index: weight / left for index, weight in kept.items()}
+        likely = {index: weight for index, weight in raised.items() if weight > FORGOTTEN * total}
+        left = sum(likely.values())
+        self.weights = {index: weight / left for index, weight in likely.items()}
 
 
 @lru_cache(maxsize=64)
@@ -87,7 +87,7 @@ class Outlook(NamedTuple):
     overall: Moments
 
 
-class _Heard(NamedTuple):
+class _Answers(NamedTuple):
     """A judge's points for anchored items, and the log of their density before, by the number of
     the member.
     """
@@ -111,7 +111,7 @@ class _Version:
     looks: dict[Key, dict[int, Looks]] = field(default_factory=dict)
     known: dict[Key, float | None] = field(default_factory=dict)
     away: dict[Key, int] = field(default_factory=dict)
-    heard: list[_Heard] = field(default_factory=list)
+    answers: list[_Answers] = field(default_factory=list)
     base: str | None = None
     aimed: frozenset[Key] = frozenset()
 
@@ -227,7 +227,7 @@ class Beliefs:
                 )
             logs[index] = sum([of[index] for of in seen.values()])
         found.scores.update(updated)
-        found.heard.append(_Heard(judge, votes, seen))
+        found.answers.append(_Answers(judge, votes, seen))
         self._score_bank.learn(logs)
 
     def _see_items(self, found: _Version, judge: int, votes: Mapping[Key, bool]) -> None:
@@ -289,9 +289,9 @@ class Beliefs:
         if found is None or found.base is None:
             return
         old = self._versions[found.base]
-        for heard in found.heard:
-            for key in heard.votes.keys() - found.aimed:
-                old.scores[key] = self._score_before(old.scores[key], key, heard)
+        for answers in found.answers:
+            for key in answers.votes.keys() - found.aimed:
+                old.scores[key] = self._score_before(old.scores[key], key, answers)
         old.items.update(self._items_before(old, found))
         old.looks.update(
             {key: looks for key, looks in found.looks.items() if key not in found.aimed}
@@ -300,14 +300,16 @@ class Beliefs:
         self._forget()
 
     def _score_before(
-        self, beliefs: dict[int, ScoreBelief], key: Key, heard: _Heard
+        self, beliefs: dict[int, ScoreBelief], key: Key, answers: _Answers
     ) -> dict[int, ScoreBelief]:
         known = {}
         for index in self._score_bank.weights:
             seen, log_untouched = self._score_bank.models[index].seen(
-                beliefs[index], heard.judge, heard.votes[key]
+                beliefs[index], answers.judge, answers.votes[key]
             )
-            is_untouched = ASIDE[0].weight * exp(log_untouched - heard.logs[key][index]) > UNTOUCHED
+            is_untouched = (
+                ASIDE[0].weight * exp(log_untouched - answers.logs[key][index]) > UNTOUCHED
+            )
             known[index] = seen if is_untouched else beliefs[index]
         return known
 
@@ -458,7 +460,7 @@ class Beliefs:
         total = 0.0
         for key in items:
             points = self._points(found, key) or 0.0
-            total += GAIN * room(points) if key in found.scores else FIXED * (100.0 - points)
+            total += GAIN * headroom(points) if key in found.scores else FIXED * (100.0 - points)
         return total / len(applying)
 
     @property

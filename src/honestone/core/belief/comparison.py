@@ -34,8 +34,8 @@ from honestone.core.belief.scores import (
     ScoreBelief,
     ScoreModel,
     belief_of,
+    headroom,
     merged_part,
-    room,
 )
 from honestone.core.rubric import Criterion, Key, Rubric
 from honestone.core.scorecard import is_na, share_of
@@ -627,8 +627,8 @@ class PairModel(ScoreModel):
         before = merged_part(belief)
         parts = []
         for change in self._effects_of(worker, is_aimed):
-            worn = self._worn(before, change.kept)
-            by = change.by * room(before.mean[0]) if change.scales_with_headroom else change.by
+            worn = self._worn(before, change.error_correlation)
+            by = change.by * headroom(before.mean[0]) if change.scales_with_headroom else change.by
             mean, cov = (
                 [worn.mean[0] + by, worn.mean[1] + change.shared, *worn.mean[2:]],
                 list(worn.cov),
@@ -654,16 +654,16 @@ class PairModel(ScoreModel):
             self._effects[worker, is_aimed] = (helped._replace(weight=weight), *rest)
         return self._effects[worker, is_aimed]
 
-    def _worn(self, part: Component, kept: float) -> Component:
+    def _worn(self, part: Component, error_correlation: float) -> Component:
         """Errors that are drawn again; the two truths are what they were."""
-        if kept == 1.0:
+        if error_correlation == 1.0:
             return part
         last = len(part.mean) - 1
         inner = Component(part.weight, part.mean[:last], part.cov[:last])
-        worn = ScoreModel._worn(self, inner, kept)
+        worn = ScoreModel._worn(self, inner, error_correlation)
         origin: Row = [
             part.cov[last][0],
-            *[kept * c for c in part.cov[last][1:last]],
+            *[error_correlation * c for c in part.cov[last][1:last]],
             part.cov[last][last],
         ]
         return Component(part.weight, [*worn.mean, part.mean[last]], [*worn.cov, origin])

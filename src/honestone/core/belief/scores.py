@@ -37,7 +37,7 @@ class EditEffect(NamedTuple):
     weight: float
     by: float
     sd: float
-    kept: float
+    error_correlation: float
     scales_with_headroom: bool = False
     shared: float = 0.0
     shared_sd: float = 0.0
@@ -58,7 +58,7 @@ ASIDE: Final = (
 )
 
 
-def room(mean: float) -> float:
+def headroom(mean: float) -> float:
     """How much of an edit's gain fits above a mean (0-1)."""
     return min(max((100.0 - mean) / 40.0, 0.0), 1.0)
 
@@ -164,10 +164,10 @@ class ScoreModel:
         worn: dict[float, Component] = {1.0: before}
         parts = []
         for change in AIMED if aimed else ASIDE:
-            if change.kept not in worn:
-                worn[change.kept] = self._worn(before, change.kept)
-            _, mean, cov = worn[change.kept]
-            by = change.by * room(before.mean[0]) if change.scales_with_headroom else change.by
+            if change.error_correlation not in worn:
+                worn[change.error_correlation] = self._worn(before, change.error_correlation)
+            _, mean, cov = worn[change.error_correlation]
+            by = change.by * headroom(before.mean[0]) if change.scales_with_headroom else change.by
             mean, cov = [mean[0] + by, mean[1] + change.shared, *mean[2:]], list(cov)
             cov[0] = [cov[0][0] + change.sd * change.sd]
             if change.shared_sd:
@@ -175,15 +175,20 @@ class ScoreModel:
             parts.append(Component(change.weight, mean, cov))
         return belief_of(parts)
 
-    def _worn(self, part: Component, kept: float) -> Component:
+    def _worn(self, part: Component, error_correlation: float) -> Component:
         """Errors that are drawn again, with the correlation `kept` to the old ones."""
-        rest = 1.0 - kept * kept
+        rest = 1.0 - error_correlation * error_correlation
         cov = [part.cov[0]]
         for index, row in enumerate(part.cov[1:], 1):
-            new = [kept * row[0], *[kept * kept * c for c in row[1:]]]
+            new = [
+                error_correlation * row[0],
+                *[error_correlation * error_correlation * c for c in row[1:]],
+            ]
             new[index] += rest * self.usual[index]
             cov.append(new)
-        return Component(part.weight, [part.mean[0], *[kept * m for m in part.mean[1:]]], cov)
+        return Component(
+            part.weight, [part.mean[0], *[error_correlation * m for m in part.mean[1:]]], cov
+        )
 
 
 def merged_part(belief: ScoreBelief) -> Component:

@@ -165,7 +165,7 @@ class BeliefState(LoopState):
         return version == self.original and not self.has_look(version)
 
     def _find_best(self) -> None:
-        self.best = self.kept[-1]
+        self.best = self.accepted_versions[-1]
 
     def probability(self, version: str) -> float:
         """That a version meets the contract, by every vote of the run (0-1)."""
@@ -532,13 +532,15 @@ def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
         state.unheard(version),
         state.is_refused(version),
     )
-    is_heard = is_sure and seen >= min(LOOKS_NEEDED, len(state.holdouts))
-    if is_heard and not is_refused and state.lacks(version) <= 0:
+    has_enough_looks = is_sure and seen >= min(LOOKS_NEEDED, len(state.holdouts))
+    if has_enough_looks and not is_refused and state.lacks(version) <= 0:
         return _confirmed(state, chance, seen)
     most = LOOKS_AT_END if is_last else LOOKS_IN_RUN
     if chance < bars.consult or state.calls_left <= 0 or state.failures(version) >= TRIES:
         return None
-    if (is_refused and not unheard) or (not is_heard and state.certifying.get(version, 0) >= most):
+    if (is_refused and not unheard) or (
+        not has_enough_looks and state.certifying.get(version, 0) >= most
+    ):
         return None
     return _ask(state, version, _next_witness(state, version, unheard))
 
@@ -584,19 +586,19 @@ def _stop(state: BeliefState) -> Stop:
         return why
     version = state.current
     chance, is_refused = state.probability(version), state.is_refused(version)
-    told = f"{sure(chance)} that the contract is met"
+    confidence = f"{sure(chance)} that the contract is met"
     if chance < _bars(state).end and not (is_refused and state.panel_passes(version)):
-        return replace(why, reason=f"{why.reason}; {told}")
+        return replace(why, reason=f"{why.reason}; {confidence}")
     if state.lacks(version) > 0 and (state.has_failed(version) or why.result is Result.BUDGET):
         result = Result.COULD_NOT_JUDGE if state.has_failed(version) else Result.BUDGET
         return Stop(
             result=result,
-            reason=f"{told}, but not every judge that is needed answered; {why.reason}",
+            reason=f"{confidence}, but not every judge that is needed answered; {why.reason}",
         )
     lack = (
         "but the held-out judges that answered say no" if is_refused else "which is not confirmed"
     )
-    return Stop(result=Result.UNCONFIRMED, reason=f"{told}, {lack}; {why.reason}")
+    return Stop(result=Result.UNCONFIRMED, reason=f"{confidence}, {lack}; {why.reason}")
 
 
 def _why(state: BeliefState) -> Stop:

@@ -99,7 +99,7 @@ def _looks(state: LoopState) -> Iterator[Look]:
     never saw the original say how good a version is, and not whether it is better.
     """
     judges = {judge for judge in state.panel if judge != CHECK}
-    is_whole = judges <= state.voters_of(*state.kept)
+    is_whole = judges <= state.voters_of(*state.accepted_versions)
     for (version, role), ballots in state.ballots.items():
         for ballot in ballots.values():
             if ballot.judge == CHECK or not ballot.marks or ballot.tampered:
@@ -141,8 +141,8 @@ class _Candidates:
 
     def _delivered(self, version: str, found: Better) -> Delivery:
         """The version, or an older one of which no mark is lower."""
-        kept = self._state.kept
-        for older in kept[1 : kept.index(version)]:
+        accepted_versions = self._state.accepted_versions
+        for older in accepted_versions[1 : accepted_versions.index(version)]:
             if self._rose(older, version) or self._why_not_by_marks(older) is not None:
                 continue
             known = self._better(older)

@@ -179,15 +179,15 @@ def _tried(entry: Round) -> str:
     word: a held-out judge may be the reason.
     """
     message = _one_line(entry.message or "")
-    said = (
+    quote = (
         f": {message[:MESSAGE_SHOWN]}{'...' if len(message) > MESSAGE_SHOWN else ''}"
         if message
         else ""
     )
     if entry.outcome is ProposalOutcome.CHANGED:
-        return f"round {entry.number} did not help{said}"
+        return f"round {entry.number} did not help{quote}"
     return f"round {entry.number} was thrown away as {entry.outcome}" + (
-        f" ({entry.detail})" if entry.detail else said
+        f" ({entry.detail})" if entry.detail else quote
     )
 
 

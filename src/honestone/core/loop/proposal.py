@@ -91,9 +91,9 @@ def classify(
             "crashed": (ProposalOutcome.CRASHED, "it ended with an error and changed nothing"),
         }.get(ended, (ProposalOutcome.UNCHANGED, "every byte is as before"))
     for path, entry in before.files.items():
-        kept = len(after.files[path].data) if path in after.files else 0
-        if len(entry.data) >= _SHRUNK_FROM and kept < len(entry.data) * _SHRUNK_BELOW:
-            return ProposalOutcome.SHRUNK, f"{path} went from {len(entry.data)} to {kept} bytes"
+        size_now = len(after.files[path].data) if path in after.files else 0
+        if len(entry.data) >= _SHRUNK_FROM and size_now < len(entry.data) * _SHRUNK_BELOW:
+            return ProposalOutcome.SHRUNK, f"{path} went from {len(entry.data)} to {size_now} bytes"
     note = _placeholder(before, after)
     if note:
         return ProposalOutcome.PLACEHOLDER, f"it holds {note!r} in place of content"

@@ -177,7 +177,7 @@ class LoopState:
     current: str = ""
     best: str = ""
     rounds: list[Round] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
+    accepted_versions: list[str] = field(default_factory=list)
     tried: list[events.CandidateTried] = field(default_factory=list)
     ranks: dict[str, Fraction | None] = field(default_factory=dict)
     ballots: dict[tuple[str, Role], dict[str, Ballot]] = field(default_factory=dict)
@@ -192,7 +192,7 @@ class LoopState:
 
     def __post_init__(self) -> None:
         self.current = self.best = self.delivered = self.original
-        self.kept = [self.original]
+        self.accepted_versions = [self.original]
 
     @property
     def rubric(self) -> Rubric:
@@ -229,7 +229,7 @@ class LoopState:
                 self.rounds[-1].accepted, self.rounds[-1].reason = True, event.reason
                 self.rounds[-1].before, self.rounds[-1].after = event.before, event.after
                 self.current = event.version
-                self.kept.append(self.current)
+                self.accepted_versions.append(self.current)
                 before = self.best
                 self._find_best()
                 self.rounds[-1].is_progress = self.best != before
@@ -256,7 +256,11 @@ class LoopState:
         """Certified first, then passing, then the higher lower bound of the score; ties to the
         earlier version.
         """
-        self.best = max(self.kept, key=self.rank) if len(self.kept) > 1 else self.kept[0]
+        self.best = (
+            max(self.accepted_versions, key=self.rank)
+            if len(self.accepted_versions) > 1
+            else self.accepted_versions[0]
+        )
 
     def rank(self, version: str) -> tuple[bool, bool, Fraction]:
         return self.is_certified(version), self.verdict(version).passed, self.card(version).low
@@ -528,6 +532,6 @@ def open_version(state: LoopState) -> str | RollBack | None:
         return RollBack(
             reason=f"the same bytes were {'accepted' if before.accepted else 'rejected'} in round {before.number}"
         )
-    if entry.version in state.kept:
+    if entry.version in state.accepted_versions:
         return RollBack(reason="these are the bytes of the original")
     return entry.version

@@ -99,11 +99,11 @@ def certifying_rubric(splits: Splits, *, title: str, least: Fraction) -> Rubric:
 
 
 def _criterion(name: str, requirement: str, cases: Sequence[Case], *, weight: int) -> Criterion:
-    items = tuple(Item(id=case.id, requirement=_named(case)) for case in cases)
+    items = tuple(Item(id=case.id, requirement=_case_name(case)) for case in cases)
     return Criterion(id=name, requirement=requirement, weight=Fraction(weight), items=items)
 
 
-def _named(case: Case) -> str:
+def _case_name(case: Case) -> str:
     """A task as a report names it: its id and what it is about, on one line."""
     about = one_line(case.description or case.input)
     if not about:
@@ -223,10 +223,10 @@ class KeepWhatHelps(SteeredByScore):
         passes = state.verdict(version).passed and not state.verdict(state.best).passed
         if val.rose or train.rose or passes:
             return Accept(
-                version=version, reason="; ".join(_told(best, new, name) for name in STEERING)
+                version=version, reason="; ".join(_movement(best, new, name) for name in STEERING)
             )
         return RollBack(
-            reason="neither rose: " + "; ".join(_told(best, new, name) for name in STEERING)
+            reason="neither rose: " + "; ".join(_movement(best, new, name) for name in STEERING)
         )
 
 
@@ -234,7 +234,7 @@ def _from_to(before: Scorecard, after: Scorecard, name: str) -> str:
     return f"{count(before.line(name))} to {count(after.line(name))}"
 
 
-def _told(before: Scorecard, after: Scorecard, name: str) -> str:
+def _movement(before: Scorecard, after: Scorecard, name: str) -> str:
     moved = move(before.line(name), after.line(name))
     word = "rose from" if moved.rose else "fell from" if moved.fell else "held:"
     return f"{name} {word} {_from_to(before, after, name)}"
@@ -275,7 +275,7 @@ class SuiteLoopState(LoopState):
     # `super()` does not reach the base of a slotted dataclass, so it is named.
 
     def _find_best(self) -> None:
-        self.best = self.kept[-1]
+        self.best = self.accepted_versions[-1]
 
     @property
     def needs_witness(self) -> bool:
@@ -289,7 +289,11 @@ class SuiteLoopState(LoopState):
     def unasked(self, version: str, role: Role) -> tuple[str, ...]:
         """A change that val refuses need not be run on train."""
         waiting = LoopState.unasked(self, version, role)
-        if waiting == (TRAIN,) and version not in self.kept and self._is_refused(version):
+        if (
+            waiting == (TRAIN,)
+            and version not in self.accepted_versions
+            and self._is_refused(version)
+        ):
             return ()
         return waiting
 
@@ -376,10 +380,12 @@ def failed_tasks(card: Scorecard, cases: Sequence[Case]) -> list[FailedTask]:
     prompts = {case.id: case.input for case in cases}
     found = []
     for line in card.line(TRAIN).short_items:
-        said = [mark.suggestion for _, mark in line.votes if mark.suggestion]
+        suggestions = [mark.suggestion for _, mark in line.votes if mark.suggestion]
         found.append(
             FailedTask(
-                task_id=line.item.id, prompt=prompts.get(line.item.id, ""), details="\n".join(said)
+                task_id=line.item.id,
+                prompt=prompts.get(line.item.id, ""),
+                details="\n".join(suggestions),
             )
         )
     return found

@@ -124,10 +124,10 @@ def _read(
     scan = json_text.objects_in(body)
     written, more = _written_claims(body, scan, keys, understand, scale)
     # What is said next to an object counts too: it may take the object's verdict back.
-    said = list(spoken(json_text.outside(body, scan)))
+    spoken_claims = list(spoken(json_text.outside(body, scan)))
     if written:
-        said = [claim for claim in said if claim.rank >= STATED]
-    answer, problem = _decide([*written, *said])
+        spoken_claims = [claim for claim in spoken_claims if claim.rank >= STATED]
+    answer, problem = _decide([*written, *spoken_claims])
     if answer is None and problem is None:
         problem = _why_nothing(scan, bool(written))
     return FreeReading(

@@ -748,10 +748,10 @@ def _end_of_string(text: str, start: int, mark: str) -> int | None:
 def _is_own_string(before: str, after: str) -> bool:
     lines = [line for line in before.split("\n") if line.strip()]
     is_fenced = bool(lines and _FENCE_LINE.fullmatch(lines[-1]))
-    said = lines[-2:-1] if is_fenced else lines[-1:]
-    if said and said[0].rstrip("*_ \t").endswith((":", "=")):
-        return bool(_OWN_LABEL.fullmatch(said[0]))
-    return is_fenced or not (said or after.strip(" \t\r\n.;"))
+    line_before = lines[-2:-1] if is_fenced else lines[-1:]
+    if line_before and line_before[0].rstrip("*_ \t").endswith((":", "=")):
+        return bool(_OWN_LABEL.fullmatch(line_before[0]))
+    return is_fenced or not (line_before or after.strip(" \t\r\n.;"))
 
 
 def around_repairs(text: str, found: FoundObject) -> Iterable[str]:

@@ -136,8 +136,8 @@ def pass_gate(evidence: Evidence) -> GateResult:
     if human:
         why = f"a person decides: {'; '.join(human)}"
         return GateResult(decision=Decision.PENDING, reason=why, layers=tuple(results), human=human)
-    kept = "low risk, and at least as good as before on real tasks"
-    return GateResult(decision=Decision.KEEP, reason=kept, layers=tuple(results), human=())
+    reason = "low risk, and at least as good as before on real tasks"
+    return GateResult(decision=Decision.KEEP, reason=reason, layers=tuple(results), human=())
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -297,10 +297,10 @@ def _reasons_for_a_person(evidence: Evidence) -> Iterator[str]:
     risk = gate_risk(evidence)
     if risk is not Risk.LOW:
         yield f"{risk} risk"
-    said, shown = ranked.get("category"), risks.category_of(evidence.before, evidence.after)
-    if not isinstance(said, str) or said not in [str(one) for one in risks.Category]:
-        yield f"its category {_word(said)} is not known"
-    for category in dict.fromkeys((str(said), str(shown))):
+    stated, shown = ranked.get("category"), risks.category_of(evidence.before, evidence.after)
+    if not isinstance(stated, str) or stated not in [str(one) for one in risks.Category]:
+        yield f"its category {_word(stated)} is not known"
+    for category in dict.fromkeys((str(stated), str(shown))):
         if category in [str(one) for one in risks.NEEDS_A_PERSON]:
             yield f"it changes {category}"
     if ranked.get("recommendation") == Recommendation.HOLD:
@@ -311,8 +311,8 @@ def _reasons_for_a_person(evidence: Evidence) -> Iterator[str]:
 
 def gate_risk(evidence: Evidence) -> Risk:
     """The worse of what the ranking says and what the bytes show. Any other word counts as medium."""
-    said = evidence.ranked.get("risk_level")
-    stated = Risk(said) if said in [str(one) for one in Risk] else Risk.MEDIUM
+    risk_level = evidence.ranked.get("risk_level")
+    stated = Risk(risk_level) if risk_level in [str(one) for one in Risk] else Risk.MEDIUM
     return risks.worst((stated, risks.risk_of(evidence.before, evidence.after)))
 
 

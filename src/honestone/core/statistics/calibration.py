@@ -169,7 +169,10 @@ def calibrate(
             JudgeFit(
                 id=name,
                 overall=fits[name],
-                criteria={one: fit(_of(reference, one), _of(opinions, one)) for one in criteria},
+                criteria={
+                    one: fit(_opinions_about(reference, one), _opinions_about(opinions, one))
+                    for one in criteria
+                },
                 corrected=corrected(reference, opinions, (population or judges)[name], fits[name]),
                 weight=weights[name],
             )
@@ -190,7 +193,7 @@ def reference_of(shares: Sequence[float], bar: float | None) -> Opinion:
     return Opinion(mean, None if 2 * yes == len(shares) else 2 * yes > len(shares))
 
 
-def _of(opinions: Opinions, criterion: str) -> Opinions:
+def _opinions_about(opinions: Opinions, criterion: str) -> Opinions:
     return {case: one for case, one in opinions.items() if case[1] == criterion}
 
 
@@ -221,7 +224,7 @@ def _highest(happened: float, of: int) -> float:
 def fit(reference: Opinions, judge: Opinions) -> Fit:
     """Over the cases that both have."""
     both = [(case, reference[case], judge[case]) for case in reference if case in judge]
-    said = [
+    decided = [
         (case[0], theirs.met, ours.met)
         for case, theirs, ours in both
         if None not in (theirs.met, ours.met)
@@ -230,26 +233,26 @@ def fit(reference: Opinions, judge: Opinions) -> Fit:
         return Fit(units=0, answers=0)
     return Fit(
         units=len({case[0] for case, _, _ in both}),
-        answers=len(said),
-        kappa=_kappa(said),
+        answers=len(decided),
+        kappa=_kappa(decided),
         alpha=alpha_of_units(
             [(case[0], (theirs.share, ours.share)) for case, theirs, ours in both]
         ),
-        tpr=_share([(unit, float(ours is True)) for unit, theirs, ours in said if theirs]),
-        tnr=_share([(unit, float(ours is False)) for unit, theirs, ours in said if not theirs]),
+        tpr=_share([(unit, float(ours is True)) for unit, theirs, ours in decided if theirs]),
+        tnr=_share([(unit, float(ours is False)) for unit, theirs, ours in decided if not theirs]),
         bias=_bias([(case[0], ours.share - theirs.share) for case, theirs, ours in both]),
     )
 
 
-def _kappa(said: Sequence[tuple[str, bool | None, bool | None]]) -> Figure:
-    kappa = _cohen([(theirs is True, ours is True) for _, theirs, ours in said])
-    same, interval = _share([(unit, float(theirs is ours)) for unit, theirs, ours in said])
+def _kappa(decided: Sequence[tuple[str, bool | None, bool | None]]) -> Figure:
+    kappa = _cohen([(theirs is True, ours is True) for _, theirs, ours in decided])
+    same, interval = _share([(unit, float(theirs is ours)) for unit, theirs, ours in decided])
     if kappa is None or same is None or interval is None:
         return Figure(kappa)
-    n = len(said)
+    n = len(decided)
     yes, own = (
-        sum(theirs is True for _, theirs, _ in said) / n,
-        sum(ours is True for _, _, ours in said) / n,
+        sum(theirs is True for _, theirs, _ in decided) / n,
+        sum(ours is True for _, _, ours in decided) / n,
     )
     chance = yes * own + (1 - yes) * (1 - own)
     low, high = ((end - chance) / (1 - chance) for end in interval)

@@ -128,11 +128,11 @@ def meets(expect: Expect, card: Scorecard, verdict: Verdict) -> Verdict:
     for name, low, high, wanted in ranges:
         at_least, at_most = wanted
         shown = show_points(low) if low == high else f"{show_points(low)} to {show_points(high)}"
-        said = f"{name} is {shown}, expected {show_bar(at_least)} to {show_bar(at_most)}"
+        finding = f"{name} is {shown}, expected {show_bar(at_least)} to {show_bar(at_most)}"
         if high < at_least or low > at_most:
-            missed.append(said)
+            missed.append(finding)
         elif low < at_least or high > at_most:
-            unsure.append(said)
+            unsure.append(finding)
     if missed:
         return Verdict(Outcome.FAIL, tuple(missed))
     return Verdict(Outcome.INCONCLUSIVE, tuple(unsure)) if unsure else Verdict(Outcome.PASS)

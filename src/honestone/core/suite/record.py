@@ -254,15 +254,15 @@ class SuiteRecord:
         self.judge_spends = JudgeSpends()
         self._tally: SuiteTally | None = None
 
-    def case_record(self, kept: RecordedCase) -> CaseRecord:
+    def case_record(self, recorded: RecordedCase) -> CaseRecord:
         """A case of which nothing is on record."""
-        scorer = self._scorers[kept.rubric]
-        case = kept.case(scorer.rubric)
+        scorer = self._scorers[recorded.rubric]
+        case = recorded.case(scorer.rubric)
         return CaseRecord(
             case=case,
             scorer=scorer,
-            rubric=kept.rubric,
-            contract=kept.contract,
+            rubric=recorded.rubric,
+            contract=recorded.contract,
             is_brief=self.is_brief,
         )
 
@@ -556,12 +556,12 @@ def make_task(
 
 
 def _item(line: ItemLine) -> ItemSummary:
-    said = (
+    suggestions = (
         mark.suggestion for _, mark in line.votes if mark.suggestion and mark.suggestion.strip()
     )
     met = False if line.unmet else None if line.met is None else True
     return ItemSummary(
-        name=line.item.requirement or line.item.id, met=met, suggestion=next(said, None)
+        name=line.item.requirement or line.item.id, met=met, suggestion=next(suggestions, None)
     )
 
 

@@ -116,7 +116,7 @@ def _tool_calls(
     problem = _MODES[mode]([_wanted(one, args) for one in value], trace.tool_calls)
     if problem is None:
         return True, None
-    return False, f"{problem}; called: {_named(trace.tool_calls)}"
+    return False, f"{problem}; called: {_tool_names(trace.tool_calls)}"
 
 
 def _wanted(written: str | _PlainCall, args: str) -> WantedCall:
@@ -130,7 +130,7 @@ def _wanted(written: str | _PlainCall, args: str) -> WantedCall:
     )
 
 
-def _named(calls: Sequence[ToolCall]) -> str:
+def _tool_names(calls: Sequence[ToolCall]) -> str:
     return listed([call.name for call in calls]) if calls else "no tool"
 
 
@@ -238,9 +238,9 @@ def _nothing_but(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str
     # are.
     first, places = 0, {}
     for at, one in enumerate(wanted):
-        room = min(one.count or 0, len(options))
-        places[at] = range(first, first + room)
-        first += room
+        places_of_entry = min(one.count or 0, len(options))
+        places[at] = range(first, first + places_of_entry)
+        first += places_of_entry
     if len(options) > first:
         return f"called too often: {quoted(options[first][0].name)}"
     unmatched = matched(

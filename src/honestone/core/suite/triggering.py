@@ -72,12 +72,16 @@ def _wanted(rubric: Rubric) -> bool | None:
 def _picked_up(record: CaseRecord, wanted: bool) -> bool | None:
     if record.case.skip is not None or record.result.status is Status.SKIPPED:
         return None
-    said = [
+    answers = [
         met
         for ballots in record.ballots.values()
         if (met := _met(record.case.rubric, ballots)) is not None
     ]
-    return None if not said else Fraction(sum(met is wanted for met in said), len(said)) >= HALF
+    return (
+        None
+        if not answers
+        else Fraction(sum(met is wanted for met in answers), len(answers)) >= HALF
+    )
 
 
 def _met(rubric: Rubric, ballots: Iterable[Ballot]) -> bool | None:

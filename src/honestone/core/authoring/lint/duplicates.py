@@ -17,8 +17,8 @@ _LONGEST: Final = 9
 def near_duplicates(rubric: Rubric) -> Iterator[Remark]:
     """Each item that repeats an earlier one, within a criterion or across them."""
     questions = list(asked(rubric))
-    said = [stems(question.text) for question in questions]
-    for later, earlier in _alike_pairs(said):
+    wordings = [stems(question.text) for question in questions]
+    for later, earlier in _alike_pairs(wordings):
         ours, theirs = questions[later], questions[earlier]
         if _is_repeated(ours, theirs):
             where = (
@@ -26,18 +26,18 @@ def near_duplicates(rubric: Rubric) -> Iterator[Remark]:
                 if ours.criterion.id == theirs.criterion.id
                 else f" of criterion `{theirs.criterion.id}`"
             )
-            what = "says the same as" if said[later] == said[earlier] else "overlaps with"
+            what = "says the same as" if wordings[later] == wordings[earlier] else "overlaps with"
             yield ours.remark("near-duplicate", what=what, other=short(theirs.text), where=where)
 
 
-def _alike_pairs(said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
+def _alike_pairs(wordings: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
     """(later, earlier) of wordings that are equal, or one of which has one word more than the
     other; each later one once, with the first that is like it. Wordings are looked up by their
     words, so that the time is linear in their number.
     """
     first: dict[frozenset[str], int] = {}
     longer: dict[frozenset[str], int] = {}  # by their words without one
-    for later, words in enumerate(said):
+    for later, words in enumerate(wordings):
         if len(words) < 2:
             continue
         shorter = list(_without_one(words))
