@@ -438,7 +438,7 @@ def tried(name, what):
         pass
 desk = pathlib.Path(DESK)
 tried('suite', lambda: (desk / 's.yaml').open('a').close())
-tried('store', lambda: os.listdir(desk / '.honestone'))
+tried('store', lambda: (desk / '.honestone/store.db').read_bytes())
 tried('key', lambda: (desk / '.env').read_text())
 tried('workspace', lambda: pathlib.Path('made').write_text('made'))
 tried('home', lambda: pathlib.Path(os.environ['HOME'], 'x').write_text('x'))
@@ -474,6 +474,49 @@ def test_a_target_in_a_sandbox(
     ended = desk.run("eval", "s.yaml", "--json", *options)
     assert ended.code == 0, ended
     assert ended.json["cases"][0]["output"].strip() == f"reached {reached}"
+
+
+STRANGERS = """
+prompts: ['say {{x}}']
+providers: ['exec: CMD t.py']
+tests: [{vars: {x: hello}, assert: [{type: python, value: "'reached' in output"}]}]
+"""
+
+
+def test_the_command_of_a_strangers_suite_runs_in_the_sandbox(tmp_path: Path) -> None:
+    """Allowed by `--allow-code` alone it is in the sandbox and says so; trusted, it is not."""
+    if Sandbox.choose("auto").name == "none":
+        pytest.skip("no sandbox works here")
+    desk = Desk.new(tmp_path)
+    desk.put(".env", "KEY=1\n")
+    desk.put("t.py", REACH.replace("DESK", repr(str(desk.folder))))
+    desk.put("promptfooconfig.yaml", STRANGERS.replace("CMD", str(PYTHON)))
+
+    def reached(*options: str) -> str:
+        ended = desk.run("eval", "promptfooconfig.yaml", "--json", *options)
+        assert ended.code == 0, ended
+        boxed = "runs in the sandbox" in ended.err and "--sandbox none" in ended.err
+        words = ended.json["cases"][0]["output"].strip()
+        assert boxed == ("key" not in words), ended
+        return words
+
+    assert reached("--allow-code") == "reached home"
+    assert "store key" in reached("--allow-code", "--sandbox", "none")
+    assert desk.run("trust", "promptfooconfig.yaml").code == 0
+    assert "store key" in reached()
+
+
+def test_a_command_that_fails_in_the_sandbox_says_where_it_ran(tmp_path: Path) -> None:
+    """Its own words seldom say that the network or the home was missing."""
+    if Sandbox.choose("auto").name == "none":
+        pytest.skip("no sandbox works here")
+    desk = Desk.new(tmp_path)
+    case = "{id: a, input: x, checks: [{contains: x}]}"
+    desk.put("s.yaml", f"suite: 1\ntarget: {{use: 'cmd:false', sandbox: auto}}\ncases: [{case}]\n")
+    ended = desk.run("eval", "s.yaml", "--json")
+    assert "it ran in the sandbox" in ended.json["cases"][0]["error"], ended
+    plain = desk.run("eval", "s.yaml", "--json", "--sandbox", "none")
+    assert "sandbox" not in plain.json["cases"][0]["error"], plain
 
 
 def test_a_sandbox_is_for_commands(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ class AdapterContext:
     target_timeout: float = TARGET_TIMEOUT
     target_output: OutputForm = "text"
     target_sandbox: SandboxChoice = "none"
+    is_sandbox_asked: bool = True
     closed: tuple[Path, ...] = ()
     target_parameters: Mapping[str, Any] = field(default_factory=dict)
     cases: Sequence[Case] = ()
@@ -351,7 +352,12 @@ def _target_box(context: AdapterContext) -> TargetBox | None:
 
     base = context.suite_folder or context.cwd
     hidden = hidden_from_programs(base, context.cwd, context.closed)
-    return TargetBox(sandbox=Sandbox.choose(context.target_sandbox), base=base, hidden=hidden)
+    return TargetBox(
+        sandbox=Sandbox.choose(context.target_sandbox),
+        base=base,
+        hidden=hidden,
+        is_asked=context.is_sandbox_asked,
+    )
 
 
 def _python_target(named: Named) -> ports.Target:

@@ -27,12 +27,21 @@ from honestone.system.sandbox import Sandbox
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetBox:
     """The sandbox of a target. `base` is the suite's folder, which it sees; `hidden` is what it
-    does not see.
+    does not see. `is_asked`: the suite or the person asked for it; else the suite is a stranger's.
     """
 
     sandbox: Sandbox
     base: Path
     hidden: tuple[Path, ...] = ()
+    is_asked: bool = True
+
+    @property
+    def is_used(self) -> bool:
+        return self.sandbox.name != "none"
+
+    @property
+    def limits(self) -> str:
+        return f"the sandbox {self.sandbox.name}: without network, keys and your home"
 
 
 class CommandTarget(NothingToClose):
@@ -57,10 +66,19 @@ class CommandTarget(NothingToClose):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        if self._box is None or self._box.sandbox.name != "none":
+        box = self._box
+        if box is None:
+            return ()
+        if not box.is_used:
+            return (
+                "the target was to run in a sandbox, but none works here: "
+                "it runs without (`honestone doctor` says why)",
+            )
+        if box.is_asked:
             return ()
         return (
-            "the target was to run in a sandbox, but none works here: it runs without (`honestone doctor` says why)",
+            f"the suite's own command runs in {box.limits}. After `honestone trust`, "
+            "or with `--sandbox none`, it runs without",
         )
 
     def refuse(self, cases: Sequence[Case]) -> None:
@@ -102,7 +120,7 @@ class CommandTarget(NothingToClose):
         """The words, rules and variables of a run in the sandbox: with a home of its own, and what
         its words name in sight.
         """
-        if self._box is None or self._box.sandbox.name == "none":
+        if self._box is None or not self._box.is_used:
             return argv, None, room.env
         root = room.own.parent
         home, tmp = (root / name for name in ("boxed-home", "boxed-tmp"))
@@ -129,6 +147,9 @@ class CommandTarget(NothingToClose):
         took = int(ended.duration * 1000)
         failed = failure_of(ended, timeout)
         if failed is not None:
+            if self._box is not None and self._box.is_used:
+                # Its own words seldom say why a connection or a file failed.
+                failed += f" (it ran in {self._box.limits})"
             return Output(text="", error=failed, duration_ms=took)
         data = ended.stdout
         if file is not None:

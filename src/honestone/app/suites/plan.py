@@ -694,7 +694,10 @@ class _Planning:
             if is_meant:
                 own = replace(own, target_parameters=spec.parameters)
                 own = replace(
-                    own, target_sandbox=self.target_sandbox(spec), closed=self.workspace.closed
+                    own,
+                    target_sandbox=self.target_sandbox(spec),
+                    is_sandbox_asked=spec.sandbox is not None,
+                    closed=self.workspace.closed,
                 )
             target = self.target(named, own, subjects, observer)
             is_repeatable = spec.repeatable and isinstance(named, str) and is_meant
