@@ -70,16 +70,12 @@ class CommandTarget(NothingToClose):
         if box is None:
             return ()
         if not box.is_used:
-            return (
-                "the target was to run in a sandbox, but none works here: "
-                "it runs without (`honestone doctor` says why)",
-            )
+            why = "the target was to run in a sandbox, but none works here: it runs without"
+            return (f"{why} (`honestone doctor` says why)",)
         if box.is_asked:
             return ()
-        return (
-            f"the suite's own command runs in {box.limits}. After `honestone trust`, "
-            "or with `--sandbox none`, it runs without",
-        )
+        without = "After `honestone trust`, or with `--sandbox none`, it runs without"
+        return (f"the suite's own command runs in {box.limits}. {without}",)
 
     def refuse(self, cases: Sequence[Case]) -> None:
         require_program(self._program.argv, self._program.cwd, what="the target")
