@@ -34,11 +34,12 @@ from honestone.app.evaluate import (
     evaluate_one,
     require_pass,
 )
+from honestone.app.event_loop import run_in_thread
 from honestone.app.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
-from honestone.app.loop import ImprovementRequest, beside_a_loop, outside_a_loop
+from honestone.app.loop import ImprovementRequest
 from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
@@ -59,6 +60,7 @@ from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.numbers import exact
 from honestone.ports import Function, Judge, Target, Worker
 from honestone.report.documents import JsonDocument
+from honestone.system.event_loop import run_blocking
 
 __all__ = [
     "ComparisonResult",
@@ -160,7 +162,7 @@ def _awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
     @wraps(work)
     async def form(*args: P.args, **options: P.kwargs) -> T:
         _require_known(name, work, options)
-        return await beside_a_loop(partial(work, *args, **options))
+        return await run_in_thread(partial(work, *args, **options))
 
     form.__name__ = form.__qualname__ = name
     form.__doc__ = f"`{name.removeprefix('a')}`, awaited: the running event loop is not held up."
@@ -211,7 +213,7 @@ def evaluate(
         finds_judges=False,
         keep=store is not None,
     )
-    return outside_a_loop(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
+    return run_blocking(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
 
 
 @_checked
@@ -257,7 +259,7 @@ def evaluate_many(
     )
     if not request.artifacts:
         return []
-    return outside_a_loop(lambda: keeping_open(lambda: evaluate_all(workspace, request, Quiet())))
+    return run_blocking(lambda: keeping_open(lambda: evaluate_all(workspace, request, Quiet())))
 
 
 @_checked
@@ -379,7 +381,7 @@ def run_suite(
         accept_loss=accept_loss,
         locked=locked,
     )
-    return outside_a_loop(lambda: evaluate_columns(workspace, request, Quiet()))
+    return run_blocking(lambda: evaluate_columns(workspace, request, Quiet()))
 
 
 @_checked
@@ -472,7 +474,7 @@ def improve(
         min_pass_rate=min_pass_rate,
         require_improvement=require_improvement,
     )
-    return outside_a_loop(lambda: improve_artifact(workspace, request, Quiet()))
+    return run_blocking(lambda: improve_artifact(workspace, request, Quiet()))
 
 
 aevaluate = _awaited(evaluate, "aevaluate")
@@ -528,7 +530,7 @@ def step(
             ended=ended,
             message=message[:2000],
         )
-        found = outside_a_loop(
+        found = run_blocking(
             lambda: resume_steps(workspace, run, handed, Quiet(), StepsForm(session=session))
         )
     else:
@@ -546,7 +548,7 @@ def step(
             dry_run=dry_run,
             output=None if output is None else Path(output),
         )
-        found = outside_a_loop(
+        found = run_blocking(
             lambda: start_steps(workspace, request, Quiet(), StepsForm(session=session))
         )
     found.hand_out()
@@ -604,7 +606,7 @@ def run_stages(
         None if state_root is None else Path(state_root),
         None if output is None else Path(output),
     )
-    return outside_a_loop(lambda: run_all_stages(request, files, Quiet()))
+    return run_blocking(lambda: run_all_stages(request, files, Quiet()))
 
 
 def _workspace(folder: str | PathLike[str] | None, store: str | PathLike[str] | None) -> Workspace:

@@ -193,10 +193,10 @@ class Honestone:
         from honestone.app.between_calls import keeping_open
         from honestone.app.evaluate import EvaluateRequest, evaluate_one, require_pass
         from honestone.app.judging_options import JudgingOptions
-        from honestone.app.loop import outside_a_loop
         from honestone.app.quiet import Quiet
         from honestone.app.workspace import Workspace
         from honestone.core.errors import CouldNotJudge, HonestoneError
+        from honestone.system.event_loop import run_blocking
 
         try:
             workspace = Workspace.at(Path())
@@ -211,7 +211,7 @@ class Honestone:
                 finds_judges=False,
                 keep=False,
             )
-            found = outside_a_loop(
+            found = run_blocking(
                 lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet()))
             )
             _note_lonely(self._test, found.report.warnings)
@@ -278,12 +278,12 @@ class SuiteFile(pytest.File):
 
     def _run(self) -> Cases:
         from honestone.app.judging_options import JudgingOptions
-        from honestone.app.loop import outside_a_loop
         from honestone.app.quiet import Quiet
         from honestone.app.suites.once import cases_of
         from honestone.app.suites.plan import CaseChoice, SuiteRequest
         from honestone.app.suites.table import evaluate_columns
         from honestone.app.workspace import Workspace
+        from honestone.system.event_loop import run_blocking
 
         judges = self.config.getoption("--honestone-judge") or self.config.getini(
             "honestone_judges"
@@ -303,7 +303,7 @@ class SuiteFile(pytest.File):
             target=self.config.getoption("--honestone-target"),
         )
         return cases_of(
-            outside_a_loop(lambda: evaluate_columns(Workspace.at(Path()), request, Quiet()))
+            run_blocking(lambda: evaluate_columns(Workspace.at(Path()), request, Quiet()))
         )
 
 

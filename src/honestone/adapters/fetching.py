@@ -4,14 +4,13 @@ permission only.
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from honestone.adapters.transport import Endpoint, Transport, clean, is_loopback
 from honestone.core.errors import UsageError
 from honestone.ports import CallFailed
+from honestone.system.event_loop import run_coroutine
 
 SECONDS: Final = 60.0
 MAX_BYTES: Final = 50_000_000
@@ -22,8 +21,7 @@ def fetch(url: str) -> str:
     """The text at an `https` address, or one of this machine. No key and no cookie is sent. Raises
     UsageError.
     """
-    with ThreadPoolExecutor(1) as thread:  # the caller may be inside an event loop
-        return thread.submit(asyncio.run, _fetched(url)).result()
+    return run_coroutine(_fetched(url))
 
 
 async def _fetched(url: str) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging_options import JudgingOptions, make_panel
-from honestone.app.loop import run_interruptibly
 from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
 from honestone.app.measuring import Measured, refuse_repeat, stop_at_limit
 from honestone.app.workspace import Workspace

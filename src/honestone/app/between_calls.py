@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 if TYPE_CHECKING:
     from honestone.adapters.stores.memory import MemoryStore
     from honestone.adapters.stores.sqlite import SqliteStore
-    from honestone.app.rubric_plan import RubricPlan
     from honestone.app.workspace import Workspace
     from honestone.ports import Store
 
@@ -30,13 +29,14 @@ T = TypeVar("T")
 MOST: Final = 8
 
 
-class Kept:
+class LeftOpen:
     """One event loop, at most one store of a folder and one in memory, and the rubric judged by
     last with what follows from it. For one call at a time, in any thread.
     """
 
     def __init__(self) -> None:
-        self.plan: RubricPlan | None = None
+        # A RubricPlan, whose module imports this one.
+        self.plan: object | None = None
         self._memory: MemoryStore | None = None
         self._store: SqliteStore | None = None
 
@@ -72,15 +72,15 @@ class Kept:
         """
         from honestone.adapters.stores.sqlite import SqliteStore
 
-        kept, self._store = self._store, None
+        last, self._store = self._store, None
         is_folder = workspace.shared is None
-        if kept is not None and not (
-            is_folder and kept.root == workspace.store and kept.is_in_place
+        if last is not None and not (
+            is_folder and last.root == workspace.store and last.is_in_place
         ):
-            kept.close()
-            kept = None
+            last.close()
+            last = None
         with ExitStack() as stack:
-            store = stack.enter_context(workspace.open_store() if kept is None else closing(kept))
+            store = stack.enter_context(workspace.open_store() if last is None else closing(last))
             yield store
             if isinstance(store, SqliteStore) and is_folder:
                 self._store = store
@@ -103,30 +103,30 @@ class Kept:
 
 
 # What the work under way may use and leave open; None where everything is closed at its end.
-KEPT: Final[ContextVar[Kept | None]] = ContextVar("kept", default=None)
+LEFT_OPEN: Final[ContextVar[LeftOpen | None]] = ContextVar("left_open", default=None)
 
-_idle: list[Kept] = []
+_idle: list[LeftOpen] = []
 
 
 def keeping_open(work: Callable[[], T]) -> T:
     """Run it with what the call before left open. What an error interrupts is closed."""
-    kept = _idle.pop() if _idle else Kept()
-    before = KEPT.set(kept)
+    left_open = _idle.pop() if _idle else LeftOpen()
+    before = LEFT_OPEN.set(left_open)
     try:
         found = work()
     except BaseException:
-        kept.close()
+        left_open.close()
         raise
     finally:
-        KEPT.reset(before)
-    if kept.is_clean and len(_idle) < MOST:
-        _idle.append(kept)
+        LEFT_OPEN.reset(before)
+    if left_open.is_clean and len(_idle) < MOST:
+        _idle.append(left_open)
     else:
-        kept.close()
+        left_open.close()
     return found
 
 
-def idle() -> Sequence[Kept]:
+def idle() -> Sequence[LeftOpen]:
     """What the next calls find open."""
     return tuple(_idle)
 
@@ -138,7 +138,7 @@ def close_all() -> None:
         _idle.pop().close()
 
 
-_parents: list[Kept] = []
+_parents: list[LeftOpen] = []
 
 
 def _forget() -> None:

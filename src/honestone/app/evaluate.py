@@ -15,7 +15,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from honestone.adapters.registry import make_target
-from honestone.app.between_calls import KEPT
+from honestone.app.between_calls import LEFT_OPEN
+from honestone.app.event_loop import each_interruptibly, run_interruptibly
 from honestone.app.judging_options import (
     BATCH_AT_ONCE,
     JudgingOptions,
@@ -25,7 +26,6 @@ from honestone.app.judging_options import (
     refuse_too_big,
 )
 from honestone.app.known_noise import noise_on_record
-from honestone.app.loop import each_interruptibly, run_interruptibly
 from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.trusting import contacts
@@ -511,9 +511,9 @@ class _Work:
             await self._target.close()
 
     def _open_store(self) -> AbstractContextManager[Store]:
-        kept = KEPT.get()
-        if kept is not None:
-            return kept.store(self._workspace) if self._request.keep else kept.memory()
+        left_open = LEFT_OPEN.get()
+        if left_open is not None:
+            return left_open.store(self._workspace) if self._request.keep else left_open.memory()
         if self._request.keep:
             return self._workspace.open_store()
         from honestone.adapters.stores.memory import MemoryStore

@@ -7,22 +7,17 @@ policy and judgement.
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
-from contextvars import ContextVar, copy_context
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Generic
 
 from honestone import ports
-from honestone.adapters.functions import HOME, in_thread
 from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
-from honestone.app.between_calls import KEPT
+from honestone.app.event_loop import run_to_end
 from honestone.app.judging_options import (
     EFFORTS,
     Effort,
@@ -34,7 +29,7 @@ from honestone.app.judging_options import (
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.contract import differences, digest_json
-from honestone.core.errors import ContractMismatch, Interrupted, UsageError
+from honestone.core.errors import ContractMismatch, UsageError
 from honestone.core.events import (
     Event,
     LoopStarted,
@@ -58,7 +53,6 @@ from honestone.system.drawing import count
 from honestone.system.files import printable
 from honestone.system.judging_files import JudgingFiles, files_named, programs_named
 from honestone.system.private import on_this_machine
-from honestone.system.process import on_sigterm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,135 +245,6 @@ def _resume(
     require_resumable(plan.place, state, store, same.id)
     observer.note(f"resuming run {same.id} ({plan.done_in_words(state)})")
     return same.id, state, log
-
-
-T = TypeVar("T")
-
-
-class Stopper:
-    """Ends a use case from another thread, as Ctrl-C does from the terminal: its programs end
-    first, and the same call resumes. The use case is started where `STOPPER` is set to it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._is_set = False
-        self._ends: list[Callable[[], object]] = []
-
-    def set(self) -> None:
-        with self._lock:
-            self._is_set = True
-            for end in self._ends:
-                end()
-
-    @property
-    def is_set(self) -> bool:
-        return self._is_set
-
-    @contextmanager
-    def ending(self, end: Callable[[], object]) -> Iterator[None]:
-        """Meanwhile `end` is called when it is set, at once if it is already."""
-        with self._lock:
-            self._ends.append(end)
-            if self._is_set:
-                end()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._ends.remove(end)
-
-
-STOPPER: Final[ContextVar[Stopper | None]] = ContextVar("stopper", default=None)
-
-
-def run_to_end(
-    work: Callable[[], Coroutine[object, object, T]],
-    close: Callable[[], Coroutine[object, object, None]],
-) -> T:
-    """Run `work`, then `close`. SIGTERM and a Stopper do as Ctrl-C does: children are ended and
-    nothing half-written stays.
-
-    Raises KeyboardInterrupt for both.
-    """
-    kept = KEPT.get()
-    with asyncio.Runner() if kept is None else nullcontext(kept.runner) as runner:
-        loop = runner.get_loop()
-        task = loop.create_task(work() if kept is None else kept.first(work))
-        stopper = STOPPER.get()
-        end = partial(loop.call_soon_threadsafe, task.cancel)
-        with on_sigterm(end):
-            try:
-                with nullcontext() if stopper is None else stopper.ending(end):
-                    return runner.run(asyncio.wait_for(task, None))
-            except asyncio.CancelledError:
-                raise KeyboardInterrupt from None
-            finally:
-                runner.run(close(), context=copy_context())
-
-
-_THEN: Final = "run the same command to resume: no call on record is repeated"
-
-
-def run_interruptibly(
-    work: Callable[[], Coroutine[object, object, T]],
-    close: Callable[[], Coroutine[object, object, None]],
-    then: str = _THEN,
-) -> T:
-    """The same, for work whose calls are all on record. Raises Interrupted, with what to do `then`,
-    when it is stopped.
-    """
-    try:
-        return run_to_end(work, close)
-    except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; {then}") from None
-
-
-def each_interruptibly(made: Iterator[T], use: Callable[[T], object], then: str = _THEN) -> None:
-    """The same without an event loop, for work that awaits nothing: `use` gets one after the other."""
-    stopper = STOPPER.get()
-    try:
-        with on_sigterm(_interrupt):
-            for one in made:
-                use(one)
-                if stopper is not None and stopper.is_set:
-                    raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; {then}") from None
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt
-
-
-def outside_a_loop(work: Callable[[], T]) -> T:
-    """Run to the end, from a place with a running event loop (a notebook, an async test) or without
-    one.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return work()
-    with ThreadPoolExecutor(max_workers=1) as elsewhere:
-        return elsewhere.submit(work).result()
-
-
-async def beside_a_loop(work: Callable[[], T]) -> T:
-    """Run to the end in a thread, so that the running event loop is not held up. A person's
-    coroutines are awaited in that loop.
-
-    A cancel ends the work as Ctrl-C does, and waits for that.
-    """
-    stopper, context = Stopper(), copy_context()
-    context.run(STOPPER.set, stopper)
-    context.run(HOME.set, asyncio.get_running_loop())
-    working = asyncio.ensure_future(in_thread(lambda: context.run(work)))
-    try:
-        return await asyncio.shield(working)
-    except asyncio.CancelledError:
-        stopper.set()
-        await asyncio.wait([working])
-        raise
 
 
 MINUTES = 240

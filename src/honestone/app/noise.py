@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging_options import JudgingOptions, make_panel
 from honestone.app.known_noise import noise_document
-from honestone.app.loop import run_interruptibly
 from honestone.app.measuring import Measured, refuse_repeat, stop_at_limit
 from honestone.app.workspace import Workspace
 from honestone.core.errors import CouldNotJudge, UsageError

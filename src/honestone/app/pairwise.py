@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging_options import (
     JudgingOptions,
     make_pair_seats,
     make_panel,
     refuse_if_all_refuse,
 )
-from honestone.app.loop import run_interruptibly
 from honestone.app.rubric_plan import RubricPlan, contract_for
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import asked_criteria

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from honestone.app import judging_options
-from honestone.app.between_calls import KEPT
+from honestone.app.between_calls import LEFT_OPEN
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.workspace import Bounds, Workspace
 from honestone.core.artifact import Version
@@ -86,10 +86,10 @@ class RubricPlan:
         A call from Python uses the plan of the call before for the same object, where only texts
         and judges are asked.
         """
-        kept = KEPT.get() if named is None and workspace.bounds is None else None
-        last = None if kept is None else kept.plan
+        left_open = LEFT_OPEN.get() if named is None and workspace.bounds is None else None
+        last = None if left_open is None else left_open.plan
         if (
-            last is not None
+            isinstance(last, cls)
             and last.rubric is rubric
             and (last.workspace, last.options) == (workspace, options)
         ):
@@ -115,8 +115,8 @@ class RubricPlan:
             checker=checker,
             exclude=never_judged(found, place, checker),
         )
-        if kept is not None:
-            kept.plan = None if made.reads_files else made
+        if left_open is not None:
+            left_open.plan = None if made.reads_files else made
         return made
 
     @cached_property

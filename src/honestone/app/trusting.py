@@ -4,9 +4,7 @@ trusted by a person.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ from honestone.formats.source import SuiteSource
 from honestone.interop.environment import named_variables
 from honestone.interop.recognise import read_any_suite
 from honestone.system.drawing import count
+from honestone.system.event_loop import run_coroutine
 from honestone.system.trust import Trust, host_of
 
 if TYPE_CHECKING:
@@ -175,9 +174,7 @@ def _runner_of_code(path: Path, judging: JudgingOptions) -> RunCode:
     )
 
     def run_code(script: Script, calls: Sequence[Sequence[Json]]) -> Sequence[Json]:
-        # In a thread of its own, as the caller may be inside an event loop.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, values_of(script, calls, setting)).result()
+        return run_coroutine(values_of(script, calls, setting))
 
     return run_code
 

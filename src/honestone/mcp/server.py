@@ -30,7 +30,7 @@ from mcp.shared.exceptions import MCPError
 
 from honestone import __version__
 from honestone.app.agents.owned_run import SESSION_VARIABLES
-from honestone.app.loop import STOPPER, Stopper
+from honestone.app.event_loop import STOPPER, Stopper
 from honestone.app.quiet import Quiet
 from honestone.app.run_list import list_runs
 from honestone.app.workspace import Bounds, Workspace

@@ -4,14 +4,13 @@ time.
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError
 from honestone.system import _document
+from honestone.system.event_loop import run_coroutine
 from honestone.system.process import Limits, base_environment, run
 
 # By the end of a file's name: how its reader is called, and what it is.
@@ -41,13 +40,7 @@ def document_text(path: Path) -> str:
         output_limit=MAX_TEXT,
         limits=_LIMITS,
     )
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        ended = asyncio.run(reading)  # which Ctrl-C ends
-    else:
-        with ThreadPoolExecutor(1) as thread:
-            ended = thread.submit(asyncio.run, reading).result()
+    ended = run_coroutine(reading)
     if ended.exit == _document.MISSING:
         raise FileError(
             f"`{path.name}` is {what}, and the library that reads it is not installed",

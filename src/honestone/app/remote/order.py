@@ -20,8 +20,8 @@ from typing import Final
 
 import honestone
 from honestone.adapters.registry import open_queue
+from honestone.app.event_loop import each_interruptibly
 from honestone.app.known_noise import noise_of_cases
-from honestone.app.loop import each_interruptibly
 from honestone.app.remote.record import WatchedRecord, started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite, ordered, refuse
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost, those_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging_options import JudgingOptions, make_panel, refuse_too_big
-from honestone.app.loop import run_interruptibly
 from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Entry, Version

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from honestone.app.event_loop import run_to_end
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, make_seats
-from honestone.app.loop import run_to_end
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, candidates_in, stamp, write_json
 from honestone.app.stages.gate import settled
 from honestone.app.stages.stage_loop import DID_NOT_WORK

@@ -17,9 +17,9 @@ from typing import Final, Protocol
 
 import msgspec
 
+from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.known_noise import noise_of_cases
-from honestone.app.loop import run_interruptibly
 from honestone.app.results import DocumentResult
 from honestone.app.run_figures import RunFigures
 from honestone.app.suites.cases import case_work

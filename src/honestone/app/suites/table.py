@@ -11,8 +11,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
-from honestone.app.loop import run_interruptibly
 from honestone.app.quiet import Quiet
 from honestone.app.results import DocumentResult
 from honestone.app.suites.kinds import COLUMN, TABLE
