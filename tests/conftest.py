@@ -6,17 +6,24 @@ import atexit
 import os
 import shutil
 import signal
+import sys
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from property_examples import AT_MOST, PROFILE
 
 # A busy machine is not a defect: what is slow is measured in bench/, and no test is timed.
 _UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
 # One outcome on one commit: the examples follow from the test alone, and no earlier run adds any.
-settings.register_profile("fixed", **_UNTIMED, derandomize=True)
+settings.register_profile("quick", **_UNTIMED, max_examples=AT_MOST, derandomize=True)
+settings.register_profile("fixed", **_UNTIMED, max_examples=AT_MOST, derandomize=True)
 # What `make test-deep` runs: other examples for each seed, and a line that reproduces what fails.
-settings.register_profile("deep", **_UNTIMED, max_examples=400, print_blob=True)
-settings.load_profile(os.environ.get("HONESTONE_TEST_PROFILE", "fixed"))
+settings.register_profile("deep", **_UNTIMED, max_examples=AT_MOST, print_blob=True)
+settings.load_profile(PROFILE)
 
 # What a shell starts in the background ignores Ctrl-C, and so would every command that the tests
 # start.
@@ -27,3 +34,76 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # no home of theirs, too.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="honestone-tests-state-")
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
+
+
+# ------------------------------------------------------------------------- which loop runs a test
+
+_TESTS = Path(__file__).parent
+
+# `make quick` leaves these out. A test in it that starts a process fails by name, so the list is
+# whole.
+_START_PROCESSES = frozenset(
+    {
+        "adapters/agent_clis/test_cli_custom.py",
+        "adapters/agent_clis/test_cli_detect.py",
+        "adapters/agent_clis/test_cli_judge.py",
+        "adapters/agent_clis/test_cli_worker.py",
+        "adapters/checks/test_case_checks.py",
+        "adapters/checks/test_code_checks.py",
+        "adapters/checks/test_scripts.py",
+        "adapters/judges/test_script.py",
+        "adapters/stores/test_sqlite.py",
+        "adapters/targets/test_agent_cli.py",
+        "adapters/targets/test_command.py",
+        "adapters/targets/test_isolation.py",
+        "adapters/targets/test_python.py",
+        "adapters/workers/test_command.py",
+        "adapters/workers/test_fix.py",
+        "interop/test_agentv_containers.py",
+        "interop/test_agentv_extensions.py",
+        "report/test_progress.py",
+    }
+)
+# The first waits until bounds of time are met.
+_SLOW = frozenset({"adapters/checks/test_gave_up.py"})
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in (
+        "starts_processes: starts other processes; not in `make quick`",
+        "slow: takes seconds of processor time; not in `make quick`",
+        "kills: kills a run at every write; `make test-kills`",
+        "pages_run: runs the commands of a page of the docs; `make test-docs`",
+    ):
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        path = item.path
+        name = path.relative_to(_TESTS).as_posix() if path.is_relative_to(_TESTS) else ""
+        if name in _START_PROCESSES:
+            item.add_marker("starts_processes")
+        if name in _SLOW:
+            item.add_marker("slow")
+        if name.startswith("engine/test_kill_"):
+            item.add_marker("kills")
+
+
+if PROFILE == "quick":
+    _running: list[str] = []
+
+    def _refuse_processes(event: str, arguments: tuple[object, ...]) -> None:
+        if event in ("subprocess.Popen", "os.fork", "os.posix_spawn") and _running:
+            raise AssertionError(
+                f"{_running[-1]} starts a process, so it is not for `make quick`: mark it with "
+                "`starts_processes`, or name its file in tests/conftest.py"
+            )
+
+    sys.addaudithook(_refuse_processes)
+
+    @pytest.fixture(autouse=True)
+    def _without_processes(request: pytest.FixtureRequest) -> Iterator[None]:
+        _running.append(request.node.nodeid)
+        yield
+        _running.pop()

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import honestone
 from honestone.core.errors import HonestoneError
+from property_examples import examples
 
 CODE = {"criteria": [{"id": "a", "check": {"contains": "alpha"}}]}
 JUDGED = {"threshold": 100, "criteria": [{"id": "a", "requirement": "says alpha"}]}
@@ -313,7 +314,7 @@ def test_a_text_that_names_a_file_is_refused(call: Any) -> None:
     assert honestone.evaluate(Path("README.md"), CODE).passed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(text=st.text(max_size=400))
 def test_any_other_text_is_a_text(text: str) -> None:
     """Whatever is in it: it is judged as it is, or refused where it cannot be a text."""

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honestone.adapters.turns import Turns, time_limit
+from property_examples import examples
 
 T = TypeVar("T")
 
@@ -93,7 +94,7 @@ def test_a_server_that_answers_one_at_a_time_loses_no_call(most: int) -> None:
     assert run(scene()) == (20, 20)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     seconds=st.floats(0.05, 30),
     limit=st.floats(1, 120),

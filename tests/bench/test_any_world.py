@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from worlds import World, made_world
 
 from honestone.core.loop.named import POLICIES
+from property_examples import examples
 
 shares = st.sampled_from([0.0, 0.03, 0.25, 0.5, 0.9, 1.0])
 WORLDS = st.fixed_dictionaries(
@@ -64,7 +65,7 @@ WORLDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     WORLDS,
     st.sampled_from([*POLICIES, ORACLE]),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from honestone.app.convert import convert_suite
 from honestone.interop.recognise import read_any_suite
+from property_examples import examples
 
 from .desk import PYTHON, Desk
 
@@ -179,7 +180,7 @@ names = st.sampled_from(
 folders = st.sampled_from(["x", "x/y", "b", "b/d", "."])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(names, min_size=1, max_size=3), folders, st.booleans())
 def test_every_path_leads_to_the_same_bytes(used: list[str], where: str, is_project: bool) -> None:
     """Whatever is named and wherever it is written: each path that led to a file leads to an equal

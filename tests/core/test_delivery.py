@@ -53,6 +53,7 @@ from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.core.scorecard import Line
 from honestone.core.spend import Spend
 from honestone.core.suite.case import Case, Message, Split
+from property_examples import examples
 
 COUNT = 6
 WORKERS = ("helps", "harms", "appends", "rewords", "idle", "wild")
@@ -413,7 +414,7 @@ def test_what_no_edit_was_aimed_at_counts_less() -> None:
     assert compared([low], [high], {1}) < compared([low], [high], {0})
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     before=st.lists(
         st.lists(st.booleans(), min_size=COUNT, max_size=COUNT), min_size=1, max_size=4

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honestone.core.reading.evidence import Found, find_quote, is_quote
+from property_examples import examples
 
 TEXT = "The server isn’t restarted — it reloads\n   its “settings” file.\nThen the Port opens, and logs follow: v2.1 is up."
 
@@ -84,7 +85,7 @@ def test_a_long_text_and_many_parts_are_no_trouble() -> None:
     assert find_quote("word " * 5_000, text) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=120), st.data())
 def test_any_part_of_a_text_is_found_in_it(text: str, data: st.DataObject) -> None:
     """Whatever is cut out of a text is found, and a match never reaches outside."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from honestone.core.reading.free_checklist import read_checklist
 from honestone.core.reading.free_text import read_pairwise, read_score, read_yes_no
+from property_examples import examples
 
 RECORDED = Path(__file__).resolve().parents[3] / "shared" / "data" / "raw_judge_outputs"
 
@@ -119,7 +120,7 @@ def test_the_scale_decides_what_a_fraction_means() -> None:
     assert read_score("0.7", 0, 1).answer == 0.7
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(-50, 50), st.integers(-20, 20), st.integers(1, 30))
 def test_a_score_is_on_the_scale_or_not_there(value: int, lo: int, width: int) -> None:
     """The number that was written, or none; never its nearest neighbour."""
@@ -534,7 +535,7 @@ def test_a_cut_off_or_contradictory_checklist_is_none(text: str) -> None:
 # hostile, recorded
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_read_without_a_crash(text: str) -> None:
     """There is an answer or a reason, for every kind."""

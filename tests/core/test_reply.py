@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from honestone.core.ballot import Reading
 from honestone.core.reading.reply import ReplySchema, complaints, read_reply
 from honestone.core.rubric import Anchors, Item, Key
+from property_examples import examples
 
 TOKEN = "4f1e0c22d9ab"
 SCALE = Anchors(levels=((Fraction(0), "none"), (Fraction(9), "all")))
@@ -326,7 +327,7 @@ def damaged(data: st.DataObject, text: str, whole: dict[str, Any]) -> str:
     return cases[data.draw(st.sampled_from(sorted(cases)))]()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(replies, st.data())
 def test_no_damage_ever_makes_an_answer(whole: dict[str, Any], data: st.DataObject) -> None:
     """Whatever happens to a reply, each answer that is read stands in the intact one with the same
@@ -345,7 +346,7 @@ def test_no_damage_ever_makes_an_answer(whole: dict[str, Any], data: st.DataObje
     assert not set(reading.answers) & set(reading.errors)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(replies, st.data())
 def test_a_reply_that_is_only_wrapped_is_read_in_full(
     whole: dict[str, Any], data: st.DataObject
@@ -364,7 +365,7 @@ def test_a_reply_that_is_only_wrapped_is_read_in_full(
     assert reading.problems == ()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_at_all_is_read_without_a_crash(text: str) -> None:
     """Hostile text gives errors, not exceptions, and no answer without the token."""

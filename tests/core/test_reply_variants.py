@@ -15,6 +15,7 @@ from honestone.core.reading.free_checklist import read_checklist
 from honestone.core.reading.free_text import read_pairwise, read_score, read_yes_no
 from honestone.core.reading.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item
+from property_examples import examples
 
 REASONS = st.text(alphabet="ab \"'\\\n{}[]:,/*#é`", max_size=30)
 """Words of a reason, with every sign that a careless reader stumbles over."""
@@ -70,7 +71,7 @@ OTHERS_FRAMES = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.integers(1, 10),
     REASONS,
@@ -96,7 +97,7 @@ def test_an_object_in_a_string_is_read_as_the_object(
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 10), st.sampled_from([None, 2]), ENCODINGS, st.sampled_from(OTHERS_FRAMES))
 def test_a_quoted_string_is_not_the_judges_reply(
     score: int, indent: int | None, encode: Any, frame: str
@@ -106,7 +107,7 @@ def test_a_quoted_string_is_not_the_judges_reply(
     assert read_score(frame.format(held), 1, 10).answer is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 10), st.integers(1, 10), ENCODINGS, st.data())
 def test_a_damaged_string_gives_the_score_or_nothing(
     score: int, other: int, encode: Any, data: st.DataObject
@@ -123,7 +124,7 @@ def test_a_damaged_string_gives_the_score_or_nothing(
     assert both in ({score} if score == other else {None, other})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.booleans(), st.booleans(), st.sampled_from([None, 2]), ENCODINGS, st.sampled_from(OWN_FRAMES)
 )
@@ -175,7 +176,7 @@ COMMENTS = st.text(alphabet="ab \"'{}:,7\n#\\", max_size=30).map(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.one_of(st.just(""), COMMENTS), min_size=9, max_size=9))
 def test_block_comments_between_any_tokens_are_left_out(comments: list[str]) -> None:
     """Over any number of lines and with anything in them; in a string they are words."""
@@ -183,7 +184,7 @@ def test_block_comments_between_any_tokens_are_left_out(comments: list[str]) -> 
     assert read_score(text, 1, 10).answer == 7
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.integers(1, 8),
     st.sampled_from(['/* "score": 3', '/* {"score": 3}\n', '/* /* "score": 3 */', "/* */ */"]),
@@ -244,7 +245,7 @@ def line_of(name: str, side: str, remark: str) -> str:
     return f"{name.format(side).rstrip(':')} ({words})"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     NAMES,
     st.sampled_from("ab"),
@@ -259,7 +260,7 @@ def test_a_name_with_a_reason_or_its_number_is_the_verdict(
     assert read_pairwise(frame.format(line_of(name, side_written.lower(), remark))).answer == side
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     NAMES,
     st.sampled_from("ab"),

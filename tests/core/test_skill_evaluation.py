@@ -18,6 +18,7 @@ from honestone.core.skill.evaluation import (
     rate,
     rate_interval,
 )
+from property_examples import examples
 
 Passed = bool | None
 Sides = tuple[list[Passed], list[Passed]]
@@ -80,7 +81,7 @@ def test_a_verdict_is_what_every_completion_gives(sides: Sides, is_without: bool
     assert (found.reason == "") == (found.verdict == SkillVerdict.PASS)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(two_sides(most_open=3), st.booleans())
 def test_an_improvement_is_asked_of_every_completion_too(sides: Sides, is_without: bool) -> None:
     """With --require-improvement the interval's lower end has to be above 0 however the open tasks

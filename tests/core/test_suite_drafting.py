@@ -19,6 +19,7 @@ from honestone.core.authoring.suite_drafting import (
 from honestone.core.authoring.suite_lint import lint_suite
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case
+from property_examples import examples
 
 SKILL = """\
 ---
@@ -209,7 +210,7 @@ def test_too_few_sound_tasks_are_a_problem() -> None:
 
 
 @given(st.text(max_size=400), st.lists(st.text(max_size=60), max_size=6))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_skill_gives_a_sound_draft_or_a_refusal(body: str, bullets: list[str]) -> None:
     """Whatever stands in it: unique ids, no more than asked for, nothing that the linter minds."""
     text = (

@@ -17,6 +17,7 @@ from honestone.core.reading.free_checklist import read_checklist
 from honestone.core.reading.free_text import read_pairwise, read_score, read_yes_no
 from honestone.core.reading.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item
+from property_examples import examples
 
 TOKEN = "4f1e0c22d9ab"
 ITEM = "Names the version"
@@ -135,7 +136,7 @@ def commented(draw: st.DrawFn) -> tuple[Reader, str]:
     return reader, f"{hidden}\n{real}" if where == "before" else f"{real}\n{hidden}"
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(commented())
 def test_a_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
     """Of every kind, on one line or several, with quotes, brackets and objects in it."""
@@ -143,7 +144,7 @@ def test_a_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
     assert reader.read(text) in (reader.real, None)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     commented().flatmap(
         lambda made: st.integers(0, len(made[1])).map(lambda at: (made[0], made[1][:at]))
@@ -209,7 +210,7 @@ def abandoned(draw: st.DrawFn) -> tuple[Reader, str]:
     return reader, draw(st.sampled_from(ways))
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(abandoned())
 @example((READERS["score"], '{"draft": "5" tall {"score": 3}", "score": 7}'))
 def test_an_abandoned_attempt_is_never_the_answer(made: tuple[Reader, str]) -> None:

@@ -43,6 +43,7 @@ ALL = [
 # pages say is true
 
 
+@pytest.mark.pages_run
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_on_a_page_runs_and_prints_what_stands_under_it(page: str) -> None:
     """A reader who types what a page shows gets the exit codes and the output that the page shows."""

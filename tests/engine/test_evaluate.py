@@ -25,6 +25,7 @@ from honestone.engine.evaluate import Evaluation, JudgedArtifact, TextEvaluator
 from honestone.engine.panel import Evaluator
 from honestone.ports import CallFailed, Judge, Output, Store, Task
 from honestone.testing import ScriptedJudge
+from property_examples import examples
 
 JUDGED = world.rubric(world.words("a", "alpha", "beta"), world.checked("c", "gamma"))
 CODE = world.rubric(
@@ -174,7 +175,9 @@ def test_bad_input_in_the_middle_is_named(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     st.lists(

@@ -32,6 +32,7 @@ from honestone.report.documents.scorecard import UsageDoc
 from honestone.report.scorecard import Facts, SharedParts, scorecard_document
 from honestone.system.files import load_artifact
 from honestone.testing import ScriptedJudge
+from property_examples import examples
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "core"))
 from strategies import answers, rubrics
@@ -267,7 +268,7 @@ def several(draw: st.DrawFn) -> tuple[Rubric, list[tuple[Ballot, ...]]]:
     return of, found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(several())
 def test_a_document_is_the_same_whatever_was_drawn_before(
     case: tuple[Rubric, list[tuple[Ballot, ...]]],

@@ -26,6 +26,7 @@ from honestone.formats.drafts.rubrics import rubric_from_file
 from honestone.formats.rubric_file import DRAFT_NOTE, parse_rubric
 from honestone.formats.suite_file import read_suite
 from honestone.formats.suite_write import dump_suite
+from property_examples import examples
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("drafts")
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     CRITERIA,
     st.sampled_from(",;\t"),
@@ -127,7 +128,7 @@ def test_a_sheet_keeps_names_weights_and_levels(
         assert says == one.levels
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     CRITERIA,
     st.sampled_from(["## {} ({}%)", "### {} — {} points", "## {} [{} pts]"]),
@@ -161,7 +162,7 @@ def test_headings_with_boxes_and_weights(
     ]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     CRITERIA,
     st.booleans(),
@@ -180,7 +181,7 @@ def test_a_table_in_a_text(
     assert [(one.requirement, one.weight) for one in criteria] == says
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(CRITERIA, st.data())
 def test_a_tree_of_any_shape(folder: Path, wanted: list[Wanted], data: st.DataObject) -> None:
     """Lists and mappings under any of the usual keys, at any depth, in YAML and JSON."""
@@ -269,7 +270,7 @@ def test_what_holds_no_criteria_is_refused(tmp_path: Path, name: str, text: str)
     assert name in str(caught.value) and caught.value.hint
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text(max_size=200), st.sampled_from(["x.md", "x.csv", "x.yaml", "x.json", "x.tsv", "x"]))
 def test_any_text_is_drafted_or_refused(folder: Path, text: str, name: str) -> None:
     """No crash; what is drafted is a rubric that loads, with one comment a line."""
@@ -327,7 +328,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     ROWS,
     st.sampled_from(["question", "Input", "PROMPT", "query"]),

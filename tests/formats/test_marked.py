@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from honestone.core.errors import FileError
 from honestone.formats.marked import parse_marked, read_marked
 from honestone.formats.nodes import lines_in
+from property_examples import examples
 
 
 def refusal(text: str) -> FileError:
@@ -338,7 +339,7 @@ def test_any_json_file_reads_as_the_standard_library_reads_it(
     assert parse_marked(text, "f").value == json.loads(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(st.sampled_from("ab10 .:-?,[]{}&*!|>'\"%@`#~\n\r\t\\ux<\u2028é"), max_size=60))
 def test_no_text_makes_the_reader_crash(text: str) -> None:
     """Any text is read, or refused as a FileError with a place inside it."""

@@ -18,6 +18,7 @@ from honestone.core.rubric import Check, Criterion, Rubric
 from honestone.formats.fields import SHAPES
 from honestone.formats.findings import find
 from honestone.formats.rubric_file import RubricFileErrors, RubricSource, parse_rubric, read_rubric
+from property_examples import examples
 
 BUG = """\
 rubric: 1
@@ -649,7 +650,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(st.dictionaries(KEYS, VALUES, max_size=5) | VALUES, max_size=4))
 def test_no_file_makes_the_reader_crash(criteria: list[object]) -> None:
     """Whatever stands under `criteria`, the file is a rubric, or every complaint has a place in it."""

@@ -14,6 +14,7 @@ from honestone.core.errors import RubricError
 from honestone.core.rubric import Anchors, Criterion, Item, Rubric
 from honestone.formats.rubric_file import parse_rubric
 from honestone.formats.rubric_write import dump_rubric
+from property_examples import examples
 
 WRITTEN = r"""rubric: 1
 title: A bug report
@@ -56,7 +57,7 @@ def test_the_written_form() -> None:
     assert dump_rubric(parse_rubric(WRITTEN, "r").rubric) == WRITTEN
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(rubrics())
 def test_what_is_written_is_read_back(rubric: Rubric) -> None:
     """Every rubric that the format can say survives being written and read."""

@@ -23,6 +23,7 @@ from honestone.formats.rubric_file import parse_rubric
 from honestone.formats.rubric_write import dump_rubric
 from honestone.formats.schema import rubric_schema, suite_schema
 from honestone.formats.suite_write import dump_suite
+from property_examples import examples
 
 RUBRIC_SHAPES = [SHAPES[name] for name in ("rubric", "criterion", "item", "level")]
 
@@ -44,7 +45,7 @@ def fits(text: str) -> bool:
     return bool(validator().is_valid(as_json(parse_marked(text, "r").value)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rubrics())
 def test_the_schema_accepts_what_the_reader_accepts(rubric: Rubric) -> None:
     """An editor does not complain about a sound rubric."""
@@ -143,6 +144,7 @@ def test_every_example_of_a_check_is_sound(kind: str) -> None:
     assert fits(text)
 
 
+@pytest.mark.starts_processes
 def test_the_speed_of_help_is_not_paid_for_here() -> None:
     """Importing the reader does not import the YAML library: only reading a file does."""
     import subprocess
@@ -169,7 +171,7 @@ def is_suite(text: str) -> bool:
     return bool(suite_validator().is_valid(as_json(parse_marked(text, "s").value)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(suites())
 def test_the_suite_schema_accepts_what_is_written(suite: Suite) -> None:
     """Whatever the program writes, an editor does not complain about."""

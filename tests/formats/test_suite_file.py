@@ -16,6 +16,7 @@ from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.formats.suite_file import read_suite, split_ref, unsafe_name
 from honestone.interop.recognise import read_any_suite
+from property_examples import examples
 
 
 def source(folder: Path, text: str) -> SuiteSource:
@@ -413,7 +414,7 @@ def test_a_case_without_input_and_a_file_without_version_are_noted(tmp_path: Pat
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.recursive(
         st.none()

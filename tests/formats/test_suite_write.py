@@ -19,6 +19,7 @@ from honestone.core.suite.case import Expect, Suite
 from honestone.formats.document import Document
 from honestone.formats.suite_file import read_suite
 from honestone.formats.suite_write import dump_suite
+from property_examples import examples
 
 
 def read(text: str, folder: Path) -> Suite:
@@ -26,7 +27,7 @@ def read(text: str, folder: Path) -> Suite:
     return read_suite(Document(path=folder / "suite.yaml", text=text)).suite
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(suites())
 def test_what_is_written_reads_back_the_same(suite: Suite) -> None:
     """Any suite, written and read again, is the same suite to the last character and digit."""
@@ -104,7 +105,7 @@ json_like = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.dictionaries(texts, json_like, max_size=4))
 def test_metadata_is_written_and_read_back(made: dict[str, Any]) -> None:
     """Any JSON below any names, as it was."""

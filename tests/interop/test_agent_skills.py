@@ -21,6 +21,7 @@ from honestone.formats.reader import words
 from honestone.formats.source import SuiteSource
 from honestone.interop.agent_skills.read import READERS
 from honestone.interop.recognise import read_any_suite
+from property_examples import examples
 
 SAMPLES = Path(__file__).parents[3] / "../shared/data/samples/agentv/v5-next/agent-skills"
 
@@ -479,7 +480,7 @@ def test_the_published_samples_load() -> None:
         )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

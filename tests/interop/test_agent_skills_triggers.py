@@ -17,6 +17,7 @@ from honestone.formats.document import Document
 from honestone.formats.source import SuiteSource
 from honestone.interop.agent_skills.read import READERS
 from honestone.interop.recognise import read_any_suite
+from property_examples import examples
 
 READER = next(one for one in READERS if one.name == "agent-skills-triggers")
 
@@ -183,7 +184,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(values)
 def test_whatever_a_file_holds_is_read_or_refused(value: Any) -> None:
     """No file of this shape crashes the reader."""

@@ -32,6 +32,7 @@ from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.agentv.rubrics import rated
 from honestone.interop.agentv.write import Name, dump_agentv
 from honestone.interop.recognise import Reader, recognise
+from property_examples import examples
 
 NAMES: tuple[Name, ...] = ("seed", "2", "4", "5")
 DIALECTS = {"seed": "agentv-seed", "2": "agentv-2", "4": "agentv-4", "5": "agentv-5"}
@@ -231,7 +232,7 @@ def sayable_suites(draw: st.DrawFn, name: Name) -> Suite:
 
 
 SLOWLY = settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

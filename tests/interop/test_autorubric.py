@@ -24,6 +24,7 @@ from honestone.formats.source import ForeignRubric, SourceErrors, SuiteSource
 from honestone.interop.autorubric import read as autorubric
 from honestone.interop.autorubric.write import dump_autorubric
 from honestone.interop.recognise import read_any_rubric, read_any_suite, recognise
+from property_examples import examples
 
 
 def read(text: str | list[Any] | dict[str, Any]) -> ForeignRubric:
@@ -285,7 +286,7 @@ def read_back(text: str) -> Rubric:
     return read(text).rubric
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(rubrics())
 def test_without_a_loss_writing_and_reading_changes_nothing(rubric: Rubric) -> None:
     """Any rubric: either it comes back identical, or what it loses was said."""
@@ -339,7 +340,7 @@ def sayable_criterion(draw: st.DrawFn, id: str, *, is_first: bool) -> Criterion:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(sayable())
 def test_what_autorubric_can_say_is_written_without_loss(rubric: Rubric) -> None:
     """Flat yes/no questions, penalties, negated ones and scales from 0 to 1 come back identical."""
@@ -348,7 +349,7 @@ def test_what_autorubric_can_say_is_written_without_loss(rubric: Rubric) -> None
     assert read_back(text) == rubric
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(sayable(), st.data())
 def test_the_written_file_scores_as_ours_does(rubric: Rubric, data: st.DataObject) -> None:
     """The tool's documented arithmetic over the written file gives our score for the same answers."""

@@ -14,6 +14,7 @@ from honestone.core.rubric import slug
 from honestone.formats.document import Document
 from honestone.interop.checkeval.read import READERS
 from honestone.interop.recognise import recognise
+from property_examples import examples
 
 
 def test_one_dimension_is_one_checklist(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ plain = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.fixed_dictionaries(
         {"sub_aspect": st.dictionaries(st.text(max_size=8), plain, max_size=4)},

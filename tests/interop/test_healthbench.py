@@ -23,6 +23,7 @@ from honestone.interop.criteria import unique_ids, yes_no
 from honestone.interop.healthbench.read import READERS
 from honestone.interop.healthbench.write import dump_healthbench
 from honestone.interop.recognise import recognise
+from property_examples import examples
 
 ROW: dict[str, Any] = {
     "prompt_id": "p1",
@@ -96,7 +97,7 @@ def test_one_object_and_a_list_are_read_too() -> None:
         assert isinstance(source, SuiteSource) and [case.id for case in source.suite.cases] == ids
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.tuples(st.integers(-10, 10), st.booleans()), min_size=1, max_size=10))
 def test_points_won_over_points_to_win(graded: list[tuple[int, bool]]) -> None:
     """The documented score of an example, cut to 0..1; without positive points there is none."""
@@ -192,7 +193,7 @@ def sayable_suites(draw: st.DrawFn) -> Suite:
     return Suite(cases=tuple(draw(sayable_case(id)) for id in ids))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(sayable_suites())
 def test_what_it_can_say_reads_back_identical(suite: Suite) -> None:
     """Ids, points, tags, references: without a loss, because ids are kept as tags."""
@@ -201,7 +202,7 @@ def test_what_it_can_say_reads_back_identical(suite: Suite) -> None:
     assert read(*text.rstrip("\n").split("\n")).suite == suite
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(rubrics())
 def test_any_rubric_is_identical_or_its_losses_are_said(rubric: Rubric) -> None:
     """Groups, scales, checks, floors: what does not come back was named."""

@@ -18,6 +18,7 @@ from honestone.formats.document import Document
 from honestone.formats.source import SuiteSource
 from honestone.interop.inspect_dataset.read import READERS
 from honestone.interop.recognise import read_any_suite, recognise
+from property_examples import examples
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
 
@@ -230,7 +231,7 @@ sample = (
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.lists(sample, max_size=4), st.booleans())
 def test_no_dataset_crashes_the_reader(samples: list[Any], as_lines: bool) -> None:
     """Whatever stands in a dataset, it is read or refused in words."""
@@ -238,7 +239,7 @@ def test_no_dataset_crashes_the_reader(samples: list[Any], as_lines: bool) -> No
     never_crashes(READERS[0], Document(path=Path("d.jsonl"), text=text))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(alphabet='ab,"\n', max_size=40))
 def test_no_table_crashes_the_reader(rows: str) -> None:
     """Quotes and commas in any order."""

@@ -26,6 +26,7 @@ from honestone.formats.document import Document
 from honestone.formats.source import ForeignRubric, SourceErrors
 from honestone.interop.paperbench.read import READERS
 from honestone.interop.recognise import read_any_rubric, recognise
+from property_examples import examples
 
 
 def node(id: str, *below: dict[str, Any], weight: float = 1, **more: Any) -> dict[str, Any]:
@@ -259,7 +260,7 @@ def graded_trees(draw: st.DrawFn, name: str = "n", depth: int = 3) -> dict[str, 
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(graded_trees())
 def test_every_node_equals_the_documented_mean(tree: dict[str, Any]) -> None:
     """From the recorded leaves alone, exactly."""

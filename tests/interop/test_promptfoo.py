@@ -23,6 +23,7 @@ from honestone.interop.promptfoo.providers import target_of
 from honestone.interop.promptfoo.read import READERS
 from honestone.interop.promptfoo.templates import MAX_FILLED, fill
 from honestone.interop.recognise import read_any_suite, recognise
+from property_examples import examples
 
 HEAD = "prompts: ['Say {{word}}']\nproviders: [echo]\n"
 
@@ -957,7 +958,7 @@ configs = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(configs)
 def test_no_config_crashes_the_reader(config: dict[str, Any]) -> None:
     """Whatever stands in a config, it is read or refused in words."""

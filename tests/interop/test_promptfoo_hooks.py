@@ -20,6 +20,7 @@ from honestone.core.script import Script
 from honestone.formats.document import Document
 from honestone.formats.source import SuiteSource
 from honestone.interop.promptfoo.read import READERS
+from property_examples import examples
 
 TESTS = [{"vars": {"q": ["a", "b"]}, "assert": [{"type": "is-json"}]}, {"vars": {"q": "c", "k": 1}}]
 
@@ -194,7 +195,7 @@ def test_what_names_no_function_of_a_file_is_lost(tmp_path: Path, extension: Jso
 
 
 @given(st.recursive(st.none() | st.booleans() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["suite", "tests", "test", "vars", "q"]), inner, max_size=3), max_leaves=12))  # fmt: skip
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_answer_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, answer: Any
 ) -> None:

@@ -16,6 +16,7 @@ from reading import checks, lost, never_crashes, put, suite_of
 from honestone.formats.document import Document
 from honestone.formats.source import SuiteSource
 from honestone.interop.promptfoo.read import READERS
+from property_examples import examples
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 CHAT_TOOL = {"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}
@@ -262,7 +263,7 @@ KEYS = st.sampled_from(
     ),
     st.sampled_from(["openai:a", "google:a", "anthropic:a", "ollama:a", "exec:a", "other:a"]),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_config_is_read_or_refused(config: Any, id: str) -> None:
     """Never with a traceback, whatever is in it."""
     text = config_of({"id": id, "config": config}, asserts=[{"type": "is-valid-function-call"}])

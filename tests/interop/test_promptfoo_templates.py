@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from honestone.interop.environment import named_variables
 from honestone.interop.promptfoo.templates import MAX_FILLED, fill
+from property_examples import examples
 
 SAME: list[tuple[str, dict[str, Any], str]] = [
     (
@@ -165,7 +166,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(pieces, max_size=25).map(" ".join),
     st.dictionaries(st.sampled_from("abx"), nested, max_size=3),

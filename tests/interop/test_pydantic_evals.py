@@ -16,6 +16,7 @@ from honestone.core.suite.case import Case
 from honestone.formats.document import Document
 from honestone.interop.pydantic_evals.read import READERS
 from honestone.interop.recognise import recognise
+from property_examples import examples
 
 
 def one(tmp_path: Path, evaluators: str, *, more: str = "") -> Case:
@@ -212,7 +213,7 @@ cases = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.fixed_dictionaries(
         {"cases": cases | nested}, optional={"name": values, "evaluators": evaluators}

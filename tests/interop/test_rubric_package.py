@@ -17,6 +17,7 @@ from honestone.formats.document import Document
 from honestone.formats.source import ForeignRubric, SourceErrors
 from honestone.interop.recognise import recognise
 from honestone.interop.rubric_package.read import READERS
+from property_examples import examples
 
 
 def read(value: Any) -> ForeignRubric:
@@ -40,7 +41,7 @@ def tool_score(weights: list[Fraction], met: list[bool]) -> Fraction:
 WEIGHTS = st.integers(-5000, 5000).filter(bool).map(lambda n: Fraction(n, 100))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(WEIGHTS, st.booleans()), min_size=1, max_size=8))
 def test_gradings_equal_the_documented_formula(graded: list[tuple[Fraction, bool]]) -> None:
     """Positive, mixed and all-negative rubrics."""

@@ -25,6 +25,7 @@ from honestone.interop.task_suite.read import (
     scored_rubric,
 )
 from honestone.interop.task_suite.write import dump_task_suite
+from property_examples import examples
 
 DATA = Path(__file__).parents[3] / "../shared/data"
 
@@ -379,7 +380,7 @@ def suites(draw: st.DrawFn) -> Suite:
     )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(suites())
 def test_what_is_written_reads_back_the_same(
     tmp_path_factory: pytest.TempPathFactory, suite: Suite

@@ -20,6 +20,7 @@ from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.toml_nodes import toml_marked
 from honestone.interop.recognise import read_any_rubric, read_any_suite
 from honestone.interop.verifiers.read import READERS
+from property_examples import examples
 
 RUBRIC = '''# quality
 title = "Answers"
@@ -90,7 +91,7 @@ def test_json_is_the_same(wrap: Any, tmp_path: Path) -> None:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 500).map(lambda n: n / 100), st.integers(2, 6), st.data()),

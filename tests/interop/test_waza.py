@@ -21,6 +21,7 @@ from honestone.formats.source import SourceErrors
 from honestone.interop.reader import Reader
 from honestone.interop.recognise import recognise
 from honestone.interop.waza.read import READERS
+from property_examples import examples
 
 EVAL, TASK, RUBRIC, TRIGGERS = READERS
 
@@ -400,7 +401,7 @@ evaluation = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(task, rubric, evaluation)
 def test_no_file_crashes_a_reader(
     task: dict[str, Any], rubric: dict[str, Any], evaluation: dict[str, Any]
@@ -457,6 +458,7 @@ def _hooked(tmp_path: Path, code: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.starts_processes
 def test_hooks_run_around_every_task_in_the_folder_of_the_evaluation(tmp_path: Path) -> None:
     """Without a shell; one that fails without `error_on_fail` changes nothing, and an exit code
     that is listed is none.
@@ -467,6 +469,7 @@ def test_hooks_run_around_every_task_in_the_folder_of_the_evaluation(tmp_path: P
     assert (tmp_path / "ended.log").exists()
 
 
+@pytest.mark.starts_processes
 def test_a_hook_that_must_not_fail_ends_the_task(tmp_path: Path) -> None:
     """With `error_on_fail`, an exit code that is not listed is an error of the case."""
     ran = _hooked(tmp_path, 4)
@@ -475,6 +478,7 @@ def test_a_hook_that_must_not_fail_ends_the_task(tmp_path: Path) -> None:
     assert "check.sh" in json.loads(ran.stdout)["cases"][0]["error"]
 
 
+@pytest.mark.starts_processes
 def test_hooks_need_permission(tmp_path: Path) -> None:
     """They are code of the file: the reading names each."""
     _hooked(tmp_path, 0)

@@ -12,6 +12,7 @@ from rendered import suite_csv
 from suite_samples import JUDGES, case, criterion, every_status, hostile, item, judge, report
 
 from honestone.report.rows import COLUMNS
+from property_examples import examples
 
 
 def rows(doc: dict) -> list[dict[str, str]]:  # type: ignore[type-arg]
@@ -82,7 +83,7 @@ def test_hostile_words_break_no_row() -> None:
     assert "\x1b" not in suite_csv(hostile()) and "\x00" not in suite_csv(hostile())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1).filter(
         lambda t: t.lstrip(" ")[:1] not in tuple("=+-@")

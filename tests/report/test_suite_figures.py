@@ -17,6 +17,7 @@ from honestone.core.suite.case import AttemptRule, Case, Message, case_to_plain
 from honestone.core.suite.record import read_record
 from honestone.report.documents import plain
 from honestone.report.suite import suite_document
+from property_examples import examples
 
 ITEM = (Item(id="q", requirement="Q"),)
 RUBRIC = Rubric(
@@ -134,7 +135,7 @@ def same(told: float | None, wanted: Fraction) -> bool:
     return told is not None and abs(told - float(wanted)) < 1e-8
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(CASE, min_size=1, max_size=6))
 @example([("run", "mean", [(True, True), (True, None), (False, True)])])
 def test_every_figure_follows_from_the_attempts(cases: list[Any]) -> None:

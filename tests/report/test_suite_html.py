@@ -24,6 +24,7 @@ from suite_samples import (
 
 from honestone.report.html_page import anchor_of
 from honestone.report.quote_marks import ALL_TEXTS, LONGEST, Marks, longest_text
+from property_examples import examples
 
 VOID = {"meta", "input", "br", "rect", "line", "circle"}
 
@@ -157,7 +158,7 @@ def test_quotes_are_marked_where_they_stand_with_their_judge() -> None:
     assert text.count(">in the output</a>") == 2 and text.count("not in the output") == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.text(alphabet="abc \n<&>", max_size=60),
     st.lists(

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from rendered import suite_junit
 from suite_samples import case, every_status, hostile, report, with_baseline
 
+from property_examples import examples
+
 
 def parsed(doc: dict) -> ET.Element:  # type: ignore[type-arg]
     suite = ET.fromstring(suite_junit(doc).encode()).find("testsuite")
@@ -90,7 +92,7 @@ def test_hostile_words_leave_it_xml() -> None:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.text(st.characters(codec=None, exclude_categories=()), max_size=40))
 def test_any_text_can_stand_anywhere(text: str) -> None:
     """Whatever a target prints, the file is XML with one testcase."""

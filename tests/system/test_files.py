@@ -24,6 +24,7 @@ from honestone.system.files import (
     read_back,
     write_atomically,
 )
+from property_examples import examples
 
 
 def folder(root: Path, **files: bytes) -> Path:
@@ -277,7 +278,9 @@ NAMES = st.text(
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     st.dictionaries(NAMES, st.tuples(st.binary(max_size=50), st.booleans()), min_size=1, max_size=5)

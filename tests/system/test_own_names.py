@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError
 from honestone.system.files import Home, deliver, write_atomically, write_below
+from property_examples import examples
 
 
 @pytest.mark.parametrize("is_dangling", [False, True])
@@ -36,7 +37,7 @@ def test_what_a_person_named_is(tmp_path: Path) -> None:
     assert (tmp_path / "real").read_text() == "new" and (tmp_path / "out").is_symlink()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=4), st.data())
 def test_no_part_of_an_own_name_is_a_link(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str], data: st.DataObject

@@ -395,6 +395,7 @@ def test_a_pattern_that_backtracks_for_ever_is_given_up(short_patience, pattern,
     assert time.monotonic() - began < 300
 
 
+@pytest.mark.starts_processes
 def test_it_is_given_up_in_any_thread(short_patience, monkeypatch):
     """In a thread that no signal reaches, the search is done where it can be ended."""
     found: list[Finding] = []

@@ -21,6 +21,7 @@ from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Anchors, Item
 from honestone.ports import Completion, Judge, Prompt, Reply, Request, Usage
 from honestone.prompts.filling import exact_schema, parse_template
+from property_examples import examples
 
 WORDS = AskedCriterion(
     id="crit-words",
@@ -268,7 +269,7 @@ hostile = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(hostile, hostile)
 def test_no_text_leaves_its_fence(text: str, given_input: str) -> None:
     """Between its fences stands the text, whole, and the fence nowhere in it; the last form and

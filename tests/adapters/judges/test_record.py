@@ -17,6 +17,7 @@ from honestone.core.ballot import Question, asked_criteria
 from honestone.core.errors import FileError
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.ports import CallFailed, Reading
+from property_examples import examples
 
 RUBRIC = Rubric(
     criteria=(
@@ -164,7 +165,9 @@ def test_it_costs_nothing_and_is_who_its_bytes_are(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(80),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     st.one_of(

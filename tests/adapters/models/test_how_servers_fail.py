@@ -30,6 +30,7 @@ from honestone.core.rubric import Item
 from honestone.core.spend import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import CallFailed, Prompt
+from property_examples import examples
 
 from .standin import APIS, Fault, Saying, Standin
 from .test_model_contract import ask, failure, model_for
@@ -163,7 +164,7 @@ def test_an_account_without_credit_is_known_by_its_words(standin: Standin, api: 
         assert failure(model_for(standin, api)).retryable, words
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.text(max_size=80),
     st.sampled_from([400, 402, 403, 413, 422, 429, 500]),
@@ -289,7 +290,7 @@ def test_google_is_not_asked_to_stream(standin: Standin) -> None:
     assert not failure(model_for(standin, "generateContent")).retryable
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.binary(max_size=60),
     st.lists(st.sampled_from([b"data: {}\n", b"data: [1]\n", b"\n", b"event: x\r\n", b"data:"])),

@@ -349,6 +349,7 @@ def test_doctor_reports_a_provider_without_an_address(standin: Standin) -> None:
     assert not found.ready and "base_url" in found.hint
 
 
+@pytest.mark.starts_processes
 def test_naming_a_model_loads_no_http_library() -> None:
     """Help, lint and cached runs stay quick: aiohttp comes with the first call."""
     code = (

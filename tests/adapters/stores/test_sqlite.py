@@ -27,6 +27,7 @@ from honestone.adapters.stores.sqlite import FILE, MIGRATIONS, SqliteStore
 from honestone.core.errors import StoreError
 from honestone.core.events import event_to_plain
 from honestone.testing import check_store
+from property_examples import examples
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
@@ -279,7 +280,9 @@ json_values = st.recursive(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(st.dictionaries(st.text(max_size=8), json_values, max_size=4), max_size=6))
 def test_events_come_back_as_they_were(tmp_path: Path, log: list[dict[str, Any]]) -> None:
