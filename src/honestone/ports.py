@@ -93,7 +93,9 @@ class CallFailed(Exception):
     @property
     def kind(self) -> str:
         """`missing`, `retryable` or `call_failed`, as telemetry names it."""
-        return "missing" if self.missing else "retryable" if self.retryable else "call_failed"
+        if self.missing:
+            return "missing"
+        return "retryable" if self.retryable else "call_failed"
 
 
 # ----------------------------------------------------------------------------------------------------------

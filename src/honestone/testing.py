@@ -244,7 +244,10 @@ def fill_in(
             is_control = prompt.text.count(requirement.split()[-1]) == 1 and requirement.startswith(
                 "The text contains"
             )
-            given = control if is_control else answer(requirement) if callable(answer) else answer
+            if is_control:
+                given = control
+            else:
+                given = answer(requirement) if callable(answer) else answer
             entry.update(evidence=evidence, answer=given, suggestion=suggestion)
         return json.dumps(skeleton, ensure_ascii=False)
 

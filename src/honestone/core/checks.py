@@ -474,8 +474,9 @@ def _holds(
     def has_all(text: str) -> str | None:
         return f"found all of: {listed(words)}" if misses_all(text) is None else None
 
-    miss = misses_one if len(words) == 1 else misses_all if need == "all" else misses_any
-    return miss, (has_any if need == "any" or len(words) == 1 else has_all)
+    if len(words) == 1:
+        return misses_one, has_any
+    return (misses_all, has_all) if need == "all" else (misses_any, has_any)
 
 
 def _look_contains(value: str | Sequence[str], fold: Callable[[str], str]) -> tuple[_Look, _Look]:
@@ -572,7 +573,9 @@ def _look_count(
 
 def _bound(bound: int, most: bool, negated: bool) -> str:
     """`not-max-words: 5` wants 6 at least, `not-min-words: 5` wants 4 at most."""
-    return str(bound if not negated else bound + 1 if most else bound - 1)
+    if not negated:
+        return str(bound)
+    return str(bound + 1 if most else bound - 1)
 
 
 def _count_words(text: str) -> int:

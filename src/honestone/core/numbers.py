@@ -87,8 +87,10 @@ def change(before: Number | None, after: Number | None, minus: str = "−") -> s
     if before is None or after is None:
         return ""
     by = Fraction(points(after)) - Fraction(points(before))
-    sign = "+" if by > 0 else minus if by < 0 else ""
-    return sign + show_points(abs(by) / 100)
+    shown = show_points(abs(by) / 100)
+    if by == 0:
+        return shown
+    return f"+{shown}" if by > 0 else f"{minus}{shown}"
 
 
 def percent(rate: Number | None) -> str:
@@ -116,7 +118,9 @@ def change_words(by: Fraction | Number | None, minus: str = "−") -> str:
     if by is None:
         return "n/a"
     shown = show_points(abs(exact(by)) / 100)
-    return shown if shown == "0.0" else (minus if by < 0 else "+") + shown
+    if shown == "0.0":
+        return shown
+    return f"{minus}{shown}" if by < 0 else f"+{shown}"
 
 
 def duration_words(milliseconds: Number | None) -> str:

@@ -738,7 +738,9 @@ def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
     if still_open or not card.has_marks:  # With every bar at 0, too: a missing mark is not a pass.
         count = len(missing(card))
         # None is missing from the mean of attempts of which one has no card at all.
-        why = (f"{count} item{'s have' if count != 1 else ' has'} no answer",) if count else ()
+        why: tuple[str, ...] = ()
+        if count:
+            why = ("1 item has no answer" if count == 1 else f"{count} items have no answer",)
         if card.open:
             why = (
                 *why,

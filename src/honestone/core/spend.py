@@ -260,7 +260,9 @@ class Meter:
         calls = self._several(self._shared)
         usd = self._reserved(calls) - self._reserved_usd
         self._reserved_usd += usd
-        limit = None if self.usd is None else self.usd + (_EXACT if self._price else -_EXACT)
+        limit = None
+        if self.usd is not None:
+            limit = self.usd + (_EXACT if self._price else -_EXACT)
         return GrantRequest(
             calls=calls, usd=usd, dearest=self._dearest, most_calls=self.calls, most_usd=limit
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import TypeVar
 
 from honestone.core.suite.case import Message, as_prompt
@@ -47,12 +48,14 @@ async def converse(ask: Callable[[Task], Awaitable[Output]], task: Task) -> Outp
 def _trace(traces: Sequence[Trace], replies: list[str]) -> Trace:
     calls = [trace.tool_calls for trace in traces]
     known = [one for one in calls if one is not None]
+    is_whole = len(known) == len(calls)
     loaded = [trace.skill_loaded for trace in traces]
+    skill_loaded = None if None in loaded else False
+    if True in loaded:
+        skill_loaded = True
     return Trace(
-        tool_calls=tuple(call for one in known for call in one)
-        if len(known) == len(calls)
-        else None,
-        skill_loaded=True if True in loaded else None if None in loaded else False,
+        tool_calls=tuple(chain.from_iterable(known)) if is_whole else None,
+        skill_loaded=skill_loaded,
         extra={**traces[-1].extra, "replies": replies},
         **{name: _sum([getattr(trace, name) for trace in traces]) for name in _SUMMED},
     )

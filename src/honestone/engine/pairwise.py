@@ -102,14 +102,10 @@ def _as_one(judge: str, looks: dict[pairwise.Order, Ballot]) -> Ballot:
         order: ballot for order, ballot in looks.items() if ballot.state is not JudgeState.AVAILABLE
     }
     states = [ballot.state for ballot in failed.values()]
-    degraded = JudgeState.DEGRADED in states or len(failed) == 1
-    state = (
-        JudgeState.AVAILABLE
-        if not failed
-        else JudgeState.DEGRADED
-        if degraded
-        else JudgeState.SKIPPED
-    )
+    state = JudgeState.AVAILABLE
+    if failed:
+        is_degraded = JudgeState.DEGRADED in states or len(failed) == 1
+        state = JudgeState.DEGRADED if is_degraded else JudgeState.SKIPPED
     return Ballot(
         judge=judge,
         marks={},

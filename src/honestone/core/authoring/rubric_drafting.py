@@ -493,8 +493,10 @@ class Shortage:
 
     @property
     def words(self) -> str:
-        items = f"{self.has} item{'' if self.has == 1 else 's'}" if self.has else "no items"
-        return f"criterion `{self.id}` has {items} and needs {FEWEST_ITEMS} to {MOST_ITEMS}, or five anchors"
+        number = self.has or "no"
+        noun = "item" if self.has == 1 else "items"
+        wanted = f"{FEWEST_ITEMS} to {MOST_ITEMS}"
+        return f"criterion `{self.id}` has {number} {noun} and needs {wanted}, or five anchors"
 
 
 def shortage(criteria: Sequence[Criterion]) -> tuple[Shortage, ...]:

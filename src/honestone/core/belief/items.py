@@ -123,7 +123,10 @@ class ItemModel:
         wrong_if_met = self._misread(held_out, looks.no, looks.yes)
         unmet = [w if yes else 1.0 - w for w in wrong_if_unmet]
         met = [1.0 - w if yes else w for w in wrong_if_met]
-        cosmetic = [LEAK if yes else 1.0 - LEAK] * _COUNT if held_out else met
+        # What only looks met deceives the panel as if it were, and a held-out judge seldom.
+        cosmetic = met
+        if held_out:
+            cosmetic = [LEAK if yes else 1.0 - LEAK] * _COUNT
         found = self._factors[held_out, yes, looks] = (*unmet, *met, *cosmetic)
         return found
 

@@ -179,16 +179,13 @@ def _tried(entry: Round) -> str:
     word: a held-out judge may be the reason.
     """
     message = _one_line(entry.message or "")
-    quote = (
-        f": {message[:MESSAGE_SHOWN]}{'...' if len(message) > MESSAGE_SHOWN else ''}"
-        if message
-        else ""
-    )
+    if len(message) > MESSAGE_SHOWN:
+        message = f"{message[:MESSAGE_SHOWN]}..."
+    quote = f": {message}" if message else ""
     if entry.outcome is ProposalOutcome.CHANGED:
         return f"round {entry.number} did not help{quote}"
-    return f"round {entry.number} was thrown away as {entry.outcome}" + (
-        f" ({entry.detail})" if entry.detail else quote
-    )
+    why = f" ({entry.detail})" if entry.detail else quote
+    return f"round {entry.number} was thrown away as {entry.outcome}{why}"
 
 
 def _item_brief(line: ItemLine) -> list[str]:
@@ -307,9 +304,13 @@ class KeepBest(SteeredByScore):
         if state.verdict(version).passed and not state.verdict(state.best).passed:
             return Accept(version=version, reason="it passes the gate")
         if new.low > best.low - state.tolerance or new.low == best.low:
-            less = f"fell by less than {show_bar(state.tolerance)} points"
-            word = "rose" if new.low > best.low else "held" if new.low == best.low else less
-            return Accept(version=version, reason=f"the score {word}: {_move(best, new)}")
+            if new.low > best.low:
+                moved = "rose"
+            elif new.low == best.low:
+                moved = "held"
+            else:
+                moved = f"fell by less than {show_bar(state.tolerance)} points"
+            return Accept(version=version, reason=f"the score {moved}: {_move(best, new)}")
         return RollBack(reason=f"the score fell: {_move(best, new)}")
 
 

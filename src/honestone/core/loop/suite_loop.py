@@ -236,15 +236,17 @@ def _from_to(before: Scorecard, after: Scorecard, name: str) -> str:
 
 def _movement(before: Scorecard, after: Scorecard, name: str) -> str:
     moved = move(before.line(name), after.line(name))
-    word = "rose from" if moved.rose else "fell from" if moved.fell else "held:"
-    return f"{name} {word} {_from_to(before, after, name)}"
+    counts = _from_to(before, after, name)
+    if moved.rose:
+        return f"{name} rose from {counts}"
+    return f"{name} fell from {counts}" if moved.fell else f"{name} held: {counts}"
 
 
 def _why(state: LoopState, version: str) -> str:
     ballot = state.ballots.get((version, "panel"), {}).get(VAL)
-    return (
-        one_line(next(iter(ballot.abstained.values()), "no reason given")) if ballot else "not run"
-    )
+    if ballot is None:
+        return "not run"
+    return one_line(next(iter(ballot.abstained.values()), "no reason given"))
 
 
 # ----------------------------------------------------------------------------------------------------------

@@ -165,13 +165,13 @@ def _mark(item: Item, given: object) -> Mark | str:
         return "no answer"
     if isinstance(given, Twice):
         return "answered twice"
-    entry = given if isinstance(given, dict) else {"score" if item.anchors else "met": given}
+    bare_field = "score" if item.anchors else "met"
+    entry = given if isinstance(given, dict) else {bare_field: given}
     if item.anchors is not None:
         if "score" not in entry:
+            has_met = "met" in entry
             return (
-                "a number on its scale is needed (`score`), got `met`"
-                if "met" in entry
-                else "no `score`"
+                "a number on its scale is needed (`score`), got `met`" if has_met else "no `score`"
             )
         answer = entry["score"]
     elif "met" in entry:

@@ -87,7 +87,10 @@ def as_yes_no(value: object) -> bool | None:
         return value == 1
     if isinstance(value, str):
         word = value.strip(" \t\r\n.!*_`\"'✓✗✅❌").casefold()
-        return True if word in _WORDS["yes"] else False if word in _WORDS["no"] else None
+        if word in _WORDS["yes"]:
+            return True
+        if word in _WORDS["no"]:
+            return False
     return None
 
 
@@ -331,21 +334,15 @@ def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | Non
     if isinstance(value, str):
         match = _PATTERN["written_score"].fullmatch(_with_points(value))
         if match is None:
+            if not re.search(r"\w", value) or _is_form(value):
+                return None
             shown = json_text.clean_text(value.strip())[:40]
-            return (
-                _Claim(None, rank, f"{shown!r} is not a score")
-                if re.search(r"\w", value) and not _is_form(value)
-                else None
-            )
+            return _Claim(None, rank, f"{shown!r} is not a score")
         return _number_claim(match[1], match[2] or match[3], lo, hi, rank)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        shown = (
-            "null"
-            if value is None
-            else repr(value)
-            if isinstance(value, bool | json_text.Unusable)
-            else "no number"
-        )
+        shown = "null" if value is None else "no number"
+        if isinstance(value, bool | json_text.Unusable):
+            shown = repr(value)
         return _Claim(None, rank, f"the score is {shown}, not a number")
     return _on_scale(value, lo, hi, rank)
 

@@ -456,6 +456,7 @@ _SPACE = re.compile(_WRITTEN["space"])
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _SINGLE = re.compile(r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
 _TYPOGRAPHIC = re.compile(r"[“”„]([^“”„]*+)[“”]")
+_QUOTED = {'"': _DOUBLE, "'": _SINGLE}
 _BARE_KEY = re.compile(r"[A-Za-z_]\w*+")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.])")
 _WORD = re.compile(r"-?[A-Za-z]++(?!\w)")
@@ -616,9 +617,7 @@ class _Tolerant:
 
     def _string(self, at: int) -> tuple[str, int]:
         mark = self.text[at]
-        match = (_DOUBLE if mark == '"' else _SINGLE if mark == "'" else _TYPOGRAPHIC).match(
-            self.text, at
-        )
+        match = _QUOTED.get(mark, _TYPOGRAPHIC).match(self.text, at)
         if match is None:
             self.open_at = at
             raise _Open

@@ -387,7 +387,9 @@ def _value_problem(item: Item, answer: object) -> str | None:
 def read_evidence(answer: Mapping[str, object], number: int, repairs: list[str]) -> tuple[str, ...]:
     """The quotes, without empty ones."""
     given = answer.get("evidence")
-    quotes = given if isinstance(given, list) else [] if given is None else [given]
+    quotes: list[object] = [] if given is None else [given]
+    if isinstance(given, list):
+        quotes = given
     texts = [quote for quote in quotes if isinstance(quote, str)]
     if len(texts) < len(quotes):
         repairs.append(f"evidence of item {number} is not a text and was left out")

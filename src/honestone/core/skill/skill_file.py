@@ -163,10 +163,11 @@ def _require_plain_data(value: object, depth: int) -> None:
         "\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value)
     ):
         raise ValueError("a value holds a character that no file can hold")
-    for below in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
-        _require_plain_data(below, depth + 1)
+    inner: Iterable[object] = value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        inner = value.values()
+    for one in inner:
+        _require_plain_data(one, depth + 1)
 
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
@@ -274,7 +275,9 @@ def _gap(before: str, newline: str) -> str:
     if not before.strip("\ufeff"):
         return ""
     bare = before.replace("\r\n", "\n")
-    return "" if bare.endswith("\n\n") else newline if bare.endswith("\n") else newline * 2
+    if bare.endswith("\n\n"):
+        return ""
+    return newline if bare.endswith("\n") else newline * 2
 
 
 def newline_of(text: str) -> str:

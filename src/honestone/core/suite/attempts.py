@@ -341,12 +341,11 @@ def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = Fal
     failed, unsure = rates.counts[Status.FAILED], sum(rates.counts[status] for status in UNDECIDED)
     if high < least:
         count = sum(rates.counts[status] for status in Status if status is not Status.SKIPPED)
-        some = "" if low == high else "at most "
-        why = (
-            f"{failed} of {count} {'case' if count == 1 else 'cases'} failed"
-            if least == ONE
-            else f"the pass rate is {some}{show_points(high)}%, below --min-pass-rate {show_bar(least)}%"
-        )
+        if least == ONE:
+            why = f"{failed} of {count} {'case' if count == 1 else 'cases'} failed"
+        else:
+            rate = f"{'' if low == high else 'at most '}{show_points(high)}%"
+            why = f"the pass rate is {rate}, below --min-pass-rate {show_bar(least)}%"
         return Verdict(Outcome.FAIL, (why,))
     if low < least:
         return Verdict(

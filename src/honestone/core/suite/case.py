@@ -262,11 +262,11 @@ def as_prompt(messages: Sequence[Message]) -> str:
 
 def split_of(id: str) -> Split:
     """60 train / 20 val / 20 test by a stable hash of the id: adding a case moves no other."""
-    share = (
-        int.from_bytes(hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()[:8], "big")
-        % 100
-    )
-    return Split.TRAIN if share < 60 else Split.VAL if share < 80 else Split.TEST
+    digest = hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()
+    percent = int.from_bytes(digest[:8], "big") % 100
+    if percent < 60:
+        return Split.TRAIN
+    return Split.VAL if percent < 80 else Split.TEST
 
 
 def case_document(

@@ -559,10 +559,9 @@ def _item(line: ItemLine) -> ItemSummary:
     suggestions = (
         mark.suggestion for _, mark in line.votes if mark.suggestion and mark.suggestion.strip()
     )
-    met = False if line.unmet else None if line.met is None else True
-    return ItemSummary(
-        name=line.item.requirement or line.item.id, met=met, suggestion=next(suggestions, None)
-    )
+    met = None if line.met is None else not line.unmet
+    name = line.item.requirement or line.item.id
+    return ItemSummary(name=name, met=met, suggestion=next(suggestions, None))
 
 
 def _silent(ballots: Iterable[Ballot]) -> list[str]:

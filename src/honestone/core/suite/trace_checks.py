@@ -151,11 +151,9 @@ def _any_order(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str |
 
 def _first_missing(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str:
     short = next((one for one in wanted if sum(map(one.fits, calls)) < one.times), None)
-    return (
-        f"not called: {short.words}"
-        if short is not None
-        else f"only {len(calls)} call{'' if len(calls) == 1 else 's'}"
-    )
+    if short is not None:
+        return f"not called: {short.words}"
+    return f"only {len(calls)} call{'' if len(calls) == 1 else 's'}"
 
 
 def matched(options: Sequence[Sequence[int]]) -> int | None:

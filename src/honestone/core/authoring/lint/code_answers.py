@@ -55,13 +55,11 @@ def _plain(text: str) -> str:
     if asks is None:
         return _OPENING.sub("", line, count=1)
     auxiliary, rest = asks.group(0).split()[0].casefold(), line[asks.end() :]
-    return (
-        f"is {rest}"
-        if auxiliary in ("is", "are")
-        else f"has {rest}"
-        if auxiliary in ("has", "have")
-        else rest
-    )
+    if auxiliary in ("is", "are"):
+        return f"is {rest}"
+    if auxiliary in ("has", "have"):
+        return f"has {rest}"
+    return rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,9 @@ def needs(pattern: str) -> str:
     """What a text must have for a pattern to match it: Korean letters, a digit, or nothing in
     particular.
     """
-    return "korean" if _HANGUL.search(pattern) else "digit" if "(?P<number>" in pattern else ""
+    if _HANGUL.search(pattern):
+        return "korean"
+    return "digit" if "(?P<number>" in pattern else ""
 
 
 def has(text: str) -> frozenset[str]:
