@@ -99,7 +99,7 @@ ARROWS = {
     "ports": {"core", "ports"},
     "system": {"core", "ports", "system"},
     "prompts": {"core", "prompts"},
-    "formats": {"core", "ports", "formats"},
+    "formats": {"core", "ports", "system", "formats"},
     "interop": {"core", "system", "ports", "formats", "interop"},
     "report": {"core", "system", "report"},
     "templates": {"core", "templates"},
@@ -340,7 +340,7 @@ adapters adapters.stores adapters.stores.unfinished app app.convert app.judging_
 app.workspace cli cli.commands cli.ctrl_c cli.convert cli.main cli.options cli.rubrics cli.rubrics.check cli.rubrics.group cli.rubrics.lock
 cli.rubrics.new cli.terminal core core.added_kinds core.artifact core.authoring core.authoring.lint core.ballot core.checks core.errors
 core.field_accuracy core.images core.json_value core.loop core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.request
-core.rubric core.scorecard core.spend core.store_address core.suite core.suite.trace_checks core.tables formats formats.added_checks
+core.rubric core.scorecard core.spend core.store_address core.suite core.suite.trace_checks core.tables formats core.plugins system.plugins
 formats.check_words formats.document formats.fields formats.findings formats.marked formats.nodes formats.project
 formats.reader formats.rubric_file formats.settings formats.source formats.toml_nodes formats.yaml_nodes interop
 interop.reader interop.recognise ports system system.drawing system.new_file app.store_origin system.own_stores
@@ -355,7 +355,7 @@ core.reading.evidence core.request core.rubric core.scorecard core.spend core.st
 core.suite.case core.suite.trace core.suite.trace_checks core.tables engine engine.place formats formats.marked
 formats.nodes formats.project formats.settings formats.toml_nodes ports report report.documents report.documents.noise
 report.documents.scorecard report.errors report.formats report.scorecard report.text system system.drawing system.files
-system.judging_files system.packages system.private app.store_origin system.git_index system.own_stores system.person_folder
+system.judging_files core.plugins system.plugins system.private app.store_origin system.git_index system.own_stores system.person_folder
 """
 # Neither events nor what reads them: a suite's run says itself what it came to.
 LISTED = """
@@ -365,7 +365,7 @@ cli.terminal core core.added_kinds core.artifact core.ballot core.errors core.im
 core.loop.named core.loop.proposal core.loop.result core.loop.result core.needs core.numbers core.packing core.request core.rubric
 core.spend core.store_address core.suite core.tables formats
 formats.marked formats.nodes formats.project formats.settings formats.toml_nodes ports system system.drawing system.files
-system.packages system.private app.store_origin system.git_index system.own_stores system.person_folder
+core.plugins system.plugins system.private app.store_origin system.git_index system.own_stores system.person_folder
 """
 
 

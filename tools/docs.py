@@ -3,7 +3,7 @@
 
 Two kinds of page:
 
-    generated   docs/reference/{rubric,suite,formats,checks,cli,python}.md, whole, from the program itself
+    generated   docs/reference/{rubric,suite,formats,checks,cli,python,extending}.md, whole, from the program itself
     told        README.md and every page below docs/ with a console block: its commands are run, in order, in an empty
                 folder, offline, and what they print is written under them
 
@@ -443,6 +443,13 @@ def python_reference() -> str:
     return f"# Python\n\n{GENERATED_NOTE}\n{python_page()}"
 
 
+def extending_page() -> str:
+    from reference import extension_reference
+
+    title, _, rest = extension_reference().partition("\n")
+    return f"{title}\n\n{GENERATED_NOTE}\n{rest.rstrip()}\n"
+
+
 def cli_page() -> str:
     """Every command's own help."""
     parts = [
@@ -593,6 +600,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "docs/reference/checks.md": checks_page,
     "docs/reference/cli.md": cli_page,
     "docs/reference/python.md": python_reference,
+    "docs/reference/extending.md": extending_page,
     "share/man/man1/honestone.1": manual_page,
     "share/bash-completion/completions/honestone": partial(completion_script, "bash"),
     "share/zsh/site-functions/_honestone": partial(completion_script, "zsh"),

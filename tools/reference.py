@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from honestone.core.checks import KINDS, Kind
+from honestone.core.plugins import EXTENSION_POINTS, ExtensionPoint
 from honestone.core.suite.case import SUITE_VERSION
 from honestone.formats.fields import SHAPES, TAKES, VERSION, Shape
 from honestone.formats.reader import Keys
@@ -293,6 +294,59 @@ def foreign_reference() -> str:
     for reader in known:
         out += _format(reader)
     return "\n".join(out).rstrip() + "\n"
+
+
+EXTENDING_OPENING = """\
+# Extension points
+
+Another package adds judges, checks, formats and more by *entry points*. It names an object in its `pyproject.toml`, in one
+of the groups below:
+
+```toml
+[project.entry-points."honestone.judges"]
+house = "my_package.judges:make_judge"
+```
+
+Once that package is installed next to honestone, the name is used like the built-in ones: here `--judge house`. Nothing
+is loaded before its name is used, except readers of formats, which are asked about each file that is not
+honestone's own. `honestone doctor` lists what is installed. A plugin that cannot be loaded, or that is not what the
+group asks for, is a settings error (exit code 2) that names the package. Plugins run with all rights of the command:
+install only packages that you trust.
+
+[CONTRIBUTING](../../CONTRIBUTING.md#adding-things) shows how to add the same things to honestone itself.
+"""
+
+
+def extension_reference() -> str:
+    """The whole page: a table of the groups, then each with its contract."""
+    rows = [
+        f"| [`{point.group}`](#{_anchor(point)}) | {point.noun} | {point.used_as} |"
+        for point in EXTENSION_POINTS
+    ]
+    table = ["| group | adds | used as |", "| --- | --- | --- |", *rows]
+    sections = [_extension_point(point) for point in EXTENSION_POINTS]
+    return "\n".join([EXTENDING_OPENING, *table, "", *sections])
+
+
+def _anchor(point: ExtensionPoint) -> str:
+    return point.group.replace(".", "")
+
+
+def _extension_point(point: ExtensionPoint) -> str:
+    kind = "a function" if point.is_function else "an instance of"
+    lines = [
+        f"## {point.group}",
+        "",
+        f"Adds a {point.noun}. Used as: {point.used_as}.",
+        "",
+        f"The object is {kind} `{point.contract}`.",
+        "",
+        point.rules,
+    ]
+    if point.checked_by:
+        lines += ["", f"`honestone.testing.{point.checked_by}` tests an implementation."]
+    lines += ["", "```toml", f'[project.entry-points."{point.group}"]', point.example, "```", ""]
+    return "\n".join(lines)
 
 
 SURVEY = Path(__file__).resolve().parents[1] / "bench/formats-survey.json"

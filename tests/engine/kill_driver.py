@@ -20,12 +20,12 @@ import honestone.cli.improve
 import honestone.engine.loop_runner
 import honestone.report.improvement_text
 import honestone.report.markdown
-from honestone.adapters import registry
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.cli.main import main
 from honestone.core.ballot import Question
 from honestone.core.suite.case import Case
 from honestone.ports import Brief, Output, Task, WorkDone
+from honestone.system import plugins
 from honestone.testing import ScriptedJudge, ScriptedWorker
 
 STORE_WRITES = (
@@ -220,7 +220,7 @@ def run(job: dict[str, Any]) -> None:
         setattr(SqliteStore, name, killer.wrap(getattr(SqliteStore, name)))
     os.replace = killer.wrap(os.replace)
     Path.unlink = killer.wrap(Path.unlink)  # type: ignore[method-assign]
-    registry.entry_points = entry_points  # type: ignore[assignment]
+    plugins.entry_points = entry_points  # type: ignore[assignment]
     code: int | str | None = 70
     try:
         main(job["args"])

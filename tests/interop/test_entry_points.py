@@ -17,6 +17,7 @@ from honestone.formats.source import ForeignRubric
 from honestone.interop import recognise
 from honestone.interop.criteria import yes_no
 from honestone.interop.reader import Reader
+from honestone.system import plugins
 
 CARD = keys(
     "a card", "card | the version\nquestion* | the one question\n! colour | has no meaning here"
@@ -58,11 +59,11 @@ def points(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
     """What the installed packages offer; the readers are gathered again."""
     found: list[Point] = []
     monkeypatch.setattr(
-        recognise, "entry_points", lambda group: found if group == "honestone.formats" else []
+        plugins, "entry_points", lambda group: found if group == "honestone.formats" else []
     )
-    recognise.added_readers.cache_clear()
+    plugins.plugins.cache_clear()
     yield found
-    recognise.added_readers.cache_clear()
+    plugins.plugins.cache_clear()
 
 
 def test_a_package_can_add_a_format(points: list[Point], tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ import samples
 import suite_samples
 
 from honestone.core.errors import UsageError
+from honestone.core.plugins import REPORTS
 from honestone.report import formats
 from honestone.report.documents import KINDS, document_class, field_meanings, json_schema
+from honestone.system import plugins
 from honestone.system.drawing import Style
 
 
@@ -26,15 +28,15 @@ def shout(document: dict[str, object]) -> str:
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     points = [
-        EntryPoint("shout", f"{__name__}:shout", formats.GROUP),
-        EntryPoint("gone", "nowhere:x", formats.GROUP),
+        EntryPoint("shout", f"{__name__}:shout", REPORTS.group),
+        EntryPoint("gone", "nowhere:x", REPORTS.group),
     ]
     monkeypatch.setattr(
-        formats, "entry_points", lambda *, group: points if group == formats.GROUP else []
+        plugins, "entry_points", lambda *, group: points if group == REPORTS.group else []
     )
-    formats.other_formats.cache_clear()
+    plugins.plugins.cache_clear()
     yield
-    formats.other_formats.cache_clear()
+    plugins.plugins.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,7 @@
 JUDGES, WORKERS and TARGETS are all the names there are, besides those of the settings and of
 plugins: error messages, `doctor` and the docs read them.
 
-A plugin is an entry point in the group `honestone.judges`, `.workers` or `.targets`: named `foo`,
-it is asked for `foo` and `foo:REST`, is called with (REST, AdapterContext) and returns what the
-port asks for. One in `honestone.stores` is asked for where --store or the variable HONESTONE_STORE
-holds `foo:REST`; it is called with (REST, folder, readonly).
+Packages add more of each kind by entry points: `core/plugins.py` has their contracts.
 """
 
 from __future__ import annotations
@@ -22,8 +19,12 @@ from honestone import ports
 from honestone.core.ballot import JudgeKind
 from honestone.core.errors import CommandRefused, SettingsError, StoreError
 from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
+from honestone.core.plugins import JUDGES as JUDGE_PLUGINS
+from honestone.core.plugins import STORES, ExtensionPoint
+from honestone.core.plugins import TARGETS as TARGET_PLUGINS
+from honestone.core.plugins import WORKERS as WORKER_PLUGINS
 from honestone.core.store_address import POSTGRESQL
-from honestone.system.packages import entry_points
+from honestone.system.plugins import plugins
 
 if TYPE_CHECKING:
     from honestone import ports
@@ -448,9 +449,7 @@ def _make(
     *,
     id: str | None = None,
 ) -> Made:
-    """By our table, the settings' names, or a plugin of the group `honestone.judges`, `.workers` or
-    `.targets`.
-    """
+    """By our table, the settings' names, or a package that adds one."""
     kind, _, rest = spec.partition(":")
     if not context.commands:
         _require_harmless(what, entries, spec, names)
@@ -460,10 +459,10 @@ def _make(
             return one.make(given)
     if spec in names:
         return named(given)
-    found = _plugin(_GROUPS[what], kind, rest, context)
-    if found is None:
+    plugin = plugins(_PLUGINS[what]).get(kind)
+    if plugin is None:
         raise _unknown(what, spec, entries, names)
-    return found  # type: ignore[no-any-return]
+    return plugin.make(rest, context)  # type: ignore[no-any-return]
 
 
 _HARMLESS: Final = ("agent", "human", "mock", "identity", "step")
@@ -486,15 +485,15 @@ def _require_harmless(
 
         can_choose = leaves(names[spec])
     else:
-        can_choose = spec.partition(":")[0] in entry_points(group=_GROUPS[what]).names
+        can_choose = spec.partition(":")[0] in plugins(_PLUGINS[what])
     if can_choose:
         raise CommandRefused(f"the {what} `{spec}`")
 
 
-_GROUPS = {
-    "judge": "honestone.judges",
-    "worker": "honestone.workers",
-    "target": "honestone.targets",
+_PLUGINS: Final[Mapping[str, ExtensionPoint]] = {
+    "judge": JUDGE_PLUGINS,
+    "worker": WORKER_PLUGINS,
+    "target": TARGET_PLUGINS,
 }
 
 
@@ -758,13 +757,13 @@ def open_store(place: StorePlace, *, readonly: bool = False, migrates: bool = Fa
             patience=place.patience,
             migrates=migrates,
         )
-    found = _plugin("honestone.stores", address.kind, address.rest, place.folder, readonly)
-    if found is None:
+    plugin = plugins(STORES).get(address.kind)
+    if plugin is None:
         raise StoreError(
             f"the store {address.shown} is of a kind that is not installed: `{address.kind}`",
             hint="postgresql://HOST/DATABASE names a shared store; other kinds come with packages",
         )
-    return found  # type: ignore[no-any-return]
+    return plugin.make(address.rest, place.folder, readonly)  # type: ignore[no-any-return]
 
 
 def open_queue(place: StorePlace, store: ports.Store | None = None) -> ports.Queue:
@@ -789,18 +788,6 @@ def open_queue(place: StorePlace, store: ports.Store | None = None) -> ports.Que
         return ProcrastinateQueue(PostgresConnection(place.address, patience=place.patience))
     assert isinstance(store, PostgresStore)
     return ProcrastinateQueue(store.connection)
-
-
-def _plugin(group: str, kind: str, *given: object) -> Any:
-    for point in entry_points(group=group):
-        if point.name == kind:
-            try:
-                return point.load()(*given)
-            except (ImportError, AttributeError) as error:
-                raise SettingsError(
-                    f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}"
-                ) from error
-    return None
 
 
 def _unknown(

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +15,8 @@ from honestone.adapters.registry import CLIS, DEFAULT_MODELS, JUDGES, TARGETS, W
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
 from honestone.core.needs import KeyNeed, MachineNeeds
+from honestone.core.plugins import EXTENSION_POINTS
+from honestone.system.plugins import plugins
 from honestone.system.process import program_from
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ ALWAYS: Final = {
     "workers": always_there(WORKERS),
     "targets": always_there(TARGETS),
 }
-# The entry-point groups, each after `honestone.`.
-ADDED: Final = ("judges", "workers", "targets", "formats", "checks", "reports", "stores")
 FAMILIES: Final = {"codex": "openai", "claude": "anthropic", "gemini": "google"}
 
 
@@ -77,9 +76,9 @@ def look_around(workspace: Workspace) -> ReadinessReport:
         sandbox=Sandbox.choose("auto").name,
         no_bubblewrap=why_not_bubblewrap(),
         added={
-            what: names
-            for what in ADDED
-            if (names := sorted(entry_points(group=f"honestone.{what}").names))
+            point.group.removeprefix("honestone."): sorted(plugins(point))
+            for point in EXTENSION_POINTS
+            if plugins(point)
         },
     )
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Unpack
 
 from honestone.core.errors import FileError, UsageError
-from honestone.formats.added_checks import entry_points, load_entry
+from honestone.core.plugins import FORMATS
 from honestone.formats.document import CodeOfFiles, Document
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
@@ -19,6 +18,7 @@ from honestone.formats.reader import words
 from honestone.formats.rubric_file import RubricReading, RubricSource, notes_on, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.reader import Reader
+from honestone.system.plugins import plugins
 
 # The folders of `interop`, one a family of formats; the module `read` of each has `READERS`.
 MODULES: Final = words(
@@ -30,9 +30,6 @@ MODULES: Final = words(
 # Signs of a reader after which no other one is asked.
 CERTAIN: Final = 100
 
-# The entry-point group by which another package adds a format: each entry names a `Reader`.
-GROUP: Final = "honestone.formats"
-
 
 def _each() -> Iterator[Reader]:
     """Every reader of a format of another tool, ours first; each folder is loaded when its turn
@@ -43,10 +40,9 @@ def _each() -> Iterator[Reader]:
     yield from added_readers()
 
 
-@cache
 def added_readers() -> tuple[Reader, ...]:
     """Those of other packages. Raises SettingsError for an entry point that gives none."""
-    return tuple(load_entry(point, Reader, "format") for point in entry_points(group=GROUP))
+    return tuple(plugin.instance(Reader) for plugin in plugins(FORMATS).values())
 
 
 def readers() -> tuple[Reader, ...]:

@@ -1,27 +1,20 @@
-"""The formats a document can be shown in: ours, and those of other packages.
-
-A package adds one with an entry point of the group `honestone.reports`: its name is what `show
---format` takes, its object a function from a document (the dict that `--json` prints) to text.
+"""The formats a document can be shown in: ours, and those of other packages (`REPORTS` of
+`core/plugins.py`).
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from honestone.core.errors import UsageError
+from honestone.core.plugins import REPORTS
 from honestone.report.documents import document_class
 from honestone.system.drawing import Style
-from honestone.system.packages import entry_points
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-GROUP: Final = "honestone.reports"
+from honestone.system.plugins import Plugin, plugins
 
 _Renderer: TypeAlias = Callable[..., str]
 
@@ -73,28 +66,23 @@ def draw(document: Mapping[str, Any] | msgspec.Struct, form: str, style: Style) 
     return renderer(known, style) if form == "text" else renderer(known)
 
 
-@lru_cache(maxsize=1)
-def other_formats() -> Mapping[str, EntryPoint]:
+def other_formats() -> Mapping[str, Plugin]:
     """The formats of other packages by name; ours come first."""
     ours = {form for _, form in _OURS}
-    return {one.name: one for one in entry_points(group=GROUP) if one.name not in ours}
+    return {name: plugin for name, plugin in plugins(REPORTS).items() if name not in ours}
 
 
 def other_format(name: str) -> _Renderer:
-    """The function of another package's format. Raises UsageError where there is none, or it cannot
-    be loaded.
+    """The function of another package's format. Raises UsageError where there is none, SettingsError
+    where it cannot be loaded.
     """
     ours = sorted({kind for kind, form in _OURS if form == name})
     if ours:
         raise UsageError(f"--format {name} does not show this", hint=f"it shows: {', '.join(ours)}")
-    found = other_formats().get(name)
-    if found is None:
+    plugin = other_formats().get(name)
+    if plugin is None:
         raise UsageError(
             f"--format {name} is not known",
-            hint=f"an entry point of the group {GROUP} adds a format",
+            hint=f"an entry point of the group {REPORTS.group} adds a format",
         )
-    try:
-        renderer: _Renderer = found.load()
-    except Exception as error:
-        raise UsageError(f"--format {name}: {found.value} cannot be loaded: {error}") from error
-    return renderer
+    return plugin.function()
