@@ -151,62 +151,6 @@ def test_names_and_values_cannot_act_on_a_terminal_or_a_page(desk: Desk) -> None
     )
 
 
-TRUESCORE = """\
-id,length,human,first,second
-a,120,yes,yes,no
-=b,80,,no,
-c,-3,no,yes,yes
-"""
-
-
-def test_truescore_reads_the_table(desk: Desk) -> None:
-    """A row for each unit and judge that rated it; the truth where there is one; other columns as
-    they are.
-    """
-    desk.file("t.csv", TRUESCORE)
-    words = ("agreement", "t.csv", "--unit", "id", "--ignore", "length", "--format", "truescore")
-    assert desk.run(*words, "--truth", "human").out.splitlines() == [
-        "example_id,judge,judge_passed,human_passed,length",
-        "a,first,yes,yes,120",
-        "a,second,no,yes,120",
-        "'=b,first,no,,80",
-        "c,first,yes,no,-3",
-        "c,second,yes,no,-3",
-    ]
-    assert desk.run(*words).out.splitlines()[:2] == [
-        "example_id,judge,judge_passed,length",
-        "a,human,yes,120",
-    ]
-
-
-def test_truescore_takes_scores_and_rows_without_a_name(desk: Desk) -> None:
-    desk.file("t.csv", TABLE)
-    words = (
-        "agreement",
-        "t.csv",
-        "--ignore",
-        "id",
-        "--ignore",
-        "note",
-        "--truth",
-        "human",
-        "-f",
-        "truescore",
-    )
-    rows = desk.run(*words).out.splitlines()
-    assert rows[1:3] == ["1,first,0,0,1,x", "1,second,1,0,1,x"] and len(rows) == 8
-    two = desk.run(
-        "agreement", "t.csv", "--unit", "id", "--unit", "note", "--scale", "0-3", "-f", "truescore"
-    ).out
-    assert "1/x,human,0,1,x" in two and "second,9" not in two
-
-
-def test_words_that_truescore_cannot_read_are_refused(desk: Desk) -> None:
-    desk.file("t.csv", "u,a,b\n1,lovely,bad\n")
-    result = desk.run("agreement", "t.csv", "--unit", "u", "-f", "truescore")
-    assert result.is_refusal and "lovely" in result.err
-
-
 @pytest.mark.parametrize(
     "word",
     [

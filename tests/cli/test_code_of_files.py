@@ -391,25 +391,3 @@ def test_permission_from_python(desk: Desk) -> None:
     with pytest.raises(UsageError, match="runs code of its own"):
         run_suite(suite, folder=desk.folder)
     assert run_suite(suite, allow_code=True, folder=desk.folder).passed
-
-
-def test_code_graders_of_waza(desk: Desk) -> None:
-    """Expressions over the output are asked one by one, with permission."""
-    desk.file(
-        "t.yaml",
-        "id: t\nname: T\ninputs: {prompt: three small words}\ngraders:\n"
-        "  - {name: a, type: code, config: {assertions: [len(output) > 3, \"re.search('sm.ll', output)\", duration_ms < 600000]}}\n"
-        "  - {name: b, type: code, config: {assertions: ['output', \"'zebra' in output\"]}}\n",
-    )
-    refused = desk.run("eval", "t.yaml", "--target", "cmd:cat")
-    assert (
-        refused.is_refusal
-        and "the grader `a` (`code`)" in refused.err
-        and "--allow-code" in refused.err
-    )
-    result = desk.run("eval", "t.yaml", "--target", "cmd:cat", "--allow-code", "--json")
-    assert {one["id"]: one["score"] for one in result.json["cases"][0]["criteria"]} == {
-        "a": 100,
-        "b": 50,
-    }
-    assert result.code == 1

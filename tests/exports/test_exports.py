@@ -170,33 +170,6 @@ def test_inspect_keeps_the_case_apart_from_a_criterion_of_its_name(tmp_path: Pat
     }
 
 
-def test_truescore_measures_the_judge_against_the_person(folder: Path, tmp_path: Path) -> None:
-    """Its own program finds the judge's and the person's column, and loads every row; what is left
-    out is named.
-    """
-    pytest.importorskip("truescore", reason="make test-exports installs it")
-    table = tmp_path / "votes.csv"
-    ended = command(folder, "show", (folder / "run").read_text(), "--format", "truescore")
-    assert b"has no place for: 1 case" in ended.stderr or b"cases without" in ended.stderr
-    table.write_bytes(ended.stdout)
-    looked = import_module("truescore.doctor").diagnose(str(table))
-    kinds = {column.name: column.kind for column in looked.columns}
-    assert "judge_passed" in looked.judge_candidates or kinds["judge_passed"] in (
-        "graded",
-        "numeric",
-    )
-    assert looked.n_rows == 4, kinds
-    loaded = import_module("truescore.io").load_labels(
-        str(table), judge="judge_passed", id_column="example_id"
-    )
-    assert dict(zip(loaded.ids.tolist(), loaded.judge.tolist(), strict=True)) == {
-        "good/polite/polite": 1.0,
-        "good/level/level": 1.0,
-        "bad/polite/polite": 0.0,
-        "bad/level/level": 0.5,
-    }
-
-
 def test_sarif_tools_lists_the_findings(folder: Path, tmp_path: Path) -> None:
     """The reader of sarif-tools finds as many errors as we wrote, each at the suite's file."""
     pytest.importorskip("sarif", reason="make test-exports installs it")
@@ -275,7 +248,7 @@ def test_a_run_of_one_artifact_is_not_exported(folder: Path) -> None:
         "rubric: 1\ncriteria: [{id: short, requirement: Is short, check: {max-words: 9}}]\n"
     )
     assert command(folder, "eval", "a.md", "-r", "r.yaml", "-q").returncode == 0
-    for form in ("inspect", "langfuse", "mlflow", "parquet", "truescore"):
+    for form in ("inspect", "langfuse", "mlflow", "parquet"):
         ended = command(folder, "show", "last", "--format", form)
         assert (ended.returncode, ended.stdout) == (2, b"")
         assert b"is for suites" in ended.stderr

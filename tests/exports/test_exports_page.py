@@ -64,7 +64,6 @@ def type_in(folder: Path, lines: list[str], **env: str) -> subprocess.CompletedP
     ("heading", "module", "said"),
     [
         ("Inspect", "inspect_ai", ""),
-        ("truescore", "truescore", "judge_passed"),
         ("Parquet", "pyarrow", "3"),
         ("SARIF", "sarif", ""),
     ],

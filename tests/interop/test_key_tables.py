@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 import copy
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,8 +36,6 @@ EXAMPLES = [
 def plain(reader: Reader) -> Any:
     """The example of a format as plain values: of JSON lines, the first."""
     text = reader.example
-    if text.startswith("[["):
-        return tomllib.loads(text)
     if text.count("\n{") and text.startswith("{") and "\n " not in text:
         text = text.splitlines()[0]
     return parse_marked(text, "example").value
@@ -47,10 +44,6 @@ def plain(reader: Reader) -> Any:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory of the readings, with the files that the examples name."""
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks/one.yaml").write_text(
-        next(one for one in readers() if one.name == "waza-task").example
-    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -62,8 +55,7 @@ def outcome(reader: Reader, value: Any) -> tuple[str, tuple[str, ...], tuple[str
     text = json.dumps(value)
     name = (
         "f.jsonl"
-        if reader.name in ("healthbench", "inspect", "verifiers-dataset")
-        and isinstance(value, dict)
+        if reader.name in ("healthbench", "inspect") and isinstance(value, dict)
         else "f.json"
     )
     try:

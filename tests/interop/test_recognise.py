@@ -182,7 +182,7 @@ def test_a_format_that_does_not_exist_lists_those_that_do(tmp_path: Path, read: 
         read(path, read_as="nosuch")  # type: ignore[operator]
     assert all(
         name in (told.value.hint or "")
-        for name in ("honestone", "promptfoo", "agentv-5", "waza-rubric")
+        for name in ("honestone", "promptfoo", "agentv-5", "paperbench")
     )
 
 

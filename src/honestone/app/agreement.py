@@ -18,7 +18,6 @@ from honestone.report.documents.agreement import (
     OffScaleDoc,
     RaterPairDoc,
 )
-from honestone.report.truescore import truescore_csv
 from honestone.system.files import printable
 
 
@@ -41,12 +40,6 @@ def measure_agreement(workspace: Workspace, request: AgreementRequest) -> Agreem
     found = agreement(ratings.columns, truth=request.columns.truth)
     level = request.level or (Level.NOMINAL if ratings.has_words else Level.INTERVAL)
     return _document(found, ratings, request, level)
-
-
-def truescore_table(workspace: Workspace, request: AgreementRequest) -> str:
-    """The same table as truescore reads it. Raises UsageError as `measure_agreement` does."""
-    found = read_ratings(workspace.path(request.table), request.columns, request.level)
-    return truescore_csv(found.units, found.columns, found.other, request.columns.truth)
 
 
 def _document(

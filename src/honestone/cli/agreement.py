@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from honestone.app.agreement import AgreementRequest, measure_agreement, truescore_table
+from honestone.app.agreement import AgreementRequest, measure_agreement
 from honestone.cli import options as shared
 from honestone.cli.terminal import here, render, write
 from honestone.core.statistics.agreement import Level
@@ -35,7 +35,6 @@ def agreement(
     Examples:
       honestone agreement ratings.csv --unit id
       honestone agreement ratings.csv --unit id --truth human --level ordinal
-      honestone agreement ratings.csv --unit id --truth human --format truescore > verdicts.csv
     """
     columns = Columns(
         raters=tuple(name for names in raters for name in names.split(",")),
@@ -45,8 +44,5 @@ def agreement(
     request = AgreementRequest(
         table=table, columns=columns, level=None if level is None else Level(level)
     )
-    if form == "truescore" and not as_json:
-        write(truescore_table(here(), request))
-        return 0
     write(render(measure_agreement(here(), request), "json" if as_json else form))
     return 0

@@ -208,11 +208,6 @@ def _export(doc: SuiteReportDoc, form: str) -> None:
 
             _write_binary(suite_parquet(doc))
             left_out = no_place_in(form, is_suite=True)
-        case "truescore":
-            from honestone.report.truescore import no_place_in_truescore, suite_truescore
-
-            write(suite_truescore(doc))
-            left_out = no_place_in_truescore(doc)
         case "mlflow" | "langfuse":
             from honestone.app.exporting import export_to_langfuse, export_to_mlflow
 

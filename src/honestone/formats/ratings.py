@@ -73,17 +73,13 @@ class Ratings:
     """A table as it was read: columns of equal length by rater, the truth among them. All values
     are numbers, or all words.
 
-    `units` are the words of the unit's columns, a row each; `other` the columns that do not rate,
-    as text, without one that alone names the unit. `notes`: what was taken for what, where the file
-    does not say it.
+    `notes`: what was taken for what, where the file does not say it.
     """
 
     columns: Mapping[str, Sequence[Value | None]]
     notes: Sequence[str] = ()
     off_scale: Sequence[OffScale] = ()
     has_words: bool = False
-    units: Sequence[tuple[str, ...]] = ()
-    other: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def gaps(self) -> int:
@@ -138,21 +134,11 @@ def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ra
     off = list(_off_scale(values, table, columns))
     for at, one in off:
         values[one.rater][at] = None
-    texts = {
-        name: [_text(row.get(name)) for _, row in table.rows]
-        for name in (*columns.unit, *columns.ignore)
-    }
     return Ratings(
         columns=values,
         notes=table.notes,
         off_scale=[one for _, one in off],
         has_words=word is not None,
-        units=[tuple(texts[name][at] for name in columns.unit) for at in range(len(table.rows))],
-        other={
-            name: text
-            for name, text in texts.items()
-            if len(columns.unit) > 1 or name not in columns.unit
-        },
     )
 
 

@@ -22,8 +22,8 @@ from honestone.system.plugins import plugins
 
 # The folders of `interop`, one a family of formats; the module `read` of each has `READERS`.
 MODULES: Final = words(
-    "task_suite agentv agent_skills promptfoo autorubric rubric_package healthbench paperbench verifiers"
-    " pydantic_evals inspect_dataset rulph waza checkeval"
+    "task_suite agentv agent_skills promptfoo autorubric rubric_package healthbench paperbench"
+    " pydantic_evals inspect_dataset rulph"
 )
 
 
@@ -78,6 +78,10 @@ def _as_said(document: Document, name: str) -> Reader | str:
         one for one in every if one.name.startswith(f"{name}-")
     ]
     if not meant:
+        from honestone.interop.removed import removed_format
+
+        if removed := removed_format(name):
+            raise removed.refusal(document)
         raise UsageError(
             f"unknown format `{name[:60]}`",
             hint=f"formats: {', '.join([OURS, *(one.name for one in every)])}",
@@ -149,6 +153,12 @@ def _by_keys(document: Document) -> Reader | str:
             best, found = signs, reader
         if best == CERTAIN:
             break
+    if best < CERTAIN:
+        from honestone.interop.removed import REMOVED
+
+        removed = max(REMOVED, key=lambda one: one.signs(document))
+        if removed.signs(document) > best:
+            raise removed.refusal(document)
     if found is not None:
         return found
     if "cases" in keys and not document.is_lines and not keys & {"evaluators", "dataset", "tests"}:
@@ -319,10 +329,13 @@ def _is_nearly_ours(document: Document) -> bool:
 
 
 def _is_prose(document: Document) -> bool:
-    """Neither YAML nor JSON, nor anything else that a reader knows (TOML)."""
+    """Neither YAML nor JSON, nor anything else that a reader knows or once knew (TOML)."""
     if document.is_lines or isinstance(document.value, dict | list):
         return False
-    return not any(reader.signs(document) for reader in readers())
+    from honestone.interop.removed import REMOVED
+
+    is_known = any(reader.signs(document) for reader in readers())
+    return not is_known and not any(removed.signs(document) for removed in REMOVED)
 
 
 def format_lines() -> list[str]:

@@ -103,7 +103,7 @@ def _judge_again(ctx: click.Context, suite: Path) -> str:
 SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
 # What `show` makes of a recorded run for other tools, besides the reports that `eval` prints as
 # well.
-SUITE_EXPORTS = ("inspect", "langfuse", "mlflow", "parquet", "truescore")
+SUITE_EXPORTS = ("inspect", "langfuse", "mlflow", "parquet")
 
 
 def print_suite(document: Mapping[str, object] | Struct | SuiteReport, form: str) -> None:

@@ -1,1 +1,0 @@
-"""CheckEval question files."""

@@ -1,1 +1,0 @@
-"""waza evaluations."""
