@@ -18,11 +18,20 @@ from tests.report.test_suite_figures import CASE, log_of
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.app.remote.record import WatchedRecord
 from honestone.core.ballot import Mark
-from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SidesCompared
+from honestone.core.events import (
+    AttemptJudged,
+    CasePassedBy,
+    Event,
+    OutputProduced,
+    SidesCompared,
+    event_from_plain,
+    event_to_plain,
+)
 from honestone.core.suite import record as records
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.record import FEW, read_record
-from honestone.report.suite import kept_comparison, suite_report
+from honestone.core.suite.sides import SidesComparison
+from honestone.report.suite import suite_report
 
 WORDS = st.text(max_size=20) | st.just("half a pair \ud800")
 
@@ -166,10 +175,9 @@ def test_a_comparison_has_its_words_too() -> None:
         ["one", "two", "three"],
     )
     summary = summary_of(read_record(log, run="R"))
-    compared = kept_comparison(compare_summaries(summary, summary, gates=(), across=False))
-    whole, (streamed, _) = both(
-        [*log, SidesCompared(fields={"verdict": "fail", "comparison": compared})]
-    )
+    comparison = compare_summaries(summary, summary, gates=(), across=False)
+    stored = event_to_plain(SidesCompared(sides=SidesComparison(comparison=comparison)))
+    whole, (streamed, _) = both([*log, event_from_plain(stored)])
     assert streamed == whole
     assert all(one.candidate.output for one in streamed.comparison.cases)
 

@@ -13,7 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+)
 
 from honestone.core.ballot import CHECK, Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.contract import Contract
@@ -26,6 +35,9 @@ from honestone.core.scorecard import Rule
 from honestone.core.spend import Spend, spend_from_plain
 from honestone.core.suite.case import Case, case_from_plain, case_to_plain
 from honestone.core.suite.trace import Trace
+
+if TYPE_CHECKING:
+    from honestone.core.suite.sides import SidesComparison
 
 Old = TypeVar("Old")
 New = TypeVar("New")
@@ -537,11 +549,11 @@ class DuplicateWork(Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidesCompared(Event):
-    """How a suite run compares with its baseline: `fields` of its report."""
+    """How a suite run compares with its baseline, and what is known of a skill that is tried."""
 
     type = "compared"
 
-    fields: JsonObject
+    sides: SidesComparison
 
 
 # ----------------------------------------------------------------------------------------------------------
@@ -817,6 +829,19 @@ def _given(one: StartedArtifact | StartedSuite) -> dict[str, Json]:
     }
 
 
+def _sides_to_plain(sides: SidesComparison) -> Json:
+    from honestone.core.suite.sides import sides_to_plain
+
+    return sides_to_plain(sides)
+
+
+def _sides_from_plain(plain: JsonObject) -> SidesComparison:
+    """Imported when it is needed: most runs are not compared."""
+    from honestone.core.suite.sides import sides_from_plain
+
+    return sides_from_plain(plain)
+
+
 _FORMS: Final[Mapping[str, Form]] = {
     "Ballot": Form(ballot_to_plain, ballot_from_plain),
     "Fraction": Form(str, Fraction),
@@ -833,6 +858,7 @@ _FORMS: Final[Mapping[str, Form]] = {
     "Rubric": Form(to_plain, from_plain),
     "Standing": Form(asdict, lambda plain: Standing(**plain)),
     "Rule": Form(str, Rule),
+    "SidesComparison": Form(_sides_to_plain, _sides_from_plain),
     "Sequence[CheckedArtifact]": Form(
         lambda rows: [list(row) for row in rows],
         lambda rows: [CheckedArtifact(*row) for row in rows],
@@ -905,8 +931,10 @@ _STARTS: Final = (
 _KINDS: Final[Mapping[object, type[Event]]] = {
     one.kind: one for one in _STARTS if one is not SuiteImprovementStarted
 }
+# Fields whose name in the stored JSON is an older one.
+_STORED_AS: Final = {"sides": "fields"}
 _CODECS: Final[Mapping[type[Event], Codec[Event]]] = {
-    of: Codec(of, _FORMS, last=("seconds",)) for of in (*_TYPES.values(), *_STARTS)
+    of: Codec(of, _FORMS, keys=_STORED_AS, last=("seconds",)) for of in (*_TYPES.values(), *_STARTS)
 }
 
 

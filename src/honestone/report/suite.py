@@ -19,13 +19,14 @@ from msgspec.structs import replace
 
 from honestone.core.ballot import Ballot
 from honestone.core.events import Event, OutputProduced, StartedArtifact
-from honestone.core.scorecard import Scorecard, Verdict
+from honestone.core.scorecard import Scorecard
 from honestone.core.spend import Spend
 from honestone.core.statistics.rates import mean_interval, wilson
 from honestone.core.suite.attempts import OUTCOMES, Attempt, Status, mean_card
 from honestone.core.suite.case import AttemptRule
 from honestone.core.suite.comparison import CasePair, CaseSide, RunComparison
 from honestone.core.suite.record import CaseRecord, RunSummary, SuiteRecord
+from honestone.core.suite.sides import SidesComparison
 from honestone.core.suite.triggering import asks_for_skill, triggering_of
 from honestone.report.case_by_case import SuiteReport
 from honestone.report.documents import JsonDocument, fields_of, plain, scorecard, suite
@@ -154,11 +155,51 @@ def _head(
         cases=[],
     )
     if record.compared is not None and not record.is_rescored:
-        document = msgspec.convert({**plain(document), **record.compared}, suite.SuiteReportDoc)
-        document = replace(
-            document, comparison=_with_texts(document.comparison or None, record, log)
-        )
+        document = _with_sides(document, record.compared)
+        if document.comparison:
+            document = replace(document, comparison=_with_texts(document.comparison, record, log))
     return with_noise(document, noise)
+
+
+def _with_sides(document: suite.SuiteReportDoc, sides: SidesComparison) -> suite.SuiteReportDoc:
+    """A report with what its run records of a skill and of a baseline."""
+    skill, baseline, comparison = sides.skill, sides.baseline, sides.comparison
+    if skill is not None:
+        document = replace(
+            document,
+            execution_pass_rate=skill.pass_rate,
+            mock=skill.is_mock,
+            structure=[dict(one._asdict()) for one in skill.structure],
+            flags=list(skill.flags),
+            candidate_results=[dict(one.to_plain()) for one in skill.results],
+        )
+    if baseline is not None:
+        document = replace(
+            document,
+            verdict=sides.verdict,
+            reasons=list(sides.reasons),
+            baseline_pass_rate=baseline.pass_rate,
+            delta=sides.delta,
+            interval=_shares(sides.interval),
+            baseline=suite.BaselineDoc(name=baseline.name, run=baseline.run),
+        )
+    if comparison is not None:
+        document = replace(
+            document,
+            regressions=list(comparison.found.regressions),
+            comparison=comparison_document(comparison),
+        )
+    if sides.spend is not None:
+        document = replace(document, usage=usage_of(sides.spend))
+    if skill is not None and baseline is not None:
+        usage = {} if baseline.spend is None else plain(usage_of(baseline.spend))
+        document = replace(
+            document,
+            baseline=suite.BaselineDoc(name=baseline.name, run=baseline.run, usage=usage),
+            baseline_cached=baseline.is_cached,
+            baseline_results=[dict(one.to_plain()) for one in baseline.results],
+        )
+    return document
 
 
 def _triggering(record: SuiteRecord) -> suite.TriggeringDoc | UnsetType:
@@ -373,23 +414,6 @@ def _shares(ends: Iterable[Fraction | float] | None) -> list[float] | None:
 # comparisons
 
 
-def baseline_fields(
-    comparison: RunComparison, verdict: Verdict, *, before: RunSummary, name: str
-) -> JsonDocument:
-    """What a report says of its baseline, as the run records it."""
-    document = kept_comparison(comparison)
-    return {
-        "verdict": str(verdict.outcome),
-        "reasons": list(verdict.reasons),
-        "baseline_pass_rate": before.pass_rate,
-        "delta": document["delta"],
-        "interval": document["interval"],
-        "regressions": document["regressions"],
-        "comparison": document,
-        "baseline": {"name": name, "run": before.run},
-    }
-
-
 def comparison_document(comparison: RunComparison) -> suite.ComparisonDoc:
     """`honestone.comparison/1`."""
     found = comparison.found
@@ -407,30 +431,16 @@ def comparison_document(comparison: RunComparison) -> suite.ComparisonDoc:
         score_interval=None if found.score_interval is None else span_of(*found.score_interval),
         **fields_of(found, "p", "wins", "losses", "ties"),
         **named,
-        low_confidence_cases=sum(
-            one.baseline.low_confidence or one.candidate.low_confidence for one in found.pairs
-        ),
+        low_confidence_cases=found.low_confidence,
         notes=list(comparison.notes),
         cases=[_pair(pair) for pair in found.pairs],
     )
 
 
-def kept_comparison(comparison: RunComparison) -> JsonDocument:
-    """A comparison as a run keeps it: without the texts that the run's own cases hold."""
-    document = comparison_document(comparison)
-    cases = [
-        replace(one, input=None, candidate=replace(one.candidate, output=None))
-        for one in document.cases
-    ]
-    return plain(replace(document, cases=cases))
-
-
 def _with_texts(
-    comparison: suite.ComparisonDoc | None, record: SuiteRecord, log: CaseLog | None
-) -> suite.ComparisonDoc | None:
-    """A comparison that a run kept, with what its own cases were given and gave."""
-    if comparison is None:
-        return None
+    comparison: suite.ComparisonDoc, record: SuiteRecord, log: CaseLog | None
+) -> suite.ComparisonDoc:
+    """A comparison that a run stored, with the inputs and outputs of the run's own cases."""
     with _with_words(log) as whole:
         cases = [
             _with_text(one, whole(record.cases[one.id])) if one.id in record.cases else one

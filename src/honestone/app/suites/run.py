@@ -41,11 +41,9 @@ from honestone.core.events import (
     SuiteStarted,
     total_spend,
 )
-from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact, to_points
-from honestone.core.scorecard import Outcome, Verdict
+from honestone.core.scorecard import Outcome
 from honestone.core.skill.evaluation import (
-    SkillVerdict,
     TaskResult,
     broken_suite,
     judge_skill,
@@ -63,6 +61,14 @@ from honestone.core.suite.comparison import (
     judge_comparison,
 )
 from honestone.core.suite.record import RunSummary, SuiteRecord, read_record, summary_of, task_of
+from honestone.core.suite.sides import (
+    BaselineSide,
+    SidesComparison,
+    SkillRemark,
+    SkillSide,
+    decide_skill,
+    joint_verdict,
+)
 from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.panel import Panel
 from honestone.engine.suites import SuiteRun
@@ -74,11 +80,8 @@ from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
 from honestone.report.suite import (
     CaseLog,
-    baseline_fields,
-    kept_comparison,
     suite_flags,
     suite_report,
-    usage_of,
 )
 from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
@@ -198,18 +201,13 @@ class SideRun:
         for event in log:
             self.record.add(event)
 
-    def finish(self, compared: JsonObject | None = None) -> SuiteRecord:
-        """Closes the run. `compared` is what its report says of a baseline: only a complete run
-        passes.
-        """
-        if compared is not None:
-            if compared.get("verdict") == "pass" and self.record.tally.is_cut_short:
-                compared = {
-                    **compared,
-                    "verdict": "inconclusive",
-                    "reasons": ["not every case was reached"],
-                }
-            event = SidesCompared(fields=compared)
+    def finish(self, sides: SidesComparison | None = None) -> SuiteRecord:
+        """Closes the run. `sides` compare it with its baseline: only a complete run passes."""
+        if sides is not None:
+            if sides.verdict == "pass" and self.record.tally.is_cut_short:
+                reasons = ("not every case was reached",)
+                sides = replace(sides, verdict=str(Outcome.INCONCLUSIVE), reasons=reasons)
+            event = SidesCompared(sides=sides)
             self.store.append(self.run, event)
             self.record.add(event)
         return finish_run(self.store, self.record, self.meter)
@@ -453,7 +451,7 @@ class SkillRun:
         if baseline is None:
             self._say_cost(sides=1, cached=0)
             side = await self._worked(plan.subject)
-            return side.finish(skill_fields(plan, side.record))
+            return side.finish(skill_alone(plan, side.record))
         known = self._known(baseline)
         if known is not None:
             return await self._candidate(baseline, known)
@@ -480,11 +478,13 @@ class SkillRun:
                 plan, self.store, self.observer, plan.subject, plan.chosen, plan.meter(0)
             )
             side.pass_by(broken)
-            return side.finish(_compared(plan, side.record, [], before, baseline))
+            return side.finish(_compared_skill(plan, side.record, [], before, baseline))
         sides = 1 if before.spent is None else 2
         side = await self._worked(plan.subject, sides=sides, before=before.spent)
         return side.finish(
-            _compared(plan, side.record, results_of(plan.chosen, side.record), before, baseline)
+            _compared_skill(
+                plan, side.record, results_of(plan.chosen, side.record), before, baseline
+            )
         )
 
     async def _worked(
@@ -551,16 +551,28 @@ def results_of(cases: Sequence[Case], record: SuiteRecord) -> list[TaskResult]:
     return [task_of(record.cases[case.id]) for case in cases if case.skip is None]
 
 
-def skill_fields(plan: SuitePlan, record: SuiteRecord) -> JsonObject:
-    """What the report of a skill says without a baseline."""
+def skill_alone(plan: SuitePlan, record: SuiteRecord) -> SidesComparison:
+    """What is known of a skill that is compared with nothing."""
     share = record.tally.rates.pass_rate
-    return {
-        "execution_pass_rate": None if share is None else float(share),
-        "mock": plan.is_mock,
-        "structure": _structure(plan),
-        "flags": [*suite_flags(record), *not_loaded(record)],
-        "candidate_results": [result.to_plain() for result in results_of(plan.chosen, record)],
-    }
+    rate_of_tasks = None if share is None else float(share)
+    results = results_of(plan.chosen, record)
+    flags = (*suite_flags(record), *not_loaded(record))
+    return SidesComparison(skill=_skill_side(plan, rate_of_tasks, results, flags))
+
+
+def _skill_side(
+    plan: SuitePlan,
+    pass_rate: float | None,
+    results: Sequence[TaskResult],
+    flags: tuple[str, ...],
+) -> SkillSide:
+    return SkillSide(
+        pass_rate=pass_rate,
+        is_mock=plan.is_mock,
+        structure=_structure(plan),
+        flags=flags,
+        results=tuple(results),
+    )
 
 
 def not_loaded(record: SuiteRecord) -> list[str]:
@@ -580,81 +592,64 @@ def flaky(result: TaskResult) -> str:
     return f"flaky: {result.task_id} ({result.passes} of {result.attempts})"
 
 
-def _structure(plan: SuitePlan) -> list[JsonObject]:
-    """What the files of the skill let one doubt: advice, kept apart and never part of a score."""
+def _structure(plan: SuitePlan) -> tuple[SkillRemark, ...]:
+    """Advice on the files of the skill, which is never part of a score."""
     skill = plan.subject.skill
     if skill is None:
-        return []
-    return [
-        {"rule": one.rule, "line": one.line, "message": one.message, "suggestion": one.suggestion}
+        return ()
+    return tuple(
+        SkillRemark(one.rule, one.line, one.message, one.suggestion)
         for one in check_structure(skill.version, folder=skill.name)
-    ]
+    )
 
 
-def _compared(
+def _compared_skill(
     plan: SuitePlan,
     record: SuiteRecord,
     after: Sequence[TaskResult],
     before: KnownBaseline,
     baseline: Baseline,
-) -> JsonDocument:
-    """What the candidate's report says of its baseline. `after` is empty where the candidate was
-    never run.
-    """
+) -> SidesComparison:
+    """The candidate next to its baseline. `after` is empty where the candidate was never run."""
     request = plan.request
-    now, then = (
-        _shared(after, before.results) if baseline.summary is not None else (after, before.results)
-    )
+    if baseline.summary is None:
+        now, then = after, before.results
+    else:
+        now, then = _shared(after, before.results)
     found = judge_skill(
         now, then, is_without=baseline.is_without, require_improvement=request.require_improvement
     )
     comparison = _comparison(plan, record, now, then, baseline, before.outputs)
-    verdict = found.verdict
-    reasons: tuple[str, ...] = (found.reason,) if found.reason else ()
-    if verdict is SkillVerdict.PASS and not comparison.found.pairs:
-        verdict, reasons = SkillVerdict.ERROR, comparison.verdict.reasons
-    gated = bool(request.fail_on or comparison.found.missing)
-    if verdict is SkillVerdict.PASS and gated and comparison.verdict.outcome is Outcome.FAIL:
-        verdict, reasons = SkillVerdict.FAIL, comparison.verdict.reasons
-    own = record.own_verdict
-    if (
-        verdict is SkillVerdict.PASS
-        and request.min_pass_rate is not None
-        and own.outcome is not Outcome.PASS
-    ):
-        verdict = SkillVerdict.FAIL if own.outcome is Outcome.FAIL else SkillVerdict.ERROR
-        reasons = own.reasons
-    # The candidate's flaky tasks are in its own report already.
-    flaky_before = [f"{flaky(result)} in the baseline" for result in then if result.is_flaky]
-    document = kept_comparison(comparison)
-    return {
-        "verdict": str(verdict),
-        "reasons": list(reasons),
-        "execution_pass_rate": found.execution_pass_rate,
-        "baseline_pass_rate": found.baseline_pass_rate,
-        "delta": found.delta,
-        "interval": None if found.interval is None else list(found.interval),
-        "regressions": document["regressions"],
-        "baseline": {"name": baseline.name, "run": before.run, "usage": _usage_before(before)},
-        "usage": plain(usage_of(Spend.of([record.spend, before.spent or Spend()]))),
-        "baseline_cached": before.is_cached,
-        "mock": plan.is_mock,
-        "structure": _structure(plan),
-        "flags": [
-            *suite_flags(record),
-            *flaky_before,
-            *not_loaded(record),
-            *_one_sided(comparison),
-        ],
-        "candidate_results": [result.to_plain() for result in now],
-        "baseline_results": [result.to_plain() for result in then],
-        "comparison": document,
-    }
-
-
-def _usage_before(before: KnownBaseline) -> JsonDocument:
-    """What the baseline cost this time; empty where it was not run."""
-    return {} if before.spent is None else plain(usage_of(before.spent))
+    verdict, reasons = decide_skill(
+        found,
+        comparison,
+        is_gated=bool(request.fail_on or comparison.found.missing),
+        own=None if request.min_pass_rate is None else record.own_verdict,
+    )
+    flags = (
+        *suite_flags(record),
+        # The candidate's flaky tasks are in its own report already.
+        *(f"{flaky(result)} in the baseline" for result in then if result.is_flaky),
+        *not_loaded(record),
+        *_one_sided(comparison),
+    )
+    return SidesComparison(
+        skill=_skill_side(plan, found.execution_pass_rate, now, flags),
+        baseline=BaselineSide(
+            name=baseline.name,
+            run=before.run,
+            pass_rate=found.baseline_pass_rate,
+            spend=before.spent,
+            is_cached=before.is_cached,
+            results=tuple(then),
+        ),
+        verdict=str(verdict),
+        reasons=reasons,
+        delta=found.delta,
+        interval=found.interval,
+        comparison=comparison,
+        spend=Spend.of([record.spend, before.spent or Spend()]),
+    )
 
 
 def _shared(
@@ -929,18 +924,18 @@ def _run_both(
     first.work_to_end()
     second = _open(plan, store, observer, plan.subject, sides=2, after=first.run)
     second.work_to_end()
-    compared = _compared_runs(plan, second.record, summary_of(first.record), baseline.name)
+    sides = _compared_runs(plan, second.record, summary_of(first.record), baseline.name)
     spent = total_spend([*store.events(first.run), *store.events(second.run)])
-    record = second.finish(compared | {"usage": plain(usage_of(spent))})
+    record = second.finish(replace(sides, spend=spent))
     first.finish()
     return record
 
 
 def _compared_runs(
     plan: SuitePlan, record: SuiteRecord, before: RunSummary, name: str
-) -> JsonDocument:
-    """What the report says of its baseline. The verdict is the comparison's; with --min-pass-rate
-    both must hold. What a limit kept from being run is not lost, but open.
+) -> SidesComparison:
+    """A run next to its baseline. The verdict is the comparison's; with --min-pass-rate the run's
+    own verdict must be a pass too. A case that a limit prevented is not missing, but open.
     """
     request = plan.request
     comparison = compare_summaries(
@@ -952,21 +947,16 @@ def _compared_runs(
         require_improvement=request.require_improvement,
         left_out=plan.left_out,
     )
-    verdicts = [
-        comparison.verdict,
-        *([record.own_verdict] if request.min_pass_rate is not None else []),
-    ]
-    return baseline_fields(comparison, _both(verdicts), before=before, name=name)
-
-
-def _both(verdicts: Sequence[Verdict]) -> Verdict:
-    """A failure decides, then what is open; with the reasons of those that say so."""
-    for outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
-        same = [one for one in verdicts if one.outcome is outcome]
-        if same:
-            return Verdict(outcome, tuple(reason for one in same for reason in one.reasons))
-    return Verdict(
-        Outcome.PASS, tuple(reason for one in verdicts if one.passed for reason in one.reasons)
+    own = [record.own_verdict] if request.min_pass_rate is not None else []
+    verdict = joint_verdict([comparison.verdict, *own])
+    delta, interval = comparison.found.delta, comparison.found.interval
+    return SidesComparison(
+        baseline=BaselineSide(name=name, run=before.run, pass_rate=before.pass_rate),
+        verdict=str(verdict.outcome),
+        reasons=verdict.reasons,
+        delta=None if delta is None else float(delta),
+        interval=None if interval is None else (float(interval[0]), float(interval[1])),
+        comparison=comparison,
     )
 
 

@@ -22,7 +22,7 @@ from honestone.app.suites.run import (
     SuiteResult,
     judge_again,
     run_suite,
-    skill_fields,
+    skill_alone,
     unfinished,
 )
 from honestone.app.workspace import Workspace
@@ -303,7 +303,7 @@ class TableRun:
         for side in self.columns.values():
             if not side.is_finished:
                 side.finish(
-                    skill_fields(side.plan, side.record) if side.subject.is_isolated else None
+                    skill_alone(side.plan, side.record) if side.subject.is_isolated else None
                 )
         columns = {name: side.record for name, side in self.columns.items()}
         record = TableRecord(run=self.run, started=self.started, columns=columns)

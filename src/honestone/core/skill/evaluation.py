@@ -11,12 +11,12 @@ given when every way such tasks could have ended gives the same one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, JsonObject
 from honestone.core.suite.comparison import bootstrap, bootstrap_pairs
 
 # A baseline under this rate means a broken suite; exactly this is enough.
@@ -63,6 +63,13 @@ class TaskResult:
 
     def to_plain(self) -> dict[str, Json]:
         return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_plain(cls, plain: JsonObject) -> TaskResult:
+        """Names that are not known are left out. Raises TypeError where one is missing."""
+        known: dict[str, object] = {name: plain[name] for name in cls.__slots__ if name in plain}
+        make: Callable[..., TaskResult] = cls
+        return make(**known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

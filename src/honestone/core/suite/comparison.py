@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, lcm
+from typing import Final
 
 from honestone.core.numbers import ZERO, show_points
 from honestone.core.scorecard import Outcome, Verdict
@@ -18,6 +19,8 @@ from honestone.core.suite.attempts import Status
 
 # Of up to 1,000 cases; of more, fewer are as good: 2,000,000 draws in all, 400 samples at least.
 RESAMPLES = 2_000
+
+COMPARISON: Final = "honestone.comparison/1"
 
 GATES = ("regression", "missing", "delta<0")
 COMPARE_GATES = ("regression", "missing")
@@ -74,7 +77,8 @@ class CasePair:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteComparison:
     """Two runs side by side. `delta` and its interval are pass rates, the scores' are 0-1; None
-    when a case is undecided.
+    when a case is undecided. `low_confidence`: how many cases fewer than two judges decided, on a
+    side.
     """
 
     pairs: tuple[CasePair, ...]
@@ -92,6 +96,7 @@ class SuiteComparison:
     new: tuple[str, ...]
     undecided: tuple[str, ...]
     unstable: tuple[str, ...]
+    low_confidence: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +164,9 @@ def compare(
         new=tuple(new),
         undecided=undecided,
         unstable=tuple(pair.id for pair in pairs if pair.is_unstable),
+        low_confidence=sum(
+            pair.baseline.low_confidence or pair.candidate.low_confidence for pair in pairs
+        ),
     )
 
 

@@ -47,6 +47,7 @@ from honestone.core.suite.attempts import (
 )
 from honestone.core.suite.case import Case
 from honestone.core.suite.comparison import CaseSide
+from honestone.core.suite.sides import SidesComparison
 
 # Cases whose words are kept in memory whatever is asked.
 FEW: Final = 1_000
@@ -248,7 +249,7 @@ class SuiteRecord:
         )
         self.cases = {one.id: self.case_record(one) for one in self.started.cases}
         self.count = len(self.cases)
-        self.compared: JsonObject | None = None
+        self.compared: SidesComparison | None = None
         self.seconds = 0.0
         self.spend = Spend()
         self.judge_spends = JudgeSpends()
@@ -282,7 +283,7 @@ class SuiteRecord:
             case DuplicateWork():
                 self.spend.join(event.spend)
             case SidesCompared():
-                self.compared = event.fields
+                self.compared = event.sides
             case RunFinished():
                 self.seconds = event.seconds or 0.0
 
@@ -324,8 +325,8 @@ class SuiteRecord:
     @property
     def verdict(self) -> str:
         """`pass`, `fail`, `inconclusive`, `skipped`; of a skill that was compared also `error`."""
-        decided = (self.compared or {}).get("verdict")
-        return str(decided or self.own_verdict.outcome)
+        decided = None if self.compared is None else self.compared.verdict
+        return decided or str(self.own_verdict.outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,13 +14,13 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from honestone.core import numbers
+from honestone.core.suite.comparison import COMPARISON
 from honestone.report.documents import scorecard
 from honestone.system.drawing import count, line
 
 REPORT: Final = "honestone.report/1"
 # Raised by one where a release adds fields.
 REVISION: Final = 5
-COMPARISON: Final = "honestone.comparison/1"
 PARTIAL: Final = "PARTIAL"
 TREND: Final = "honestone.trend/1"
 
