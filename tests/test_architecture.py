@@ -336,9 +336,9 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
 
 
 CHECKED = """
-adapters adapters.stores adapters.stores.unfinished app app.convert app.judging_options app.rubrics app.rubrics.check
+adapters adapters.stores adapters.stores.unfinished app app.convert app.judging_options app.options app.rubrics app.rubrics.check
 app.workspace cli cli.commands cli.ctrl_c cli.convert cli.main cli.options cli.rubrics cli.rubrics.check cli.rubrics.group cli.rubrics.lock
-cli.rubrics.new cli.terminal core core.added_kinds core.artifact core.authoring core.authoring.lint core.ballot core.checks core.errors
+cli.rubrics.new cli.terminal core core.added_kinds core.artifact core.authoring core.authoring.lint core.ballot core.checks core.choices core.errors
 core.field_accuracy core.images core.json_value core.loop core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.request
 core.rubric core.scorecard core.spend core.store_address core.suite core.suite.trace_checks core.tables formats core.plugins system.plugins
 formats.check_words formats.document formats.fields formats.findings formats.marked formats.nodes formats.project
@@ -349,7 +349,7 @@ system.person_folder
 SHOWN = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.stored adapters.stores.sqlite adapters.stores.unfinished app app.history
 app.known_noise app.records app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.show cli.suites cli.suites.options cli.terminal
-core core.added_kinds core.artifact core.ballot core.checks core.contract core.errors core.events core.field_accuracy core.images
+core core.added_kinds core.artifact core.ballot core.checks core.choices core.contract core.errors core.events core.field_accuracy core.images
 core.json_value core.judge_spends core.labels core.loop core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.packing core.reading
 core.reading.evidence core.request core.rubric core.scorecard core.spend core.statistics core.statistics.noise core.store_address core.suite
 core.suite.case core.suite.trace core.suite.trace_checks core.tables engine engine.place formats formats.marked
@@ -361,7 +361,7 @@ system.judging_files core.plugins system.plugins system.private app.store_origin
 LISTED = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.sqlite adapters.stores.stored
 adapters.stores.unfinished app app.run_figures app.run_list app.suites app.suites.kinds app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.runs
-cli.terminal core core.added_kinds core.artifact core.ballot core.errors core.images core.json_value core.loop
+cli.terminal core core.added_kinds core.artifact core.ballot core.choices core.errors core.images core.json_value core.loop
 core.loop.named core.loop.proposal core.loop.result core.loop.result core.needs core.numbers core.packing core.request core.rubric
 core.spend core.store_address core.suite core.tables formats
 formats.marked formats.nodes formats.project formats.settings formats.toml_nodes ports system system.drawing system.files

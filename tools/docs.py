@@ -450,6 +450,12 @@ def extending_page() -> str:
     return f"{title}\n\n{GENERATED_NOTE}\n{rest.rstrip()}\n"
 
 
+def keywords_file() -> str:
+    from keywords import keywords_text
+
+    return keywords_text()
+
+
 def cli_page() -> str:
     """Every command's own help."""
     parts = [
@@ -601,6 +607,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "docs/reference/cli.md": cli_page,
     "docs/reference/python.md": python_reference,
     "docs/reference/extending.md": extending_page,
+    "src/honestone/app/keywords.py": keywords_file,
     "share/man/man1/honestone.1": manual_page,
     "share/bash-completion/completions/honestone": partial(completion_script, "bash"),
     "share/zsh/site-functions/_honestone": partial(completion_script, "zsh"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import honestone
 import honestone.api
-from honestone.app.judging_options import JudgingKeywords
+from honestone.app.keywords import JudgingKeywords
 
 OPENING = """\
 Every command that judges or improves is a function, with its options as keywords. What is wrong with a call raises

@@ -14,14 +14,23 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import cache, partial, wraps
-from inspect import signature
+from inspect import Parameter, signature
 from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Literal, ParamSpec, TypeVar, Unpack, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
@@ -38,7 +47,8 @@ from honestone.app.event_loop import run_in_thread
 from honestone.app.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
-from honestone.app.judging_options import JudgingKeywords, JudgingOptions
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.keywords import JudgingKeywords
 from honestone.app.loop import ImprovementRequest
 from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
@@ -103,25 +113,37 @@ def _require_known(name: str, work: Callable[..., object], options: Mapping[str,
 
 @cache
 def _known_options(work: Callable[..., object]) -> Sequence[str]:
-    parameters = signature(work).parameters.values()
-    known = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
-    if len(known) < len(parameters):
-        known += [one.name for one in fields(JudgingOptions) if one.name not in ("judges", *known)]
-    return known
+    parameters = signature(work, eval_str=True).parameters.values()
+    return [name for one in parameters for name in _names_of(one)]
+
+
+def _names_of(parameter: Parameter) -> Sequence[str]:
+    """The keyword, or all those of `**options: Unpack[KEYWORDS]`."""
+    if parameter.kind is not parameter.VAR_KEYWORD:
+        return [parameter.name]
+    return list(get_type_hints(get_args(parameter.annotation)[0]))
 
 
 @cache
 def _simple_options(work: Callable[..., object]) -> type[msgspec.Struct]:
     """The options of a function that are of a simple type, to refuse values of another."""
-    given = signature(work, eval_str=True).parameters.values()
-    own = {
-        one.name: one.annotation
-        for one in given
-        if one.default is not one.empty and _is_simple(one.annotation)
-    }
-    return msgspec.defstruct(
-        "Options", [(*one, None) for one in (own | get_type_hints(JudgingKeywords)).items()]
-    )
+    simple: dict[str, object] = {}
+    for one in signature(work, eval_str=True).parameters.values():
+        if one.kind is one.VAR_KEYWORD:
+            hints = get_type_hints(get_args(one.annotation)[0])
+            simple |= {name: _of_any_words(hint) for name, hint in hints.items()}
+        elif one.default is not one.empty and _is_simple(one.annotation):
+            simple[one.name] = one.annotation
+    return msgspec.defstruct("Options", [(name, hint, None) for name, hint in simple.items()])
+
+
+def _of_any_words(hint: Any) -> Any:
+    """A type that takes any text in place of some words: the request names those it takes."""
+    if get_origin(hint) is Literal:
+        return str
+    if isinstance(hint, UnionType) or get_origin(hint) is Union:
+        return Union[tuple(map(_of_any_words, get_args(hint)))]  # noqa: UP007
+    return hint
 
 
 def _is_simple(hint: object) -> bool:
@@ -178,13 +200,8 @@ def evaluate(
     target: str | Target | Function = "identity",
     input: str | None = None,
     reference: str | None = None,
-    max_calls: int | None = None,
-    max_usd: float | None = None,
-    max_minutes: float | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
-    require_calibration: bool = False,
-    require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> Evaluated:
     """Score an artifact: a text (`str`) or a file or folder (`Path`).
@@ -202,11 +219,7 @@ def evaluate(
     request = EvaluateRequest(
         artifacts=(given.text_or_path(artifact, workspace),),
         rubric=given.a_rubric(rubric, workspace),
-        judging=replace(
-            _judging(judges, options, max_calls, max_usd, max_minutes),
-            require_calibration=require_calibration,
-            require_tier=require_tier,
-        ),
+        judging=_judging(judges, options),
         target=given.a_target(target),
         input=input,
         reference=reference,
@@ -225,13 +238,8 @@ def evaluate_many(
     target: str | Target | Function = "identity",
     input: str | None = None,
     reference: str | None = None,
-    max_calls: int | None = None,
-    max_usd: float | None = None,
-    max_minutes: float | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
-    require_calibration: bool = False,
-    require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> list[Evaluated]:
     """Score many artifacts, each a text (`str`) or a `Path`, as one run: results in the order of
@@ -246,11 +254,7 @@ def evaluate_many(
     request = EvaluateRequest(
         artifacts=given.texts_or_paths(artifacts, workspace),
         rubric=given.a_rubric(rubric, workspace),
-        judging=replace(
-            _judging(judges, options, max_calls, max_usd, max_minutes),
-            require_calibration=require_calibration,
-            require_tier=require_tier,
-        ),
+        judging=_judging(judges, options),
         target=given.a_target(target),
         input=input,
         reference=reference,
@@ -272,8 +276,6 @@ def assert_passes(
     reference: str | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
-    require_calibration: bool = False,
-    require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> JsonDocument:
     """The scorecard document of an output (a text, or the Path of a file or folder) that passes:
@@ -292,8 +294,6 @@ def assert_passes(
         reference=reference,
         folder=folder,
         store=store,
-        require_calibration=require_calibration,
-        require_tier=require_tier,
         **options,
     )
     return require_pass(found, artifact, input)
@@ -323,13 +323,8 @@ def run_suite(
     require_improvement: bool = False,
     accept_loss: bool = False,
     locked: bool = False,
-    max_calls: int | None = None,
-    max_usd: float | None = None,
-    max_minutes: float | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
-    require_calibration: bool = False,
-    require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> SuiteResult | TableResult:
     """Run a suite as `honestone eval SUITE` does: the same store, the same resuming.
@@ -357,11 +352,7 @@ def run_suite(
     request = SuiteRequest(
         suite=name,
         source=source,
-        judging=replace(
-            _judging(judges, options, max_calls, max_usd, max_minutes),
-            require_calibration=require_calibration,
-            require_tier=require_tier,
-        ),
+        judging=_judging(judges, options),
         artifacts=paths,
         with_skills=given.several(with_skills, "skill", given.a_path) if with_skills else (),
         subject=None if text is None else SuiteSubject(path="text", version=text),
@@ -418,8 +409,6 @@ def improve(
     suite: GivenSuite | None = None,
     judges: Judges = (),
     holdouts: Judges = (),
-    require_calibration: bool = False,
-    require_tier: str | None = None,
     worker: str | Worker | Function | None = None,
     policy: str | None = None,
     rounds: int | None = None,
@@ -434,9 +423,6 @@ def improve(
     candidates: int | None = None,
     min_pass_rate: float | None = None,
     require_improvement: bool = False,
-    max_calls: int | None = None,
-    max_usd: float | None = None,
-    max_minutes: float | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
     **options: Unpack[JudgingKeywords],
@@ -449,17 +435,20 @@ def improve(
     and none is found. What a worker or a judge cannot do is in the result.
     """
     workspace = _workspace(folder, store)
+    # Of the held-out judges, not of those that decide.
+    calibrated = options.pop("require_calibration", False)
+    tier = options.pop("require_tier", None)
     name, source = (None, None) if suite is None else given.a_suite(_rows(suite), workspace)
     request = ImprovementRequest(
         artifact=given.a_path(artifact, "artifact"),
         rubric=None if rubric is None else given.a_rubric(rubric, workspace),
         suite=name,
         source=source,
-        judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+        judging=_judging(judges, options),
         worker=None if worker is None else given.a_worker(worker),
         holdouts=given.several(holdouts, "holdouts", given.a_judge),
-        require_calibration=require_calibration,
-        require_tier=require_tier,
+        require_calibration=calibrated,
+        require_tier=tier,
         policy=policy,
         rounds=rounds,
         worker_timeout=worker_timeout,
@@ -498,17 +487,12 @@ def step(
     message: str = "",
     judges: Sequence[str] = (),
     holdouts: Sequence[str] = (),
-    require_calibration: bool = False,
-    require_tier: str | None = None,
     policy: str | None = None,
     rounds: int | None = None,
     max_diff: int | None = None,
     max_growth: float | None = None,
     output: str | Path | None = None,
     dry_run: bool = False,
-    max_calls: int | None = None,
-    max_usd: float | None = None,
-    max_minutes: float | None = None,
     folder: Path | None = None,
     store: Path | None = None,
     **options: Unpack[JudgingKeywords],
@@ -534,13 +518,15 @@ def step(
             lambda: resume_steps(workspace, run, handed, Quiet(), StepsForm(session=session))
         )
     else:
+        calibrated = options.pop("require_calibration", False)
+        tier = options.pop("require_tier", None)
         request = ImprovementRequest(
             artifact=Path(artifact),
             rubric=None if rubric is None else Path(rubric),
-            judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+            judging=_judging(judges, options),
             holdouts=tuple(holdouts),
-            require_calibration=require_calibration,
-            require_tier=require_tier,
+            require_calibration=calibrated,
+            require_tier=tier,
             policy=policy,
             rounds=rounds,
             max_diff=max_diff,
@@ -571,9 +557,6 @@ def run_stages(
     worker_timeout: float | None = None,
     state_root: str | Path | None = None,
     output: str | Path | None = None,
-    max_calls: int | None = None,
-    max_usd: float | None = None,
-    max_minutes: float | None = None,
     folder: Path | None = None,
     store: Path | None = None,
     **options: Unpack[JudgingKeywords],
@@ -599,7 +582,7 @@ def run_stages(
         pass_k=pass_k,
         mock=mock,
         worker_timeout=worker_timeout,
-        judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+        judging=_judging(judges, options),
     )
     files = StageFiles.at(
         _workspace(folder, store),
@@ -620,18 +603,9 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def _judging(
-    judges: object,
-    options: JudgingKeywords,
-    calls: int | None,
-    usd: float | None,
-    minutes: float | None,
-) -> JudgingOptions:
+def _judging(judges: object, options: JudgingKeywords) -> JudgingOptions:
     """Raises UsageError for a value that the command would not take."""
-    named = given.several(judges, "judges", given.a_judge)
-    return JudgingOptions(
-        judges=named, max_calls=calls, max_usd=usd, max_minutes=minutes, **options
-    )
+    return JudgingOptions(judges=given.several(judges, "judges", given.a_judge), **options)
 
 
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:

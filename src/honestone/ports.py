@@ -22,6 +22,7 @@ from typing import (
 )
 
 from honestone.core.ballot import Reading as Reading
+from honestone.core.choices import Ending
 from honestone.core.images import Image as Image
 from honestone.core.needs import NO_NEEDS, MachineNeeds
 from honestone.core.request import Request as Request
@@ -500,7 +501,7 @@ class Brief:
 class WorkDone:
     """How a worker ended. What it achieved is read from the bytes in its copy, not from here."""
 
-    ended: Literal["exited", "timeout", "denied", "crashed"]
+    ended: Ending
     exit: int | None = None
     message: str = ""
     usage: Usage = field(default_factory=Usage)

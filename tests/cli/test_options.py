@@ -18,7 +18,7 @@ from honestone.app.convert import SUITE_FORMATS as WRITTEN_FORMATS
 from honestone.app.noise import LOOKS
 from honestone.app.stages.evaluate import DEFAULT_TARGET, DEFAULT_THRESHOLD
 from honestone.cli.demo import EXAMPLES, FOLDER
-from honestone.cli.options import options
+from honestone.cli.options import _DECLARED, options
 from honestone.cli.suites.options import SUITE_FORMATS
 from honestone.cli.terminal import FORMATS
 from honestone.core.audit.verdict import Tier
@@ -59,7 +59,7 @@ def test_every_table_is_of_a_command_or_of_another_table() -> None:
         if key[0] == "+"
         for name in key[1:].split(" +")
     }
-    assert named | shared == {*TABLES, "store"}
+    assert named | shared == {*TABLES, *_DECLARED, "store"}
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,7 @@ def test_every_table_is_of_a_command_or_of_another_table() -> None:
     [
         ("agreement", "--level", Level),
         ("audit", "--require-tier", reversed(Tier)),
+        ("vouched", "--require-tier", reversed(Tier)),
         ("loop", "--require-tier", reversed(Tier)),
         ("loop", "--policy", POLICIES),
         ("agents", "--agent", HOSTS),

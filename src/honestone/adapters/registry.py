@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from honestone import ports
 from honestone.core.ballot import JudgeKind
+from honestone.core.choices import Pack, SandboxChoice
 from honestone.core.errors import CommandRefused, SettingsError, StoreError
-from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
+from honestone.core.packing import MAX_INPUT_TOKENS, Budget
 from honestone.core.plugins import JUDGES as JUDGE_PLUGINS
 from honestone.core.plugins import STORES, ExtensionPoint
 from honestone.core.plugins import TARGETS as TARGET_PLUGINS
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from honestone.adapters.models.batches.options import BatchOptions
     from honestone.adapters.stores.place import StorePlace
     from honestone.adapters.targets.command import TargetBox
-    from honestone.core.suite.case import Case, OutputForm, SandboxChoice
+    from honestone.core.suite.case import Case, OutputForm
     from honestone.system.process import Program
 
 CLIS = ("codex", "gemini", "claude")

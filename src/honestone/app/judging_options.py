@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
 
+from honestone.app.options import Option, require_valid
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK
+from honestone.core.choices import Ask, Evidence, Pack, SandboxChoice
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
 from honestone.core.rubric import QUORUM_WORDS, TIERS, Quorum, Rubric, is_quorum
 from honestone.core.scorecard import Rule
@@ -53,98 +55,168 @@ BATCH_AT_ONCE: Final = 2_000
 _A_BATCH: Final = A_DAY + 120
 
 
-_CHOICES: Final[dict[str, tuple[str | None, ...]]] = {
-    "combine": (None, "mean", "median", "majority", "min"),
-    "effort": tuple(EFFORTS),
-    "evidence": ("warn", "require", "off"),
-    "ask": ("rubric", "criterion", "item"),
-    "pack": ("none", "head", "outline"),
-    "sandbox": ("auto", "require", "bwrap", "landlock", "none"),
-    "require_tier": (None, *TIERS),
-}
-_LEAST: Final = {
-    "repeat": 1,
-    "max_age": 0,
-    "judge_timeout": 0,
-    "max_calls": 0,
-    "max_usd": 0,
-    "max_minutes": 0,
-}
-
-
-class JudgingKeywords(TypedDict, total=False):
-    """The options as keywords of the Python functions, which take judges and limits by name."""
-
-    threshold: float | None
-    floor: float | None
-    quorum: Quorum | None
-    combine: str | None
-    effort: str
-    repeat: int | None
-    evidence: str
-    ask: Literal["rubric", "criterion", "item"]
-    pack: Literal["none", "head", "outline"]
-    max_age: float | None
-    judge_timeout: float | None
-    sandbox: str
-    embeddings: str | None
-    pass_env: Sequence[str]
-    allow_code: bool
-    max_size: float | None
-    fresh: bool
+Seconds: TypeAlias = Annotated[float | None, Option(above=0, metavar="SECONDS")]
+JudgeNames: TypeAlias = Annotated[
+    tuple[str | Judge | Function, ...],
+    Option("Judge to use; repeat for a panel.", name="--judge", short="-j", metavar="JUDGE"),
+]
+Threshold: TypeAlias = Annotated[
+    float | None,
+    Option(
+        "Overall bar instead of the rubric's.", metavar="0-100", min=0, max=100, show_range=False
+    ),
+]
+Floor: TypeAlias = Annotated[
+    float | None,
+    Option(
+        "Bar for every criterion instead of the rubric's; 0 is off.",
+        metavar="0-100",
+        min=0,
+        max=100,
+        show_range=False,
+    ),
+]
+Combine: TypeAlias = Annotated[
+    str | None, Option("How votes become one. [mean]", choices=tuple(map(str, Rule)))
+]
+MaxCalls: TypeAlias = Annotated[int | None, Option("Judge calls, retries included.", min=0)]
+MaxUsd: TypeAlias = Annotated[float | None, Option("Money, where the price is known.", min=0)]
+MaxMinutes: TypeAlias = Annotated[float | None, Option("Time worked on the run.", min=0)]
+FromOutside: TypeAlias = Annotated[
+    Sequence[Path],
+    Option("A folder out of the project that a suite's files may be read from.", metavar="DIR"),
+]
+ReadAs: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "The format of the rubric or suite, instead of what its content says.",
+        name="--as",
+        metavar="FORMAT",
+    ),
+]
+AllowCode: TypeAlias = Annotated[
+    bool,
+    Option(
+        "Run code of another tool's file, such as promptfoo's javascript assertions.", shared=False
+    ),
+]
+RequireCalibration: TypeAlias = Annotated[
+    bool,
+    Option(
+        "Refuse a judge that `calibrate` has not measured as it is now, or found lenient, or with"
+        " too few labels.",
+        shared=False,
+    ),
+]
+RequireTier: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "Refuse a judge that `audit` has not found to be of that tier.",
+        choices=TIERS,
+        shared=False,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingOptions:
-    """As given; the defaults are those of the commands. Judges are names, functions, or objects
-    that answer `ports.Judge`.
-
-    `batch`: ask through the providers' batch APIs; it hears which batches were sent and taken up
-    again.
+    """The options of every command that judges. Judges are names, functions, or objects that answer
+    `ports.Judge`.
     """
 
-    judges: tuple[str | Judge | Function, ...] = ()
-    threshold: float | None = None
-    floor: float | None = None
-    quorum: Quorum | None = None
-    combine: str | None = None
-    effort: str = "standard"
-    repeat: int | None = None
-    evidence: str = "warn"
-    ask: Literal["rubric", "criterion", "item"] = "rubric"
-    pack: Literal["none", "head", "outline"] = "none"
-    max_age: float | None = None
-    judge_timeout: float | None = None
-    sandbox: str = "auto"
-    embeddings: str | None = None
-    pass_env: Sequence[str] = ()
-    allow_outside: Sequence[Path] = ()
-    allow_host: Sequence[str] = ()
-    read_as: str | None = None
-    # Run the code of another tool's file without its being trusted.
-    allow_code: bool = False
-    max_calls: int | None = None
-    max_usd: float | None = None
-    max_minutes: float | None = None
-    max_size: float | None = None
-    fresh: bool = False
+    judges: JudgeNames = ()
+    threshold: Threshold = None
+    floor: Floor = None
+    combine: Combine = None
+    quorum: Annotated[
+        Quorum | None,
+        Option(
+            "Judges that must answer, and suffice; `all` counts those not installed too."
+            " [the rubric's, else a missing vote leaves the gate open]",
+            metavar="N|all",
+        ),
+    ] = None
+    effort: Annotated[
+        str,
+        Option(
+            "Judges, repeats and rounds in one dial.", choices=tuple(EFFORTS), show_default=True
+        ),
+    ] = "standard"
+    repeat: Annotated[
+        int | None,
+        Option(
+            "Looks per judge; of a suite, runs of each case: one that flips is unstable."
+            " [1; thorough: 2 looks]",
+            min=1,
+            max=20,
+        ),
+    ] = None
+    evidence: Annotated[
+        Evidence,
+        Option("What to do when a judge's quote is not found in the text.", show_default=True),
+    ] = "warn"
+    ask: Annotated[Ask, Option("What one call to a judge covers.", show_default=True)] = "rubric"
+    pack: Annotated[
+        str,
+        Option(
+            "What a judge is shown of an artifact that is too big for it.",
+            choices=tuple(map(str, Pack)),
+            show_default=True,
+        ),
+    ] = "none"
+    max_age: Annotated[
+        float | None,
+        Option("Recorded replies older than this are asked again.", min=0, metavar="DAYS"),
+    ] = None
+    judge_timeout: Seconds = None
+    sandbox: Annotated[
+        SandboxChoice,
+        Option(
+            "Where checks run code. `require` refuses to run it without a sandbox.",
+            show_default=True,
+        ),
+    ] = "auto"
+    embeddings: Annotated[
+        str | None,
+        Option(
+            "Model that makes the vectors of `similar`: a name of the settings, or PROVIDER:MODEL.",
+            metavar="NAME",
+        ),
+    ] = None
+    pass_env: Annotated[
+        Sequence[str], Option("A variable that judges and workers may see.", metavar="NAME")
+    ] = ()
+    allow_outside: FromOutside = ()
+    read_as: ReadAs = None
+    allow_host: Annotated[
+        Sequence[str],
+        Option(
+            "A host of the settings that may be given a standard key, such as OPENAI_API_KEY.",
+            metavar="HOST[:PORT]",
+        ),
+    ] = ()
+    max_calls: MaxCalls = None
+    max_usd: MaxUsd = None
+    max_minutes: MaxMinutes = None
+    max_size: Annotated[float | None, Option("Largest artifact. [10]", above=0, metavar="MB")] = (
+        None
+    )
+    fresh: Annotated[bool, Option("Start over: ignore recorded replies.")] = False
+    # The rest are options of single commands.
+    # Run the code of another tool's file although it is not trusted.
+    allow_code: AllowCode = False
     # Of every judge that decides: measured against labels, of a tier of `audit`.
-    require_calibration: bool = False
-    require_tier: str | None = None
+    require_calibration: RequireCalibration = False
+    require_tier: RequireTier = None
+    # Ask through the providers' batch APIs. It is called with a line for each batch that was sent
+    # or resumed.
     batch: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         """Raises UsageError for what no command line would accept."""
-        for name, allowed in _CHOICES.items():
-            if (found := getattr(self, name)) not in allowed:
-                known = ", ".join(str(one) for one in allowed if one is not None)
-                raise UsageError(f"`{name}` is {found!r}, but must be one of {known}")
         if self.quorum is not None and not is_quorum(self.quorum):
             raise UsageError(f"`quorum` is {self.quorum!r}, but must be {QUORUM_WORDS}")
-        for name, least in _LEAST.items():
-            number = getattr(self, name)
-            if number is not None and not least <= number < float("inf"):
-                raise UsageError(f"`{name}` is {number}, but must be at least {least}")
+        require_valid(self)
 
     def outside(self, place: Callable[[Path], Path]) -> list[Path]:
         """Folders out of the project that may be read; `place` says where a named one is."""
@@ -424,7 +496,7 @@ def refuse_if_all_refuse(name: str, seats: Sequence[Seat], questions: Sequence[Q
     """Raises UsageError when every judge that can be shown only so much finds one of the questions
     too big.
     """
-    from honestone.core.packing import Pack, what_to_do
+    from honestone.core.packing import what_to_do
 
     judges = _with_bounds(seats)
     reasons = {}

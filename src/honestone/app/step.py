@@ -12,10 +12,10 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from honestone.adapters.judges.agent import is_agent
-from honestone.adapters.workers.step import Ending, StepWorker, SubmittedEdit, Waiting
+from honestone.adapters.workers.step import StepWorker, SubmittedEdit, Waiting
 from honestone.app.agents.holds import read_holds
 from honestone.app.agents.own_command import own_command
 from honestone.app.agents.run_folder import KEPT, REPLIES, STEPS, read_json
@@ -27,6 +27,7 @@ from honestone.app.loop import ImprovementRequest
 from honestone.app.quiet import Quiet
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import Question
+from honestone.core.choices import Ask, Ending
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.events import Event
@@ -483,7 +484,7 @@ class _Desk:
     agents among them have replied: a call that is under way would be lost.
     """
 
-    def __init__(self, reply: str | None, ask: Literal["rubric", "criterion", "item"]) -> None:
+    def __init__(self, reply: str | None, ask: Ask) -> None:
         self._reply = reply
         self._ask = ask
         self.folder: Path | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from honestone.core.tables import table_text
 
 if TYPE_CHECKING:
     from honestone.app.judging_options import JudgingOptions
+    from honestone.app.options import Declared
 
 
 class Amount(click.FloatRange):
@@ -71,6 +72,8 @@ def _made_of(name: str) -> Sequence[Callable[[Any], Any]]:
     """What a table has, in its order. The one of --store is made by code."""
     if name == "store":
         return (_store_option,)
+    if name in _DECLARED:
+        return [make_param(one) for one in _shared_options(*_DECLARED[name])]
     made: list[Callable[[Any], Any]] = []
     for written, row in tomllib.loads(_tables()[name]).items():
         if written.startswith("+"):
@@ -84,6 +87,63 @@ def _made_of(name: str) -> Sequence[Callable[[Any], Any]]:
                 _made(written, {"is_flag": True, "help": row} if isinstance(row, str) else row)
             )
     return made
+
+
+def _shared_options(*fields: str) -> Iterator[Declared]:
+    from honestone.app.judging_options import JudgingOptions
+    from honestone.app.options import declared
+
+    for one in declared(JudgingOptions):
+        if one.field in fields if fields else one.option.shared:
+            yield one
+
+
+_DECLARED: Final[dict[str, tuple[str, ...]]] = {
+    "judging-options": (),
+    "bars": ("threshold", "floor"),
+    "combine": ("combine",),
+    "limits": ("max_calls", "max_usd", "max_minutes"),
+    "vouched": ("require_calibration", "require_tier"),
+    "allow-outside": ("allow_outside",),
+    "as": ("read_as",),
+    "allow-code": ("allow_code",),
+    "stage-judges": ("judges", "judge_timeout"),
+}
+
+
+def make_param(one: Declared) -> Callable[[Any], Any]:
+    """An option or argument of click."""
+    from honestone.app.options import Argument
+
+    option = one.option
+    settings: dict[str, Any] = {"metavar": option.metavar}
+    if not one.is_required:
+        settings["default"] = one.default if not one.is_many else None
+    if isinstance(option, Argument):
+        settings |= {"nargs": -1} if one.is_many else {}
+        settings |= {"required": one.is_required, "type": _click_type(one)}
+        return click.argument(one.field, **settings)
+    settings |= {"help": option.help, "show_default": option.show_default}
+    settings |= {"required": one.is_required, "multiple": one.is_many}
+    if one.kind is bool and not one.is_many:
+        settings["is_flag"] = True
+    else:
+        settings["type"] = _click_type(one)
+    names = [one.field, *filter(None, (option.short, one.typed))]
+    return click.option(*names, **settings)
+
+
+def _click_type(one: Declared) -> Any:
+    option = one.option
+    if one.choices:
+        return Quorum() if one.kind is int else click.Choice(one.choices)
+    if one.kind is Path:
+        return click.Path(path_type=Path)
+    low = option.min if option.above is None else option.above
+    if (low is None and option.max is None) or not option.show_range:
+        return one.kind
+    range_of: Any = click.IntRange if one.kind is int else Amount
+    return range_of(min=low, max=option.max, min_open=option.above is not None)
 
 
 @cache

@@ -11,25 +11,15 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from honestone.core.artifact import Entry, Version
+from honestone.core.choices import Pack
 from honestone.core.tables import table_text
 
 CHARACTERS_PER_TOKEN: Final = 4
 # What a judge is sent at most, where settings say nothing else. An estimate.
 MAX_INPUT_TOKENS: Final = 150_000
-
-
-class Pack(StrEnum):
-    """What of an artifact is shown that does not fit: nothing, the beginning of each file, or
-    headings of the largest.
-    """
-
-    NONE = "none"
-    HEAD = "head"
-    OUTLINE = "outline"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

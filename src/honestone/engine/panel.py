@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 from honestone import ports
 from honestone.core.artifact import Artifact
@@ -29,6 +29,7 @@ from honestone.core.ballot import (
     Reading,
     asked_criteria,
 )
+from honestone.core.choices import Ask
 from honestone.core.contract import canonical
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.rates import RateLimits, tokens_of
@@ -110,7 +111,7 @@ class Panel:
     fresh: bool = False
     require_evidence: bool = False
     concurrency: int = 8
-    ask: Literal["rubric", "criterion", "item"] = "rubric"
+    ask: Ask = "rubric"
     fallback: Seat | None = None
     oldest_reply: str | None = None
     first_counts: frozenset[str] = frozenset()
@@ -576,9 +577,7 @@ def _program_name(word: str) -> str:
     return word.rpartition("/")[2]
 
 
-def split(
-    criteria: tuple[AskedCriterion, ...], ask: Literal["rubric", "criterion", "item"]
-) -> list[tuple[AskedCriterion, ...]]:
+def split(criteria: tuple[AskedCriterion, ...], ask: Ask) -> list[tuple[AskedCriterion, ...]]:
     """The parts of a rubric that are asked in one call each."""
     if ask == "rubric" or not criteria:
         return [criteria]

@@ -16,6 +16,7 @@ from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypeVar, cast
 
+from honestone.core.choices import SANDBOX_CHOICES
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
 from honestone.core.rubric import (
     DEFAULT_FLOOR,
@@ -30,7 +31,6 @@ from honestone.core.rubric import (
 )
 from honestone.core.suite.case import (
     OUTPUT_FORMS,
-    SANDBOX_CHOICES,
     SUITE_VERSION,
     AttemptRule,
     Case,

@@ -24,11 +24,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from honestone.core.choices import SANDBOX_CHOICES
 from honestone.core.errors import UsageError
 from honestone.system.process import Rules, answer_of
 
 Name: TypeAlias = Literal["bwrap", "landlock", "none"]
-CHOICES: Final = ("auto", "require", "bwrap", "landlock", "none")
 
 # Of these only `bin` is shown: next to it are keys, mail, browsers' data.
 _HOLDS_MORE_THAN_PROGRAMS: Final = frozenset(
@@ -102,9 +102,9 @@ class Sandbox:
 
         Raises UsageError for one that does not work here, and for other words.
         """
-        if choice not in CHOICES:
+        if choice not in SANDBOX_CHOICES:
             raise UsageError(
-                f"unknown sandbox `{choice}`", hint=f"choose one of: {', '.join(CHOICES)}"
+                f"unknown sandbox `{choice}`", hint=f"choose one of: {', '.join(SANDBOX_CHOICES)}"
             )
         program, problem = ((), "") if choice in ("none", "landlock") else _bubblewrap()
         if program:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from honestone.adapters.workers.persistent_copy import keep_copy
+from honestone.core.choices import Ending
 from honestone.core.errors import UsageError
 from honestone.ports import Brief, EagerWorker, WorkDone
-
-Ending: TypeAlias = Literal["exited", "timeout", "denied", "crashed"]
 
 
 class Waiting(Exception):

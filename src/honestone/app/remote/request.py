@@ -5,14 +5,16 @@ the same files.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from honestone.app.judging_options import JudgingKeywords, JudgingOptions
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.keywords import JudgingKeywords
+from honestone.app.options import declared
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
@@ -22,23 +24,13 @@ from honestone.core.suite.case import Case, Suite, TargetSpec
 from honestone.formats.source import SuiteSource
 
 
-class OrderedJudging(JudgingKeywords, total=False):
-    """The options of `JudgingOptions` that are plain values, under the same names."""
-
-    allow_host: Sequence[str]
-    read_as: str | None
-    max_calls: int | None
-    max_usd: float | None
-    max_minutes: float | None
-
-
 class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The options of `SuiteRequest` that are plain values. Paths are from the folder that the order
     was made in. Which cases are chosen is not among them: those of the run are rows of the store.
     """
 
     suite: str
-    judging: OrderedJudging
+    judging: JudgingKeywords
     judges: tuple[str, ...] = ()
     target: str | None = None
     artifact: str | None = None
@@ -136,7 +128,9 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return SuiteSource(suite=suite, dialect=self.dialect, base=folder / self.base, files=files)
 
 
-_JUDGING: Final = tuple(OrderedJudging.__annotations__)
+# Options of judging that do not travel: judges are named besides, and the folders that may be read
+# and what vouches for judges are asked for on this machine.
+_STAYS: Final = ("judges", "allow_outside", "require_calibration", "require_tier")
 _NOT_REMOTE: Final = {
     "pick": "--pick",
     "outputs": "--outputs",
@@ -169,10 +163,11 @@ def ordered(workspace: Workspace, request: SuiteRequest) -> OrderedSuite:
         )
     artifact = request.artifact or next(iter(request.artifacts), None)
     # The code of another tool's file was permitted here, or this machine would not have read it.
-    given = {name: getattr(judging, name) for name in _JUDGING} | {"allow_code": True}
+    asked = {one.field: getattr(judging, one.field) for one in declared(JudgingOptions)}
+    travels = {name: value for name, value in asked.items() if name not in _STAYS}
     return OrderedSuite(
         suite=_from(workspace, request.suite),
-        judging=msgspec.convert(given, OrderedJudging),
+        judging=msgspec.convert(travels | {"allow_code": True}, JudgingKeywords),
         judges=tuple(one for one in judging.judges if isinstance(one, str)),
         target=target if isinstance(target, str) else None,
         artifact=None if artifact is None else _from(workspace, artifact),

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from honestone.app import judging_options
 from honestone.app.judging_options import JudgingOptions
@@ -32,6 +32,7 @@ from honestone.app.trusting import contacts, is_trusted, read_with_permission
 from honestone.app.vouching import require_vouched
 from honestone.app.workspace import Workspace
 from honestone.core.checks import is_of_text_alone
+from honestone.core.choices import SandboxChoice
 from honestone.core.contract import Contract, digest_json, digest_of_list, make_contract
 from honestone.core.each import Each, New, Old
 from honestone.core.errors import FileError, UsageError
@@ -48,7 +49,6 @@ from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import (
     AttemptRule,
     Case,
-    SandboxChoice,
     Split,
     TargetSpec,
     case_document,
@@ -718,7 +718,7 @@ class _Planning:
         """What the suite's own target runs in: what it asks for, the kind that the command line
         names; of a suite of somebody else with code of its own, what checks run in.
         """
-        asked, given = spec.sandbox or "none", cast(SandboxChoice, self.request.judging.sandbox)
+        asked, given = spec.sandbox or "none", self.request.judging.sandbox
         if asked != "none":
             return asked if given == "auto" else given
         is_command = (spec.use or "").startswith("cmd:")

@@ -14,15 +14,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.ballot import AskedCriterion
+from honestone.core.choices import Ask
 from honestone.core.reading.evidence import find_quote
 from honestone.core.rubric import Key
 from honestone.core.tables import table_text
-
-Ask: TypeAlias = Literal["rubric", "criterion", "item"]
 
 
 class ProbeKind(StrEnum):

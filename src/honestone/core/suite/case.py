@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
+from honestone.core.choices import SandboxChoice
 from honestone.core.errors import UsageError
 from honestone.core.images import IMAGE_MARK, Image, written_images
 from honestone.core.json_value import Codec, Form, Json, JsonObject, as_json, built
@@ -90,11 +91,6 @@ class CaseWorkspace:
 # What a command prints: its text as it is, without the white space around it, or a JSON object.
 OutputForm: TypeAlias = Literal["text", "trimmed", "json"]
 OUTPUT_FORMS: Final[tuple[OutputForm, ...]] = ("text", "trimmed", "json")
-
-# What a program runs in; `auto` is the first sandbox that works here, `require` refuses to run
-# without one.
-SandboxChoice: TypeAlias = Literal["auto", "require", "bwrap", "landlock", "none"]
-SANDBOX_CHOICES: Final[tuple[SandboxChoice, ...]] = ("auto", "require", "bwrap", "landlock", "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

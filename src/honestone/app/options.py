@@ -1,0 +1,234 @@
+"""Options, declared once: a field of a request, or a parameter of a command, says its type, default,
+bounds and help. Every door (the command line, Python keywords, MCP's schemas, an order for another
+machine, the reference page) is made from that.
+
+    repeat: Annotated[int | None, Option("Looks per judge.", min=1, max=20)] = None
+
+declares the option `--repeat`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from honestone.core.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is declared of an option besides its type and default, which Python states.
+
+    `name` is what is typed, where it is not the field's name with `-` for `_`; a flag that can be
+    denied has both forms (`--keep/--no-keep`). `above` is a bound that is itself too low.
+    `choices` are the words that are taken, where the type does not list them. `show_range`: help
+    and click's own messages show the bounds; without it only the request checks them. `shared`:
+    every command that takes the request has the option; one that is not is a parameter of the
+    commands that have it.
+    """
+
+    help: str | None = None
+    _: KW_ONLY
+    name: str | None = None
+    short: str | None = None
+    metavar: str | None = None
+    min: float | None = None
+    max: float | None = None
+    above: float | None = None
+    choices: tuple[str, ...] = ()
+    show_range: bool = True
+    show_default: bool = False
+    shared: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Option):
+    """The same for a value that is given by its place."""
+
+
+# The types that every door can pass on, as text or JSON. What else a field takes (a function, an
+# object) only Python can give.
+_PLAIN: Final = (bool, int, float, Fraction, Path, str)
+# The default of an option that must be given.
+REQUIRED: Final = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """An option as it was declared. `kind` is the type of one value, `is_many` whether it takes
+    several; `choices` are all words that it takes, besides numbers where `kind` is one.
+    `only_python`: a field that takes objects as well.
+    """
+
+    field: str
+    option: Option
+    kind: type
+    choices: tuple[str, ...]
+    is_many: bool
+    is_optional: bool
+    only_python: bool
+    default: Any
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is REQUIRED
+
+    @property
+    def typed(self) -> str:
+        """What is typed on the command line: `--max-calls`."""
+        return self.option.name or f"--{self.field.replace('_', '-')}"
+
+    @property
+    def plain_type(self) -> Any:
+        """Its type without what only Python can give."""
+        one: Any = self.kind
+        if self.choices:
+            one = Literal[self.choices]
+            if self.kind is not str:
+                one = self.kind | one
+        if self.is_many:
+            one = Sequence[one]
+        return one | None if self.is_optional else one
+
+    def problem(self, value: object) -> str | None:
+        """Why a value is refused, as words after the option's name; None for one that is fine."""
+        if value is None and self.is_optional:
+            return None
+        if self.choices and self.kind is str and not self.is_many:
+            known = ", ".join(self.choices)
+            return None if value in self.choices else f"{value!r}, but must be one of {known}"
+        return None if self._is_within(value) else f"{value}, but must be {self._bounds}"
+
+    def _is_within(self, value: object) -> bool:
+        """Neither NaN nor infinity is within bounds: as a limit they would be none."""
+        low, high, above = self.option.min, self.option.max, self.option.above
+        if low is high is above is None or not isinstance(value, int | float | Fraction):
+            return True
+        if above is not None and not value > above:
+            return False
+        least = float("-inf") if low is None else low
+        return least <= value < float("inf") and (high is None or value <= high)
+
+    @property
+    def _bounds(self) -> str:
+        option = self.option
+        words = [] if option.above is None else [f"above {option.above:g}"]
+        words += [] if option.min is None else [f"at least {option.min:g}"]
+        words += [] if option.max is None else [f"at most {option.max:g}"]
+        return " and ".join(words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A field or parameter whose type is a class with options of its own."""
+
+    field: str
+    of: type
+
+
+# What declares options: a dataclass, or a function with its parameters.
+Declaring: TypeAlias = Any
+
+
+@cache
+def parts(of: Declaring) -> tuple[Declared | Group, ...]:
+    """The options of a dataclass or function, and the classes with options that it takes, in their
+    order. What has no `Option` and is not such a class is left out.
+    """
+    hints = get_type_hints(of, include_extras=True)
+    return tuple(_parts(hints, _defaults(of)))
+
+
+def declared(of: Declaring) -> Iterator[Declared]:
+    """All its options, those of the classes that it takes at their place."""
+    for one in parts(of):
+        if isinstance(one, Group):
+            yield from declared(one.of)
+        else:
+            yield one
+
+
+def require_valid(options: Any) -> None:
+    """Raises UsageError for a value of a field that its declaration excludes."""
+    for one in parts(options.__class__):
+        if isinstance(one, Declared):
+            why = one.problem(getattr(options, one.field))
+            if why is not None:
+                raise UsageError(f"`{one.field}` is {why}")
+
+
+def _parts(hints: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Declared | Group]:
+    for field, default in defaults.items():
+        hint = hints.get(field)
+        option = _option_in(hint)
+        if option is not None:
+            yield _declared(field, option, hint, default)
+        elif isinstance(hint, type) and dataclasses.is_dataclass(hint) and parts(hint):
+            yield Group(field=field, of=hint)
+
+
+def _defaults(of: Declaring) -> dict[str, Any]:
+    """Each field or parameter with its default."""
+    if not isinstance(of, type):
+        return {one.name: one.default for one in inspect.signature(of).parameters.values()}
+    return {
+        one.name: REQUIRED if one.default is dataclasses.MISSING else one.default
+        for one in dataclasses.fields(of)
+    }
+
+
+def _option_in(hint: Any) -> Option | None:
+    """That of `Annotated[TYPE, Option(...)]`, also where it is one of several types."""
+    if get_origin(hint) is Annotated:
+        return next((one for one in hint.__metadata__ if isinstance(one, Option)), None)
+    if get_origin(hint) in (Union, UnionType):
+        return next(filter(None, map(_option_in, get_args(hint))), None)
+    return None
+
+
+def _declared(field: str, option: Option, hint: Any, default: Any) -> Declared:
+    members = list(_members(hint))
+    several = next((one for one in members if get_origin(one) in (tuple, Sequence)), None)
+    of_each = members if several is None else list(_members(get_args(several)[0]))
+    words = [word for one in of_each if get_origin(one) is Literal for word in get_args(one)]
+    kinds = [one for one in of_each if one in _PLAIN]
+    return Declared(
+        field=field,
+        option=option,
+        kind=kinds[0] if kinds else str,
+        choices=option.choices or tuple(words),
+        is_many=several is not None,
+        is_optional=NoneType in members,
+        only_python=any(
+            one not in (*_PLAIN, NoneType) and get_origin(one) is not Literal for one in of_each
+        ),
+        default=default,
+    )
+
+
+def _members(hint: Any) -> Iterator[Any]:
+    """The types of a union, without what is annotated to them."""
+    if get_origin(hint) is Annotated:
+        yield from _members(get_args(hint)[0])
+    elif get_origin(hint) in (Union, UnionType):
+        for one in get_args(hint):
+            yield from _members(one)
+    else:
+        yield hint
