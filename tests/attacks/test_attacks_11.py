@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -162,3 +163,79 @@ ATTACKS = (
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
 def test_attack(attack: Attack, tmp_path: Path) -> None:
     attack.run(tmp_path)
+
+
+SLEEPS = """
+import json, pathlib, sys, time
+pathlib.Path(FOLDER, 'calls.txt').open('a').write('x\\n')
+sys.stdin.read()
+time.sleep(SECONDS)
+print(json.dumps({'criteria': {'good': {'met': True}}}))
+"""
+
+
+def sleeping(desk: Desk, name: str, seconds: float) -> str:
+    desk.put("r.yaml", ONE)
+    body = SLEEPS.replace("FOLDER", repr(str(desk.folder)))
+    desk.put(name, body.replace("SECONDS", str(seconds)))
+    return f"{PYTHON} {name}"
+
+
+def test_a_vote_that_comes_after_the_minutes_does_not_count(tmp_path: Path) -> None:
+    """`--max-minutes` ends the call that is under way: not waited for, and no vote."""
+    desk = Desk.new(tmp_path)
+    judge = f"script:{sleeping(desk, 'j.py', 300)}"
+    desk.put("a.md", "text\n")
+    ended = desk.run(*EVAL, "--judge", judge, "--max-minutes", "0.02")
+    assert ended.code == 3, ended
+    assert "--max-minutes 0.02 are used up" in ended.out
+
+
+def test_an_output_that_comes_after_the_minutes_is_not_judged(tmp_path: Path) -> None:
+    """Neither in a suite, where the case is not run, nor of a target that `eval` names."""
+    desk = Desk.new(tmp_path)
+    target = f"cmd:{sleeping(desk, 't.py', 300)}"
+    desk.put("a.md", "text\n")
+    case = "{id: a, input: x, checks: [{contains: criteria}]}"
+    desk.put("s.yaml", f"suite: 1\ntarget: {target!r}\ncases: [{case}]\n")
+    suite = desk.run("eval", "s.yaml", "--json", "--max-minutes", "0.02")
+    assert suite.code == 3 and suite.json["cases"][0]["status"] == "skipped", suite
+    judge = desk.judge("yes.py", met=True)
+    alone = desk.run(*EVAL, "--judge", judge, "--target", target, "--max-minutes", "0.02")
+    assert alone.code == 3 and "no output in time" in alone.out, alone
+
+
+def test_a_worker_is_not_waited_for_after_the_minutes(tmp_path: Path) -> None:
+    """What it was about to change is thrown away; the loop ends."""
+    desk = Desk.new(tmp_path)
+    desk.put("r.yaml", ONE)
+    desk.put("a.md", "text\n")
+    worker = desk.worker("import time\na.write_text('good')\ntime.sleep(300)\n")
+    judge = desk.judge("j.py", met="good")
+    words = ("improve", "a.md", "--rubric", "r.yaml", "--judge", judge, "--worker", worker)
+    ended = desk.run(*words, "--max-minutes", "0.05")
+    assert ended.code != 0 and desk.read("a.md") == "text\n", ended
+
+
+def test_calls_of_killed_runs_count(tmp_path: Path) -> None:
+    """Killed as often as one likes, the same command makes no more calls than it may."""
+    desk = Desk.new(tmp_path)
+    judge = f"script:{sleeping(desk, 'j.py', 0.2)}"
+    names = [f"a{number}.md" for number in range(6)]
+    for name in names:
+        desk.put(name, f"text of {name}\n")
+    words = ("eval", *names, "--rubric", "r.yaml", "--judge", judge, "--max-calls", "4")
+
+    def calls() -> int:
+        return len(desk.read("calls.txt").splitlines()) if desk.has("calls.txt") else 0
+
+    for _ in range(3):
+        before, running = calls(), desk.start(*words)
+        deadline = time.monotonic() + 60
+        while calls() == before and running.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        running.kill()
+        running.communicate()
+    ended = desk.run(*words)
+    assert calls() <= 4 and ended.code == 3, (calls(), ended)
+    assert "--max-calls 4 are used up" in ended.out

@@ -34,15 +34,16 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.ballot import Ballot
 from honestone.core.checks import is_of_text_alone
-from honestone.core.contract import Contract
+from honestone.core.contract import Contract, digest_of_list
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import EvaluationStarted, RunFinished, judged_by
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Outcome, Scorecard, Verdict, overall
-from honestone.core.spend import Meter, Spend
+from honestone.core.spend import Meter, RunGrants, Spend
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
-from honestone.engine.panel import Evaluator, Panel, Seat
-from honestone.ports import Function, Observer, Store, Target
+from honestone.engine.journal import reserve_in
+from honestone.engine.panel import Evaluator, Panel, Seat, functions_of
+from honestone.ports import Function, Observer, RunInfo, Store, Target
 from honestone.report.case_text import unmet_lines
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
@@ -53,6 +54,7 @@ from honestone.report.scorecard import (
     scorecard_document,
     usage_document,
 )
+from honestone.system.drawing import count
 from honestone.system.files import Loaded, printable
 from honestone.system.judging_files import JudgingFiles, files_named, names_commands
 
@@ -62,6 +64,8 @@ _FEW = 500
 _KEPT_BYTES = 2_000_000
 # The name of an artifact that is not a file. One of several has its number, from 1, behind it.
 _TEXT = "text"
+# The result of a run that another one goes on with.
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -461,14 +465,64 @@ class _Work:
             gate_only = plan.scorer if self._request.gate_only else None
             evaluator = Evaluator(plan.rubric, plan.checker, panel, gate_only=gate_only)
             names = [printable(path) for path in self._paths[:3]]
+            identity = self._claimed_identity(store)
+            killed = store.unfinished(identity) if identity else None
+            if killed is not None:
+                self._count_calls_of(killed, store)
             run = store.start_run(
                 kind="eval",
                 subject=", ".join(names) + (", ..." if len(self._paths) > 3 else ""),
-                identity="",
+                identity=identity,
                 contract=self._contract.id,
                 first=self._started(),
             )
-            return self._judge(store, run, evaluator, show)
+            if not identity:
+                return self._judge(store, run, evaluator, show)
+            reserve_in(store, run, self._meter)
+            if killed is not None:
+                reason = f"run {run} goes on with it"
+                ended = RunFinished(result=INTERRUPTED, reason=reason)
+                store.finish_run(killed.id, INTERRUPTED, ended)
+            try:
+                return self._judge(store, run, evaluator, show)
+            finally:
+                store.unlock(identity)
+
+    def _claimed_identity(self, store: Store) -> str:
+        """What this run is known by, claimed for this process; nothing where no limit is to hold
+        over several commands, or another process is at the same.
+
+        A run that was killed made calls, so the same command again counts them. Their replies are
+        on record, and are asked for again for nothing.
+        """
+        judging, settings = self._request.judging, self._workspace.settings.limits
+        limits = [
+            settings.get(name) if value is None else value
+            for name, value in (("max_calls", judging.max_calls), ("max_usd", judging.max_usd))
+        ]
+        if not self._seats or not self._request.keep or limits == [None, None]:
+            return ""
+        request = self._request
+        identity = digest_of_list(
+            {
+                "eval": self._contract.id,
+                "limits": limits,
+                "target": None if self._target is None else dict(self._target.identity),
+                "input": request.input,
+                "reference": request.reference,
+                **functions_of(self._seats),
+            },
+            "artifacts",
+            ([printable(path), self._load(path).version.digest] for path in self._paths),
+        )
+        return identity if store.lock(identity) else ""
+
+    def _count_calls_of(self, killed: RunInfo, store: Store) -> None:
+        taken = store.open_grants(killed.id, RunGrants())
+        self._meter.before.judge_calls = taken.calls
+        self._meter.before.usd = taken.usd or None
+        calls = count(taken.calls, "judge call")
+        self._observer.note(f"run {killed.id} of the same files was not finished: {calls} counted")
 
     def _judge(
         self, store: Store, run: str, evaluator: Evaluator, show: Callable[[Evaluated], None]

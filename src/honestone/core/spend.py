@@ -183,10 +183,20 @@ class Meter:
         """Worked on this run so far, in all processes together."""
         return self.seconds_before + self.clock() - self._started
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the minutes are used up: a call that is under way then is ended."""
+        return max(0.0, self.minutes * 60 - self.seconds)
+
+    @property
+    def minutes_used_up(self) -> str:
+        """What is said where the minutes are used up."""
+        return f"--max-minutes {self.minutes:g} are used up"
+
     def exhausted(self) -> str | None:
         """Which limit is used up, in words."""
         if self.seconds >= self.minutes * 60:
-            return f"--max-minutes {self.minutes:g} are used up"
+            return self.minutes_used_up
         if self.usd is not None and (
             self._known_usd >= self.usd or (self._is_fully_reserved and not self._under_way)
         ):

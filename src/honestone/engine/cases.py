@@ -20,7 +20,7 @@ from honestone.core.skill.skill_file import Skill
 from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import CaseRecord
-from honestone.engine.journal import settle, turn
+from honestone.engine.journal import OutOfTime, in_time, settle, turn
 from honestone.engine.panel import Evaluator
 from honestone.engine.place import recall_version, version_blobs
 from honestone.engine.traced import run_target, tell_scores
@@ -93,14 +93,14 @@ class CaseWork:
             return case.case.skip
         asks = case.scorer.asks_judges
         refusal = self.meter.exhausted() or (self.meter.no_call_left() if asks else None)
-        return None if refusal is None else f"the budget is used up: {refusal}"
+        return None if refusal is None else used_up(refusal)
 
     async def skip(self, case: CaseRecord, reason: str) -> None:
         await self._put(CasePassedBy(case=case.case.id, reason=reason))
 
     async def attempt(self, case: CaseRecord, number: int) -> None:
         """One attempt to its end: an output, on record before it is judged, then what is said of
-        it.
+        it. Raises OutOfTime where the minutes end the target's run: nothing is on record of it.
         """
         if not is_traced():
             await self._attempt(case, number)
@@ -176,13 +176,12 @@ class CaseWork:
         try:
             async with self._at_work:
                 tokens = 0 if self.rates is None else tokens_of(task.prompt)
-                async with turn(self.journal, self.rates, tokens):
+                async with in_time(self.meter), turn(self.journal, self.rates, tokens):
                     self.meter.spent.target_calls += 1
                     output = await run_target(target, task)
                 await settle(self.journal, self.rates, tokens, output.usage)
-        except (
-            StoreError
-        ):  # not the target's fault, and the output of this case may be produced again
+        # Not the target's fault, and the output of this case may be produced again.
+        except (StoreError, OutOfTime):
             raise
         except (
             Exception
@@ -346,6 +345,11 @@ async def _in_folder(work: CaseWork, case: Case, number: int) -> AsyncIterator[_
         finally:
             if place.folder is not None:
                 await asyncio.to_thread(place.folder.close)
+
+
+def used_up(limit: str) -> str:
+    """Why a case is not run (any further), as it is put on record."""
+    return f"the budget is used up: {limit}"
 
 
 # ------------------------------------------------------------------------------------------------------------

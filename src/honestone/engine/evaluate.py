@@ -35,6 +35,7 @@ from honestone.core.rubric import Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Spend
 from honestone.core.suite.case import Message
+from honestone.engine.journal import OutOfTime, in_time
 from honestone.engine.live import Live
 from honestone.engine.panel import Evaluator, Seat
 from honestone.engine.place import version_blobs
@@ -313,9 +314,12 @@ class Evaluation:
         made: Output | None = None
         if self.target is not None:
             messages = (Message("user", version.text if self.input is None else self.input),)
-            made = await run_target(
-                self.target, Task(messages=messages, version=version, case=name)
-            )
+            task = Task(messages=messages, version=version, case=name)
+            try:
+                async with in_time(self.evaluator.panel.meter):
+                    made = await run_target(self.target, task)
+            except OutOfTime as ended:
+                made = Output(text="", error=f"no output in time: {ended}")
             if made.error is not None:
                 failed = ArtifactJudged(
                     path=name,

@@ -116,6 +116,27 @@ async def _free_place(journal: Journal, rates: RateLimits, most: int) -> str | N
     return None
 
 
+class OutOfTime(Exception):
+    """A call was under way when the minutes of the run were used up, and was ended."""
+
+
+@asynccontextmanager
+async def in_time(meter: Meter) -> AsyncIterator[asyncio.Timeout]:
+    """Ends what is under way when the minutes of the run are used up: a vote that comes later does
+    not count. After `reschedule(None)` nothing is ended any more.
+
+    Raises OutOfTime.
+    """
+    limit = asyncio.timeout(meter.seconds_left)
+    try:
+        async with limit:
+            yield limit
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise OutOfTime(meter.minutes_used_up) from None
+
+
 class JournalAccount:
     """Takes calls for a meter from the grants of a run in the store. Implements
     `core.spend.CallAccount`.

@@ -32,7 +32,7 @@ from honestone.core.loop.state import (
 )
 from honestone.core.rates import RateLimits
 from honestone.core.spend import Meter, Spend
-from honestone.engine.journal import give_back, settle, turn
+from honestone.engine.journal import OutOfTime, give_back, in_time, settle, turn
 from honestone.engine.live import Live
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.engine.traced import propose, tell_scores
@@ -346,7 +346,7 @@ class LoopRunner(Generic[S]):
             return replace(self.judgement.brief(self, action, copy, candidate), round=number)
 
         async with turn(self.store.journal, self.worker_rates):
-            done, after = await work_on_copy(self.worker, before, place, brief)
+            done, after = await work_on_copy(self.worker, before, place, brief, self.meter)
         await settle(self.store.journal, self.worker_rates, 0, done.usage)
         version = None if after.version is None else place.part(after.version)
         outcome, detail = classify(
@@ -465,10 +465,14 @@ class LoopRunner(Generic[S]):
 
 
 async def work_on_copy(
-    worker: Worker, before: Version, place: Place, brief: Callable[[Path], Brief]
+    worker: Worker,
+    before: Version,
+    place: Place,
+    brief: Callable[[Path], Brief],
+    meter: Meter,
 ) -> tuple[WorkDone, ReadBack]:
     """One call of the worker, in a private copy, and what is there afterwards. `brief` is made for
-    the copy's place.
+    the copy's place. It ends when the minutes of `meter` are used up.
     """
     with private_folder("work") as root:
         (root / "copy").mkdir()
@@ -478,7 +482,10 @@ async def work_on_copy(
         asked, brief_file = brief(copy.place), root / "brief.md"
         brief_file.write_text(asked.text, encoding="utf-8")
         try:
-            done = await propose(worker, asked, copy.place, brief_file)
+            async with in_time(meter):
+                done = await propose(worker, asked, copy.place, brief_file)
+        except OutOfTime as ended:
+            done = WorkDone(ended="timeout", message=str(ended))
         finally:
             end_inhabitants(root)
         return done, read_back(copy, max_bytes=place.max_bytes)

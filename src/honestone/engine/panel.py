@@ -39,7 +39,7 @@ from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend, Usage
 from honestone.engine.early_stop import settled
-from honestone.engine.journal import claimed, settle, take_call, turn
+from honestone.engine.journal import OutOfTime, claimed, in_time, settle, take_call, turn
 from honestone.engine.live import HERE
 from honestone.engine.traced import ask_judge
 from honestone.system.telemetry import telemetry
@@ -193,6 +193,9 @@ class Panel:
         except NotGranted as refused:
             ballot = _no_ballot(seat, question, f"not asked: {refused}")
             return Consulted(ballot=ballot, spend=spend, refused=str(refused))
+        except OutOfTime as ended:
+            ballot = _no_ballot(seat, question, f"no answer in time: {ended}")
+            return Consulted(ballot=ballot, spend=spend, refused=str(ended))
         reading, again_failed = first, None
         if not first.is_clean:
             reading, again_failed = await self._reasked(asking, request, first)
@@ -221,7 +224,7 @@ class Panel:
                 break
             try:
                 again, _ = await self._look(asking, _asked_again(asking, request, reading, count))
-            except (ports.CallFailed, NotGranted) as failed:
+            except (ports.CallFailed, NotGranted, OutOfTime) as failed:
                 return reading, f"asked once more: {failed}"
             reading = _merge(reading, again)
         return reading, None
@@ -382,13 +385,21 @@ class Panel:
             spend.judge_calls += 1
             self.meter.spent.judge_calls += 1
             try:
-                async with gate, turn(self.journal, seat.rates, tokens):
+                async with (
+                    in_time(self.meter) as limit,
+                    gate,
+                    turn(self.journal, seat.rates, tokens),
+                ):
                     reply = await ask_judge(seat.id, seat.judge, request, question)
+                    limit.reschedule(None)
                     # At once, before anything else can fail, and not with those of others: a kill
                     # may cost one reply.
                     first = await self.journal.keep_reply(key, seat.id, to_builtins(reply), known)
                 await settle(self.journal, seat.rates, tokens, reply.usage)
                 break
+            except OutOfTime:
+                self.meter.made(Usage())
+                raise
             except ports.CallFailed as failed:
                 if failed.unsent:  # nothing was there to be called
                     spend.judge_calls -= 1

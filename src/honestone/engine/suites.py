@@ -12,7 +12,8 @@ from honestone.core.errors import RunCancelled
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.dependencies import in_order
 from honestone.core.suite.record import CaseRecord, SuiteRecord
-from honestone.engine.cases import CaseWork
+from honestone.engine.cases import CaseWork, used_up
+from honestone.engine.journal import OutOfTime
 from honestone.engine.live import Live
 
 # The result of a run that a person ended: it is not resumed.
@@ -140,7 +141,11 @@ class SuiteRun:
             await self._skip(case, reason)
             return
         self._worked += number not in case.produced
-        await self.work.attempt(case, number)
+        try:
+            await self.work.attempt(case, number)
+        except OutOfTime as ended:
+            await self._skip(case, used_up(str(ended)))
+            return
         self._left -= 1
         if case.is_complete and case.case.id not in self._over:
             self._end(case)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -576,3 +577,20 @@ def test_the_store_keeps_itself_out_of_version_control(tmp_path: Path) -> None:
     SqliteStore(tmp_path).close()
     assert (tmp_path / ".gitignore").read_text() == "mine\n"
     assert not stat.S_IMODE((tmp_path / FILE).stat().st_mode) & 0o022, "nobody else may write to it"
+
+
+def test_a_clock_that_was_ahead_stops_no_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slots that were taken in what turned out not to be the present are free again."""
+    store = SqliteStore(tmp_path / "store")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 365 * 86400)
+    assert store.take_slot("a", 30.0) == 0
+    assert store.take_slot("a", 30.0) == pytest.approx(30)
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert store.take_slot("a", 30.0) == 0
+    # From here on the line is kept to as ever.
+    assert store.take_slot("a", 30.0) == pytest.approx(30)
+    assert store.take_slot("b", 1.0) == 0
+    store.close()

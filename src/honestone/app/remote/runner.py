@@ -33,8 +33,8 @@ from honestone.core.plan import Plan
 from honestone.core.queue import MISSED, QueuedCase, RunnerCard, SeenRunner
 from honestone.core.spend import Spend
 from honestone.core.suite.record import CaseRecord, SuiteRecord
-from honestone.engine.cases import CaseWork, produced_event
-from honestone.engine.journal import give_back, reserve_in
+from honestone.engine.cases import CaseWork, produced_event, used_up
+from honestone.engine.journal import OutOfTime, give_back, reserve_in
 from honestone.engine.runner import ENDS_WITHIN, Heartbeat, RunnerLoop, RunRefused
 from honestone.engine.suites import CANCELLED
 from honestone.formats.settings import find_settings
@@ -307,7 +307,11 @@ class SuiteSession:
                 if reason is not None:
                     await self.work_on.skip(record, reason)
                     return
-                await self.work_on.attempt(record, number)
+                try:
+                    await self.work_on.attempt(record, number)
+                except OutOfTime as ended:
+                    await self.work_on.skip(record, used_up(str(ended)))
+                    return
         finally:
             self._close(case.case)
 

@@ -27,7 +27,7 @@ from honestone.core.skill import risk as risks
 from honestone.core.skill.brief import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
 from honestone.core.skill.gate_layers import Decision
 from honestone.core.skill.plan import PlanError, Refusal, plan_between, plan_to_plain, target_of
-from honestone.core.spend import Spend
+from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Split
 from honestone.engine.loop_runner import work_on_copy
 from honestone.engine.panel import Evaluator, Judged, Panel, Seat
@@ -98,7 +98,13 @@ def propose(
             )
             found.append(
                 await propose_one(
-                    skill, worker, edit_brief, found, count=request.candidates, known=known
+                    skill,
+                    worker,
+                    edit_brief,
+                    found,
+                    count=request.candidates,
+                    known=known,
+                    meter=meter,
                 )
             )
             meter.counted(found[-1].spend)
@@ -146,6 +152,7 @@ async def propose_one(
     *,
     count: int,
     known: set[str],
+    meter: Meter,
 ) -> Proposal:
     """One call of the worker, in a private copy. `known` are digests that were proposed or decided
     before; a new candidate's is added. Raises UsageError where the skill itself was changed
@@ -158,6 +165,7 @@ async def propose_one(
         before,
         Place(path=skill.root, named=skill.named),
         lambda place: skill_brief(skill, edit_brief, place, number, count, others),
+        meter,
     )
     if skill.read_again().version.digest != before.digest:
         raise UsageError(
