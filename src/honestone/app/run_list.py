@@ -49,20 +49,24 @@ class ListedRun:
     @property
     def words(self) -> str:
         """Title, rate or score, change, cost and time, as far as they are known."""
-        one = self.figures
-        rate = "" if one.pass_rate is None else f"{points(one.pass_rate * 100)}%"
-        by = None if self.change is None else self.change * (1 if one.pass_rate is None else 100)
-        made = (("target", one.target_calls), ("judge", one.judge_calls))
-        calls = [count(number, f"{who} call") for who, number in made if number]
-        parts = [
-            line(one.title or ""),
-            rate or ("" if one.score is None else points(one.score)),
-            "" if by is None else change_words(by),
-            "low confidence" if one.low_confidence and self.verdict in ("pass", "fail") else "",
-            *calls,
-            "" if one.usd is None else f"{one.usd:.4g} USD",
-            "" if one.duration_ms is None else duration_words(one.duration_ms),
-        ]
+        figures = self.figures
+        parts = [line(figures.title or "")]
+        if figures.pass_rate is not None:
+            parts.append(f"{points(figures.pass_rate * 100)}%")
+        elif figures.score is not None:
+            parts.append(points(figures.score))
+        if self.change is not None:
+            is_rate = figures.pass_rate is not None
+            parts.append(change_words(self.change * 100 if is_rate else self.change))
+        if figures.low_confidence and self.verdict in ("pass", "fail"):
+            parts.append("low confidence")
+        for caller, calls in (("target", figures.target_calls), ("judge", figures.judge_calls)):
+            if calls:
+                parts.append(count(calls, f"{caller} call"))
+        if figures.usd is not None:
+            parts.append(f"{figures.usd:.4g} USD")
+        if figures.duration_ms is not None:
+            parts.append(duration_words(figures.duration_ms))
         return "  ".join(part for part in parts if part)
 
     def to_plain(self) -> JsonDocument:

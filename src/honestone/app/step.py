@@ -205,17 +205,19 @@ def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
         "artifact": started_of(log).artifact.path,
         "rounds": sum(not entry.is_open for entry in state.rounds),
         "best_interval": [float(best.low * 100), float(best.high * 100)],
-        "waits_for": "done"
-        if state.finished
-        else "edit"
-        if _wants_edit(state, log, round)
-        else "go on",
+        "waits_for": _waits_for(state, log, round),
         "location": None
         if round is None or state.finished is not None
         else _location(folder, round),
         "result": str(state.finished.result) if state.finished else None,
         "reason": state.finished.reason if state.finished else None,
     }
+
+
+def _waits_for(state: LoopState, log: Sequence[Event], handed_out: int | None) -> str:
+    if state.finished:
+        return "done"
+    return "edit" if _wants_edit(state, log, handed_out) else "go on"
 
 
 def _wants_edit(state: LoopState, log: Sequence[Event], handed_out: int | None) -> bool:

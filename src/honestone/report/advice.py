@@ -341,7 +341,9 @@ def _differ(item: Item, answers: list[Answer]) -> bool:
 
 
 def _word(answer: Answer) -> str:
-    return ("yes" if answer else "no") if isinstance(answer, bool) else f"{answer}"
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    return f"{answer}"
 
 
 def _about_answers(state: LoopState) -> Iterator[Advice]:

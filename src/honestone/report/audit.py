@@ -76,9 +76,11 @@ def _cells(probe: ProbeDoc) -> tuple[str, str, str, str, str]:
     if probe.rate is None or probe.interval is None:
         return "0", "", "n/a", "", probe.reason or ""
     low, high = probe.interval
-    said = "" if probe.ok else "NOISE" if probe.noise else "FLIPS"
     interval = f"{100 * low:.1f} to {100 * high:.1f}%"
-    return str(probe.trials), str(probe.flips), percent(probe.rate), interval, said
+    trouble = ""
+    if not probe.ok:
+        trouble = "NOISE" if probe.noise else "FLIPS"
+    return str(probe.trials), str(probe.flips), percent(probe.rate), interval, trouble
 
 
 def _examples(probe: ProbeDoc) -> list[str]:

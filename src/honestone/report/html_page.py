@@ -270,11 +270,10 @@ def _diff_rows(text: str) -> list[tuple[str, str | None, str | None]]:
         else:
             rows += [("", *pair) for pair in zip_longest(old, new)]
             old, new = [], []
-            rows += (
-                [(look, words, words) if look else ("", words[1:], words[1:])]
-                if look != "end"
-                else []
-            )
+            if look == "":
+                rows.append(("", words[1:], words[1:]))
+            elif look != "end":
+                rows.append((look, words, words))
     return rows
 
 

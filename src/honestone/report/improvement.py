@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
@@ -184,28 +184,29 @@ def _spend_on(log: Iterable[events.Event], version: str) -> Spend:
     return total
 
 
+_DECISIONS: Final = {True: "accepted", False: "rejected", None: None}
+
+
 def round_document(
     state: LoopState, entry: Round, event: events.EditProposed
 ) -> improvement.RoundDoc:
     """One round: what was tried on what, what came of it, and the scores before and after."""
-    before, expected, was = state.card(entry.base), entry.after, entry.before
-    ballots = (
-        state.votes_on(entry.version or "") if entry.outcome is ProposalOutcome.CHANGED else []
-    )
+    before = state.card(entry.base)
+    ballots: Sequence[Ballot] = []
+    if entry.outcome is ProposalOutcome.CHANGED:
+        ballots = state.votes_on(entry.version or "")
     after = state.card(entry.version) if entry.version is not None and ballots else None
+    earlier = state.rounds[: entry.number - 1]
+    same_versions = (one.number for one in earlier if one.version and one.version == entry.version)
     return improvement.RoundDoc(
         round=entry.number,
         focus=list(entry.focus),
         outcome=str(entry.outcome),
         outcome_detail=entry.detail,
-        decision="accepted" if entry.accepted else "rejected" if entry.accepted is False else None,
+        decision=_DECISIONS[entry.accepted],
         reason=entry.reason,
-        score_before=was.score if was else scorecard.points_of(before.score),
-        score_after=expected.score
-        if expected
-        else scorecard.points_of(after.score)
-        if after
-        else None,
+        score_before=entry.before.score if entry.before else scorecard.points_of(before.score),
+        score_after=_score_after(entry, after),
         interval_after=_span_after(entry, after),
         criteria=_moves(entry, before, after, state.tolerance) if after else [],
         judges=scorecard.judge_states(ballots),
@@ -215,14 +216,7 @@ def round_document(
         floor_violations=sorted(below_floor(after)) if after and not entry.is_open else [],
         flags=list(after.flags) if after else [],
         low_confidence=after is not None and state.scorer.asks_judges and after.low_confidence,
-        same_as=next(
-            (
-                r.number
-                for r in state.rounds[: entry.number - 1]
-                if r.version and r.version == entry.version
-            ),
-            None,
-        ),
+        same_as=next(same_versions, None),
         same_judges=_same_judges(state, entry, ballots) if after else None,
         within_noise=after is not None
         and after.voters is not None
@@ -241,6 +235,13 @@ def _is_noise(before: Scorecard | Line, after: Scorecard | Line, tolerance: Frac
     if before.score is None or after.score is None:
         return False
     return 0 < abs(after.score - before.score) < tolerance
+
+
+def _score_after(entry: Round, after: Scorecard | None) -> float | None:
+    """The score that the policy expected, where it did; else the one of the ballots."""
+    if entry.after:
+        return entry.after.score
+    return scorecard.points_of(after.score) if after else None
 
 
 def _span_after(entry: Round, after: Scorecard | None) -> list[float] | None:
@@ -298,15 +299,24 @@ def _witness(state: LoopState, judge: str) -> improvement.WitnessDoc:
     ballot = state.ballots.get((state.best, "holdout"), {}).get(judge)
     verdict = state.certifications(state.best).get(judge)
     checks = state.ballots.get((state.best, "panel"), {}).get(CHECK)
-    card = state.scorer.alone([ballot, checks] if checks else [ballot]) if ballot else None
+    if ballot is None:
+        return improvement.WitnessDoc(
+            id=judge,
+            verdict=str(verdict.outcome) if verdict else None,
+            score=None,
+            state=str(JudgeState.SKIPPED),
+            reason="not asked",
+        )
+    card = state.scorer.alone([ballot, checks] if checks else [ballot])
+    reason: str | None = "not asked"
+    if verdict:
+        reason = ballot.reason or "; ".join(verdict.reasons) or None
     return improvement.WitnessDoc(
         id=judge,
         verdict=str(verdict.outcome) if verdict else None,
-        score=scorecard.points_of(card.score) if card else None,
-        state=str(ballot.state) if ballot else str(JudgeState.SKIPPED),
-        reason=(ballot.reason or "; ".join(verdict.reasons) or None)
-        if ballot and verdict
-        else "not asked",
+        score=scorecard.points_of(card.score),
+        state=str(ballot.state),
+        reason=reason,
     )
 
 

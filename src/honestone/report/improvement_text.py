@@ -203,10 +203,12 @@ def _bar(
     low, high = (thing.interval or (thing.score, thing.score)) if thing else (None, None)
     if low is None or high is None:
         return pad(style.glyph("absent"), cells)
-    is_low = isinstance(thing, CriterionDoc) and thing.below_floor
-    return bar(
-        style, cells, low, high, mark=mark, look="dim" if dim else "red" if is_low else "green"
-    )
+    look = "green"
+    if dim:
+        look = "dim"
+    elif isinstance(thing, CriterionDoc) and thing.below_floor:
+        look = "red"
+    return bar(style, cells, low, high, mark=mark, look=look)
 
 
 def _final_score(after: _Scored, size: int, style: Style) -> str:
@@ -215,9 +217,11 @@ def _final_score(after: _Scored, size: int, style: Style) -> str:
 
 def _delta(before: _Scored | None, after: _Scored, size: int, style: Style) -> str:
     by = change(before.score if before else None, after.score, style.glyph("minus"))
-    look = (
-        "green" if by.startswith("+") else "red" if by.startswith(style.glyph("minus")) else "dim"
-    )
+    look = "dim"
+    if by.startswith("+"):
+        look = "green"
+    elif by.startswith(style.glyph("minus")):
+        look = "red"
     return style.paint(pad(by, size, right=True) if size else by, look)
 
 
@@ -365,11 +369,9 @@ def _same_command(doc: ImprovementDoc) -> str:
         for judge in doc.certification.judges
         for word in ("--holdout", shlex.quote(line(judge.id)))
     ]
-    words += (
-        ["--policy", line(doc.policy)]
-        if doc.policy != ("belief" if doc.panel else "keep-best")
-        else []
-    )
+    default_policy = "belief" if doc.panel else "keep-best"
+    if doc.policy != default_policy:
+        words += ["--policy", line(doc.policy)]
     return " ".join([improve_command(card, worker=doc.worker), *words])
 
 

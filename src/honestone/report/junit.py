@@ -268,15 +268,12 @@ def _said(item: scorecard.ItemDoc, of: str) -> Iterable[str]:
 def _case_test(case: CaseDoc, suite: str) -> _Test:
     outcome = _OUTCOMES[case.status]
     why = next(iter(words_of(case)), f"score {scorecard.span_words(case.score, case.interval)}")
+    messages = {"passed": "", "skipped": why}
     return _Test(
         classname=suite,
         name=case.name,
         outcome=outcome,
-        message=""
-        if outcome == "passed"
-        else why
-        if outcome == "skipped"
-        else f"{case.status}: {why}",
+        message=messages.get(outcome, f"{case.status}: {why}"),
         details="\n".join(_case_details(case)) if outcome in ("failure", "error") else "",
         seconds=_seconds(case),
     )

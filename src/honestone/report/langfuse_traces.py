@@ -269,13 +269,9 @@ def _value(value: Json) -> Json:
 
 
 def _text(value: object) -> str:
-    return (
-        ""
-        if value is None
-        else value
-        if isinstance(value, str)
-        else msgspec.json.encode(value).decode()
-    )
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _ids(run: str, case: str, attempt: int, call: int = 0) -> tuple[str, str]:

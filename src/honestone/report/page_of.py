@@ -48,9 +48,7 @@ class PageOf:
 
     def direction(self, key: str) -> str:
         """What `aria-sort` says of a column."""
-        now = self.query.get("sort", "status").removeprefix("-")
-        return (
-            ("descending" if self.query.get("sort", "").startswith("-") else "ascending")
-            if now == key
-            else "none"
-        )
+        order = self.query.get("sort", "status")
+        if order.removeprefix("-") != key:
+            return "none"
+        return "descending" if order.startswith("-") else "ascending"

@@ -241,7 +241,9 @@ def _scored(
 ) -> tuple[_Scored, list[scorecard.CriterionDoc]]:
     """What the answers come to, and the criteria with the words of these ballots."""
     of_judges = any(ballot.judge != CHECK for ballot in ballots)
-    key = () if shared is None else answers_of(ballots) if of_judges else _said_by_code(ballots)
+    key: tuple[object, ...] = ()
+    if shared is not None:
+        key = answers_of(ballots) if of_judges else _answers_of_code(ballots)
     if shared is not None and (same := shared.cards.get(key)) is not None:
         if not of_judges:
             return same, list(same.criteria)
@@ -277,7 +279,7 @@ def _scored(
     return scored, criteria
 
 
-def _said_by_code(ballots: Sequence[Ballot]) -> tuple[object, ...]:
+def _answers_of_code(ballots: Sequence[Ballot]) -> tuple[object, ...]:
     """Answers and words: those of code repeat from text to text."""
     words = [
         (mark.evidence, mark.suggestion) for ballot in ballots for mark in ballot.marks.values()
@@ -352,11 +354,12 @@ def _draw_criterion(line: Line, quotes: _Quotes) -> scorecard.CriterionDoc:
 def _item(line: ItemLine, quotes: _Quotes) -> scorecard.ItemDoc:
     item = line.item
     scale = item.anchors
+    kind = "anchors" if scale else "yes-no"
     evidence, suggestions = _words(line.votes, quotes)
     return scorecard.ItemDoc(
         id=item.id,
         requirement=item.requirement,
-        kind="check" if item.check else "anchors" if scale else "yes-no",
+        kind="check" if item.check else kind,
         scale=[as_written(scale.lowest), as_written(scale.highest)] if scale else None,
         met=None if line.met is None else float(line.met),
         unmet=line.unmet,

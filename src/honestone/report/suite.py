@@ -309,8 +309,9 @@ def case_document(
     produced = record.shown_output if other is None else record.produced.get(other)
     ballots = record.shown_ballots if other is None else record.ballots.get(other, ())
     output = produced.output if produced is not None else None
+    path = artifact.path if artifact is not None else ""
     facts = Facts(
-        path="output.txt" if output is not None else artifact.path if artifact is not None else "",
+        path=path if output is None else "output.txt",
         digest="",
         contract=record.contract,
         run=None,

@@ -228,14 +228,11 @@ class ServerSettings:
     def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
         if not self.command(text):
             return text
-        kept = self._cut(text)
-        return (
-            _cleared(kept, notes)
-            if not self.is_toml
-            else None
-            if not kept.strip() and "" in notes.made
-            else kept
-        )
+        rest = self._cut(text)
+        if not self.is_toml:
+            return _cleared(rest, notes)
+        is_ours_alone = not rest.strip() and "" in notes.made
+        return None if is_ours_alone else rest
 
     def _found(self, text: str | None) -> Json:
         if self.is_toml:

@@ -141,24 +141,22 @@ class GoldenRow:
 
 def golden_row(example: GoldenExample, tried: Tried) -> GoldenRow:
     criteria = {line.criterion.id: (line.low, line.high) for line in tried.card.lines}
-    found = list(
-        differing(
-            example.expect, str(tried.verdict.outcome), (tried.card.low, tried.card.high), criteria
-        )
-    )
-    agreement: Agreement = (
-        "as expected"
-        if not found
-        else "differs"
-        if any(sure is False for _, sure in found)
-        else "undecided"
-    )
+    score = (tried.card.low, tried.card.high)
+    differences = list(differing(example.expect, str(tried.verdict.outcome), score, criteria))
     return GoldenRow(
         example=example,
         tried=tried,
-        agreement=agreement,
-        differences=tuple(words for words, _ in found),
+        agreement=_agreement(
+            is_wrong=any(sure is False for _, sure in differences), is_open=bool(differences)
+        ),
+        differences=tuple(words for words, _ in differences),
     )
+
+
+def _agreement(*, is_wrong: bool, is_open: bool) -> Agreement:
+    if is_wrong:
+        return "differs"
+    return "undecided" if is_open else "as expected"
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -206,7 +204,6 @@ def oracle_result(path: Path, good: Tried, empty: Tried) -> OracleResult:
         good.verdict.outcome is Outcome.INCONCLUSIVE
         or empty.verdict.outcome is Outcome.INCONCLUSIVE
     )
-    agreement: Agreement = "differs" if broken else "undecided" if is_open else "as expected"
     met = tuple(
         f"{line.criterion.id}/{one.item.id}"
         for line in empty.card.lines
@@ -217,7 +214,7 @@ def oracle_result(path: Path, good: Tried, empty: Tried) -> OracleResult:
         path=path,
         good=good,
         empty=empty,
-        agreement=agreement,
+        agreement=_agreement(is_wrong=bool(broken), is_open=is_open),
         broken=tuple(broken),
         met_by_nothing=met,
     )

@@ -67,7 +67,9 @@ class QuoteDoc(Struct, frozen=True, kw_only=True):
 
     def place_words(self, of: str = "artifact") -> str:
         """Where the quote is: in the artifact (or output), not in it, or not looked up."""
-        return "" if self.found is None else f"in the {of}" if self.found else f"NOT in the {of}"
+        if self.found is None:
+            return ""
+        return f"in the {of}" if self.found else f"NOT in the {of}"
 
     def source_words(self, of: str = "artifact") -> str:
         """`codex, in the artifact`: who quoted it, and whether it is there."""
