@@ -16,6 +16,7 @@ from honestone.core.images import (
     image_type,
     images_in,
     images_to_send,
+    is_image_address,
     written_images,
 )
 
@@ -88,6 +89,20 @@ def test_images_written_in_a_text_come_back(parts: list[tuple[str, bytes]]) -> N
 def test_what_is_not_an_image_stays_text(text: str) -> None:
     """A name of a file is never opened, and an address alone is only a text."""
     assert written_images(text) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "is_address"),
+    [
+        ("data:image/png;base64,aGk=", True),
+        ("https://example.org/a.png", True),
+        ("http://example.org/a.png", True),
+        ("images/a.png", False),
+        ("httpd/logo.png", False),
+    ],
+)
+def test_an_address_is_told_from_the_name_of_a_file(text: str, is_address: bool) -> None:
+    assert is_image_address(text) is is_address
 
 
 def test_an_image_on_a_server_is_known_by_its_address() -> None:

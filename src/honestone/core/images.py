@@ -70,7 +70,13 @@ def images_to_send(version: Version) -> tuple[Image, ...]:
 
 
 IMAGE_MARK: Final = "[[image: "
+_WEB: Final = ("https://", "http://")
 _WRITTEN: Final = re.compile(r"\[\[image: ((?:data:[\w/+.-]*;base64,)*)([^\]\s]+)\]\]")
+
+
+def is_image_address(text: str) -> bool:
+    """Whether a text begins as a data URL or a web address does; anything else names a file."""
+    return text.startswith(("data:", *_WEB))
 
 
 def written_image(address: str) -> str | None:
@@ -99,7 +105,7 @@ def written_images(text: str) -> tuple[str, tuple[Image, ...]]:
 
 def _image_of(address: str, *, is_data: bool) -> Image | None:
     if not is_data:
-        return Image(path=address) if address.startswith(("https://", "http://")) else None
+        return Image(path=address) if address.startswith(_WEB) else None
     try:
         data = b64decode(address, validate=True)
     except ValueError:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from honestone.core.checks import check_problem, own_bar
 from honestone.core.errors import RubricError
-from honestone.core.images import written_image
+from honestone.core.images import is_image_address, written_image
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written, free_id, slug
 from honestone.formats.check_words import check_in_words
@@ -266,7 +266,7 @@ def _text_of_part(
         (leaves[name] for name in words("url image_url image fileUri") if name in leaves), ""
     )
     data = next((leaves[name] for name in words("data bytes base64") if name in leaves), "")
-    if not address.startswith(("data:", "http:", "https:", "{{")):
+    if not is_image_address(address) and not address.startswith("{{"):
         if address and not data and data_url is not None:
             address = data_url(address, path)
             return written_image(address) if address else ""

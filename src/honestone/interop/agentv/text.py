@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import FileError
-from honestone.core.images import IMAGE_MARK, written_image, written_images
+from honestone.core.images import IMAGE_MARK, is_image_address, written_image, written_images
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.marked import read_text
 from honestone.formats.project import repository_of
@@ -21,7 +21,6 @@ from honestone.interop.agentv.keys import TABLES
 from honestone.interop.sibling_files import ImageRoom, data_url
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
-_IMAGE_ADDRESSES: Final = ("data:", "https://", "http://")
 _PROGRAM: Final = (".ts", ".js", ".mjs", ".cjs", ".mts", ".py", ".sh")
 _LOOKS_LIKE_PATH: Final = re.compile(
     r"(?:file://)?\S+\.(?:md|markdown|txt|j2|njk|prompt|ts|js|mjs|cjs|mts|py|sh)"
@@ -198,7 +197,7 @@ class Texts:
         value = take.text("value", "text", "path")
         if value is None or kind not in ("file", "image"):
             return value or ""
-        if kind == "image" and value.startswith(_IMAGE_ADDRESSES):
+        if kind == "image" and is_image_address(value):
             image = written_image(value)
             if image is None:
                 take.loss(f"the image `{value[:60]}` is not of a kind that models take")
