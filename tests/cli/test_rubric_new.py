@@ -274,6 +274,7 @@ def test_vague_words_are_told(desk: Desk) -> None:
         f"품질: {anchors}",
     )
     assert result.code == 0 and result.json["notes"] == []  # levels say what is meant
+    judge, _ = model(desk, [{"id": "good-purpose", "items": FIVE}, {"id": "end", "items": OTHER}])
     told = desk.run(
         "rubric",
         "new",
@@ -282,9 +283,9 @@ def test_vague_words_are_told(desk: Desk) -> None:
         "--criterion",
         "good purpose",
         "--criterion",
-        "finished",
+        "end",
         "--judge",
-        "none",
+        judge,
         "--json",
     )
     assert told.code == 0, told.err
@@ -294,28 +295,25 @@ def test_vague_words_are_told(desk: Desk) -> None:
     )
 
 
-def test_templates_help_where_words_are_few(desk: Desk) -> None:
-    """A README's `installation` is drafted from the template, checks and all."""
-    result = desk.run(
-        "rubric",
-        "new",
-        "--about",
-        "our README",
-        "--criterion",
-        "installation",
-        "--criterion",
-        "finished",
-        "--judge",
-        "none",
-        "--yes",
-        "--json",
-    )
+def test_a_check_is_drafted_only_where_it_was_asked_for(desk: Desk) -> None:
+    """Said of a paragraph, `at most 60 words` stays with judges; what code decides is shown in
+    full.
+    """
+    said = [*FLAGS, "--item", "facts: The first paragraph has at most 60 words"]
+    coded = [*said, "--item", "facts: Has at most 300 words (code: max-words 300)"]
+    result = desk.run("rubric", "new", *coded, "--yes")
     assert result.code == 0, result.err
-    first = result.json["criteria"][0]
-    assert first["from"] == "the template readme" and any(
-        item["check"] == "regex" for item in first["items"]
-    )
-    assert strictly_sound(desk)
+    assert "Has at most 300 words (code: max-words 300, whole text)" in result.out
+    items = read_rubric(desk.folder / "rubric.yaml").rubric.criteria[0].items
+    assert [item.check.kind if item.check else None for item in items[5:]] == [None, "max-words"]
+    shown = desk.run("rubric", "new", *coded, "--json").json["criteria"][0]["items"][6]
+    assert (shown["check"], shown["code"]) == ("max-words", "max-words 300, whole text")
+
+
+def test_a_check_that_a_draft_cannot_name_is_refused(desk: Desk) -> None:
+    refused = desk.run("rubric", "new", *FLAGS, "--item", "facts: Tests pass (code: pytest)")
+    assert refused.is_refusal
+    assert "`pytest` is not a check that a draft can name" in refused.err
 
 
 # -------------------------------------------------------------------------------------------------------------
@@ -686,7 +684,7 @@ def test_a_model_that_was_found_is_asked_only_when_the_person_says_so(desk: Desk
     log = found_model(desk, DRAFTED)
     talk = Talk(desk, *BARE).sees("2. voice").types("")
     talk.sees("drafter can draft the items", "costs nothing").presses("n")
-    talk.sees("voice has 0 of at least 5").presses("\x03")
+    talk.sees("facts has 0 of at least 5").presses("\x03")
     assert talk.ends()[0] == 130 and asked(log) == []
     (desk.folder / "rubric.yaml.draft").unlink()
     talk = Talk(desk, *BARE).sees("2. voice").types("")

@@ -17,6 +17,7 @@ from honestone.core.authoring.rubric_drafting import (
     RubricDraft,
     ShippedRubric,
     anchored,
+    code_problem,
     draft_criterion,
     draft_problems,
     equal_weights,
@@ -183,66 +184,97 @@ def test_a_vague_description_does_not_help() -> None:
 # from the words
 
 
-def test_a_template_is_drawn_on_for_its_own_category() -> None:
-    """A near word finds the template's criterion; for something else than a bug report it is left
-    alone.
-    """
-    steps = CriterionWish(name="재현성")
-    found, origin = draft_criterion(steps, "a bug report", BOOKS)
-    assert [item.requirement for item in found.items][:2] == [
-        "Gives numbered steps",
-        "Shows the input",
-    ]
-    assert origin == "the template bug-report" and found.id == "재현성"
-    alone, _ = draft_criterion(steps, "a recipe", BOOKS)
-    assert alone.items == ()
-
-
-def test_own_words_come_first_and_are_never_lost() -> None:
-    """Items and description stand before the template's, and five of one's own need no template."""
+def test_a_criterion_is_drafted_from_the_persons_own_words() -> None:
+    """Items first, then the parts of the description; what a template says of it is not used."""
     mine = CriterionWish(
         name="reproducible",
         description="names the commit, links the log",
         items=("Gives numbered steps.",),
     )
-    found, origin = draft_criterion(mine, "bug report", BOOKS)
+    found = draft_criterion(mine)
     assert [item.requirement for item in found.items] == [
         "Gives numbered steps",
         "Names the commit",
         "Links the log",
-        "Shows the input",
-        "Starts from nothing",
-        "Ends at the bug",
-        "Says how often",
     ]
-    assert origin == "your words and the template bug-report"
-    five = CriterionWish(
-        name="reproducible", items=("Names A", "Shows B", "Quotes C", "Counts D", "Draws E")
-    )
-    assert draft_criterion(five, "bug report", BOOKS)[1] == "your words"
+    assert draft_criterion(CriterionWish(name="reproducible")).items == ()
 
 
-def test_anchors_of_a_template_keep_their_levels() -> None:
-    """A criterion that a template marks by levels is taken with them, under the person's name."""
-    found, _ = draft_criterion(CriterionWish(name="말투"), "버그 신고", BOOKS)
-    assert [text for _, text in found.items[0].anchors.levels] == [f"level {at}" for at in LEVELS]  # type: ignore[union-attr]
-    assert found.items[0].whole and found.items[0].id == found.id == "말투"
+def test_levels_of_ones_own_are_anchors() -> None:
+    found = draft_criterion(CriterionWish(name="tone", levels=tuple("vwxyz")))
+    assert found.items[0].whole
+    assert found.items[0].anchors is not None
+    assert [text for _, text in found.items[0].anchors.levels] == list("vwxyz")
 
 
 def test_nothing_is_invented() -> None:
     """Without words and without a template there are no items, and the shortage says so."""
-    draft = make_draft("a recipe", TWO, BOOKS)
+    draft = make_draft("a bug report", (CriterionWish(name="facts"), CriterionWish(name="tone")))
     assert [one.words for one in shortage(draft.criteria)] == [
         "criterion `facts` has no items and needs 5 to 10, or five anchors",
         "criterion `tone` has no items and needs 5 to 10, or five anchors",
     ]
 
 
-def test_an_item_that_code_answers_gets_its_check() -> None:
-    """`Has at most 300 words` costs no judge; what needs more than the text stays with judges."""
-    assert plain_item("has at most 300 words.").check == Check(kind="max-words", value=300)
-    assert plain_item("All tests pass").check is None
-    assert plain_item("Names the cause").check is None
+@pytest.mark.parametrize(
+    ("text", "requirement", "check"),
+    [
+        (
+            "has at most 300 words (code: max-words 300).",
+            "Has at most 300 words",
+            Check(kind="max-words", value=300),
+        ),
+        ("Is JSON (code: is-json)", "Is JSON", Check(kind="is-json", value=True)),
+        (
+            "Names no price (code: not-regex [$]\\d)",
+            "Names no price",
+            Check(kind="regex", value="[$]\\d", negated=True),
+        ),
+        (
+            'Names both (code: contains-all ["a", "b"])',
+            "Names both",
+            Check(kind="contains-all", value=["a", "b"]),
+        ),
+    ],
+)
+def test_a_statement_can_name_its_check(text: str, requirement: str, check: Check) -> None:
+    """In full and at its end; the statement alone is the requirement."""
+    item = plain_item(text)
+    assert item.requirement == requirement
+    assert item.check == check
+    assert code_problem(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Has at most 300 words",
+        "The first paragraph has at most 60 words",
+        "Contains 'x'",
+        "All tests pass",
+        "Shows the code: one block (as in the guide)",
+    ],
+)
+def test_no_check_is_read_out_of_the_wording(text: str) -> None:
+    """`At most 60 words` said of a paragraph was a check of the whole text."""
+    assert plain_item(text).check is None
+    assert code_problem(text) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("max-words many", "`max-words` takes"),
+        ("pytest", "is not a check that a draft can name"),
+        ("max-wrods 3", "is not a check that a draft can name"),
+        ("regex (", "regex"),
+    ],
+)
+def test_a_check_that_cannot_answer_is_said(code: str, problem: str) -> None:
+    """A kind that needs more than the text, and a value that does not fit."""
+    text = f"Is so (code: {code})"
+    assert problem in (code_problem(text) or "")
+    assert plain_item(text).check is None
 
 
 @pytest.mark.parametrize(
@@ -270,7 +302,7 @@ def test_a_draft_is_in_order_whatever_was_said(said: list[tuple[str, str, list[s
         CriterionWish(name=name).id: CriterionWish(name=name, description=text, items=tuple(items))
         for name, text, items in said
     }
-    draft = make_draft("something", tuple(wanted.values()), BOOKS)
+    draft = make_draft("something", tuple(wanted.values()))
     assert sum(criterion.weight for criterion in draft.criteria) == 100
     for criterion in draft.criteria:
         ids = [item.id for item in criterion.items]
@@ -388,6 +420,17 @@ def test_a_models_draft_is_taken_in_our_order() -> None:
     assert found.weights is None
 
 
+def test_a_model_can_name_the_check_of_an_item() -> None:
+    """As a person can; the prompt says how, and which checks there are."""
+    short = "Has at most 300 words (code: max-words 300)"
+    found = read_model_draft(reply({**FACTS, "items": [short, *FACTS["items"]]}, TONE), TWO)
+    assert found.problems == ()
+    assert found.criteria[0].items[0].check == Check(kind="max-words", value=300)
+    prompt = draft_prompt("a note", TWO)
+    assert "(code: max-words 300)" in prompt
+    assert "contains-all" in prompt and "pytest" not in prompt
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -403,6 +446,7 @@ def test_a_models_draft_is_taken_in_our_order() -> None:
         (reply({**FACTS, "items": [*FACTS["items"], "names A"]}, TONE), "say the same"),
         (reply({**FACTS, "items": [1, 2, 3, 4, 5]}, TONE), "list of texts"),
         (reply({**FACTS, "items": "Names A"}, TONE), "list of texts"),
+        (reply({**FACTS, "items": ["Is short (code: pytest)", *FACTS["items"]]}, TONE), "item 1:"),
         (reply({**FACTS, "anchors": TONE["anchors"]}, TONE), "either `items` or `anchors`"),
         (
             reply(FACTS, {**TONE, "anchors": {"0": "a", "50": "b", "100": "c"}}),

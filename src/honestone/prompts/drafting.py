@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from honestone.core.authoring.rubric_drafting import LEVELS, CriterionWish
+from honestone.core.authoring.rubric_drafting import LEVELS, CriterionWish, code_kinds
 from honestone.prompts.filling import load_template
 
 TEXT: Final[dict[str, Any]] = {"type": "string"}
@@ -42,7 +42,12 @@ DRAFT_SCHEMA: Final = one_list(
 def draft_prompt(about: str, wanted: Sequence[CriterionWish], problems: Sequence[str] = ()) -> str:
     """`problems` name what was wrong with the first reply when it is asked once more."""
     said = "\n\n".join(_criterion(one) for one in wanted)
-    values = {"about": fenced(about), "criteria": fenced(said), "complaint": complaint(problems)}
+    values = {
+        "about": fenced(about),
+        "criteria": fenced(said),
+        "checks": ", ".join(code_kinds()),
+        "complaint": complaint(problems),
+    }
     return load_template("draft").fill(values)
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from honestone.core.authoring.lint import flow
 from honestone.core.authoring.rubric_drafting import RubricDraft, formula, method, pass_condition
+from honestone.core.checks import KINDS
 from honestone.core.numbers import show_bar, to_points
-from honestone.core.rubric import Criterion, as_written
+from honestone.core.rubric import Check, Criterion, as_written
 from honestone.report.documents.drafts import DraftCriterionDoc, DraftItemDoc, RubricDraftDoc
 from honestone.system.drawing import Style, cut, line, pad, width, wrap
 
@@ -70,12 +72,27 @@ def _cells(criterion: Criterion, style: Style, columns: int) -> Iterator[str]:
             for value, text in item.anchors.levels:
                 yield from wrap(line(text), columns, first=f"{as_written(value):>4} = ")
         else:
-            by_code = " (code)" if item.check is not None else ""
+            by_code = f" (code: {line(check_shown(item.check))})" if item.check is not None else ""
             yield from wrap(line(item.requirement) + by_code, columns, first=box)
     for child in criterion.children:
         yield from wrap(f"{line(child.id)}: {line(child.requirement)}", columns, first="- ")
     if criterion.items:
         yield style.paint(f"score = {formula(criterion)}", "dim")
+
+
+def check_shown(check: Check) -> str:
+    """A check in full, and what it looks at: `max-words 60, whole text`."""
+    options = dict(check.options)
+    place, path = str(options.pop("in", "output")), options.pop("path", None)
+    if path is not None:
+        where = f"files {flow(path)}"
+    elif place != "output":
+        where = f"the {place}"
+    else:
+        where = "whole text" if KINDS[check.kind].family in ("text", "data") else ""
+    value = "" if check.value is True or check.value is None else f" {flow(check.value)}"
+    others = [f"{key} {flow(option)}" for key, option in options.items()]
+    return ", ".join(filter(None, [f"{check.name}{value}", *others, where]))
 
 
 def contract_lines(draft: RubricDraft, rounds: int, style: Style, columns: int) -> list[str]:
@@ -124,6 +141,7 @@ def _criterion_document(criterion: Criterion, draft: RubricDraft) -> DraftCriter
                 id=item.id,
                 requirement=item.requirement,
                 check=item.check.name if item.check else None,
+                code=check_shown(item.check) if item.check else None,
             )
             for item in criterion.items
             if item.anchors is None

@@ -254,7 +254,7 @@ class _Conversation:
     async def _ask_model(self) -> tuple[Criterion, ...]:
         said = self.said
         if self.judge == NO_MODEL or (
-            self.judge is None and is_complete(drafting.make_draft(said.about, said.wanted, ()))
+            self.judge is None and is_complete(drafting.make_draft(said.about, said.wanted))
         ):
             return ()
         name = self.judge or said.judge
@@ -262,9 +262,7 @@ class _Conversation:
             self.pages.show(["Looking for a model that could draft the items ..."])
             name = await asyncio.to_thread(find_model, self.workspace)
             if name is None:
-                self.pages.note = (
-                    "no model was found, so the draft is from your words and the templates"
-                )
+                self.pages.note = "no model was found, so the draft is from your own words"
                 return ()
             if (
                 await self._choose(
@@ -312,6 +310,8 @@ class _Conversation:
             self.pages.note = f"{count(drafting.FEWEST_ITEMS - len(criterion.items), 'more item')} at least, or a for five levels"
         elif not re.search(r"\w", text):
             self.pages.note = f"`{line(text)}` is neither true nor false of anything"
+        elif problem := drafting.code_problem(text):
+            self.pages.note = problem
         else:
             remark = next(iter(drafting.item_remarks(text)), None)
             self.said.wanted[at] = replace(one, items=(*one.items, text))

@@ -172,7 +172,7 @@ def draft_from(
     draft = (
         _proposed(answers, proposed)
         if proposed
-        else drafting.make_draft(answers.about, answers.wanted, library)
+        else drafting.make_draft(answers.about, answers.wanted)
     )
     if answers.weights:
         draft = replace(

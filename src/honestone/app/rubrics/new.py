@@ -59,6 +59,11 @@ class NewRubricRequest:
             said.wanted.append(_criterion(text, said.wanted))
         for text in self.items:
             at, item = _belongs("--item", text, said.wanted)
+            if problem := drafting.code_problem(item):
+                raise UsageError(
+                    f"--item {text!r}: {problem}",
+                    hint='for example --item "note: Has at most 60 words (code: max-words 60)"',
+                )
             said.wanted[at] = replace(said.wanted[at], items=(*said.wanted[at].items, item))
         for text in self.anchors:
             at, levels = _belongs("--anchors", text, said.wanted)

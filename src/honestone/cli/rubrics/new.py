@@ -94,7 +94,7 @@ def _write_template(name: str, request: NewRubricRequest, *, force: bool, as_jso
     if request.about or request.criteria or request.items or request.anchors or request.weights:
         raise UsageError(
             "a template is written as it is, so nothing can be added to it by flags",
-            hint=f"leave out --template and say --about {name}, or write it and edit the file",
+            hint="leave out --template, or write it and edit the file",
         )
     text = template_text_with_bars(name, threshold, floor)
     write_new(request.output, text, force, example="rubric.yaml")

@@ -3,11 +3,13 @@ and weights.
 
 Nothing is invented here: an item is the person's own words, or is in a shipped template, or came
 from a model and passed `read_model_draft`. Where that is not enough, `shortage` says what is
-missing, and somebody has to be asked.
+missing, and somebody has to be asked. Nothing is read out of the wording either: an item is
+answered by code only where it names the check.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,14 +18,15 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.authoring.lint import Remark, check_for, lint
-from honestone.core.checks import KINDS
+from honestone.core.authoring.lint import Remark, lint
+from honestone.core.checks import KINDS, check_problem
 from honestone.core.numbers import exact
 from honestone.core.reading.json_text import Unusable, doubled_keys, objects_in, without_thinking
 from honestone.core.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
     Anchors,
+    Check,
     Criterion,
     Item,
     Rubric,
@@ -202,8 +205,8 @@ def vague_criterion(wanted: CriterionWish) -> Vague | None:
     return vague_word(wanted.name) or vague_word(wanted.description)
 
 
-# -------------------------------------------------------------------------------------------- from
-# words and templates
+# ------------------------------------------------------------------------------------------------
+# from words and templates
 
 
 def _stem(word: str) -> str:
@@ -214,9 +217,7 @@ def _stem(word: str) -> str:
     return re.sub(r"(?<=\w\w)(?:으로|에서|에게|은|는|이|가|을|를|의|와|과|도|로)$", "", word)
 
 
-_NEAR: Final = [frozenset(map(_stem, group.split())) for group in _TABLES["near"]]
 _EMPTY_WORDS: Final = frozenset(_TABLES["empty"].split())
-_GOOD_MATCH: Final = Fraction(1, 2)
 
 
 def tokens(text: str) -> frozenset[str]:
@@ -248,95 +249,12 @@ def suggested_template(about: str, library: Sequence[ShippedRubric]) -> ShippedR
     return None
 
 
-# Criteria of templates that mean the same whatever is judged. The others are drawn on only for
-# their own category.
-_PORTABLE: Final = frozenset({("essay", "evidence"), ("essay", "argument"), ("readme", "finished")})
-_SIZES: Final = ("min-words", "max-words", "min-chars", "max-chars")
-
-
-def matching_criterion(
-    wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]
-) -> tuple[ShippedRubric, Criterion] | None:
-    """The template's criterion that is about the same. One of the suggested template goes first."""
-    preferred = suggested_template(about, library)
-    best: tuple[Fraction, ShippedRubric, Criterion] | None = None
-    for one in library:
-        for criterion in one.rubric.criteria:
-            if one is not preferred and (one.name, criterion.id) not in _PORTABLE:
-                continue
-            score = _match(wanted, criterion)
-            if score >= _GOOD_MATCH and (
-                best is None or (score, one is preferred) > (best[0], best[1] is preferred)
-            ):
-                best = (score, one, criterion)
-    return best and (best[1], best[2])
-
-
-def items_about(
-    wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]
-) -> tuple[str, tuple[Item, ...]]:
-    """The suggested template's name, and its single items that share a word with the criterion's
-    name or a near one.
-    """
-    preferred = suggested_template(about, library)
-    if preferred is None:
-        return "", ()
-    name = tokens(wanted.name)
-    words = name.union(*(group for group in _NEAR if name & group))
-    listed = (
-        item
-        for criterion in preferred.rubric.criteria
-        for item in criterion.items
-        if not item.whole
-    )
-    return preferred.name, tuple(item for item in listed if words & tokens(item.requirement))
-
-
-def _match(wanted: CriterionWish, criterion: Criterion) -> Fraction:
-    """1 for the same id, 3/4 for a near word, else how alike the words are."""
-    name, id = tokens(wanted.name), tokens(criterion.id)
-    if slug(wanted.name) == criterion.id:
-        return Fraction(1)
-    if any(name & group and id & group for group in _NEAR):
-        return Fraction(3, 4)
-    words = name | tokens(wanted.description)
-    return max(likeness(name, id), likeness(words, tokens(criterion.requirement)))
-
-
-def draft_criterion(
-    wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]
-) -> tuple[Criterion, str]:
-    """A criterion from the person's own words and the templates, and where its items are from. It
-    may lack items.
-    """
+def draft_criterion(wanted: CriterionWish) -> Criterion:
+    """A criterion from the person's own words alone. It may lack items."""
+    own = Criterion(id=wanted.id, requirement=wanted.description or wanted.name)
     if wanted.levels:
-        own = Criterion(id=wanted.id, requirement=_requirement(wanted))
-        return anchored(own, wanted.levels), "your words"
-    items = distinct(plain_item(text) for text in own_words(wanted))
-    origin = "your words" if items else ""
-    if len(items) >= FEWEST_ITEMS:
-        return _with_items(wanted, items), origin
-    found = matching_criterion(wanted, about, library)
-    if found is None:
-        name, near = items_about(wanted, about, library)
-        origin = _joined(origin, name) if near else origin
-        return _with_items(wanted, distinct([*items, *near])[:MOST_ITEMS]), origin
-    template, near_one = found
-    if near_one.items[0].whole:  # five anchors: they cannot be mixed with a checklist
-        if items:
-            return _with_items(wanted, items), origin
-        own = Criterion(id=wanted.id, requirement=_requirement(wanted, near_one))
-        items = [replace(item, id=own.id, requirement=own.requirement) for item in near_one.items]
-        return replace(own, items=tuple(items)), _joined(origin, template.name)
-    is_own_category = template == suggested_template(about, library)
-    drawn = (item for item in near_one.items if is_own_category or not _is_a_size(item))
-    merged = distinct([*items, *drawn])
-    return _with_items(wanted, merged[:MOST_ITEMS], near_one), _joined(origin, template.name)
-
-
-def _is_a_size(item: Item) -> bool:
-    """How long a README has to be says nothing about a text of another kind."""
-    return item.check is not None and item.check.kind in _SIZES
+        return anchored(own, wanted.levels)
+    return replace(own, items=tuple(distinct(plain_item(text) for text in own_words(wanted))))
 
 
 def own_words(wanted: CriterionWish) -> tuple[str, ...]:
@@ -352,21 +270,6 @@ def own_words(wanted: CriterionWish) -> tuple[str, ...]:
     )
 
 
-def _joined(origin: str, template: str) -> str:
-    return f"{origin} and the template {template}" if origin else f"the template {template}"
-
-
-def _requirement(wanted: CriterionWish, near: Criterion | None = None) -> str:
-    """The person's description, else the template's words for the same thing, else the name alone."""
-    return wanted.description or (near.requirement if near is not None else wanted.name)
-
-
-def _with_items(
-    wanted: CriterionWish, items: Sequence[Item], near: Criterion | None = None
-) -> Criterion:
-    return Criterion(id=wanted.id, requirement=_requirement(wanted, near), items=tuple(items))
-
-
 def anchored(criterion: Criterion, levels: Sequence[str]) -> Criterion:
     """The criterion marked by five anchors, at 0, 25, 50, 75 and 100."""
     anchors = Anchors(
@@ -377,15 +280,53 @@ def anchored(criterion: Criterion, levels: Sequence[str]) -> Criterion:
 
 
 def plain_item(text: str) -> Item:
-    """A statement as an item; with the check that answers it, where its wording is one that code
-    answers fully.
+    """A statement as an item. It is answered by code only where the statement itself says so, as
+    in `Has at most 60 words (code: max-words 60)`.
     """
     text = _as_item(" ".join(text.split()))
-    check = check_for(text)
-    answers_alone = check is not None and (
-        KINDS[check.kind].family == "text" or check.kind == "is-json"
-    )
-    return Item(id=slug(text), requirement=text, check=check if answers_alone else None)
+    match = _CODE.fullmatch(text)
+    check = None if match is None else _check_in(match)
+    if match is None or check is None or check_problem(check) is not None:
+        return Item(id=slug(text), requirement=text)
+    statement = _as_item(match["statement"])
+    return Item(id=slug(statement), requirement=statement, check=check)
+
+
+# `Has at most 60 words (code: max-words 60)`
+_CODE: Final = re.compile(
+    r"(?P<statement>.*\S)\s*\(code:\s*(?P<kind>[\w-]+)(?:\s+(?P<value>.*\S))?\s*\)", re.DOTALL
+)
+
+
+def _check_in(match: re.Match[str]) -> Check | None:
+    """The check of a statement; None for a kind that needs more than the whole text."""
+    kind = match["kind"].removeprefix("not-")
+    if kind not in code_kinds():
+        return None
+    value = match["value"]
+    try:
+        read = True if value is None else json.loads(value)
+    except ValueError:
+        read = value
+    return Check(kind=kind, value=read, negated=match["kind"].startswith("not-"))
+
+
+def code_kinds() -> tuple[str, ...]:
+    """The checks that a statement can name: those that need nothing but the whole text."""
+    return tuple(kind for kind in KINDS if KINDS[kind].family == "text" or kind == "is-json")
+
+
+def code_problem(text: str) -> str | None:
+    """Why the check that a statement names cannot answer it."""
+    match = _CODE.fullmatch(_as_item(" ".join(text.split())))
+    if match is None:
+        return None
+    check = _check_in(match)
+    if check is None:
+        kinds = ", ".join(code_kinds())
+        return f"`{match['kind'][:40]}` is not a check that a draft can name; those are {kinds}"
+    problem = check_problem(check)
+    return None if problem is None else problem[0]
 
 
 _ABOUT_WORDING: Final = ("vague-wording", "two-questions", "not-observable", "double-negative")
@@ -420,16 +361,14 @@ def distinct(items: Iterable[Item]) -> list[Item]:
     return chosen
 
 
-def make_draft(
-    about: str, wanted: Sequence[CriterionWish], library: Sequence[ShippedRubric]
-) -> RubricDraft:
-    """Every criterion from words and templates, with equal weights."""
-    drafted = [(one, *draft_criterion(one, about, library)) for one in wanted]
+def make_draft(about: str, wanted: Sequence[CriterionWish]) -> RubricDraft:
+    """Every criterion from the person's own words, with equal weights."""
+    drafted = [draft_criterion(one) for one in wanted]
     weights = equal_weights(len(drafted))
     return RubricDraft(
         about=about,
-        criteria=tuple(replace(c, weight=w) for (_, c, _), w in zip(drafted, weights, strict=True)),
-        origins={c.id: origin for _, c, origin in drafted if origin},
+        criteria=tuple(replace(c, weight=w) for c, w in zip(drafted, weights, strict=True)),
+        origins={c.id: "your words" for c in drafted if c.items},
     )
 
 
@@ -652,6 +591,11 @@ def _read_items(value: object) -> tuple[tuple[Item, ...], list[str]]:
         if len(text) > _LONGEST_ITEM
     ]
     items = tuple(distinct(plain_item(text) for text in value))
+    wrong += [
+        f"item {number}: {problem}"
+        for number, text in enumerate(value, 1)
+        if (problem := code_problem(text)) is not None
+    ]
     if len(items) < len(value):
         wrong.append("two items say the same")
     if not FEWEST_ITEMS <= len(items) <= MOST_ITEMS:

@@ -10,11 +10,14 @@ DRAFT: Final = "honestone.rubric-draft/1"
 
 
 class DraftItemDoc(Struct, frozen=True, kw_only=True):
-    """One question; `check` names the kind of check that answers it, `null` where judges do."""
+    """One question; `check` names the kind of check that answers it, `null` where judges do, and
+    `code` shows it in full: `max-words 60, whole text`.
+    """
 
     id: str
     requirement: str
     check: str | None = None
+    code: str | None = None
 
 
 class DraftCriterionDoc(Struct, frozen=True, kw_only=True):

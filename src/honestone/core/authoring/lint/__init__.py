@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from honestone.core.authoring.lint.anchors import anchor_texts, coarse_anchors
-from honestone.core.authoring.lint.code_answers import check_for, code_could_answer, written
+from honestone.core.authoring.lint.code_answers import check_for, code_could_answer, flow, written
 from honestone.core.authoring.lint.duplicates import near_duplicates
 from honestone.core.authoring.lint.ids import ids, suggested_id
 from honestone.core.authoring.lint.numbers import (
@@ -59,4 +59,4 @@ def _position(path: tuple[str | int, ...]) -> tuple[tuple[int, int, str], ...]:
     )
 
 
-__all__ = ["RULES", "Remark", "check_for", "lint", "suggested_id", "written"]
+__all__ = ["RULES", "Remark", "check_for", "flow", "lint", "suggested_id", "written"]

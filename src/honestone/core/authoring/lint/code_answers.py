@@ -38,7 +38,7 @@ def check_for(text: str) -> Check | None:
 
 def written(check: Check) -> str:
     """A check as it is written in a rubric file, on one line."""
-    return _flow({check.name: check.value, **check.options})
+    return flow({check.name: check.value, **check.options})
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -139,12 +139,12 @@ _BARE: Final = re.compile(
 _ESCAPED: Final = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-def _flow(value: object) -> str:
+def flow(value: object) -> str:
     """A value in YAML's inline form, so that it can be pasted as it is."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_flow(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_flow(inner) for inner in value) + "]"
+        return "[" + ", ".join(flow(inner) for inner in value) + "]"
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str):
