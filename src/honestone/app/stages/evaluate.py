@@ -19,14 +19,9 @@ from honestone.app.judging_options import JudgingOptions
 from honestone.app.quiet import Quiet
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, find_candidate
 from honestone.app.stages.gate import settled
+from honestone.app.suites.baseline import BaselineFiles, require_writable
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
-from honestone.app.suites.run import (
-    BaselineFiles,
-    CutShort,
-    SkillRun,
-    evaluate_suite,
-    require_writable,
-)
+from honestone.app.suites.run import CutShort, SkillRun, evaluate_suite
 from honestone.app.suites.subject import WITHOUT, Baseline, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version

@@ -67,7 +67,7 @@ from honestone.system.workspace import require_workspace
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
     from honestone.adapters.registry import AdapterContext
-    from honestone.app.suites.run import BaselineCache
+    from honestone.app.suites.baseline import BaselineCache
     from honestone.core.spend import Meter, Spend
     from honestone.engine.panel import Seat
     from honestone.ports import Observer
