@@ -54,13 +54,14 @@ from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
+from honestone.app.suites.choice import CaseChoice
 from honestone.app.suites.compare import (
     CompareRequest,
     ComparisonResult,
     compare_runs,
     require_gates,
 )
-from honestone.app.suites.plan import CaseChoice, SuiteRequest
+from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.subject import SuiteSubject
 from honestone.app.suites.table import TableResult, evaluate_columns

@@ -279,8 +279,9 @@ class SuiteFile(pytest.File):
     def _run(self) -> Cases:
         from honestone.app.judging_options import JudgingOptions
         from honestone.app.quiet import Quiet
+        from honestone.app.suites.choice import CaseChoice
         from honestone.app.suites.once import cases_of
-        from honestone.app.suites.plan import CaseChoice, SuiteRequest
+        from honestone.app.suites.plan import SuiteRequest
         from honestone.app.suites.table import evaluate_columns
         from honestone.app.workspace import Workspace
         from honestone.system.event_loop import run_blocking

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from honestone.app.quiet import Quiet
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.planning import plan_suite
 from honestone.app.workspace import Workspace
 
 

@@ -20,7 +20,9 @@ from honestone.adapters.stores.memory import MemoryStore
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.quiet import Quiet
 from honestone.app.remote.record import UnfinishedCases, WatchedRecord
-from honestone.app.suites.plan import CaseChoice, SuitePlan, SuiteRequest, plan_suite
+from honestone.app.suites.choice import CaseChoice
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.planning import plan_suite
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import SuiteStarted

@@ -21,7 +21,8 @@ from honestone.app.known_noise import known_noise
 from honestone.app.loop import ImprovementRequest, LoopPlan
 from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.run import SideRun, not_loaded, results_of
 from honestone.app.suites.subject import SuiteSubject, skill_folder, skill_of
 from honestone.app.trusting import contacts

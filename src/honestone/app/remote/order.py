@@ -24,7 +24,10 @@ from honestone.app.event_loop import each_interruptibly
 from honestone.app.known_noise import noise_of_cases
 from honestone.app.remote.record import WatchedRecord, started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite, ordered, refuse
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost, those_of
+from honestone.app.suites.choice import those_of
+from honestone.app.suites.costs import suite_cost
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.run import SuiteResult, begin, claimed_identity, finish_run, unfinished
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json

@@ -23,7 +23,8 @@ from honestone.app.remote.order import code_here, described
 from honestone.app.remote.record import started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite
 from honestone.app.suites.cases import case_work
-from honestone.app.suites.plan import SuitePlan, plan_suite
+from honestone.app.suites.plan import SuitePlan
+from honestone.app.suites.planning import plan_suite
 from honestone.app.workspace import Workspace, this_person
 from honestone.core.ballot import CHECK, Ballot
 from honestone.core.each import Each

@@ -20,7 +20,8 @@ from honestone.app.quiet import Quiet
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, find_candidate
 from honestone.app.stages.gate import settled
 from honestone.app.suites.baseline import BaselineFiles, require_writable
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.run import CutShort, SkillRun, evaluate_suite
 from honestone.app.suites.subject import WITHOUT, Baseline, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace

@@ -18,8 +18,10 @@ from honestone.app.suites.baseline import BaselineCache, KnownBaseline, RunsAsCa
 from honestone.app.suites.cases import case_work
 from honestone.app.suites.columns import last_starts
 from honestone.app.suites.compare import compare_summaries
+from honestone.app.suites.costs import skill_cost, suite_cost
 from honestone.app.suites.kinds import COLUMN
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import CHECK

@@ -15,8 +15,10 @@ from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.quiet import Quiet
 from honestone.app.results import DocumentResult
+from honestone.app.suites.costs import suite_cost
 from honestone.app.suites.kinds import COLUMN, TABLE
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_columns, suite_cost
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.planning import plan_columns
 from honestone.app.suites.run import (
     SideRun,
     SuiteResult,

@@ -13,7 +13,8 @@ from typing import Final, NoReturn, TypeAlias
 
 import msgspec
 
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, last_statuses, plan_columns
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.planning import last_statuses, plan_columns
 from honestone.app.suites.table import run_columns
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError, Interrupted

@@ -24,7 +24,8 @@ def lock(
 ) -> int:
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
     from honestone.app.rubrics.lock import lock_file
-    from honestone.app.suites.plan import SuiteRequest, plan_suite
+    from honestone.app.suites.plan import SuiteRequest
+    from honestone.app.suites.planning import plan_suite
     from honestone.app.trusting import read_to_lock
     from honestone.cli.terminal import Progress, here
 

@@ -44,8 +44,9 @@ def take_suite_request(
     locked: bool,
 ) -> SuiteRequest:
     """Raises UsageError for a shard or a gate that cannot be."""
+    from honestone.app.suites.choice import CaseChoice, parse_shard
     from honestone.app.suites.compare import require_gates
-    from honestone.app.suites.plan import CaseChoice, SuiteRequest, parse_shard
+    from honestone.app.suites.plan import SuiteRequest
 
     least, shard = options["min_pass_rate"], options["shard"]
     return SuiteRequest(

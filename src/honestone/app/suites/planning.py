@@ -1,0 +1,485 @@
+"""How a suite is made ready to be run: its files are read, its cases chosen, and everything asked for
+is checked before it costs anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from honestone.app import judging_options
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.preflight import require_checks_of_cases
+from honestone.app.rubric_plan import with_bars
+from honestone.app.rubrics.lock import check_lock
+from honestone.app.suites.columns import SuiteName, last_columns
+from honestone.app.suites.outputs import RecordedOutputs, read_outputs
+from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
+from honestone.app.trusting import is_trusted, read_with_permission
+from honestone.app.vouching import require_vouched
+from honestone.app.workspace import Workspace
+from honestone.core.choices import SandboxChoice
+from honestone.core.contract import Contract, make_contract
+from honestone.core.each import Each, New, Old
+from honestone.core.errors import FileError, UsageError
+from honestone.core.rubric import Rubric
+from honestone.core.skill.skill_file import Skill
+from honestone.core.suite.case import AttemptRule, Case, TargetSpec
+from honestone.formats.source import SuiteSource, refuse_losses
+from honestone.ports import Function, Target, TargetWithNotes
+from honestone.system.case_file import keep_in_file
+from honestone.system.files import load_artifact, printable
+
+if TYPE_CHECKING:
+    from honestone.adapters.checks import CheckRunner
+    from honestone.adapters.registry import AdapterContext
+    from honestone.engine.panel import Seat
+    from honestone.ports import Observer
+
+from honestone.app.suites.choice import choose_cases
+from honestone.app.suites.plan import (
+    SuitePlan,
+    SuiteRequest,
+    _by_identity,
+    _own_files,
+    _workspace_digest,
+)
+
+
+def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuitePlan:
+    """Reads and checks all of it. `observer` gets notes on the target.
+
+    Raises UsageError and its kinds for what is wrong with the request or a file, and where the
+    suite has more than one target or artifact; CouldNotJudge when judges are needed and none is
+    named or found; ContractMismatch where `locked` and the lock is another's.
+    """
+    plan, *more = plan_columns(workspace, request, observer)
+    if more:
+        raise UsageError(
+            f"`{request.suite}` is a table of {len(more) + 1} columns, but one target and one artifact are needed here",
+            hint="choose with --target NAME and --artifact PATH",
+        )
+    return plan
+
+
+def plan_columns(
+    workspace: Workspace, request: SuiteRequest, observer: Observer
+) -> tuple[SuitePlan, ...]:
+    """A plan for each target with each artifact, which share all else. Raises as `plan_suite`."""
+    path = workspace.path(request.suite)
+    keep = keep_in_file if request.is_ordered else None
+    source = request.source or read_with_permission(
+        path, request.judging, request.judging.outside(workspace.path), keep
+    )
+    lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
+    cases = _with_options(source, request)
+    chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
+    planning = _Planning(
+        workspace=workspace, request=request, source=source, cases=cases, chosen=chosen
+    )
+    plans = planning.plans(observer, lost)
+    if request.locked:
+        check_lock(path, plans[0].whole_contract, plans[0].files_that_judge)
+    return plans
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """What sets a plan apart from the others of its table."""
+
+    subject: SuiteSubject = field(default_factory=SuiteSubject)
+    target: Target | None = None
+    target_name: str
+    label: str | None
+    is_repeatable: bool = False
+    outputs: RecordedOutputs | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planning:
+    """What the plans of a request have in common, and how they are made."""
+
+    workspace: Workspace
+    request: SuiteRequest
+    source: SuiteSource
+    cases: Sequence[Case]
+    chosen: Sequence[Case]
+
+    @property
+    def path(self) -> Path:
+        return self.workspace.path(self.request.suite)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the largest artifact that is read."""
+        return judging_options.max_bytes(self.request.judging, self.workspace.settings)
+
+    @property
+    def own_files(self) -> frozenset[Path]:
+        return _own_files(self.path, self.source)
+
+    def plans(self, observer: Observer, lost: Sequence[str]) -> tuple[SuitePlan, ...]:
+        source, judging = self.source, self.request.judging
+        checker = self.checker()
+        context = judging_options.make_context(judging, self.workspace)
+        context = replace(context, cases=self.cases, suite_folder=source.base)
+        columns = (
+            self.to_run(context, observer) if self.request.outputs is None else self.on_record()
+        )
+        seats = self.seats(context)
+        unnamed = judging_options.notes_on_unnamed_files(seats, self.workspace.folder)
+        contract, workspaces = (
+            _shared_contract(judging, seats),
+            _workspace_digests(source, self.cases, self.size),
+        )
+        return tuple(
+            SuitePlan(
+                workspace=self.workspace,
+                request=self.request,
+                source=source,
+                notes=(*source.notes, *lost, *self.notes_on(one.outputs), *unnamed),
+                cases=_in_column(self.cases, one.label),
+                chosen=_in_column(self.chosen, one.label),
+                subject=one.subject,
+                checker=checker,
+                target=one.target,
+                target_name=one.target_name,
+                label=one.label,
+                is_repeatable=one.is_repeatable,
+                outputs=one.outputs,
+                seats=seats,
+                contract=contract,
+                workspaces=workspaces,
+                more_skills=self.more_skills(one),
+            )
+            for one in columns
+        )
+
+    def checker(self) -> CheckRunner:
+        from honestone.adapters.checks import CheckRunner
+        from honestone.adapters.checks.mock import MockChecks
+
+        judging, workspace = self.request.judging, self.workspace
+        checker = (MockChecks if self.request.mock else CheckRunner)(
+            self.source.base.resolve(),
+            sandbox=judging.sandbox,
+            pass_env=judging.pass_env,
+            folder=workspace.folder,
+            closed=workspace.closed,
+            embedder=judging_options.make_embedder(judging, workspace),
+        )
+        require_checks_of_cases(self.source, self.cases, checker)
+        return checker
+
+    def seats(self, context: AdapterContext) -> tuple[Seat, ...]:
+        judging = self.request.judging
+        rubrics = _by_identity(case for case in self.chosen if not case.skip)
+        asking = next((rubric for rubric in rubrics.values() if rubric.asks_judges), None)
+        if asking is None:
+            return ()
+        judges = judging_options.choose_judges(judging, asking, self.workspace)
+        seats = judging_options.make_seats(
+            judges, context, looks=2 if judging.effort == "thorough" else 1
+        )
+        for rubric in rubrics.values():
+            judging_options.require_quorum(rubric, seats)
+        suite = self.source.suite
+        of_suite = (suite.require_calibration, suite.require_tier)
+        require_vouched(self.workspace, rubrics.values(), seats, judging, suite=of_suite)
+        return seats
+
+    def to_run(self, context: AdapterContext, observer: Observer) -> list[_Column]:
+        from honestone.adapters.registry import TARGET_TIMEOUT
+
+        columns, subjects = [], self.subjects()
+        for asked, spec in _targets(self.request, self.source):
+            named = _choose_target(self.request, asked, subjects[0])
+            timeout = self.request.target_timeout or spec.timeout or TARGET_TIMEOUT
+            own = replace(context, target_timeout=timeout, target_output=spec.output)
+            is_meant = spec.use in (
+                None,
+                named,
+            )  # the suite says more of its own target, not of another named instead
+            if is_meant:
+                own = replace(own, target_parameters=spec.parameters)
+                own = replace(
+                    own,
+                    target_sandbox=self.target_sandbox(spec),
+                    is_sandbox_asked=spec.sandbox is not None,
+                    closed=self.workspace.closed,
+                )
+            target = self.target(named, own, subjects, observer)
+            is_repeatable = spec.repeatable and isinstance(named, str) and is_meant
+            name = named if isinstance(named, str) else _name_of(named)
+            columns += [
+                _Column(
+                    subject=one,
+                    target=target,
+                    target_name=name,
+                    label=spec.label,
+                    is_repeatable=is_repeatable,
+                )
+                for one in subjects
+            ]
+        return columns
+
+    def target_sandbox(self, spec: TargetSpec) -> SandboxChoice:
+        """What the suite's own target runs in: what it asks for, the kind that the command line
+        names; of a suite of somebody else with code of its own, what checks run in.
+        """
+        asked, given = spec.sandbox or "none", self.request.judging.sandbox
+        if asked != "none":
+            return asked if given == "auto" else given
+        is_command = (spec.use or "").startswith("cmd:")
+        path = self.workspace.path(self.request.suite)
+        is_strangers = is_command and bool(self.source.code) and not is_trusted(path, self.source)
+        return given if is_strangers else "none"
+
+    def target(
+        self,
+        named: str | Target | Function,
+        context: AdapterContext,
+        subjects: Sequence[SuiteSubject],
+        observer: Observer,
+    ) -> Target | None:
+        """None where the artifact itself is judged. Raises UsageError for a target that cannot run
+        the chosen cases.
+        """
+        from honestone.adapters.registry import make_target
+
+        target = named if isinstance(named, Target) else make_target(named, context)
+        if target is not None:
+            if not self.request.is_ordered:
+                target.refuse(self.chosen)
+            for note in target.notes if isinstance(target, TargetWithNotes) else ():
+                observer.note(note)
+        elif any(subject.is_isolated for subject in subjects):
+            raise UsageError(
+                "the target `identity` judges the artifact itself, and a skill answers no task",
+                hint="name the agent that does the tasks: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
+            )
+        elif subjects[0].version is None:
+            why = "the target `identity` judges the artifact itself, but none is named"
+            raise UsageError(why, hint="--artifact PATH")
+        return target
+
+    def subjects(self) -> tuple[SuiteSubject, ...]:
+        """What is run: the artifacts asked for, else the suite's. One at least, which may hold
+        nothing.
+        """
+        request, source, workspace = self.request, self.source, self.workspace
+        if request.subject is not None:
+            return (request.subject,)
+        asked = request.artifacts or ((request.artifact,) if request.artifact is not None else ())
+        _refuse_twice("artifact", [str(path) for path in asked])
+        places = [(workspace.path(path), path) for path in asked]
+        for name in () if places else source.suite.artifacts:
+            place = shown = source.base / name
+            if workspace.named != Path() and place.is_relative_to(workspace.named):
+                shown = place.relative_to(workspace.named)
+            places.append((place, shown))
+        return tuple(self.subject(*one) for one in places) or (SuiteSubject(),)
+
+    def subject(self, place: Path, shown: Path) -> SuiteSubject:
+        wants_skill, exclude = self.source.suite.target.skill, self.own_files
+        if wants_skill is not False and looks_like_skill(place):
+            skill = load_skill(skill_folder(place), exclude=exclude, max_bytes=self.size)
+            folder = shown.parent if skill_folder(place) != place else shown
+            return SuiteSubject.of_skill(printable(folder), skill, place=skill_folder(place))
+        if wants_skill:
+            raise UsageError(
+                f"`{shown}` is to be installed as a skill, but it has no SKILL.md",
+                hint="name the skill's folder, or say `skill: false`",
+            )
+        version = load_artifact(place, exclude=exclude, max_bytes=self.size).version
+        return SuiteSubject(path=printable(shown), version=version, place=place)
+
+    def more_skills(self, column: _Column) -> tuple[Skill, ...]:
+        """The skills of `--with-skill`. Raises UsageError where no skill is tried, or two have one
+        name.
+        """
+        if not self.request.with_skills:
+            return ()
+        if not column.subject.is_isolated or column.target is None:
+            raise UsageError(
+                "--with-skill installs other skills next to the one that is tried, but no target is to try a skill",
+                hint="name the skill's folder: --artifact PATH; and what tries it: --target NAME",
+            )
+        found: list[Skill] = []
+        for path in self.request.with_skills:
+            skill = load_skill(self.workspace.path(path), max_bytes=self.size)
+            tried = column.subject.skill
+            if skill.name in {one.name for one in ([tried] if tried else []) + found}:
+                why = f"two skills have the name `{skill.name}`"
+                raise UsageError(why, hint="each skill is installed under its name")
+            found.append(skill)
+        return tuple(found)
+
+    def on_record(self) -> list[_Column]:
+        """Nothing is run: neither a target nor an artifact may be named."""
+        request = self.request
+        run = {
+            "target": request.target or request.targets,
+            "artifact": request.artifact or request.artifacts or request.subject,
+        }
+        for option, given in run.items():
+            if given:
+                raise UsageError(
+                    f"--outputs judges outputs on record, so nothing is run: it cannot be given with --{option}",
+                    hint="leave one of the two out",
+                )
+        suite = SuiteName.of(self.workspace, self.path)
+        found = read_outputs(
+            self.workspace, request.outputs or "", suite, self.chosen, self.source.base
+        )
+        return [
+            _Column(target_name=one.target or "", label=one.column, outputs=one) for one in found
+        ]
+
+    def notes_on(self, outputs: RecordedOutputs | None) -> tuple[str, ...]:
+        """What is to be known of outputs on record: also that the artifact is another now."""
+        if outputs is None or outputs.artifact is None:
+            return () if outputs is None else outputs.notes
+        place = self.workspace.path(outputs.artifact.path)
+        try:
+            is_skill = self.source.suite.target.skill is not False and looks_like_skill(place)
+            load = load_skill if is_skill else load_artifact
+            now = load(place, exclude=self.own_files, max_bytes=self.size).version.digest
+        except FileError:
+            return outputs.notes
+        if now == outputs.artifact.digest:
+            return outputs.notes
+        said = f"`{outputs.artifact.path}` was another version when these outputs were made: this says nothing about it as it is now"
+        return (*outputs.notes, said)
+
+
+def _targets(
+    request: SuiteRequest, source: SuiteSource
+) -> list[tuple[str | Target | Function | None, TargetSpec]]:
+    """The suite's targets, or those asked for by name or by the suite's label, each with what the
+    suite says of it.
+    """
+    asked = request.targets or ((request.target,) if request.target is not None else ())
+    _refuse_twice("target", asked)
+    known = source.suite.targets
+    if not asked:
+        return [(spec.use, spec) for spec in known]
+    listed = {name: spec for spec in known for name in (spec.label, spec.use) if name is not None}
+    usual = replace(known[0], label=None) if len(known) == 1 else TargetSpec(skill=known[0].skill)
+    found = [(one, listed.get(one) if isinstance(one, str) else None) for one in asked]
+    return [(one, usual) if spec is None else (spec.use, spec) for one, spec in found]
+
+
+def _refuse_twice(what: str, asked: Sequence[str | Target | Function]) -> None:
+    for one in asked:
+        if asked.count(one) > 1:
+            name = one if isinstance(one, str) else _name_of(one)
+            raise UsageError(
+                f"the {what} `{name}` is given twice",
+                hint="name each column once; --repeat runs one several times",
+            )
+
+
+def _each_of(of: Sequence[Old], make: Callable[[Old], New]) -> Sequence[New]:
+    """Made once of what is in memory, and each time of what is not."""
+    return tuple(map(make, of)) if isinstance(of, tuple) else Each(of, make)
+
+
+def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
+    judging = request.judging
+    attempts = request.attempts or judging.repeat
+    rubrics = dict[int, Rubric]()
+
+    def barred(rubric: Rubric) -> Rubric:
+        """Cases that share a rubric share it still."""
+        if id(rubric) not in rubrics:
+            bars = with_bars(
+                rubric, threshold=judging.threshold, floor=judging.floor, quorum=judging.quorum
+            )
+            rubrics[id(rubric)] = bars
+        return rubrics[id(rubric)]
+
+    def asked(case: Case) -> Case:
+        rubric = barred(case.rubric)
+        if rubric is not case.rubric or attempts:
+            case = replace(case, rubric=rubric, attempts=attempts or case.attempts)
+        if source.dialect.startswith("task-suite"):
+            case = replace(case, attempt_rule=AttemptRule.PASS_AT_K, stops_at_pass=True)
+        if request.attempt_rule is not None:
+            rule = AttemptRule(request.attempt_rule)
+            stops = case.stops_at_pass and rule is AttemptRule.PASS_AT_K
+            case = replace(case, attempt_rule=rule, stops_at_pass=stops)
+        return case
+
+    return _each_of(source.suite.cases, asked)
+
+
+def _in_column(cases: Sequence[Case], label: str | None) -> Sequence[Case]:
+    return cases if label is None else _each_of(cases, lambda case: case.in_column(label))
+
+
+def _name_of(target: Target | Function) -> str:
+    from honestone.adapters.functions import name_of
+
+    return str(target.identity.get("kind")) if isinstance(target, Target) else name_of(target)
+
+
+def _choose_target(
+    request: SuiteRequest, named: str | Target | Function | None, subject: SuiteSubject
+) -> str | Target | Function:
+    if named is not None:
+        return named
+    if subject.is_isolated:
+        raise UsageError(
+            f"no target for `{request.suite}`: name the agent that should do its tasks with the skill",
+            hint="name a --target: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
+        )
+    if subject.version is None:
+        raise UsageError(
+            f"no target for `{request.suite}`: name what should answer its cases",
+            hint="name a --target: a model (openai:MODEL), an agent CLI (claude), cmd:COMMAND, python:MODULE:FUNCTION or record:FILE",
+        )
+    return "identity"
+
+
+def last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[str]] | None:
+    """How the cases of this suite's last run ended, in each of its columns."""
+    with workspace.open_store() as store:
+        columns = last_columns(store, SuiteName.of(workspace, path))
+    if not columns:
+        return None
+    records = list(columns.values())
+    return {id: {str(one.results[id].status) for one in records} for id in records[0].results}
+
+
+def _shared_contract(judging: JudgingOptions, seats: Sequence[Seat]) -> Contract:
+    return make_contract(
+        judges=[seat.identity for seat in seats],
+        rule=str(judging.rule),
+        options={
+            "evidence": judging.evidence,
+            "ask": judging.ask,
+            "pack": judging.pack,
+            "threshold": judging.threshold,
+            "floor": judging.floor,
+            "quorum": judging.quorum,
+        },
+    )
+
+
+def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) -> dict[str, str]:
+    """Of the files that cases copy. Raises FileError with the case's place when they are not there."""
+    known: dict[Path, str] = {}  # a folder is read once, however many cases copy it
+    found: dict[str, str] = {}
+    for case in cases:
+        try:
+            if (digest := _workspace_digest(case, source.base, size, known)) is not None:
+                found[case.id] = digest
+        except FileError as error:
+            raise FileError(
+                f"case `{case.id}`: {error.message}",
+                place=source.places.get(case.id),
+                hint=error.hint,
+            ) from None
+    return found
