@@ -499,12 +499,17 @@ class Brief:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkDone:
-    """How a worker ended. What it achieved is read from the bytes in its copy, not from here."""
+    """How a worker ended. What it achieved is read from the bytes in its copy, not from here.
 
-    ended: Ending
+    "denied": it was not allowed to edit; "not-applied": it replied with edits that do not fit the
+    files. `calls`: what it was asked, each request to a model by itself.
+    """
+
+    ended: Ending | Literal["not-applied"]
     exit: int | None = None
     message: str = ""
     usage: Usage = field(default_factory=Usage)
+    calls: int = 1
 
 
 @runtime_checkable

@@ -558,7 +558,8 @@ async def _worker_checks(worker: ports.Worker) -> None:
             "`propose` must return a WorkDone; it reports failures, it does not raise them",
         )
         _require(
-            done.ended in ("exited", "timeout", "denied", "crashed"), f"`ended` is {done.ended!r}"
+            done.ended in ("exited", "timeout", "denied", "not-applied", "crashed"),
+            f"`ended` is {done.ended!r}",
         )
         _check_usage(done.usage)
         strays = [

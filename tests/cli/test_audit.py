@@ -288,6 +288,22 @@ def test_a_reply_that_says_yes_to_the_control_item_is_a_flip(desk: Desk) -> None
     assert "void" in desk.run("show", "last").out
 
 
+def test_an_audit_does_not_advise_an_audit(desk: Desk) -> None:
+    """Of a judge that says yes to everything, the advice is in `eval`, as a hint."""
+    desk.file("a.md", "apple\n")
+    desk.file("r.yaml", "rubric: 1\ncriteria: [{id: apple, requirement: It names the apple}]\n")
+    yes = (
+        "import json, sys; p = sys.stdin.read(); f = json.loads(p[p.rindex('{\"token\"'):]); "
+        "[one.update(answer=True) for one in f['answers'].values()]; print(json.dumps(f))"
+    )
+    desk.file("yes.py", yes)
+    told = ("a.md", "--rubric", "r.yaml", "--judge", "cmd:python3 yes.py")
+    audit = desk.run("audit", *told)
+    assert "control" in audit.out and "honestone audit" not in audit.out + audit.err
+    assert "try `audit`" not in audit.out
+    assert "hint: `honestone audit`" in desk.run("eval", *told).out
+
+
 def test_folders_skills_and_images(desk: Desk) -> None:
     """The probes speak to the file that a reader begins with; what is not text stays, and no file
     is touched.

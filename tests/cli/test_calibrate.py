@@ -299,6 +299,20 @@ def test_hostile_names_are_harmless(desk: Desk) -> None:
     assert "\x1b" not in desk.run("show", "last").out
 
 
+def test_a_judge_that_contradicts_people_is_not_lenient(desk: Desk) -> None:
+    """One that passes what people fail, and fails what they pass, has another fault; it may not
+    certify either.
+    """
+    shelf(desk)
+    desk.file("draft.md", "It is hollow.\n")
+    body = "print(json.dumps({'criteria': {'sound': {'met': 'hollow' in text}}}))"
+    contrary = desk.judge("contrary", body)
+    shown = desk.run(*words(contrary), "--strict")
+    assert f"{contrary.spec} contradicts people" in shown.out and "lenient" not in shown.out
+    refused = improved(desk, desk.judge("steer"), "--holdout", contrary.spec)
+    assert refused.is_refusal and "contradicts the labels" in refused.err
+
+
 # ------------------------------------------------------------------------------------------------------
 # who may certify
 

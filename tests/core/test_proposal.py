@@ -45,6 +45,7 @@ def outcome(before: Version, after: Version | None, ended: str = "exited", **mor
         ("exited", "old\n", "unchanged"),
         ("crashed", "old\n", "crashed"),
         ("denied", "old\n", "denied"),
+        ("not-applied", "old\n", "not-applied"),
         ("timeout", "old\n", "timeout"),
         ("exited", None, "shrunk"),
     ],
@@ -223,7 +224,10 @@ def test_a_change_of_no_lines_is_no_change(before: str, after: str) -> None:
 
 
 @given(
-    lines, lines, st.sampled_from(["exited", "timeout", "denied", "crashed"]), st.integers(0, 30)
+    lines,
+    lines,
+    st.sampled_from(["exited", "timeout", "denied", "not-applied", "crashed"]),
+    st.integers(0, 30),
 )
 def test_changed_means_other_bytes(before: str, after: str, ended: str, max_diff: int) -> None:
     """And never more than was allowed, nor after its time was up."""
@@ -235,4 +239,4 @@ def test_changed_means_other_bytes(before: str, after: str, ended: str, max_diff
             and diff_size(text(before), text(after)).lines <= max_diff
         )
     else:
-        assert detail
+        assert detail or made is ProposalOutcome.NOT_APPLIED

@@ -388,6 +388,7 @@ BAD = [
     ("unchanged", unchanged, Result.NO_CHANGE),
     ("crashed", crash, Result.WORKER_FAILED),
     ("denied", ending("denied"), Result.WORKER_FAILED),
+    ("not-applied", ending("not-applied"), Result.WORKER_FAILED),
     ("timeout", ending("timeout"), Result.WORKER_FAILED),
     ("timeout", and_write("timeout"), Result.WORKER_FAILED),
     ("out-of-scope", write_next_to, Result.WORKER_FAILED),
@@ -430,7 +431,7 @@ def test_a_bad_proposal_is_thrown_away(
     assert all(outcome in e["reason"] for e in loop.of("rejected"))
 
 
-@pytest.mark.parametrize("ended", ["crashed", "denied"])
+@pytest.mark.parametrize("ended", ["crashed", "denied", "not-applied"])
 def test_bytes_count_and_not_how_a_worker_ended(tmp_path: Path, ended: str) -> None:
     """An exit code of 1 after good work is good work."""
     loop = file_loop(tmp_path, and_write(ended))

@@ -32,10 +32,13 @@ def weights() -> Path | None:
 
 @dataclass
 class Relay:
-    """`answers` are what the server answered with, in the order in which it did."""
+    """`answers` are what the server answered with, in the order in which it did, and `requests` what
+    it was asked for each of them.
+    """
 
     root: str
     answers: list[Any] = field(default_factory=list)
+    requests: list[Any] = field(default_factory=list)
     url: str = ""
 
     @property
@@ -52,10 +55,10 @@ class Relay:
 
 
 class Server:
-    """The model's server: `start`, `relay` for each test, `end`."""
+    """The model's server: `start`, `relay` for each test, `end`. `options` are those of llama.cpp."""
 
-    def __init__(self, program: Path, weights: Path) -> None:
-        self.program, self.weights = program, weights
+    def __init__(self, program: Path, weights: Path, *options: str) -> None:
+        self.program, self.weights, self.options = program, weights, options
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -79,7 +82,7 @@ class Server:
             "1",
         ]
         self.running = subprocess.Popen(
-            [*map(str, words), "-c", "8192", "--seed", "1"],
+            [*map(str, words), "-c", "8192", "--seed", "1", *self.options],
             env={**os.environ, "LD_LIBRARY_PATH": str(self.program.parent)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -139,6 +142,7 @@ def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
                 status, said = refused.code, refused.read()
             if status == 200:
                 relay.answers.append(json.loads(said))
+                relay.requests.append(json.loads(body))
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(said)))

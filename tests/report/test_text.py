@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 import samples
-from rendered import improvement_text, round_text, scorecard_text, scorecards_text
+from rendered import (
+    improvement_text,
+    round_text,
+    scorecard_markdown,
+    scorecard_text,
+    scorecards_text,
+)
 
 from honestone.system.drawing import Style, width
 
@@ -154,6 +160,25 @@ def test_a_tree_is_indented_and_penalties_read_as_penalties() -> None:
     assert "✗ penalty incurred: profanity: Contains profanity" in text
     assert "Advertises" not in text
     assert row(text, "alt").endswith("does not apply") and "n/a" in row(text, "alt")
+
+
+def test_a_reason_of_all_items_is_said_once() -> None:
+    """In the list of what has no answer, in text and Markdown; different reasons stay at their items."""
+    why = "x: no usable answer: the reply is empty"
+
+    def report(*notes: str | None) -> samples.Doc:
+        items = [samples.item(f"i{n}", f"Says {n}", note=note) for n, note in enumerate(notes)]
+        one = samples.criterion("c", None, items=items, interval=[0, 100])
+        broken = samples.judge("x", "DEGRADED", "no usable answer: the reply is empty")
+        judges = [broken | {"problems": ["the reply is empty"]}]
+        return samples.scorecard("inconclusive", None, [one], judges=judges, interval=[0, 100])
+
+    for draw in (scorecard_text, scorecard_markdown):
+        shown = draw(report(why, why, why))
+        assert f"all 3: {why}" in shown and shown.count(why) == 1
+        assert shown.count("the reply is empty") == 2, "the judge's own line says it once"
+        assert f"both: {why}" in draw(report(why, why))
+        assert "all 3" not in draw(report(why, why, "y: away")) and "all 1" not in draw(report(why))
 
 
 def test_self_evaluation_is_marked() -> None:

@@ -721,8 +721,7 @@ def _model_worker(
     from honestone.adapters.workers.model_edit import ModelEditWorker
 
     model = _model(spec, entry, context, seconds)
-    ask = None if context.ask is None else context.ask(model)
-    return ModelEditWorker(spec, model, hidden=context.hidden, ask=ask)
+    return ModelEditWorker(spec, model, hidden=context.hidden, ask=context.ask)
 
 
 def _person(context: AdapterContext) -> Any:

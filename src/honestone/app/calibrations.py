@@ -237,9 +237,10 @@ def _require_one(
     if isinstance(held, str):
         raise UsageError(f"the calibration of {named} is stale: {held}", hint=hint)
     before, found = held
-    if found.lenient:
+    if found.lenient or found.contradicts:
+        fault = "contradicts the labels" if found.contradicts else "is lenient, as people labelled"
         raise UsageError(
-            f"{named} is lenient, as people labelled (run {before.run})",
+            f"{named} {fault} (run {before.run})",
             hint=f"name another judge; `honestone show {before.run}` has the figures",
         )
     _refuse_unknown(found, named, before.run, hint)

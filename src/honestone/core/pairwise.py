@@ -31,10 +31,7 @@ Order: TypeAlias = Literal["a_first", "b_first"]
 ORDERS: Final[tuple[Order, Order]] = ("a_first", "b_first")
 
 # Said of a judge that did not answer the control item with a tie.
-STEERED: Final = (
-    "tampered: it preferred one text where neither can be better: an artifact steers it, or it goes by the place; "
-    "try `audit`"
-)
+STEERED: Final = "tampered: it preferred one text where neither can be better: an artifact steers it, or it goes by the place"
 
 HALF: Final = Fraction(1, 2)
 SHARE: Final[Mapping[Winner, Fraction]] = {"a": ZERO, "tie": HALF, "b": ONE}

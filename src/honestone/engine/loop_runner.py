@@ -18,7 +18,13 @@ from honestone.core.errors import FileError, UsageError
 from honestone.core.events import CandidateTried, Event
 from honestone.core.json_value import JsonObject
 from honestone.core.loop.delivery import delivery
-from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, size_limit
+from honestone.core.loop.proposal import (
+    DID_NOT_WORK,
+    ProposalOutcome,
+    classify,
+    diff_size,
+    size_limit,
+)
 from honestone.core.loop.state import (
     Accept,
     Ask,
@@ -375,7 +381,7 @@ class LoopRunner(Generic[S]):
         return replace(made, version=version.digest, diff=asdict(diff_size(before, version)))
 
     def _counted(self, done: WorkDone) -> Spend:
-        spend = Spend(worker_calls=1)
+        spend = Spend(worker_calls=done.calls)
         spend.add(done.usage)
         self.meter.counted(spend)
         return spend
@@ -504,5 +510,4 @@ def _detailed(outcome: ProposalOutcome, detail: str | None, message: str) -> str
         return detail
     if detail is None:
         return message
-    explains = outcome in (ProposalOutcome.CRASHED, ProposalOutcome.DENIED, ProposalOutcome.TIMEOUT)
-    return f"{detail} ({message})" if explains else detail
+    return f"{detail} ({message})" if outcome in DID_NOT_WORK else detail

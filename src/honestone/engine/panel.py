@@ -44,10 +44,9 @@ from honestone.engine.live import HERE
 from honestone.engine.traced import ask_judge
 from honestone.system.telemetry import telemetry
 
-TAMPERED = (
-    "tampered: it answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; "
-    "try `audit`"
-)
+TAMPERED = "tampered: it answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything"
+
+AUDIT_IT = "`honestone audit` measures how easily a judge is steered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -456,7 +455,7 @@ class Panel:
         self, seat: Seat, question: Question, reading: Reading, again_failed: str | None
     ) -> Ballot:
         if reading.tampered:
-            return replace(_no_ballot(seat, question, TAMPERED), tampered=True)
+            return replace(_no_ballot(seat, question, TAMPERED, hint=AUDIT_IT), tampered=True)
         if reading.control == "missed":
             if reading.problems and not reading.marks:
                 prefix = "no usable answer: " if reading.again != 0 else ""

@@ -121,7 +121,9 @@ def _about_the_worker(state: LoopState, stop: Stop) -> Iterator[Advice]:
         )
         return
     if stop.result is Result.WORKER_FAILED:
-        text = f"Repair the worker, or name another: none of its {count} proposals could be used."
+        none = f"none of its {count} proposals" if count > 1 else "its proposal"
+        failed = f"{none} could {'be' if count > 1 else 'not be'} used"
+        text = f"Repair the worker, or name another: {failed}."
         yield Advice(kind=Help.WORKER, text=text)
         return
     for name in dict.fromkeys(name for entry in state.rounds for name in entry.focus):

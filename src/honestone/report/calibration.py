@@ -52,10 +52,15 @@ def calibration_markdown(doc: CalibrationDoc) -> str:
 
 
 def _headline(doc: CalibrationDoc) -> str:
-    lenient = [line(judge.id) for judge in doc.judges if judge.lenient]
+    contrary = [line(judge.id) for judge in doc.judges if judge.contradicts]
+    lenient = [line(judge.id) for judge in doc.judges if judge.lenient and not judge.contradicts]
+    parts = []
     if lenient:
-        return f"{', '.join(lenient)} {'is' if len(lenient) == 1 else 'are'} lenient"
-    return "no judge is lenient, as far as these labels show"
+        parts.append(f"{', '.join(lenient)} {'is' if len(lenient) == 1 else 'are'} lenient")
+    if contrary:
+        several = "contradict" if len(contrary) > 1 else "contradicts"
+        parts.append(f"{', '.join(contrary)} {several} people")
+    return "; ".join(parts) or "no judge is lenient, as far as these labels show"
 
 
 def _facts(doc: CalibrationDoc) -> Iterator[tuple[str, str]]:
@@ -92,6 +97,8 @@ def _facts(doc: CalibrationDoc) -> Iterator[tuple[str, str]]:
 
 
 def _why(judge: CalibratedJudgeDoc) -> str:
+    if judge.contradicts:
+        return "it contradicts people: it agrees with them less often than chance would"
     if judge.lenient:
         passes = (
             ""

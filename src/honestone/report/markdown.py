@@ -169,9 +169,12 @@ def _judge_names(criteria: Sequence[scorecard.CriterionDoc]) -> list[str]:
     return list(dict.fromkeys(judge for one in criteria for judge in one.by_judge))
 
 
-def _findings(criteria: Sequence[scorecard.CriterionDoc]) -> list[tuple[str, list[Any]]]:
+def _findings(
+    criteria: Sequence[scorecard.CriterionDoc],
+) -> list[tuple[str, list[Any], str | None]]:
+    """What is to be listed: its heading, the items, and the reason that all of them share."""
     return [
-        (title, found)
+        (title, found, scorecard.common_note(found))
         for (title, _), found in zip(
             scorecard.GROUPS, scorecard.grouped_findings(criteria), strict=True
         )

@@ -325,12 +325,16 @@ def findings(
         scorecard.GROUPS, scorecard.grouped_findings(criteria), strict=True
     ):
         lines = [style.paint(title, "bold")] if found else []
+        shared = scorecard.common_note(found)
+        if shared:
+            told = wrap(line(shared, 300), style.columns, first="  ", rest="    ")
+            lines += [style.paint(one, "dim") for one in told]
         last: str | None = None
         for criterion, item in found[:MOST_ITEMS]:
             if criterion.id != last and not criterion.is_whole(item):
                 lines.append("  " + _criterion_heading(criterion, style))
             last = criterion.id
-            lines += _item_lines(criterion, item, glyph, style, of)
+            lines += _item_lines(criterion, item, glyph, style, of, None if shared else item.note)
         if len(found) > MOST_ITEMS:
             lines.append(f"  and {len(found) - MOST_ITEMS:,} more; --json has them all")
         sections.append(lines)
@@ -350,7 +354,12 @@ def _criterion_heading(criterion: scorecard.CriterionDoc, style: Style) -> str:
 
 
 def _item_lines(
-    criterion: scorecard.CriterionDoc, item: scorecard.ItemDoc, glyph: str, style: Style, of: str
+    criterion: scorecard.CriterionDoc,
+    item: scorecard.ItemDoc,
+    glyph: str,
+    style: Style,
+    of: str,
+    note: str | None,
 ) -> list[str]:
     whole = criterion.is_whole(item)
     indent = "  " if whole else "    "
@@ -371,8 +380,8 @@ def _item_lines(
         lines += [
             style.paint(one, "dim") for one in wrap(votes, style.columns, first=under, rest=under)
         ]
-    if item.note:
-        told = wrap(line(item.note, 300), style.columns, first=under, rest=under)
+    if note:
+        told = wrap(line(note, 300), style.columns, first=under, rest=under)
         lines += [style.paint(one, "dim") for one in told]
     for quote in item.evidence:
         lines += _quote_lines(quote, style, under, of)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.adapters.workers.model_edit import (
+    Ask,
     Edit,
     ModelEditWorker,
     Shown,
@@ -22,7 +23,7 @@ from honestone.adapters.workers.model_edit import (
     apply,
     read_edits,
 )
-from honestone.ports import Brief, CallFailed, Completion, Prompt, Usage, WorkDone, Worker
+from honestone.ports import Brief, CallFailed, Completion, Model, Prompt, Usage, WorkDone, Worker
 
 
 class Scripted:
@@ -123,10 +124,10 @@ def test_it_is_a_worker() -> None:
     ("bad", "reason"),
     [
         (edits(("page.md", "Some words.", "Other.")), "more than once"),
-        (edits(("page.md", "no such words", "x")), "does not occur"),
+        (edits(("page.md", "no such words", "x")), "text to replace not found"),
         (
             edits(("page.md", "# Old title", "# A"), ("page.md", "no such words", "x")),
-            "does not occur",
+            "text to replace not found",
         ),
         (
             edits(("page.md", "# Old title", "# A"), ("page.md", "Old", "New")),
@@ -162,7 +163,7 @@ def test_edits_that_do_not_fit_change_nothing_and_are_asked_for_once_more(
     assert reason in model.prompts[1].text and reason not in model.prompts[0].text
     page.write_bytes(before)
     done, model = propose(page, bad, bad)
-    assert done.ended == "denied" and reason in done.message and len(model.prompts) == 2
+    assert done.ended == "not-applied" and reason in done.message and len(model.prompts) == 2
     assert page.read_bytes() == before
 
 
@@ -187,7 +188,7 @@ def test_nothing_but_the_artifacts_own_text_files_can_be_changed(folder: Path, p
     before, outside = snapshot(folder), (folder.parent.parent / "outside.md").read_bytes()
     reply = edits(("SKILL.md", "steps: two", "steps: three"), (path, "", "owned"))
     done, _ = propose(folder, reply, reply, hidden=["rubric.yaml"])
-    assert done.ended == "denied"
+    assert done.ended == "not-applied"
     assert (
         snapshot(folder) == before and (folder.parent.parent / "outside.md").read_bytes() == outside
     )
@@ -224,7 +225,7 @@ def test_a_short_file_may_be_replaced_whole_and_a_long_one_may_not(tmp_path: Pat
     assert '"a.md", short' in model.prompts[0].text
     path.write_text("x" * 8_000)
     done, model = propose(path, edits(("a.md", "", "y")), edits(("a.md", "", "y")))
-    assert done.ended == "denied" and "too long to be replaced whole" in done.message
+    assert done.ended == "not-applied" and "too long to be replaced whole" in done.message
     assert path.read_text() == "x" * 8_000 and ", short" not in model.prompts[0].text
 
 
@@ -254,15 +255,37 @@ def test_calls_go_through_the_wiring_when_there_is_one(page: Path) -> None:
     """Retries and budgets sit around each call, the second one too."""
     asked = []
 
-    async def ask(prompt: Prompt) -> Completion:
-        asked.append(prompt)
-        return Completion(
-            text="prose" if len(asked) == 1 else edits(("page.md", "# Old title", "# B"))
-        )
+    def wired(model: Model) -> Ask:
+        async def ask(prompt: Prompt) -> Completion:
+            asked.append(prompt)
+            return Completion(
+                text="prose" if len(asked) == 1 else edits(("page.md", "# Old title", "# B"))
+            )
 
-    done, model = propose(page, ask=ask)
+        return ask
+
+    done, model = propose(page, ask=wired)
     assert done.ended == "exited" and len(asked) == 2 and model.prompts == []
     assert done.usage.input_tokens is None
+
+
+def test_every_request_to_the_model_is_counted(page: Path) -> None:
+    """Those that failed and were tried again too; none where the artifact is too large to be sent."""
+
+    def retried(model: Model) -> Ask:
+        async def ask(prompt: Prompt) -> Completion:
+            try:
+                return await model.complete(prompt)
+            except CallFailed:
+                return await model.complete(prompt)
+
+        return ask
+
+    good, bad = edits(("page.md", "# Old title", "# B")), edits(("page.md", "nowhere", "x"))
+    for replies, calls in (((good,), 1), ((bad, bad), 2), ((CallFailed("busy"), bad, bad), 3)):
+        done, model = propose(page, *replies, ask=retried)
+        assert done.calls == calls == len(model.prompts)
+    assert propose(page, max_prompt_chars=5)[0].calls == 0
 
 
 def test_line_breaks_marks_and_modes_stay_as_they_are(tmp_path: Path) -> None:

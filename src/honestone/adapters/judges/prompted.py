@@ -36,7 +36,7 @@ from honestone.prompts.filling import (
     sent_schema,
 )
 
-TAMPERED: Final = "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
+TAMPERED: Final = "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
@@ -47,7 +47,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 SCHEMA: Final[Table] = load_schema("edit")
 
-Ask = Callable[[Prompt], Awaitable[Completion]]
+Ask: TypeAlias = Callable[[Prompt], Awaitable[Completion]]
 
 
 class Unfit(Exception):
@@ -85,9 +85,27 @@ class Shown:
         return (_BOM if self.has_bom else b"") + text.encode(errors="replace")
 
 
+class _Counted:
+    """A model that counts the requests to it, those that failed too."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.calls = 0
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._model.identity
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        self.calls += 1
+        return await self._model.complete(prompt)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
 class ModelEditWorker(EagerWorker):
-    """Asks `model` for edits. `ask` makes the calls instead where retries and budgets are wired
-    around them.
+    """Asks `model` for edits. `ask` makes its calls where retries and budgets are wired around them.
 
     `hidden` are paths inside a folder artifact that are neither shown nor changed: the rubric, the
     suite.
@@ -99,13 +117,13 @@ class ModelEditWorker(EagerWorker):
         model: Model,
         *,
         hidden: Collection[str] = (),
-        ask: Ask | None = None,
+        ask: Callable[[Model], Ask] | None = None,
         max_prompt_chars: int = MAX_PROMPT_CHARS,
     ) -> None:
         self.id = id
         self._model = model
         self._hidden = frozenset(hidden)
-        self._ask = ask or model.complete
+        self._ask = ask
         self._max_prompt_chars = max_prompt_chars
 
     @property
@@ -121,7 +139,15 @@ class ModelEditWorker(EagerWorker):
         try:
             files = self._load(place, brief_file)
         except FileError as error:
-            return WorkDone(ended="crashed", message=str(error))
+            return WorkDone(ended="crashed", message=str(error), calls=0)
+        model = _Counted(self._model)
+        done = await self._propose(model, files, brief, place)
+        return replace(done, calls=model.calls)
+
+    async def _propose(
+        self, model: _Counted, files: Mapping[str, Shown], brief: Brief, place: Path
+    ) -> WorkDone:
+        ask = self._ask(model) if self._ask else model.complete
         spent: list[Usage] = []
         complaint: tuple[str, ...] = ()
         for _ in range(2):
@@ -129,7 +155,7 @@ class ModelEditWorker(EagerWorker):
             if len(text) > self._max_prompt_chars:
                 return WorkDone(ended="crashed", message=_too_large(files, self._max_prompt_chars))
             try:
-                reply = await self._ask(Prompt(text=text, schema=SCHEMA, draw=brief.candidate))
+                reply = await ask(Prompt(text=text, schema=SCHEMA, draw=brief.candidate))
             except CallFailed as failed:
                 return WorkDone(ended="crashed", message=failed.reason, usage=_sum(spent))
             spent.append(reply.usage)
@@ -140,8 +166,8 @@ class ModelEditWorker(EagerWorker):
                 continue
             return self._write(place, files, changed, _sum(spent))
         return WorkDone(
-            ended="denied",
-            message=_clip("its edits were refused twice: " + "; ".join(complaint)),
+            ended="not-applied",
+            message=_clip("; ".join(complaint)),
             usage=_sum(spent),
         )
 
@@ -283,10 +309,12 @@ def _span(edit: Edit, shown: Shown) -> tuple[int, int, str]:
         return 0, len(shown.text), replace
     start = shown.text.find(search)
     if start < 0:
-        raise Unfit('"search" does not occur in the file; copy it character for character')
+        raise Unfit(
+            'text to replace not found in the file: copy "search" from it character for character'
+        )
     if shown.text.find(search, start + 1) >= 0:
         raise Unfit(
-            '"search" occurs more than once in the file; take in neighbouring lines until it is unique'
+            'text to replace found more than once in the file: add neighbouring lines to "search"'
         )
     return start, start + len(search), replace
 

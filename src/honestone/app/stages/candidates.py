@@ -15,12 +15,18 @@ from honestone.app.event_loop import run_to_end
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, make_seats
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, candidates_in, stamp, write_json
 from honestone.app.stages.gate import settled
-from honestone.app.stages.stage_loop import DID_NOT_WORK
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
 from honestone.core.errors import UsageError
-from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, touched, unified_diff
+from honestone.core.loop.proposal import (
+    DID_NOT_WORK,
+    ProposalOutcome,
+    classify,
+    diff_size,
+    touched,
+    unified_diff,
+)
 from honestone.core.scorecard import Scorer
 from honestone.core.skill import brief
 from honestone.core.skill import risk as risks
@@ -172,7 +178,7 @@ async def propose_one(
             f"`{skill.named}` was changed while {worker.id} worked on a copy of it; it is left as it is",
             hint="a worker edits the copy that $HONESTONE_ARTIFACT names, never the skill itself",
         )
-    spend = Spend(worker_calls=1)
+    spend = Spend(worker_calls=done.calls)
     spend.add(done.usage)
     after = None if found.version is None else without_hidden(found.version)
     outcome, detail = classify(
@@ -180,10 +186,10 @@ async def propose_one(
     )
     made = Proposal(number=number, outcome=str(outcome), detail=detail, spend=spend)
     if outcome is not ProposalOutcome.CHANGED or after is None:
-        said = " ".join(done.message.split())[:300]
-        return replace(
-            made, detail=f"{detail} ({said})" if said and outcome in DID_NOT_WORK else detail
-        )
+        said = " ".join(done.message.split())[:300] if outcome in DID_NOT_WORK else ""
+        if said:
+            made = replace(made, detail=said if detail is None else f"{detail} ({said})")
+        return made
     if after.digest in known:
         return replace(made, outcome="duplicate", detail="the same bytes as a proposal before it")
     try:

@@ -536,7 +536,10 @@ class StageJudgement(Judgement[StageLoopState]):
                 known.add(one.version)
                 made = replace(made, detail=None, after=loop.version(one.version))
             found.append(made)
-        run_id, spend = self.skill.new_run_id(), Spend(worker_calls=len(found))
+        run_id, spend = (
+            self.skill.new_run_id(),
+            Spend(worker_calls=sum(one.spend.worker_calls for one in loop.state.tried)),
+        )
         body = proposals.candidates_file(
             self.skill, found, self._edit_brief(loop.state), self.worker, run_id=run_id
         )

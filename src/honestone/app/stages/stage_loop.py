@@ -14,7 +14,7 @@ from typing import Final
 from honestone.core import events
 from honestone.core.events import Event
 from honestone.core.loop.policies import InRounds
-from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.proposal import DID_NOT_WORK
 from honestone.core.loop.state import (
     Accept,
     Ask,
@@ -30,7 +30,6 @@ from honestone.core.scorecard import Scorer
 from honestone.core.skill.gate_layers import Decision, Fields
 from honestone.core.skill.risk import Recommendation
 
-DID_NOT_WORK: Final = (ProposalOutcome.CRASHED, ProposalOutcome.DENIED, ProposalOutcome.TIMEOUT)
 PROPOSED: Final = "proposed"
 RANKED: Final = "ranked"
 EVALUATED: Final = "evaluated"

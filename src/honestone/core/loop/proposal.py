@@ -10,6 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from honestone.core.artifact import Entry, Version, as_text
 from honestone.core.tables import table_json
@@ -30,7 +31,7 @@ _PLACEHOLDER = re.compile(json.loads(table_json("loop/proposal"))["placeholder"]
 
 
 class ProposalOutcome(StrEnum):
-    """The nine ways a proposal can end."""
+    """The ten ways a proposal can end."""
 
     CHANGED = "changed"
     UNCHANGED = "unchanged"
@@ -40,7 +41,19 @@ class ProposalOutcome(StrEnum):
     PLACEHOLDER = "placeholder"
     TIMEOUT = "timeout"
     DENIED = "denied"
+    NOT_APPLIED = "not-applied"
     CRASHED = "crashed"
+
+
+# The worker did not get to an edit; why is known to it alone.
+DID_NOT_WORK: Final = frozenset(
+    {
+        ProposalOutcome.TIMEOUT,
+        ProposalOutcome.DENIED,
+        ProposalOutcome.NOT_APPLIED,
+        ProposalOutcome.CRASHED,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +77,11 @@ def classify(
     max_diff: int = MAX_DIFF,
     max_size: float = math.inf,
 ) -> tuple[ProposalOutcome, str | None]:
-    """The outcome of a proposal and a detail for people.
+    """The outcome of a proposal and a detail for people, unless the worker's own words are that.
 
     `after` is None when the artifact is no longer there, or has no content. `ended` is the worker's
-    ending ("exited", "timeout", "denied", "crashed"); it counts only where nothing was changed, but
-    for a time-out, which throws everything away. `max_size`: bytes that it may have, unless it was
+    ending ("exited", "timeout", "denied", "not-applied", "crashed"); it counts only where nothing
+    was changed, but for a time-out, which throws everything away. `max_size`: bytes that it may have, unless it was
     larger before and did not grow. `strays` are files that were touched although they are not part
     of the artifact; `trouble` says why the artifact cannot be read back.
     """
@@ -88,6 +101,7 @@ def classify(
     if after.digest == before.digest:
         return {
             "denied": (ProposalOutcome.DENIED, "it was not allowed to edit"),
+            "not-applied": (ProposalOutcome.NOT_APPLIED, None),
             "crashed": (ProposalOutcome.CRASHED, "it ended with an error and changed nothing"),
         }.get(ended, (ProposalOutcome.UNCHANGED, "every byte is as before"))
     for path, entry in before.files.items():

@@ -29,6 +29,13 @@ class CalibratedCriterionDoc(Struct, frozen=True, kw_only=True):
     bias_interval: list[float] | None = None
     lenient: bool | None = None
 
+    @property
+    def contradicts(self) -> bool:
+        """Whether it surely agrees with people less often than chance would: it passes what they
+        do not, and not what they pass. That is another fault than being lenient.
+        """
+        return self.kappa_interval is not None and self.kappa_interval[1] < 0
+
 
 class CorrectedDoc(Struct, frozen=True, kw_only=True):
     """The share of answers that are met, 0-1, of the artifacts named, else of the labelled ones.

@@ -256,7 +256,9 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def troubles(self) -> list[str]:
-        return self.problems or []
+        """What went wrong beyond its reason, which may end in the words of one of them."""
+        said = self.reason or ""
+        return [one for one in self.problems or [] if not said.endswith(one)]
 
 
 class UsageDoc(Struct, frozen=True, kw_only=True):
@@ -533,6 +535,13 @@ def items_of(criteria: Iterable[CriterionDoc]) -> Iterator[tuple[CriterionDoc, I
 
 # What a report lists of the items: the heading and the glyph.
 GROUPS: Final = (("Not met", "no"), ("Not answered", "unknown"), ("Met, but not in full", "split"))
+
+
+def common_note(found: Sequence[tuple[CriterionDoc, ItemDoc]]) -> str | None:
+    """Why none of several items has an answer, where one reason holds for all of them."""
+    notes = {item.note for _, item in found if item.is_unanswered}
+    note = notes.pop() if len(found) > 1 and len(notes) == 1 else None
+    return note and f"{'both' if len(found) == 2 else f'all {len(found):,}'}: {note}"
 
 
 def grouped_findings(criteria: Sequence[CriterionDoc]) -> list[list[tuple[CriterionDoc, ItemDoc]]]:
