@@ -201,15 +201,6 @@ class BeliefState(LoopState):
             version = next(entry.base for entry in self.rounds if entry.version == version)
         return self.scorer.card(LoopState.votes_on(self, version))
 
-    def looks(self, version: str) -> list[Ballot]:
-        """The ballots of judges on a version, those without a mark included."""
-        return [
-            ballot
-            for role in ("panel", "holdout")
-            for ballot in self.ballots.get((version, role), {}).values()
-            if ballot.judge != CHECK
-        ]
-
     def has_look(self, version: str) -> bool:
         return any(ballot.marks for ballot in self.looks(version))
 
@@ -435,16 +426,12 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
 
 
 def _rose(state: BeliefState, version: str) -> bool:
-    """Whether any mark is better than that of the version before. Without this, an edit that no
+    """Whether any mark is better than that of the version before, where both have any. Without this, an edit that no
     judge noticed is believed to have helped a little, since edits do on average, and a chain of
     such edits becomes what the loop believes in most.
     """
-    voters = state.voters_of(state.current, version)
-    before, after = state.mean_marks(state.current, voters), state.mean_marks(version, voters)
-    return (
-        any(after[key] > mark for key, mark in before.items() if key in after)
-        or not after.keys() & before.keys()
-    )
+    changes = state.mark_changes(state.current, version)
+    return not changes or any(change > 0 for change in changes.values())
 
 
 def _fell(state: BeliefState, version: str) -> bool:
@@ -453,14 +440,12 @@ def _fell(state: BeliefState, version: str) -> bool:
     alone.
     """
     old, new = state.card(state.current), state.card(version)
-    marks_fell = (new.low if new.score is None else new.score) < (
-        old.low if old.score is None else old.score
-    )
-    expected, before = (
-        state.steering.outlook(version).overall,
-        state.steering.outlook(state.current).overall,
-    )
-    return marks_fell and expected.mean < before.mean
+    old_score = old.low if old.score is None else old.score
+    new_score = new.low if new.score is None else new.score
+    if new_score >= old_score:
+        return False
+    steering = state.steering
+    return steering.outlook(version).overall.mean < steering.outlook(state.current).overall.mean
 
 
 def _moved(state: BeliefState, version: str) -> str:

@@ -48,18 +48,19 @@ def still_open(state: LoopState, most: int) -> str | None:
     probably better, and while what looks clear rests on so few looks that judges had no chance to
     contradict themselves.
     """
-    chosen = delivery(state)
+    candidates = _Candidates(state)
+    chosen = candidates.delivery()
     version = state.best if chosen.rule is DeliveryRule.ORIGINAL else chosen.version
     if version == state.original:
         return None
     seen = min((state.original, version), key=lambda one: len(state.every_look_at(one)))
-    looks = sum(ballot.judge != CHECK for ballot in state.every_look_at(seen))
-    low, high = STILL_OPEN
+    looks = len(state.looks(seen))
     if looks >= most:
         return None
     chance = chosen.probability
     if chance is None:
-        chance = comparison_of(state).better(version).probability
+        chance = candidates.better(version).probability
+    low, high = STILL_OPEN
     if chance < low:
         return None
     is_open = chance <= high or looks < LEAST_LOOKS or chosen.rule is DeliveryRule.ORIGINAL
@@ -91,6 +92,7 @@ def comparison_of(state: LoopState) -> VersionComparison:
             for found in state.ballots.values()
             for ballot in found.values()
         ),
+        memory=state.comparisons,
     )
 
 
@@ -100,17 +102,15 @@ def _looks(state: LoopState) -> Iterator[Look]:
     """
     judges = {judge for judge in state.panel if judge != CHECK}
     is_whole = judges <= state.voters_of(*state.accepted_versions)
+    saw_original = state.voters_of(state.original)
     for (version, role), ballots in state.ballots.items():
+        is_held_out = role == "holdout"
         for ballot in ballots.values():
             if ballot.judge == CHECK or not ballot.marks or ballot.tampered:
                 continue
-            if (
-                is_whole
-                and role == "holdout"
-                and ballot.voter not in state.voters_of(state.original)
-            ):
+            if is_held_out and is_whole and ballot.voter not in saw_original:
                 continue
-            yield Look(version, ballot.voter, role == "holdout", ballot.marks)
+            yield Look(version, ballot.voter, is_held_out, ballot.marks)
 
 
 class _Candidates:
@@ -133,7 +133,7 @@ class _Candidates:
         refused: list[tuple[str, float | None]] = []
         for version in dict.fromkeys(versions):
             why = self._why_not_by_marks(version)
-            found = self._better(version) if why is None else None
+            found = self.better(version) if why is None else None
             if found is not None and found.probability >= LEAST_SURE:
                 return self._delivered(version, found)
             refused.append((why or self._unsure(found), found.probability if found else None))
@@ -145,7 +145,7 @@ class _Candidates:
         for older in accepted_versions[1 : accepted_versions.index(version)]:
             if self._rose(older, version) or self._why_not_by_marks(older) is not None:
                 continue
-            known = self._better(older)
+            known = self.better(older)
             if known.probability >= LEAST_SURE:
                 version, found = older, known
                 break
@@ -162,7 +162,7 @@ class _Candidates:
             probability=probability,
         )
 
-    def _better(self, version: str) -> Better:
+    def better(self, version: str) -> Better:
         if self._comparison is None:
             self._comparison = comparison_of(self._state)
         return self._comparison.better(version)
@@ -192,12 +192,7 @@ class _Candidates:
         return None
 
     def _rose(self, before: str, after: str) -> bool:
-        voters = self._state.voters_of(before, after)
-        earlier, later = (
-            self._state.mean_marks(before, voters),
-            self._state.mean_marks(after, voters),
-        )
-        return any(later[key] > mark for key, mark in earlier.items() if key in later)
+        return any(change > 0 for change in self._state.mark_changes(before, after).values())
 
     def _card(self, version: str, voters: Collection[str]) -> Scorecard:
         """By the judges that marked both versions, where there are any: the marks of others may

@@ -11,6 +11,7 @@ from typing import Final, Protocol, TypeAlias, TypeVar
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, JudgeState
+from honestone.core.belief.memory import ComparisonMemory
 from honestone.core.events import Event, LoopStarted, Role, Started
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.result import Delivery, Standing
@@ -161,7 +162,7 @@ class LoopState:
     delivered at the end, and why; from then on `best` is that version. `just_accepted`: the last event
     kept a version, so whether it goes into the person's file is still to be decided. `tried` are
     those of the round that is under way, and `ranks` (0-1) how good their edits look, by version,
-    where a panel was asked.
+    where a panel was asked. `comparisons`: what comparisons of versions have worked out so far.
     """
 
     scorer: Scorer
@@ -188,6 +189,9 @@ class LoopState:
     delivery: Delivery | None = None
     just_accepted: bool = False
     undone: bool = False
+    comparisons: ComparisonMemory = field(
+        default_factory=ComparisonMemory, init=False, repr=False, compare=False
+    )
     _cards: dict[str, Scorecard] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -287,7 +291,7 @@ class LoopState:
         return list(self.ballots.get((version, "panel"), {}).values())
 
     def every_vote_on(self, version: str) -> list[Ballot]:
-        """All ballots on a version that its scorecard can be drawn from, whoever cast them."""
+        """All ballots on a version that a scorecard has a place for, whoever cast them."""
         return self.every_look_at(version)
 
     @property
@@ -318,6 +322,18 @@ class LoopState:
             ballot for role in ROLES for ballot in self.ballots.get((version, role), {}).values()
         ]
 
+    def looks(self, version: str) -> list[Ballot]:
+        """The ballots of judges on a version without code, those without a mark included."""
+        return [ballot for ballot in self.every_look_at(version) if ballot.judge != CHECK]
+
+    def mark_changes(self, before: str, after: str) -> dict[Key, Fraction]:
+        """How far the mean mark of each item moved from one version to another (-1 to 1), by code
+        and the judges that marked both.
+        """
+        voters = self.voters_of(before, after)
+        earlier, later = self.mean_marks(before, voters), self.mean_marks(after, voters)
+        return {key: later[key] - mark for key, mark in earlier.items() if key in later}
+
     def mean_marks(self, version: str, voters: Collection[str] = ()) -> dict[Key, Fraction]:
         """The mean of the votes about each item (0-1), turned round where yes is the bad answer: of
         code and these judges, or of all where none is named.
@@ -326,7 +342,9 @@ class LoopState:
         shares: dict[Key, list[Fraction]] = {}
         for ballot in self.every_look_at(version):
             is_asked = not voters or ballot.judge == CHECK or ballot.voter in voters
-            for key, mark in (ballot.marks if is_asked and not ballot.tampered else {}).items():
+            if not is_asked or ballot.tampered:
+                continue
+            for key, mark in ballot.marks.items():
                 if key in questions and not is_na(mark.answer):
                     shares.setdefault(key, []).append(share_of(questions[key], mark))
         means = {key: sum(found, ZERO) / len(found) for key, found in shares.items()}

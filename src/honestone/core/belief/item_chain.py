@@ -1,0 +1,189 @@
+"""A yes/no item along the edits of a run: the chain of its states from the original to a version.
+
+What an edit does to the item depends on its state before and on nothing else, so the probability of
+all votes is a product along the tree of versions. Votes about versions that were given up join the
+chain where they branch off, as a message that says how probable they are from each state there
+(belief propagation, which is exact on a tree). The chain itself is worked out forwards from the
+original, so that one more version costs one more step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import mul
+from typing import Final, NamedTuple, TypeAlias
+
+from honestone.core.belief.items import ItemModel, Looks
+from honestone.core.belief.memory import ComparisonMemory
+from honestone.core.belief.normal import NODES
+from honestone.core.belief.workers import WorkerModel
+
+# How often an edit that destroys the artifact breaks an item that is met.
+ACCIDENT: Final = 0.8
+
+COUNT: Final = len(NODES)
+_NODE_WEIGHTS: Final = tuple(weight for _, weight in NODES)
+
+# Weights of unmet, met and cosmetic on each node of the shared error, as in `items`.
+Weights: TypeAlias = list[float]
+
+
+class ItemVote(NamedTuple):
+    """A judge's answer about an item, and what it answered before about the same state of it."""
+
+    held_out: bool
+    is_good: bool
+    before: Looks
+
+
+class ItemNode(NamedTuple):
+    """An item in one version: the edit that made the version, the votes about it, and the versions
+    that branch off there. `before` is the version before it on a chain; None for the original and
+    for what branches off. Equal nodes have the same `number`, equal votes the same `votes_number`.
+    """
+
+    number: int
+    before: ItemNode | None
+    is_aimed: bool
+    is_accident: bool
+    votes: tuple[ItemVote, ...]
+    votes_number: int
+    branches: tuple[ItemNode, ...]
+
+
+class Joint(NamedTuple):
+    """P(state of the original, state and shared error of the last version, all votes): a row for
+    each state of the original.
+    """
+
+    was_unmet: Weights
+    was_met: Weights
+
+
+class ItemChain:
+    """The probabilities of chains under one assumption about judges and worker."""
+
+    def __init__(
+        self, model: ItemModel, worker: WorkerModel, faked: float, memory: ComparisonMemory
+    ) -> None:
+        self._model = model
+        self._worker = worker
+        self._faked = faked
+        self._votes = memory.results("votes", model)
+        self._messages = memory.results("messages", model, worker, faked)
+        self._joints = memory.results("joints", model, worker, faked)
+
+    def joint(self, last: ItemNode) -> Joint:
+        """Of a whole chain, by its last version."""
+        new: list[ItemNode] = []
+        node: ItemNode | None = last
+        known: Joint | None = None
+        while node is not None and (known := self._joints.get(node.number)) is None:
+            new.append(node)
+            node = node.before
+        for node in reversed(new):
+            known = self._start(node) if known is None else self._next(known, node)
+            self._joints.keep(node.number, known)
+        assert known is not None
+        return known
+
+    def _start(self, original: ItemNode) -> Joint:
+        start, here = self._model.start().weights, self._weights(original)
+        both = list(map(mul, start, here))
+        nothing = [0.0] * COUNT
+        unmet, met = both[:COUNT], both[COUNT : 2 * COUNT]
+        return Joint([*unmet, *nothing, *nothing], [*nothing, *met, *nothing])
+
+    def _next(self, joint: Joint, node: ItemNode) -> Joint:
+        step, here = self._step(node), self._weights(node)
+        was_unmet, was_met = (list(map(mul, step.forward(row), here)) for row in joint)
+        return Joint(was_unmet, was_met)
+
+    def _weights(self, node: ItemNode) -> Weights:
+        """What the votes about a version, and those about all that branches off, say of its state."""
+        weights: Weights = self._votes.get(node.votes_number)
+        if weights is None:
+            weights = self._votes.keep(node.votes_number, votes_on(node.votes, self._model))
+        for branch in node.branches:
+            weights = list(map(mul, weights, self._message(branch)))
+        return weights
+
+    def _message(self, branch: ItemNode) -> Weights:
+        """What all votes about a branch say of the state where it branches off."""
+        # A stack of its own: a run may have more rounds than Python lets functions call themselves.
+        waiting = [branch]
+        while waiting:
+            node = waiting[-1]
+            new = [one for one in node.branches if self._messages.get(one.number) is None]
+            if new:
+                waiting += new
+                continue
+            waiting.pop()
+            if self._messages.get(node.number) is None:
+                self._messages.keep(node.number, self._step(node).back(self._weights(node)))
+        message: Weights = self._messages.get(branch.number)
+        return message
+
+    def _step(self, node: ItemNode) -> EditStep:
+        # What becomes of an edit that destroyed the artifact says little about the worker's others.
+        breaks = ACCIDENT if node.is_accident else self._worker.breaks
+        return EditStep(self._worker, node.is_aimed, breaks, self._faked)
+
+
+def votes_on(votes: tuple[ItemVote, ...], model: ItemModel) -> Weights:
+    weights = [1.0] * (3 * COUNT)
+    for held_out, is_good, before in votes:
+        weights = list(map(mul, weights, model.chances(before, held_out=held_out, yes=is_good)))
+    return weights
+
+
+@dataclass(frozen=True, slots=True)
+class EditStep:
+    """What an edit does to the state of an item: unmet, met, or made to look met."""
+
+    worker: WorkerModel
+    is_aimed: bool
+    breaks: float
+    faked: float
+
+    def forward(self, row: Weights) -> Weights:
+        """The state after the edit."""
+        breaks = self.breaks
+        unmet, met, faked = row[:COUNT], row[COUNT : 2 * COUNT], row[2 * COUNT :]
+        if self.is_aimed:  # the errors of earlier looks are drawn again
+            was_unmet, was_met, was_faked = sum(unmet), sum(met), sum(faked)
+            to_met = self.worker.fixes * (was_unmet + was_faked) + (1.0 - breaks) * was_met
+            to_faked = (1.0 - self.worker.fixes) * (was_faked + self.faked * was_unmet)
+            to_unmet = was_unmet + was_met + was_faked - to_met - to_faked
+            return [
+                share * weight for share in (to_unmet, to_met, to_faked) for weight in _NODE_WEIGHTS
+            ]
+        lift = self.worker.lifts
+        return [
+            *[(1.0 - lift) * u + breaks * m for u, m in zip(unmet, met, strict=True)],
+            *[lift * u + (1.0 - breaks) * m for u, m in zip(unmet, met, strict=True)],
+            *faked,
+        ]
+
+    def back(self, later: Weights) -> Weights:
+        """What the votes about the version after the edit say of the state before it."""
+        breaks = self.breaks
+        unmet, met, faked = later[:COUNT], later[COUNT : 2 * COUNT], later[2 * COUNT :]
+        if self.is_aimed:
+            if_unmet, if_met, if_faked = (
+                sum([a * w for a, w in zip(part, _NODE_WEIGHTS, strict=True)])
+                for part in (unmet, met, faked)
+            )
+            not_fixed = 1.0 - self.worker.fixes
+            from_unmet = self.worker.fixes * if_met + not_fixed * (
+                self.faked * if_faked + (1.0 - self.faked) * if_unmet
+            )
+            from_met = (1.0 - breaks) * if_met + breaks * if_unmet
+            from_faked = self.worker.fixes * if_met + not_fixed * if_faked
+            return [share for share in (from_unmet, from_met, from_faked) for _ in NODES]
+        lift = self.worker.lifts
+        return [
+            *[(1.0 - lift) * u + lift * m for u, m in zip(unmet, met, strict=True)],
+            *[(1.0 - breaks) * m + breaks * u for u, m in zip(unmet, met, strict=True)],
+            *faked,
+        ]

@@ -1,0 +1,59 @@
+"""What the comparisons of one run remember, so that a look costs what it changes and not the whole
+run again.
+
+Two comparisons of a run have nearly all of their votes and edits in common: the next one knows a
+few more. So a result is kept by what it follows from: an edit, the votes after it, and the numbers
+of what came before or branched off. Equal things have one number. A vote more gives another number
+to the version it is about and to all that follow from it, and nobody has to say which results are
+out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+
+class Results:
+    """Results of one kind under one assumption, by number: those that this comparison used, and
+    those of the one before it.
+    """
+
+    def __init__(self, before: dict[int, Any]) -> None:
+        self._before = before
+        self.used: dict[int, Any] = {}
+
+    def get(self, number: int) -> Any:
+        """None where it is not known."""
+        found = self.used.get(number)
+        if found is None and (found := self._before.get(number)) is not None:
+            self.used[number] = found
+        return found
+
+    def keep(self, number: int, result: Any) -> Any:
+        self.used[number] = result
+        return result
+
+
+class ComparisonMemory:
+    """Numbers of equal things, and results."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._results: dict[Hashable, Results] = {}
+        self._before: dict[Hashable, Results] = {}
+
+    def begin(self) -> None:
+        """A comparison begins: results that the last one did not use are forgotten."""
+        self._before, self._results = self._results, {}
+
+    def number(self, *parts: Hashable) -> int:
+        return self._numbers.setdefault(parts, len(self._numbers))
+
+    def results(self, kind: str, *assumption: Hashable) -> Results:
+        place = (kind, *assumption)
+        found = self._results.get(place)
+        if found is None:
+            before = self._before.get(place)
+            found = self._results[place] = Results({} if before is None else before.used)
+        return found
