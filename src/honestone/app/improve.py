@@ -567,7 +567,7 @@ def prepare_suite(
             names, judging_options.make_context(request.judging, workspace)
         ),
     )
-    checks = [check for rubric in tasks.rubrics.values() for check in checks_of(rubric)]
+    checks = [check for rubric in tasks.contracts.rubrics.values() for check in checks_of(rubric)]
     seats = (*tasks.seats, *plan.edit_seats)
     place = loop.guarded(place, workspace, tasks.checker, checks, seats, worker, tasks.source.base)
     limits = loop.loop_limits(request, workspace, plan.calls)
@@ -682,7 +682,7 @@ class _Tasks:
         return Contract(
             document={
                 **self.tasks.contract.document,
-                "cases": dict(self.tasks.case_contracts),
+                "cases": dict(self.tasks.contracts.ids),
                 "splits": self.splits.ids,
                 "min_pass_rate": str(self.least),
                 **({"require_improvement": True} if self.request.require_improvement else {}),

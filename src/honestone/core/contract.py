@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeAlias
 
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Rubric, to_plain
@@ -59,6 +60,13 @@ def _digest(parts: Iterable[str]) -> str:
     for part in parts:
         found.update(part.encode("utf-8", "surrogatepass"))
     return "sha256:" + found.hexdigest()
+
+
+# What decides the replies of a judge, a check, a target or a worker, as JSON values. Whoever makes
+# such an adapter (also in a plugin) chooses the keys, so they are not declared here.
+Identity: TypeAlias = Mapping[str, object]
+# What a contract id is the digest of.
+ContractDocument: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)

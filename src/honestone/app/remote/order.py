@@ -145,9 +145,18 @@ def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
         else digest_json([dict(made_by.identity), dict(plan.program.digests)]),
         artifact=None if artifact is None else artifact.digest,
         sandbox=next(
-            (str(one["sandbox"]) for one in plan.check_identities if "sandbox" in one), None
+            (
+                str(one["sandbox"])
+                for one in plan.contracts.check_identities(plan.chosen)
+                if "sandbox" in one
+            ),
+            None,
         ),
-        files=dict(pair for one in (*asked_of, *plan.check_identities) for pair in _files(one)),
+        files=dict(
+            pair
+            for one in (*asked_of, *plan.contracts.check_identities(plan.chosen))
+            for pair in _files(one)
+        ),
         needs={who: needs for who, needs in _needs(plan) if needs != NO_NEEDS},
     )
 
@@ -165,7 +174,7 @@ def _needs(plan: SuitePlan) -> Iterator[tuple[str, MachineNeeds]]:
     yield from ((f"the judge `{seat.id}`", needs_of(seat.judge)) for seat in plan.seats)
     yield f"the target `{plan.target_name}`", needs_of(plan.target)
     yield "the embeddings model", needs_of(plan.checker.embedder)
-    if any("sandbox" in one for one in plan.check_identities):
+    if any("sandbox" in one for one in plan.contracts.check_identities(plan.chosen)):
         yield "a check", needs_of_variables(plan.judging.pass_env)
 
 

@@ -83,7 +83,7 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     @classmethod
     def of(cls, plan: SuitePlan) -> OrderedHead:
         source = plan.source
-        keys = {(plan.rubric_key(case), bool(case.skip)) for case in plan.chosen}
+        keys = {(plan.contracts.rubric_key(case), bool(case.skip)) for case in plan.chosen}
         used = {key for key, is_skipped in keys if not is_skipped}
         return cls(
             dialect=source.dialect,

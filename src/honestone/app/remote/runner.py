@@ -189,7 +189,7 @@ class Sessions:
             plan = plan_suite(workspace, request, self.observer)
             if found := order.differences(described(plan, asked, self._code)):
                 raise RunRefused("; ".join(found), _SAME_MACHINE)
-            if plan.rubrics.keys() != started.rubrics.keys():
+            if plan.contracts.rubrics.keys() != started.rubrics.keys():
                 raise RunRefused("its rubrics are not the same here", _SAME_MACHINE)
             if plan.target is not None:
                 plan.target.refuse(
@@ -280,7 +280,7 @@ class SuiteSession:
             run=run,
             plan=plan,
             store=store,
-            empty=SuiteRecord(replace(started, cases=(), rubrics=plan.rubrics)),
+            empty=SuiteRecord(replace(started, cases=(), rubrics=plan.contracts.rubrics)),
             work_on=work_on,
             _asked=asked,
             _open=records,
@@ -319,7 +319,7 @@ class SuiteSession:
     def _require_same(self, record: CaseRecord) -> None:
         """Raises RunRefused."""
         try:
-            here = self.plan.contract_here(record.case, self._folders)
+            here = self.plan.contracts.id_here(record.case, self._folders)
         except FileError as error:
             raise RunRefused(
                 f"case `{record.case.id}`: {error.message}", error.hint or _SAME_MACHINE

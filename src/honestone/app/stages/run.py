@@ -248,7 +248,7 @@ def _watch(seats: Sequence[Seat], tasks: SuitePlan) -> JudgingFiles:
     """The programs of the ranking panel, and by the plan of the tasks what judges those, as they
     are before a worker runs.
     """
-    assert len(tasks.watches) == len(tasks.rubrics)
+    assert len(tasks.watches) == len(tasks.contracts.rubrics)
     base = tasks.workspace.folder
     return JudgingFiles(lambda: files_named([seat.identity for seat in seats], base), base=base)
 

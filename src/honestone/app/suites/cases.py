@@ -40,7 +40,7 @@ def case_work(
     @cache
     def evaluator(rubric: str) -> Evaluator:
         """Cases with equal rubrics share one."""
-        return Evaluator(plan.rubrics[rubric], plan.checker, panel)
+        return Evaluator(plan.contracts.rubrics[rubric], plan.checker, panel)
 
     return CaseWork(
         run=run,

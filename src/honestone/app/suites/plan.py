@@ -17,6 +17,7 @@ from honestone.app.rubric_plan import checks_of
 from honestone.app.rubrics.lock import LockedFiles, files_that_judge
 from honestone.app.suites.choice import CaseChoice
 from honestone.app.suites.columns import SuiteName
+from honestone.app.suites.contracts import CaseContracts
 from honestone.app.suites.outputs import RecordedOutputs
 from honestone.app.suites.subject import Baseline, SuiteSubject
 from honestone.app.trusting import contacts
@@ -31,17 +32,14 @@ from honestone.core.events import (
     SuiteStarted,
     judged_by,
 )
-from honestone.core.json_value import JsonObject
-from honestone.core.rubric import Check, Rubric, to_plain
+from honestone.core.rubric import Check
 from honestone.core.skill.skill_file import Skill
-from honestone.core.suite.case import Case, case_document, task_document
-from honestone.core.suite.record import rubric_key
+from honestone.core.suite.case import Case, task_document
 from honestone.engine.panel import functions_of
 from honestone.formats.source import SuiteSource
 from honestone.ports import Function, Target
-from honestone.system.files import load_artifact, printable
+from honestone.system.files import printable
 from honestone.system.judging_files import JudgingFiles, files_named
-from honestone.system.workspace import require_workspace
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
@@ -173,80 +171,27 @@ class SuitePlan:
     # ------------------------------------------------------------------------------------------------
     # contracts
 
-    def document_of(self, case: Case) -> dict[str, object]:
-        return self._document(case, self.workspaces.get(case.id))
-
-    def _document(self, case: Case, workspace: str | None) -> dict[str, object]:
-        rubric, checks = self._judged_by[id(case.rubric)]
-        return {**case_document(case, workspace=workspace, rubric=rubric), "checks": checks}
-
-    def contract_here(self, case: Case, known: dict[Path, str]) -> str:
-        """The contract id, on this machine, of a case that has its rubric of `rubrics` and need not
-        be one of `cases`. `known` are the digests of folders that were read already. Raises
-        FileError where the files that it copies are not there.
-        """
-        return digest_json(
-            self._document(case, _workspace_digest(case, self.source.base, self.max_bytes, known))
+    @cached_property
+    def contracts(self) -> CaseContracts:
+        """What each case is judged by."""
+        return CaseContracts(
+            cases=self.cases,
+            checker=self.checker,
+            base=self.source.base,
+            max_bytes=self.max_bytes,
+            workspaces=self.workspaces,
         )
-
-    @cached_property
-    def _by_identity(self) -> Mapping[int, Rubric]:
-        return _by_identity(self.cases)
-
-    def _rubrics_of(self, cases: Sequence[Case]) -> Mapping[int, Rubric]:
-        """Those of some of its cases, by their identity, which many cases share."""
-        return self._by_identity if len(cases) == len(self.cases) else _by_identity(cases)
-
-    @cached_property
-    def _judged_by(self) -> Mapping[int, tuple[JsonObject, list[JsonObject]]]:
-        """By the identity of a rubric: it and the identities of its checks, as plain values."""
-        return {
-            key: (
-                to_plain(rubric),
-                [dict(self.checker.identity(check)) for check in checks_of(rubric)],
-            )
-            for key, rubric in self._by_identity.items()
-        }
-
-    @cached_property
-    def check_identities(self) -> Sequence[JsonObject]:
-        """Of each check of each rubric of the chosen cases."""
-        return [
-            check
-            for rubric in self._rubrics_of(self.chosen)
-            for check in self._judged_by[rubric][1]
-        ]
-
-    @cached_property
-    def case_contracts(self) -> Mapping[str, str]:
-        """Contract ids by case."""
-        return {case.id: digest_json(self.document_of(case)) for case in self.cases}
 
     def _contract_of(self, case: Case) -> str:
-        """Not kept for an order, which may be of very many cases."""
-        return (
-            digest_json(self.document_of(case))
-            if self.request.is_ordered
-            else self.case_contracts[case.id]
-        )
+        """Not remembered for an order, which may be of very many cases."""
+        if self.request.is_ordered:
+            return self.contracts.of(case).id
+        return self.contracts.ids[case.id]
 
     @property
     def whole_contract(self) -> Contract:
-        """What `suite lock` writes down: what the cases share and what each of them asks."""
-        cases = [{"id": case.id, **self.document_of(case)} for case in self.cases]
-        return Contract(document={**self.contract.document, "cases": cases})
-
-    @cached_property
-    def _rubric_keys(self) -> Mapping[int, str]:
-        return {id: rubric_key(rubric) for id, (rubric, _) in self._judged_by.items()}
-
-    def rubric_key(self, case: Case) -> str:
-        """The key of its rubric, which equal rubrics share."""
-        return self._rubric_keys[id(case.rubric)]
-
-    @cached_property
-    def rubrics(self) -> Mapping[str, Rubric]:
-        return {self._rubric_keys[key]: rubric for key, rubric in self._by_identity.items()}
+        """What `suite lock` writes down."""
+        return self.contracts.with_shared(self.contract)
 
     @cached_property
     def program_files(self) -> Sequence[Path]:
@@ -279,20 +224,16 @@ class SuitePlan:
                 "artifact": subject.version.digest if subject.version else None,
                 "skill": subject.skill.name if subject.skill else None,
                 "isolated": subject.is_isolated,
-                **self._more_skills,
+                **self._added_skills(),
                 "case": case.id,
                 **task_document(case, workspace=self.workspaces.get(case.id)),
             }
         )
 
-    @property
-    def _more_skills(self) -> dict[str, object]:
-        """For digests, which stay what they were where there are none."""
-        return (
-            {"more_skills": [[one.name, one.version.digest] for one in self.more_skills]}
-            if self.more_skills
-            else {}
-        )
+    def _added_skills(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """A part of digests, which stay what they were where no other skills are installed."""
+        skills = [(one.name, one.version.digest) for one in self.more_skills]
+        return {"more_skills": skills} if skills else {}
 
     def identity(self, subject: SuiteSubject, cases: Sequence[Case]) -> str:
         """What a run of these cases is known by: the same again resumes it."""
@@ -307,7 +248,7 @@ class SuitePlan:
                 "target": dict(made_by.identity) if made_by else None,
                 "artifact": subject.version.digest if subject.version else None,
                 "side": subject.note,
-                **self._more_skills,
+                **self._added_skills(),
                 "contract": self.contract.id,
                 "limits": [judging.max_calls, judging.max_usd, judging.max_minutes],
                 **functions_of(self.seats),
@@ -323,7 +264,7 @@ class SuitePlan:
         return (
             then.contract_id == self.contract.id
             and then.min_pass_rate == (Fraction(1) if least is None else least)
-            and all(contracts.get(case.id) == self.case_contracts[case.id] for case in self.chosen)
+            and all(contracts.get(case.id) == self.contracts.ids[case.id] for case in self.chosen)
         )
 
     # ----------------------------------------------------------------------------------------------------
@@ -332,7 +273,7 @@ class SuitePlan:
     @property
     def own_files(self) -> frozenset[Path]:
         """The real paths of the suite and of the files that it includes."""
-        return _own_files(self.workspace.path(self.request.suite), self.source)
+        return own_files_of(self.workspace.path(self.request.suite), self.source)
 
     @property
     def files(self) -> frozenset[Path]:
@@ -342,13 +283,17 @@ class SuitePlan:
 
     def judging_files(self) -> frozenset[Path]:
         """The real paths of the programs, tests and schemas that its checks are made of."""
-        checks = [check for rubric in self.rubrics.values() for check in checks_of(rubric)]
+        checks = [
+            check for rubric in self.contracts.rubrics.values() for check in checks_of(rubric)
+        ]
         return frozenset(path.resolve() for path in self.checker.judging_files(checks))
 
     @property
     def files_that_judge(self) -> LockedFiles:
         """For a lock: what judges its cases, with the modules that it imports."""
-        checks = [check for rubric in self.rubrics.values() for check in checks_of(rubric)]
+        checks = [
+            check for rubric in self.contracts.rubrics.values() for check in checks_of(rubric)
+        ]
         judges = [seat.identity for seat in self.seats]
         return files_that_judge(
             self.workspace.path(self.request.suite), self.workspace, self.checker, checks, judges
@@ -364,7 +309,7 @@ class SuitePlan:
         judges = JudgingFiles(lambda: named, base=base)
         return {
             key: (judges, *self._watch_of(checks_of(rubric)))
-            for key, rubric in self.rubrics.items()
+            for key, rubric in self.contracts.rubrics.items()
         }
 
     def _watch_of(self, checks: Sequence[Check]) -> Sequence[JudgingFiles]:
@@ -421,9 +366,7 @@ class SuitePlan:
             **judged_by(
                 self.contract, self.judging.rule, (seat.id for seat in self.seats), meter.limits
             ),
-            rubrics={
-                self._rubric_keys[key]: rubric for key, rubric in self._rubrics_of(cases).items()
-            },
+            rubrics=self.contracts.rubrics_by_key(cases),
             cases=Each(cases, recorded) if request.is_ordered else tuple(map(recorded, cases)),
             outputs=None if self.outputs is None else self.outputs.source,
             min_pass_rate=request.min_pass_rate
@@ -443,7 +386,7 @@ class SuitePlan:
     def _recorded(self, subject: SuiteSubject, case: Case) -> RecordedCase:
         return RecordedCase.of(
             case,
-            rubric=self.rubric_key(case),
+            rubric=self.contracts.rubric_key(case),
             contract=self._contract_of(case),
             asked=self.asked(subject, case),
             answered=None if self.outputs is None else self.outputs.inputs.get(case.id),
@@ -504,23 +447,5 @@ def _mentions(path: Path, name: bytes) -> bool:
         return False
 
 
-def _by_identity(cases: Iterable[Case]) -> Mapping[int, Rubric]:
-    """The rubrics of cases, each once, by their identity: many cases share one."""
-    return {id(case.rubric): case.rubric for case in cases}
-
-
-def _own_files(path: Path, source: SuiteSource) -> frozenset[Path]:
+def own_files_of(path: Path, source: SuiteSource) -> frozenset[Path]:
     return frozenset({path.resolve(), *(file.resolve() for file in source.files)})
-
-
-def _workspace_digest(case: Case, base: Path, size: int, known: dict[Path, str]) -> str | None:
-    """Raises FileError where what a case copies is not there."""
-    if case.workspace is None:
-        return None
-    require_workspace(case.workspace, base)
-    if case.workspace.copy is None:
-        return None
-    folder = base / case.workspace.copy
-    if folder not in known:
-        known[folder] = load_artifact(folder, max_bytes=size).version.digest
-    return known[folder]

@@ -38,13 +38,8 @@ if TYPE_CHECKING:
     from honestone.ports import Observer
 
 from honestone.app.suites.choice import choose_cases
-from honestone.app.suites.plan import (
-    SuitePlan,
-    SuiteRequest,
-    _by_identity,
-    _own_files,
-    _workspace_digest,
-)
+from honestone.app.suites.contracts import rubrics_by_identity, workspace_digest
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, own_files_of
 
 
 def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuitePlan:
@@ -117,7 +112,7 @@ class _Planning:
 
     @property
     def own_files(self) -> frozenset[Path]:
-        return _own_files(self.path, self.source)
+        return own_files_of(self.path, self.source)
 
     def plans(self, observer: Observer, lost: Sequence[str]) -> tuple[SuitePlan, ...]:
         source, judging = self.source, self.request.judging
@@ -174,7 +169,7 @@ class _Planning:
 
     def seats(self, context: AdapterContext) -> tuple[Seat, ...]:
         judging = self.request.judging
-        rubrics = _by_identity(case for case in self.chosen if not case.skip)
+        rubrics = rubrics_by_identity(case for case in self.chosen if not case.skip)
         asking = next((rubric for rubric in rubrics.values() if rubric.asks_judges), None)
         if asking is None:
             return ()
@@ -474,7 +469,7 @@ def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) ->
     found: dict[str, str] = {}
     for case in cases:
         try:
-            if (digest := _workspace_digest(case, source.base, size, known)) is not None:
+            if (digest := workspace_digest(case, source.base, size, known)) is not None:
                 found[case.id] = digest
         except FileError as error:
             raise FileError(

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from honestone.core.choices import SandboxChoice
+from honestone.core.contract import ContractDocument
 from honestone.core.errors import UsageError
 from honestone.core.images import IMAGE_MARK, Image, written_images
 from honestone.core.json_value import Codec, Form, Json, JsonObject, as_json, built
@@ -266,7 +267,7 @@ def split_of(id: str) -> Split:
 
 
 def case_document(
-    case: Case, *, workspace: str | None = None, rubric: JsonObject | None = None
+    case: Case, *, workspace: str | None = None, rubric: ContractDocument | None = None
 ) -> dict[str, object]:
     """What decides what a score of this case means, as plain JSON values: hashed, it is the case's
     contract.

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.ballot import CHECK, Ballot
-from honestone.core.contract import digest_json
+from honestone.core.contract import ContractDocument, digest_json
 from honestone.core.events import (
     AttemptJudged,
     CasePassedBy,
@@ -27,7 +27,6 @@ from honestone.core.events import (
     StartedArtifact,
     SuiteStarted,
 )
-from honestone.core.json_value import JsonObject
 from honestone.core.numbers import to_points
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import ItemLine, Outcome, Rule, Scorer, Verdict
@@ -404,7 +403,7 @@ def read_record(
     return record
 
 
-def rubric_key(plain: JsonObject) -> str:
+def rubric_key(plain: ContractDocument) -> str:
     """The name that cases share a rubric under in the first event."""
     return digest_json(plain)[7:23]
 

@@ -1,0 +1,130 @@
+"""What the cases of a suite are judged by, and the contract id that follows from it for each.
+
+Many cases share one rubric. So what follows from a rubric (its plain form, its key, the identities
+of its checks) is worked out once for each rubric object, and found again by the object's identity:
+comparing rubrics by value would cost more than it saves in suites of 10,000 cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from honestone.app.rubric_plan import checks_of
+from honestone.core.contract import Contract, ContractDocument, Identity
+from honestone.core.rubric import Rubric, to_plain
+from honestone.core.suite.case import Case, case_document
+from honestone.core.suite.record import rubric_key
+from honestone.system.files import load_artifact
+from honestone.system.workspace import require_workspace
+
+if TYPE_CHECKING:
+    from honestone.adapters.checks import CheckRunner
+
+
+class JudgedBy(NamedTuple):
+    """A rubric and the identities of its checks, as plain values."""
+
+    rubric: ContractDocument
+    checks: Sequence[Identity]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseContracts:
+    """The contracts of `cases`. `base` is the suite's folder; `workspaces` are the digests of the
+    files that cases copy, by case.
+    """
+
+    cases: Sequence[Case]
+    checker: CheckRunner
+    base: Path
+    max_bytes: int
+    workspaces: Mapping[str, str]
+
+    @cached_property
+    def ids(self) -> Mapping[str, str]:
+        """Contract ids by case."""
+        return {case.id: self.of(case).id for case in self.cases}
+
+    def of(self, case: Case) -> Contract:
+        return self._contract(case, self.workspaces.get(case.id))
+
+    def id_here(self, case: Case, known: dict[Path, str]) -> str:
+        """The contract id, on this machine, of a case that has its rubric of `rubrics` and need not
+        be one of `cases`. `known` are the digests of folders that were read already. Raises
+        FileError where the files that it copies are not there.
+        """
+        workspace = workspace_digest(case, self.base, self.max_bytes, known)
+        return self._contract(case, workspace).id
+
+    def _contract(self, case: Case, workspace: str | None) -> Contract:
+        judged_by = self._judged_by[id(case.rubric)]
+        document = case_document(case, workspace=workspace, rubric=judged_by.rubric)
+        return Contract(document={**document, "checks": judged_by.checks})
+
+    def with_shared(self, shared: Contract) -> Contract:
+        """What `suite lock` writes down: what the cases share and what each of them asks."""
+        cases = [{"id": case.id, **self.of(case).document} for case in self.cases]
+        return Contract(document={**shared.document, "cases": cases})
+
+    def check_identities(self, cases: Sequence[Case]) -> Sequence[Identity]:
+        """Of each check of each rubric of these cases."""
+        return [
+            check for rubric in self._rubrics_of(cases) for check in self._judged_by[rubric].checks
+        ]
+
+    @cached_property
+    def rubrics(self) -> Mapping[str, Rubric]:
+        """By their keys."""
+        return self.rubrics_by_key(self.cases)
+
+    def rubrics_by_key(self, cases: Sequence[Case]) -> Mapping[str, Rubric]:
+        return {self._keys[id]: rubric for id, rubric in self._rubrics_of(cases).items()}
+
+    def rubric_key(self, case: Case) -> str:
+        """The key of its rubric, which equal rubrics share."""
+        return self._keys[id(case.rubric)]
+
+    @cached_property
+    def _keys(self) -> Mapping[int, str]:
+        return {id: rubric_key(judged_by.rubric) for id, judged_by in self._judged_by.items()}
+
+    @cached_property
+    def _judged_by(self) -> Mapping[int, JudgedBy]:
+        return {
+            id: JudgedBy(
+                to_plain(rubric), [dict(self.checker.identity(one)) for one in checks_of(rubric)]
+            )
+            for id, rubric in self._rubrics.items()
+        }
+
+    @cached_property
+    def _rubrics(self) -> Mapping[int, Rubric]:
+        return rubrics_by_identity(self.cases)
+
+    def _rubrics_of(self, cases: Sequence[Case]) -> Mapping[int, Rubric]:
+        """Those of some of the cases, by their identity."""
+        return self._rubrics if len(cases) == len(self.cases) else rubrics_by_identity(cases)
+
+
+def rubrics_by_identity(cases: Iterable[Case]) -> Mapping[int, Rubric]:
+    """The rubrics of cases, each once, by their identity: many cases share one."""
+    return {id(case.rubric): case.rubric for case in cases}
+
+
+def workspace_digest(case: Case, base: Path, size: int, known: dict[Path, str]) -> str | None:
+    """The digest of the files that a case copies. `known` are those of folders that were read
+    already. Raises FileError where the files are not there.
+    """
+    if case.workspace is None:
+        return None
+    require_workspace(case.workspace, base)
+    if case.workspace.copy is None:
+        return None
+    folder = base / case.workspace.copy
+    if folder not in known:
+        known[folder] = load_artifact(folder, max_bytes=size).version.digest
+    return known[folder]
