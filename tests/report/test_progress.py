@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from honestone.cli.terminal import Progress, style_for
-from honestone.system.drawing import Style
+from honestone.system.drawing import Style, width
 
 pexpect = pytest.importorskip("pexpect", reason="pexpect drives the pseudo-terminal")
 
@@ -132,11 +132,37 @@ def test_the_line_never_wraps(tmp_path: Path, columns: int) -> None:
         columns=columns,
     )
     child.expect(pexpect.EOF)
-    from honestone.system.drawing import width
-
     drawn = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", child.before).split("\r")
     assert any("123/456" in one for one in drawn)
     assert all(width(one) < columns for one in drawn)
+
+
+@pytest.mark.parametrize("style", [Style(), Style(unicode=False, encoding="latin-1")])
+@pytest.mark.parametrize(("done", "total"), [(0, 0), (3, 12), (5, 4), (10**9, 10**9)])
+@pytest.mark.parametrize("columns", [1, 2, 5, 12, 16, 24, 25, 60, 100])
+def test_the_line_fits_whatever_is_done(
+    style: Style, done: int, total: int, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal of any width, also where words are written as escapes."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = Terminal()
+    Progress(stream, style=style, clock=Clock()).progress(done, total, "보고서를 평가하는 중 " * 9)
+    frames = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", stream.getvalue()).split("\r")
+    assert max(width(frame) for frame in frames) <= max(columns - 1, 1)
+
+
+def test_the_line_has_spinner_count_bar_words_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this order; the spinner and the time move with the clock."""
+    monkeypatch.setenv("COLUMNS", "80")
+    stream, clock = Terminal(), Clock()
+    progress = Progress(stream, style=Style(), clock=clock)
+    progress.progress(0, 4, "asking codex")
+    clock.now = 62.05
+    progress.progress(1, 4, "asking codex")
+    frames = stream.getvalue().split("\r\x1b[2K")
+    assert frames[1].startswith("⠋ 0/4 ░░░░░░░░░░░░░░░░ asking codex 0:00")
+    assert frames[2][1:] == " 1/4 ████░░░░░░░░░░░░ asking codex 1:02"
+    assert frames[2][0] != frames[1][0]
 
 
 def test_the_clock_moves_while_a_judge_thinks(tmp_path: Path) -> None:

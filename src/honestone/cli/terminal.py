@@ -3,14 +3,13 @@ stderr.
 
 The live line is rewritten in place and gone before anything else is printed. It has no thread: it
 moves when something is reported, and while an event loop runs a timer in that loop moves the clock
-and the spinner. rich draws it.
+and the spinner.
 """
 
 from __future__ import annotations
 
 import atexit
 import gc
-import io
 import json
 import os
 import re
@@ -20,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -28,12 +26,19 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from honestone.app.workspace import Workspace, terminal_person
 from honestone.cli.options import named_store
 from honestone.core.numbers import exact, show_points
-from honestone.system.drawing import Style, clean, columns_of, is_terminal, line, style_for
+from honestone.system.drawing import (
+    Style,
+    bar,
+    clean,
+    columns_of,
+    cut,
+    is_terminal,
+    line,
+    style_for,
+)
 
 if TYPE_CHECKING:
     from msgspec import Struct
-    from rich.console import Console, RenderableType
-    from rich.spinner import Spinner
 
     from honestone.app.evaluate import Evaluated
     from honestone.app.workspace import Person
@@ -271,6 +276,9 @@ def exit_code_of(outcome: str) -> int:
 
 
 TICK: Final = 0.12  # seconds between two frames
+_SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_PLAIN_SPINNER: Final = "-\\|/"
+_BAR: Final = 16  # columns
 _CLEAR: Final = "\r\x1b[2K"
 
 
@@ -382,55 +390,33 @@ class Progress:
         self._is_drawn = True
         self._write(_CLEAR + self._line(columns_of(self._stream, {}) - 1))
 
-    def _line(self, room: int) -> str:
-        """`⠹ 3/12 ━━━━━━╸    asking codex 0:42`: as much of it as there is room for, on one line."""
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
-
-        console, spinner = self._renderer
-        console.width = max(room, 1)
-        cells: list[RenderableType] = [spinner]
-        if self._total > 0:
-            cells.append(Text(f"{self._done}/{self._total}"))
-        if self._total > 1 and room >= 60:
-            cells.append(
-                ProgressBar(
-                    total=self._total, completed=self._done, width=16, complete_style="cyan"
-                )
-            )
-        if room >= 24:
-            cells.append(Text(self._doing, no_wrap=True, overflow="ellipsis"))
-        if room >= 16:
-            cells.append(Text(f" {_elapsed(self._clock() - self._started)}", style="dim"))
-        grid = Table.grid(padding=(0, 1))
-        for cell in cells:
-            grid.add_column(
-                no_wrap=not (isinstance(cell, Text) and cell.overflow)
-            )  # only the words give way
-        grid.add_row(*cells)
-        with console.capture() as drawn:
-            console.print(grid, end="")
-        return drawn.get().rstrip("\n")
-
-    @cached_property
-    def _renderer(self) -> tuple[Console, Spinner]:
-        """rich, imported with the first frame, drawing for what the stream can show."""
-        from rich.console import Console
-        from rich.spinner import Spinner
-
+    def _line(self, columns: int) -> str:
+        """`⠹ 3/12 ████▌░░░░░ asking codex 0:42`: as much of it as fits into so many columns."""
         style = self._style
-        console = Console(
-            file=io.TextIOWrapper(io.BytesIO(), encoding=style.encoding),
-            force_terminal=True,
-            color_system="standard" if style.color else None,
-            no_color=not style.color,
-            legacy_windows=False,
-            highlight=False,
-            emoji=False,
-            markup=False,
-        )
-        return console, Spinner("dots" if style.unicode else "line", style="cyan")
+        elapsed = max(self._clock() - self._started, 0.0)
+        frames = _SPINNER if style.unicode else _PLAIN_SPINNER
+        spinner = style.paint(frames[int(elapsed / TICK) % len(frames)], "cyan")
+        left = columns - 1  # behind the spinner; each part takes one more, for the space before it
+        count = f"{self._done}/{self._total}"
+        if self._total < 1 or len(count) >= left:
+            count = ""
+        left -= len(count) + bool(count)
+        clock = _elapsed(elapsed)
+        if columns < 16 or len(clock) >= left:
+            clock = ""
+        left -= len(clock) + bool(clock)
+        progress = ""
+        if self._total > 1 and columns >= 60:
+            done = Fraction(100 * self._done, self._total)
+            progress = bar(style, _BAR, done, look="cyan")
+            left -= _BAR + 1
+        words = ""
+        if columns >= 24:
+            # What the stream cannot hold is written as `\uXXXX`, so it is measured as that.
+            words = self._doing.encode(style.encoding, "backslashreplace").decode(style.encoding)
+            words = cut(words, max(left - 1, 0), style.glyph("more"))
+        parts = (spinner, count, progress, words, style.paint(clock, "dim"))
+        return " ".join(part for part in parts if part)
 
     def _keep_moving(self) -> None:
         """Lets a running event loop redraw: a judge may think for minutes without a word."""
