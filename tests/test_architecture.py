@@ -300,6 +300,7 @@ HEAVY = (
     "asyncio",
     "ssl",
     "prompt_toolkit",
+    "markdown_it",
 )
 
 

@@ -407,7 +407,7 @@ class Progress:
         left -= len(clock) + bool(clock)
         progress = ""
         if self._total > 1 and columns >= 60:
-            done = Fraction(100 * self._done, self._total)
+            done = 100 * self._done / self._total
             progress = bar(style, _BAR, done, look="cyan")
             left -= _BAR + 1
         words = ""

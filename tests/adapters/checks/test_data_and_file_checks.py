@@ -300,6 +300,8 @@ OTHERS = {
         "# `code()` and *emphasis* and [link](docs/guide.md)\n\n[x](#code-and-emphasis-and-link)",
         "use `<!--` to open\n\n# Later\n\nand `-->` to close [x](#later)",
         "### snake_case and _emph_ ###\n[x](#snake_case-and-emph)",
+        "<https://a.b/[x][y]> and <mailto:a@b.c> and \\[a\\][b] and `[x][y]`",
+        "[^1]: see\n\ntext [^1]",
     ],
 )
 def test_links_that_resolve(text):
@@ -333,6 +335,11 @@ def test_links_that_resolve(text):
         ("a `b [x](missing.md)", "missing.md"),
         ("[x](%00)", "leads out"),
         ("a\r\nb\r\n[x](missing.md)\r\n", "line 3"),
+        ("`code\nover lines` [x][none]", "line 2: [none] is not defined"),
+        ("a\n`code\nover lines` and\n<b\nid=b>[x](missing.md)", "line 5"),
+        ("<p>\n<!-- x\n -->\n<img src='gone.png'>\n</p>", "line 4"),
+        ("`<a name='here'>` [x](#here)", "names no heading"),
+        ("[`code`][none]", "[none] is not defined"),
     ],
 )
 def test_links_that_do_not_resolve(text, words):
