@@ -280,7 +280,16 @@ def test_a_link_and_a_folder_with_blanks(host: Host) -> None:
         assert json.loads(ended.stdout) == step, ended.stderr
 
 
-HEAVY = ("ruamel", "msgspec", "aiohttp", "jinja2", "markdown_it", "asyncio", "ssl", "prompt_toolkit")
+HEAVY = (
+    "ruamel",
+    "msgspec",
+    "aiohttp",
+    "jinja2",
+    "markdown_it",
+    "asyncio",
+    "ssl",
+    "prompt_toolkit",
+)
 
 
 def test_the_hook_reads_little(host: Host) -> None:
