@@ -343,7 +343,8 @@ cli.rubrics.new cli.terminal core core.added_kinds core.artifact core.authoring 
 core.field_accuracy core.images core.json_value core.loop core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.request
 core.rubric core.scorecard core.spend core.store_address core.suite core.suite.trace_checks core.tables formats core.plugins system.plugins
 formats.check_words formats.document formats.fields formats.findings formats.marked formats.nodes formats.project
-formats.reader formats.rubric_file formats.settings formats.source formats.toml_nodes formats.yaml_nodes interop
+formats.reader formats.rubric_file formats.settings formats.source formats.toml_nodes formats.values
+formats.yaml_nodes interop
 interop.reader interop.recognise ports system system.drawing system.new_file app.store_origin system.own_stores
 system.person_folder
 """

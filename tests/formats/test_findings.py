@@ -51,4 +51,4 @@ def test_rubrics_from_the_wild_are_linted_with_places() -> None:
         for finding in find(source.rubric, source.marked, is_native=False):
             assert finding.place.startswith(f"{path}:")
             assert finding.why
-    assert read >= 10
+    assert read >= 4

@@ -220,3 +220,14 @@ def test_the_suite_schema_knows_every_key_and_reaches_no_name_that_is_not_there(
         assert set(known) == {field.key for field in SHAPES[name].fields}
         assert all(one["description"] for one in known.values())
     assert set(re.findall(r"#/\$defs/([\w-]+)", str(schema))) == set(schema["$defs"])
+
+
+def test_every_kind_of_value_has_a_reader() -> None:
+    """What a key of `fields.toml` takes is read by a function of a table in Python, and no reader
+    is without a key.
+    """
+    from honestone.formats.fields import SHAPES
+    from honestone.formats.suite_file import _VALUES
+
+    taken = {field.takes for shape in SHAPES.values() for field in shape.fields}
+    assert taken == set(_VALUES)

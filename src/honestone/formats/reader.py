@@ -24,7 +24,6 @@ from honestone.formats.source import CodeUse, ForeignRubric, Loss, SourceErrors,
 
 if TYPE_CHECKING:
     from honestone.core.suite.case import Case, Suite
-    from honestone.formats.document import Document
 
 Steps: TypeAlias = tuple[MapKey, ...]
 How: TypeAlias = Literal["read", "ignored", "lost"]
@@ -230,7 +229,7 @@ class FileReading:
 
     def suite_source(
         self,
-        document: Document,
+        path: Path,
         dialect: str,
         suite: Suite,
         cases: Cases,
@@ -240,10 +239,10 @@ class FileReading:
         return SuiteSource(
             suite=suite,
             dialect=dialect,
-            base=document.path.parent,
+            base=path.parent,
             notes=tuple(self.notes),
             losses=tuple(self.losses),
-            files=(document.path, *dict.fromkeys(files)),
+            files=(path, *dict.fromkeys(files)),
             places=cases.places,
             code=tuple(dict.fromkeys(self.code)),
         )

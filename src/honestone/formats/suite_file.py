@@ -7,16 +7,15 @@ place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, islice
-from pathlib import Path, PurePosixPath
-from typing import Any, Final, TypeVar, cast
+from pathlib import Path
+from typing import Any, Final, cast
 
-from honestone.core.choices import SANDBOX_CHOICES
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
 from honestone.core.rubric import (
     DEFAULT_FLOOR,
@@ -30,21 +29,15 @@ from honestone.core.rubric import (
     slug,
 )
 from honestone.core.suite.case import (
-    OUTPUT_FORMS,
     SUITE_VERSION,
-    AttemptRule,
     Case,
-    CaseWorkspace,
     Expect,
     Message,
-    Split,
     Suite,
-    TargetSpec,
 )
 from honestone.core.suite.dependencies import wrong_dependencies
 from honestone.formats.check_words import check_in_words
 from honestone.formats.document import Document, KeepCases, ReadRubric
-from honestone.formats.fields import Takes
 from honestone.formats.filling import FILLED, Words, fill_node, fill_text, has_holes, words_of
 from honestone.formats.marked import Marked, read_text
 from honestone.formats.nodes import MapKey, Node
@@ -52,23 +45,22 @@ from honestone.formats.project import require_readable
 from honestone.formats.reader import FileReading, did_you_mean, value_at
 from honestone.formats.reader import Steps as FilePath
 from honestone.formats.rubric_file import (
-    Got,
-    Refused,
+    RUBRIC_VALUES,
     RubricReading,
     RubricSource,
     UncheckedRubric,
-    is_number,
-    shown_value,
 )
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.formats.suite_tables import CaseNode, cases_in, files_like, with_defaults
-
-T = TypeVar("T")
-
-# How many attempts or cases at a time a file may ask for: more is a slip of the finger.
-MAX_COUNT: Final = 10_000
-MAX_SECONDS: Final = 10_000_000
-VERDICTS: Final = ("pass", "fail", "inconclusive")
+from honestone.formats.suite_values import SUITE_VALUES, take_path
+from honestone.formats.values import (
+    Got,
+    Refused,
+    ValueReaders,
+    shown_value,
+    take_check,
+    take_text,
+)
 
 
 def read_suite(document: Document) -> SuiteSource:
@@ -172,6 +164,10 @@ class _SuiteReading(RubricReading):
         self.noted: set[tuple[str, str]] = set()
         self.case_places: Mapping[str, str] = {}
         self.id_places: dict[str, str] = {}
+
+    @property
+    def readers(self) -> ValueReaders:
+        return _VALUES
 
     def problem(
         self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False
@@ -288,7 +284,7 @@ class _SuiteReading(RubricReading):
             yield entry, None
             return
         with self.noting():
-            name = self.path(entry.value, path, "")
+            name = take_path(self, entry.value, path, "")
             for file in self._files_like(name, path):
                 try:
                     yield from cases_in(self._file(file, path))
@@ -519,15 +515,12 @@ class _SuiteReading(RubricReading):
                     f"`expect` names `{id}`, which is not a criterion of this case",
                     next(
                         key
-                        for key in self._keys((*path, "expect"))
+                        for key in self.keys_at((*path, "expect"))
                         if self.marked.raw_key(key).strip() == id
                     ),
                     did_you_mean(id, known) or f"criteria: {', '.join(known[:10])}",
                     at_key=True,
                 )
-
-    def _keys(self, path: FilePath) -> list[FilePath]:
-        return [(*path, key) for key in value_at(self.marked.value, path)]
 
     # ------------------------------------------------------------------------------------------
     # rubrics and checks
@@ -647,7 +640,7 @@ class _SuiteReading(RubricReading):
             return ()  # what they are is known when a case has filled them in
 
         def one(entry: Any, here: FilePath) -> Check:
-            return self.check(entry, here, f" number {cast(int, here[-1]) + 1}")
+            return take_check(self, entry, here, f" number {cast(int, here[-1]) + 1}")
 
         return self.each("checks", value, path, owner, one)
 
@@ -685,19 +678,8 @@ class _SuiteReading(RubricReading):
                 raise Refused from None
         return self._filled(self.texts[file], file, path)
 
-    def path(self, value: Any, path: FilePath, owner: str) -> str:
-        text = self.name(value, path, owner)
-        if "\0" in text:
-            raise Refused(f"`{path[-1]}`{owner} holds a NUL character", path)
-        return text
-
-    def paths(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
-        return self.each(
-            "paths", value, path, owner, lambda entry, here: self.path(entry, here, owner)
-        )
-
     def folder(self, value: Any, path: FilePath, owner: str) -> str:
-        name = self.path(value, path, owner)
+        name = take_path(self, value, path, owner)
         if (self.base / name).is_dir():
             return name
         is_file = (self.base / name).exists()
@@ -752,7 +734,7 @@ class _SuiteReading(RubricReading):
     def prose(self, value: Any, path: FilePath, owner: str) -> str:
         """Text exactly as written, here or in a file."""
         if not isinstance(value, dict):
-            self.text(value, path, owner)
+            take_text(self, value, path, owner)
             return cast(str, value)
         if "file" not in value:
             raise self.must_be("prose", value, path, owner)
@@ -763,257 +745,20 @@ class _SuiteReading(RubricReading):
     # ------------------------------------------------------------------------------------------
     # single values
 
-    def suite_version(self, value: Any, path: FilePath, owner: str) -> None:
-        if not is_number(value) or value != SUITE_VERSION:
-            raise self.must_be(
-                "suite-version",
-                value,
-                path,
-                owner,
-                "it is the version of the format, not of your suite",
-            )
-
-    def case_id(self, value: Any, path: FilePath, owner: str) -> str:
-        id = self.name(value, path, owner)
-        if not id.isprintable():
-            hint = "it is typed on command lines and shown in reports"
-            raise Refused("`id` holds characters that cannot be shown", path, hint)
-        return id
-
-    def count(self, value: Any, path: FilePath, owner: str) -> int:
-        number = self.marked.number(path) if is_number(value) else Fraction(0)
-        if number > MAX_COUNT:
-            raise Refused(
-                f"`{path[-1]}` is {self.marked.raw(path)}, but {MAX_COUNT} is the most", path
-            )
-        if number.denominator != 1 or number < 1:
-            raise self.must_be("count", value, path, owner)
-        return int(number)
-
-    def seconds(self, value: Any, path: FilePath, owner: str) -> float:
-        if not is_number(value) or value <= 0:
-            raise self.must_be("seconds", value, path, owner, "write a plain number: timeout: 120")
-        if value > MAX_SECONDS:
-            most = f"{MAX_SECONDS} seconds are the most"
-            raise Refused(f"`{path[-1]}`{owner} is {self.marked.raw(path)}, but {most}", path)
-        return float(value)
-
-    def _choice(
-        self, takes: Takes, known: Sequence[str], value: Any, path: FilePath, owner: str
-    ) -> str:
-        if isinstance(value, str) and value in known:
-            return value
-        hint = did_you_mean(value, known) if isinstance(value, str) else None
-        raise self.must_be(takes, value, path, owner, hint)
-
-    def rule(self, value: Any, path: FilePath, owner: str) -> AttemptRule:
-        return AttemptRule(self._choice("rule", tuple(AttemptRule), value, path, owner))
-
-    def split(self, value: Any, path: FilePath, owner: str) -> Split:
-        return Split(self._choice("split", tuple(Split), value, path, owner))
-
-    def output(self, value: Any, path: FilePath, owner: str) -> str:
-        return self._choice("output", OUTPUT_FORMS, value, path, owner)
-
-    def sandbox(self, value: Any, path: FilePath, owner: str) -> str:
-        return self._choice("sandbox", SANDBOX_CHOICES, value, path, owner)
-
-    def tags(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
-        if not isinstance(value, list):
-            return (self.name(value, path, owner),)
-        tags: dict[str, None] = {}
-        for index, entry in enumerate(value):
-            with self.noting():
-                tags[self.name(entry, (*path, index), " of `tags`")] = None
-        return tuple(tags)
-
-    def commands(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
-        if not isinstance(value, list):
-            return (self._command_line(value, path),)
-        return self.each("commands", value, path, owner, self._command_line)
-
-    def _command_line(self, value: Any, path: FilePath) -> str:
-        import shlex
-
-        key = next(str(step) for step in reversed(path) if isinstance(step, str))
-        line = value.strip() if isinstance(value, str) else ""
-        if not line:
-            shown = shown_value(value, self.marked.raw(path))
-            raise Refused(
-                f"`{key}` is {shown}, but must be a command line, or a list of them", path
-            )
-        try:
-            words = shlex.split(line)
-        except ValueError as error:
-            message = f"`{key}` cannot be split into words: {str(error).lower()}"
-            raise Refused(message, path, "quote as in a shell") from None
-        if not words or not words[0] or "\0" in line:
-            raise Refused(f"`{key}` names no program", path)
-        return line
-
     # ------------------------------------------------------------------------------------------
     # target, workspace, expect
 
-    def artifacts(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
-        return self._columns(
-            "artifacts", value, path, lambda entry, here: self.path(entry, here, owner)
-        )
 
-    def targets(self, value: Any, path: FilePath, owner: str) -> tuple[TargetSpec, ...]:
-        return self._columns(
-            "targets", value, path, lambda entry, here: self.target(entry, here, owner)
-        )
-
-    def _columns(
-        self, takes: Takes, value: Any, path: FilePath, read: Callable[[Any, FilePath], T]
-    ) -> tuple[T, ...]:
-        """One, or a list in which none is twice."""
-        if not isinstance(value, list):
-            return (read(value, path),)
-        found = self.each(takes, value, path, "", read)
-        for index, one in enumerate(found):
-            if one in found[:index]:
-                raise Refused(f"this is in `{path[-1]}` twice", (*path, index), "name each once")
-        return found
-
-    def target(self, value: Any, path: FilePath, owner: str) -> TargetSpec:
-        if isinstance(value, str):
-            return TargetSpec(use=self.text(value, path, owner))
-        if not isinstance(value, dict):
-            raise self.must_be("target", value, path, owner)
-        return TargetSpec(**self.fields("target", path, " of `target`"))
-
-    def workspace(self, value: Any, path: FilePath, owner: str) -> CaseWorkspace:
-        if not isinstance(value, dict):
-            hint = (
-                f"write {{copy: {value.strip()}}}"
-                if isinstance(value, str) and value.strip()
-                else None
-            )
-            raise self.must_be("workspace", value, path, owner, hint)
-        got = self.fields("workspace", path, " of `workspace`")
-        if "copy" in value and "git" in value:
-            self.problem(
-                "`workspace` has both `copy` and `git`",
-                (*path, "git"),
-                "take one of them",
-                at_key=True,
-            )
-        git, ref = got.get("git", (None, None))
-        return CaseWorkspace(copy=got.get("copy"), files=got.get("files", {}), git=git, ref=ref)
-
-    def workspace_files(self, value: Any, path: FilePath, owner: str) -> dict[str, str]:
-        if not isinstance(value, dict):
-            raise self.must_be("workspace-files", value, path, owner)
-        files: dict[str, str] = {}
-        for here in self._keys(path):
-            name, text = self.marked.raw_key(here), value_at(self.marked.value, here)
-            wrong = unsafe_name(name)
-            if wrong:
-                hint = "names are relative to the workspace: src/main.py"
-                self.problem(f"the file name {wrong}", here, hint, at_key=True)
-            elif not isinstance(text, str):
-                self.problem(
-                    f"`{name}` of `files` must be text",
-                    here,
-                    "put it in quotes",
-                    at_key=text is None,
-                )
-            else:
-                files[name] = text
-        for name in files:
-            above = next(
-                (str(folder) for folder in PurePosixPath(name).parents if str(folder) in files),
-                None,
-            )
-            if above:
-                self.problem(f"`{above}` of `files` is a file and a folder at once", path)
-        return files
-
-    ref = RubricReading.name
-
-    def git(self, value: Any, path: FilePath, owner: str) -> tuple[str, str | None]:
-        if isinstance(value, dict):
-            got = self.fields("git", path, " of `git`")
-            if "repo" not in value:
-                raise Refused("`repo` of `git` is missing", path)
-            if "repo" not in got:
-                raise Refused
-            repo, ref = got["repo"], got.get("ref")
-        else:
-            repo, ref = split_ref(self.text(value, path, owner))
-        for what, word in (("repository", repo), ("ref", ref)):
-            # A word with a hyphen in front would be an option of git.
-            if word is not None and (word.startswith("-") or not word.isprintable() or not word):
-                raise Refused(f"`{word!r}` is not the name of a {what}", path)
-        return repo, ref
-
-    def expect(self, value: Any, path: FilePath, owner: str) -> Expect:
-        if not isinstance(value, dict) or not value:
-            raise self.must_be("expect", value, path, owner)
-        verdict = None
-        spans: dict[str, tuple[Fraction, Fraction]] = {}
-        for here in self._keys(path):
-            key, entry = self.marked.raw_key(here).strip(), value_at(self.marked.value, here)
-            if key != "verdict":
-                with self.noting():
-                    spans[key] = self._span(entry, here, key)
-            elif isinstance(entry, str) and entry in VERDICTS:
-                verdict = entry
-            else:
-                shown = shown_value(entry, self.marked.raw(here))
-                self.problem(
-                    f"`verdict` of `expect` is {shown}, but must be one of: {', '.join(VERDICTS)}",
-                    here,
-                )
-        return Expect(verdict=cast(Any, verdict), score=spans.pop("score", None), criteria=spans)
-
-    def _span(self, value: Any, path: FilePath, key: str) -> tuple[Fraction, Fraction]:
-        try:
-            if not isinstance(value, list) or len(value) != 2:
-                raise ValueError
-            low, high = (self.marked.number((*path, index)) for index in (0, 1))
-        except ValueError:
-            raise Refused(
-                f"`{key}` of `expect` must be a range of two numbers", path, f"{key}: [10, 30]"
-            ) from None
-        if not 0 <= low <= high <= 100:
-            raise Refused(
-                f"`{key}` of `expect` must be a range within 0 to 100, the lower end first", path
-            )
-        return low / 100, high / 100
-
-    def cases(self, value: Any, path: FilePath, owner: str) -> None:
-        """Only whether they are a list: they are read when all that they inherit is known."""
-        if isinstance(value, dict) and isinstance(value.get("file"), str):
-            raise self.must_be("cases", value, path, owner, f"write cases: {value['file']}")
-        if value or not self.problems:  # what keeps a table from being read has been noted
-            self.each("cases", value, path, owner, lambda entry, here: None)
-
-    def defaults(self, value: Any, path: FilePath, owner: str) -> Got:
-        if not isinstance(value, dict):
-            raise self.must_be(
-                "defaults", value, path, owner, "defaults: {checks: [{not-contains: sorry}]}"
-            )
-        return self.fields("defaults", path, "")
-
-    def data(self, value: Any, path: FilePath, owner: str) -> dict[str, object]:
-        if not isinstance(value, dict):
-            raise self.must_be("data", value, path, owner, f"{path[-1]}: {{source: ticket 12}}")
-        return {str(key): entry for key, entry in value.items()}
-
-    def vars(self, value: Any, path: FilePath, owner: str) -> None:
-        """Whether they are texts: they are filled in before a case is read."""
-        if not isinstance(value, dict):
-            raise self.must_be("vars", value, path, owner, "vars: {city: Paris}")
-        for here in self._keys(path):
-            entry = value_at(self.marked.value, here)
-            if entry is None or isinstance(entry, dict | list):
-                shown = shown_value(entry, self.marked.raw(here))
-                self.problem(
-                    f"`{self.marked.raw_key(here)}` of `vars` is {shown}, but must be text or a number",
-                    here,
-                )
+_VALUES: Final[ValueReaders] = {
+    **RUBRIC_VALUES,
+    **SUITE_VALUES,
+    "part": _SuiteReading.part,
+    "checks": _SuiteReading.checks,
+    "folder": _SuiteReading.folder,
+    "input": _SuiteReading.input,
+    "content": _SuiteReading.content,
+    "prose": _SuiteReading.prose,
+}
 
 
 def _in_memory(found: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Mapping[str, str]]:
@@ -1026,29 +771,3 @@ def _in_memory(found: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Mappi
 
 def _first(*values: Fraction | None) -> Fraction:
     return next(value for value in values if value is not None)
-
-
-def unsafe_name(name: str) -> str | None:
-    """What is wrong with the path of a file that is to be written into a folder; None when nothing
-    is.
-    """
-    if not name.isprintable() or not name.strip():
-        return "holds characters that cannot be shown" if name.strip() else "is empty"
-    if name.startswith(("/", "~")) or "\\" in name or (len(name) > 1 and name[1] == ":"):
-        return f"`{name}` is not relative"
-    if any(part in ("", ".", "..") for part in name.split("/")):
-        return f"`{name}` leads out of the folder, or is not a plain path"
-    return None
-
-
-def split_ref(text: str) -> tuple[str, str | None]:
-    """`ADDRESS@REF`. The `@` of `git@host:path` and of `ssh://user@host/path` parts no ref."""
-    address, at, ref = text.rpartition("@")
-    if (
-        not at
-        or not address
-        or ":" in ref
-        or ("://" in address and "/" not in address.partition("://")[2])
-    ):
-        return text, None
-    return address, ref

@@ -32,7 +32,8 @@ from honestone.formats.rubric_write import (
     criterion_lines,
     vouching_lines,
 )
-from honestone.formats.suite_file import check_criteria, split_ref
+from honestone.formats.suite_file import check_criteria
+from honestone.formats.suite_values import split_ref
 from honestone.formats.yaml_lines import (
     decimal,
     entry,

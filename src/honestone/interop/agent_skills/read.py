@@ -21,7 +21,7 @@ from honestone.formats.document import Document
 from honestone.formats.project import may_read, repository_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.formats.suite_file import unsafe_name
+from honestone.formats.suite_values import unsafe_name
 from honestone.interop.agent_skills.extra_keys import extra_keys
 from honestone.interop.agent_skills.triggers import read_triggers, says_trigger, signs_of_triggers
 from honestone.interop.criteria import (
@@ -82,7 +82,7 @@ def read_evals(document: Document) -> SuiteSource:
     reading.finish()
     skill = (skill or "").strip() or None
     suite = Suite(cases=cases.all(), title=skill or "", skill_id=skill)
-    return reading.suite_source(document, "agent-skills", suite, cases, files)
+    return reading.suite_source(document.path, "agent-skills", suite, cases, files)
 
 
 def _entries(top: FileEntry) -> Iterator[FileEntry]:

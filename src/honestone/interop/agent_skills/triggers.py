@@ -56,7 +56,7 @@ def read_triggers(document: Document) -> SuiteSource:
     suite = Suite(
         cases=cases.all(), title=f"when {skill} is picked up" if skill else "", skill_id=skill
     )
-    return reading.suite_source(document, "agent-skills-triggers", suite, cases)
+    return reading.suite_source(document.path, "agent-skills-triggers", suite, cases)
 
 
 def _entries(

@@ -314,7 +314,9 @@ def _finish(file: _File, read: list[_Read]) -> SuiteSource:
     suite = Suite(
         cases=cases.all(), title=shared.title, target=target, concurrency=shared.concurrency
     )
-    return reading.suite_source(file.document, file.dialect.name, suite, cases, file.texts.files)
+    return reading.suite_source(
+        file.document.path, file.dialect.name, suite, cases, file.texts.files
+    )
 
 
 def _refuse_dependencies(cases: Cases, takes: Mapping[str, FileEntry]) -> None:

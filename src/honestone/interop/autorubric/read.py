@@ -235,7 +235,7 @@ def read_dataset(document: Document) -> SuiteSource:
         reading.problem("a dataset needs at least one item", ())
     reading.finish()
     suite = Suite(cases=cases.all(), title=top.text("name") or "")
-    return reading.suite_source(document, "autorubric-dataset", suite, cases)
+    return reading.suite_source(document.path, "autorubric-dataset", suite, cases)
 
 
 def _case(

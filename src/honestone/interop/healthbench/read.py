@@ -50,7 +50,7 @@ def read(document: Document) -> SuiteSource:
     whole.note(*notes)
     whole.join(*readings[1:])
     whole.finish()
-    return whole.suite_source(document, "healthbench", Suite(cases=cases.all()), cases)
+    return whole.suite_source(document.path, "healthbench", Suite(cases=cases.all()), cases)
 
 
 def _rows(document: Document) -> Iterator[tuple[FileReading, FileEntry]]:

@@ -70,7 +70,9 @@ def _read(document: Document) -> SuiteSource:
     main.note(*FORMATS.defaults("inspect"))
     main.join(*readings)
     main.finish()
-    return main.suite_source(document, "inspect", Suite(cases=cases.all()), cases, siblings.files)
+    return main.suite_source(
+        document.path, "inspect", Suite(cases=cases.all()), cases, siblings.files
+    )
 
 
 def _samples(document: Document, main: FileReading) -> Iterator[FileEntry]:

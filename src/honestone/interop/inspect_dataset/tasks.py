@@ -61,7 +61,7 @@ def read_task(document: Document) -> SuiteSource:
         main.join(reading)
     main.finish(*FORMATS.defaults("inspect-task"))
     return main.suite_source(
-        document, "inspect-task", Suite(cases=cases.all()), cases, siblings.files
+        document.path, "inspect-task", Suite(cases=cases.all()), cases, siblings.files
     )
 
 

@@ -203,7 +203,9 @@ class _Config:
             more_targets=tuple(more),
             concurrency=options.concurrency,
         )
-        return reading.suite_source(self.document, "promptfoo", suite, cases, self.siblings.files)
+        return reading.suite_source(
+            self.document.path, "promptfoo", suite, cases, self.siblings.files
+        )
 
     def changed_by_code(
         self, tests: list[tuple[_Layer, ...]], base: tuple[_Layer, ...]

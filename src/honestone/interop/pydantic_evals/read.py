@@ -373,7 +373,10 @@ def _read(document: Document) -> SuiteSource:
             reading.problem("this dataset has no cases", ("cases",))
     reading.finish(*FORMATS.defaults("pydantic-evals")[:-1])  # the last holds for some cases only
     return reading.suite_source(
-        document, "pydantic-evals", Suite(cases=cases.all(), title=top.text("name") or ""), cases
+        document.path,
+        "pydantic-evals",
+        Suite(cases=cases.all(), title=top.text("name") or ""),
+        cases,
     )
 
 

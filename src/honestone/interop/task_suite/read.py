@@ -17,7 +17,8 @@ from honestone.formats.check_words import check_in_words
 from honestone.formats.document import Document
 from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, did_you_mean, shown, words
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.formats.suite_file import MAX_SECONDS, rubric_within
+from honestone.formats.suite_file import rubric_within
+from honestone.formats.suite_values import MAX_SECONDS
 from honestone.interop.criteria import FROM_0_TO_1, check_criterion, checklist, scaled
 from honestone.interop.reader import Formats, Reader
 
@@ -45,7 +46,7 @@ def read_task_suite(document: Document) -> SuiteSource:
     reading.finish()
     assert skill is not None
     suite = Suite(cases=tasks.cases.all(), title=title or skill, skill_id=skill)
-    return reading.suite_source(document, "task-suite-1.0", suite, tasks.cases, tasks.files)
+    return reading.suite_source(document.path, "task-suite-1.0", suite, tasks.cases, tasks.files)
 
 
 def _filled(entry: FileEntry, key: str, hint: str) -> str | None:
@@ -339,7 +340,7 @@ def read_spec_with_tasks(document: Document) -> SuiteSource:
     _note_extra(top, TABLES["spec"], "the specification")
     reading.finish()
     suite = Suite(cases=tasks.cases.all(), title=skill or "", skill_id=skill)
-    return reading.suite_source(document, "skill-spec", suite, tasks.cases, tasks.files)
+    return reading.suite_source(document.path, "skill-spec", suite, tasks.cases, tasks.files)
 
 
 # ----------------------------------------------------------------------------------------------------
