@@ -30,7 +30,9 @@ def hold_one_out(panel: Seats, rubric: Rubric) -> tuple[Seats, Seats]:
     families = {id: _family(seat) for id, seat in judges.items()}
     alone = [id for id, family in families.items() if list(families.values()).count(family) == 1]
     chosen = (alone or list(judges))[0]
-    return _of(panel, [id for id in judges if id != chosen]), _of(panel, [chosen])[:1]
+    return _seats_named(panel, [id for id in judges if id != chosen]), _seats_named(
+        panel, [chosen]
+    )[:1]
 
 
 def named_apart(panel: Seats, holdouts: Seats) -> Seats:
@@ -43,7 +45,7 @@ def named_apart(panel: Seats, holdouts: Seats) -> Seats:
     )
 
 
-def _of(panel: Seats, judges: Sequence[str]) -> Seats:
+def _seats_named(panel: Seats, judges: Sequence[str]) -> Seats:
     return tuple(seat for seat in panel if (seat.draw_of or seat.id) in judges)
 
 

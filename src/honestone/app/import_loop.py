@@ -17,7 +17,7 @@ IMPORTED = "imported"
 
 def import_loop(workspace: Workspace, file: Path) -> ImportedDoc:
     """Keeps rulph's state.json as a run. Raises UsageError for a file that is not one."""
-    started = _read(workspace.path(file), printable(file))
+    started = _read_loop(workspace.path(file), printable(file))
     with workspace.open_store() as store:
         run = store.start_run(
             kind=IMPORTED, subject=started.path, identity="", contract="", first=started
@@ -35,7 +35,7 @@ def imported_document(run: str, started: Event) -> ImportedDoc:
     )
 
 
-def _read(path: Path, named: str) -> LoopImported:
+def _read_loop(path: Path, named: str) -> LoopImported:
     try:
         plain = json.loads(load_file(path).text)
         if read_state(plain) is None:

@@ -18,7 +18,7 @@ from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import StepWorker, SubmittedEdit, Waiting
 from honestone.app.agents.holds import read_holds
 from honestone.app.agents.own_command import own_command
-from honestone.app.agents.run_folder import KEPT, REPLIES, STEPS, read_json
+from honestone.app.agents.run_folder import FORM_FILE, REPLIES, STEPS, read_json
 from honestone.app.history import improvement_report, started_of, state_of
 from honestone.app.host_judge import still_asked, take_reply
 from honestone.app.improve import prepare, run
@@ -114,12 +114,12 @@ class StepsForm:
     compact: bool = False
 
     @classmethod
-    def kept(cls, folder: Path) -> StepsForm:
+    def of_last_call(cls, folder: Path) -> StepsForm:
         """That of the last call; the default where what is kept cannot be read: who needs the rest
         of it says so.
         """
         try:
-            plain = read_json(folder / KEPT)
+            plain = read_json(folder / FORM_FILE)
         except (OSError, ValueError):
             return cls()
         match plain:
@@ -178,11 +178,11 @@ def resume_steps(
     """
     with workspace.open_store() as store:
         folder = _folder_of(workspace, store, run, None if run else _belongs_to(form.session))
-        kept = StepsForm.kept(folder)
+        last = StepsForm.of_last_call(folder)
         form = StepsForm(
-            session=kept.session,
-            quiet=form.quiet or kept.quiet,
-            compact=form.compact or kept.compact,
+            session=last.session,
+            quiet=form.quiet or last.quiet,
+            compact=form.compact or last.compact,
         )
         if store.find_run(folder.name).finished is not None:
             document = plain(improvement_report(store, folder.name, shown=workspace.shown)[0])
@@ -200,7 +200,7 @@ def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
     return {
         "schema": SCHEMA,
         "run": folder.name,
-        "session": StepsForm.kept(folder).session,
+        "session": StepsForm.of_last_call(folder).session,
         "held": _held(folder),
         "artifact": started_of(log).artifact.path,
         "rounds": sum(not entry.is_open for entry in state.rounds),
@@ -258,10 +258,12 @@ class _Steps:
             "artifact": str(request.artifact),
             "rubric": str(request.rubric),
             "command": own_command(self.workspace.folder),
-            "session": self.form.session or StepsForm.kept(folder).session,
+            "session": self.form.session or StepsForm.of_last_call(folder).session,
             "options": {**options, "quiet": self.form.quiet, "compact": self.form.compact},
         }
-        write_below(folder.parents[1], f"{STEPS}/{folder.name}/{KEPT}", json.dumps(plain).encode())
+        write_below(
+            folder.parents[1], f"{STEPS}/{folder.name}/{FORM_FILE}", json.dumps(plain).encode()
+        )
 
     @classmethod
     def load(cls, folder: Path, workspace: Workspace) -> _Steps:
@@ -269,7 +271,7 @@ class _Steps:
         to that.
         """
         try:
-            plain = json.loads((folder / KEPT).read_bytes())
+            plain = json.loads((folder / FORM_FILE).read_bytes())
             given = {**plain["options"], "fresh": False}
             output = given.pop("output", None)
             for name in ("quiet", "compact"):
@@ -303,7 +305,7 @@ class _Steps:
 
 def _belongs_to(session: str | None) -> Callable[[Path], bool]:
     """Whether a run is the session's; without a session, whether it belongs to none."""
-    return lambda folder: StepsForm.kept(folder).session == session
+    return lambda folder: StepsForm.of_last_call(folder).session == session
 
 
 def _folder_of(
@@ -316,7 +318,7 @@ def _folder_of(
     unfinished one, else the newest.
     """
     there = sorted(
-        (path.parent for path in (workspace.store / STEPS).glob(f"*/{KEPT}")), reverse=True
+        (path.parent for path in (workspace.store / STEPS).glob(f"*/{FORM_FILE}")), reverse=True
     )
     folders = [folder for folder in there if belongs is None or belongs(folder)]
     if run is not None and run not in ("last", "latest"):
@@ -324,7 +326,7 @@ def _folder_of(
         folders = [folder for folder in folders if folder.name == name]
     if not folders:
         if there and run is None:
-            owner = StepsForm.kept(there[0]).session
+            owner = StepsForm.of_last_call(there[0]).session
             raise UsageError(
                 "the step runs here belong to other sessions",
                 hint=f"name the run ({there[0].name}), or its session: --session {shlex.quote(owner or '')}",
@@ -397,7 +399,7 @@ def _work(steps: _Steps, submission: Submission, observer: Observer) -> StepResu
     assert worker.folder is not None
     for handed in ("round-*", "prompt-*"):
         _drop_old(worker.folder, handed)
-    return _done(result.run, result.document, StepsForm.kept(worker.folder))
+    return _done(result.run, result.document, StepsForm.of_last_call(worker.folder))
 
 
 def _not_used(submission: Submission, worker: StepWorker, desk: _Desk) -> list[str]:
@@ -413,7 +415,7 @@ def _not_used(submission: Submission, worker: StepWorker, desk: _Desk) -> list[s
 
 def _wanted(waiting: Waiting, folder: Path, called: str, not_used: Sequence[str]) -> StepResult:
     """An action, as a document. `called` is what calls honestone."""
-    form, details = StepsForm.kept(folder), dict(waiting.details)
+    form, details = StepsForm.of_last_call(folder), dict(waiting.details)
     wrong = details.pop("problems", None)
     problems = [*not_used, *(wrong if isinstance(wrong, list) else ())]
     name, how = "", "--reply FILE"

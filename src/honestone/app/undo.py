@@ -51,16 +51,16 @@ def _find(workspace: Workspace, store: Store, name: str) -> tuple[RunInfo, str]:
     none, the newest one that could have. The text says that newer ones are passed over.
     """
     if name not in ("last", "latest"):
-        return _named(workspace, store, name), ""
+        return _find_loop(workspace, store, name), ""
     loops = [info for info in store.runs(own=True) if info.kind == LoopStarted.kind]
     newer, found = next(
         ((n, one) for n, one in enumerate(loops) if _changed_its_file(store, one)), (0, None)
     )
-    told = f"\n  {count(newer, 'newer run')} of improve left nothing to undo" if newer else ""
-    return found or next(iter(loops), None) or store.find_run(name), told
+    hint = f"\n  {count(newer, 'newer run')} of improve left nothing to undo" if newer else ""
+    return found or next(iter(loops), None) or store.find_run(name), hint
 
 
-def _named(workspace: Workspace, store: Store, name: str) -> RunInfo:
+def _find_loop(workspace: Workspace, store: Store, name: str) -> RunInfo:
     """Raises UsageError with its runs for the name of a file, StoreError for what is neither."""
     try:
         return store.find_run(name)
@@ -72,14 +72,14 @@ def _named(workspace: Workspace, store: Store, name: str) -> RunInfo:
         if not of_it and not path.exists():
             raise
     undoable = [one.id for one in of_it if _changed_its_file(store, one)]
-    told = (
+    hint = (
         f"honestone undo {undoable[0]}"
         if undoable
         else "no run of improve changed it, or all are undone"
     )
     if undoable[1:]:
-        told += f"; before it: {', '.join(undoable[1:_MOST])}"
-    raise UsageError(f"{clean(name)!r} is a file or folder, and `undo` takes a run", hint=told)
+        hint += f"; before it: {', '.join(undoable[1:_MOST])}"
+    raise UsageError(f"{clean(name)!r} is a file or folder, and `undo` takes a run", hint=hint)
 
 
 def _changed_its_file(store: Store, info: RunInfo) -> bool:

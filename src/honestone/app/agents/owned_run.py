@@ -11,7 +11,7 @@ from typing import Final
 
 from honestone.adapters.stores.unfinished import FILE, unfinished_loops
 from honestone.app.agents.hosts import HOSTS
-from honestone.app.agents.run_folder import KEPT, REPLIES, STEPS, read_json
+from honestone.app.agents.run_folder import FORM_FILE, REPLIES, STEPS, read_json
 
 # Where a session finds its id in its shell, the first that is set.
 SESSION_VARIABLES: Final = (
@@ -59,11 +59,11 @@ def find_owned_run(session: str, places: Iterable[Path]) -> OwnedRun | None:
         for run, last in _unfinished(store):
             folder = store / STEPS / run
             try:
-                plain = read_json(folder / KEPT)
+                plain = read_json(folder / FORM_FILE)
             except FileNotFoundError:
                 continue  # a run of `improve`
             except ValueError:
-                damaged.append(str(folder / KEPT))
+                damaged.append(str(folder / FORM_FILE))
                 continue
             match plain:
                 case {

@@ -9,7 +9,7 @@ from typing import Final
 STEPS: Final = "step"
 
 # What the run was started with, and the session that owns it.
-KEPT: Final = "session.json"
+FORM_FILE: Final = "session.json"
 
 # How often the stop hook held the session.
 HOLDS: Final = "holds.json"

@@ -220,7 +220,7 @@ class RemoteRun:
     used: Sequence[Judge | Target]
     is_resumed: bool
     seen: int = 1
-    _said: set[str] = field(default_factory=set)
+    _reported: set[str] = field(default_factory=set)
 
     @classmethod
     def open(
@@ -266,7 +266,7 @@ class RemoteRun:
             ],
             is_resumed=old is not None,
         )
-        found._read()
+        found._read_news()
         found.record.ask_again()
         if old is not None:
             observer.note(
@@ -310,7 +310,7 @@ class RemoteRun:
         looks = 0
         while self.record.left:
             is_empty = looks % LOOKS == 0 and not self.queue.waiting(self.run).left
-            self._read()
+            self._read_news()
             if is_empty:
                 self.record.leave_out_passed_by()
                 self._queue_rest()
@@ -324,7 +324,7 @@ class RemoteRun:
             if self.record.left:
                 time.sleep(POLL)
 
-    def _read(self) -> None:
+    def _read_news(self) -> None:
         """What runners have put on record since."""
         for event in self.store.iter_events(self.run, self.seen):
             self.seen += 1
@@ -335,7 +335,7 @@ class RemoteRun:
         skipped = [CasePassedBy(case=id, reason=reason) for id, reason in self.record.left.skipped]
         if skipped:
             self.store.append_many(self.run, skipped)
-            self._read()
+            self._read_news()
 
     def _queue_rest(self) -> None:
         """Puts every case into the queue that has no result."""
@@ -379,8 +379,8 @@ class RemoteRun:
             )
 
     def _say_once(self, what: str, words: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
+        if what not in self._reported:
+            self._reported.add(what)
             self.observer.note(words)
 
 

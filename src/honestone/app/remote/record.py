@@ -122,7 +122,7 @@ class WatchedRecord(SuiteRecord):
         self._id, self._reading = run, reading
         self.count, self.bad = len(started.cases), 0
         self.left = UnfinishedCases(
-            started.cases, lambda kept: replace(self.case_record(kept), is_brief=True)
+            started.cases, lambda recorded: replace(self.case_record(recorded), is_brief=True)
         )
         self._under_way = dict[str, CaseRecord]()
         self._limited: dict[str, CaseRecord] | None = {}
@@ -168,9 +168,9 @@ class WatchedRecord(SuiteRecord):
     def each(self, numbers: Iterable[int] | None = None) -> Iterator[CaseRecord]:
         with self._reading() as store:
             cases, events_of = started_of(store, self._id).cases, store.by_case(self._id)
-            for kept in cases if numbers is None else map(cases.__getitem__, numbers):
-                one = self.case_record(kept)
-                for event in events_of(kept.id):
+            for recorded in cases if numbers is None else map(cases.__getitem__, numbers):
+                one = self.case_record(recorded)
+                for event in events_of(recorded.id):
                     if isinstance(event, OutputProduced | AttemptJudged | CasePassedBy):
                         one.add(event)
                 yield one

@@ -193,7 +193,10 @@ class Sessions:
                 raise RunRefused("its rubrics are not the same here", _SAME_MACHINE)
             if plan.target is not None:
                 plan.target.refuse(
-                    Each(started.cases, lambda kept: kept.case(started.rubrics[kept.rubric]))
+                    Each(
+                        started.cases,
+                        lambda recorded: recorded.case(started.rubrics[recorded.rubric]),
+                    )
                 )
             return plan
 
@@ -336,9 +339,9 @@ class SuiteSession:
     async def _record(self, id: str) -> CaseRecord:
         found = await self.journal.case_of(self.run, id)
         assert found is not None, f"run {self.run} has no case {id!r}"
-        kept, events = found
-        self._open[id] = record = self.empty.case_record(kept)
-        self._asked[id] = kept.asked or ""
+        recorded, events = found
+        self._open[id] = record = self.empty.case_record(recorded)
+        self._asked[id] = recorded.asked or ""
         for event in events:
             self.work_on.add(event)
         record.ask_again()

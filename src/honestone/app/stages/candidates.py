@@ -186,9 +186,9 @@ async def propose_one(
     )
     made = Proposal(number=number, outcome=str(outcome), detail=detail, spend=spend)
     if outcome is not ProposalOutcome.CHANGED or after is None:
-        said = " ".join(done.message.split())[:300] if outcome in DID_NOT_WORK else ""
-        if said:
-            made = replace(made, detail=said if detail is None else f"{detail} ({said})")
+        message = " ".join(done.message.split())[:300] if outcome in DID_NOT_WORK else ""
+        if message:
+            made = replace(made, detail=message if detail is None else f"{detail} ({message})")
         return made
     if after.digest in known:
         return replace(made, outcome="duplicate", detail="the same bytes as a proposal before it")
@@ -224,12 +224,12 @@ def skill_brief(
 
 def without_hidden(version: Version) -> Version:
     """Hidden files are never part of a skill; a worker's own notes and caches often are hidden."""
-    kept = {
+    files = {
         name: entry
         for name, entry in version.files.items()
         if not any(part.startswith(".") for part in PurePosixPath(name).parts)
     }
-    return replace(version, files=kept)
+    return replace(version, files=files)
 
 
 # -------------------------------------------------------------------------------------------------------
@@ -430,34 +430,31 @@ class CandidateEdit:
 
     @property
     def risk(self) -> risks.Risk:
-        """The worse of what is said and what the bytes say."""
-        said = (
-            [risks.Risk(self.candidate.risk_level)]
-            if self.candidate.risk_level in list(risks.Risk)
-            else []
-        )
-        return risks.worst(
-            [*said, *([risks.risk_of(self.before, self.after)] if self.after is not None else [])]
-        )
+        """The worse of the level that the candidate states and that of the bytes it changes."""
+        levels = []
+        if self.candidate.risk_level in list(risks.Risk):
+            levels.append(risks.Risk(self.candidate.risk_level))
+        if self.after is not None:
+            levels.append(risks.risk_of(self.before, self.after))
+        return risks.worst(levels)
 
     @property
     def category(self) -> risks.Category:
         if self.candidate.category in list(risks.Category):
             return risks.Category(self.candidate.category)
-        return (
-            risks.Category.DOCS
-            if self.after is None
-            else risks.category_of(self.before, self.after)
-        )
+        if self.after is None:
+            return risks.Category.DOCS
+        return risks.category_of(self.before, self.after)
 
     @property
     def for_a_person(self) -> list[str]:
         """Why the gate would not keep it by itself, in the original's words."""
-        found = [f"risk_{self.risk}"] if self.risk is not risks.Risk.LOW else []
-        return [
-            *(["not_auto_keep_category"] if self.category in risks.NEEDS_A_PERSON else []),
-            *found,
-        ]
+        reasons = []
+        if self.category in risks.NEEDS_A_PERSON:
+            reasons.append("not_auto_keep_category")
+        if self.risk is not risks.Risk.LOW:
+            reasons.append(f"risk_{self.risk}")
+        return reasons
 
 
 def edit_of(candidate: doc.CandidateEntry, skill: SkillUnderEdit) -> CandidateEdit:
@@ -491,12 +488,15 @@ def ranking_file(
     scored.sort(
         key=lambda one: (one.score is None, -(one.score or 0), one.recommendation != accept)
     )
+    critic_mode = "panel" if names else "none"
+    if mock:
+        critic_mode = "mock"
     return doc.Ranking(
         run_id=source.run_id,
         lane=source.lane,
         source_candidate_artifact=source.truth_anchor,
         target=source.target,
-        critic_mode="mock" if mock else "panel" if names else "none",
+        critic_mode=critic_mode,
         mock=mock,
         judges=names,
         scored_candidates=scored,
@@ -546,13 +546,13 @@ def _scored(
             final_recommendation=str(recommendation),
             aggregated_score=_number(score),
         )
-    said = {
+    copied = {
         name: getattr(edit.candidate, name)
         for name in doc.CandidateEntry.__struct_fields__
         if name not in _COMPUTED
     }
     return doc.ScoredCandidate(
-        **said,
+        **copied,
         risk_level=str(edit.risk),
         executor_support=edit.after is not None,
         candidate_digest=edit.candidate.candidate_digest
@@ -848,7 +848,7 @@ def _outcomes(files: StageFiles, observer: Observer | None) -> Iterator[tuple[st
     failed = _failed_tasks(files)
     for path in sorted(files.folder(doc.Receipt.folder).glob("*.json")):
         try:
-            receipt = _read(path)
+            receipt = _read_decision(path)
         except UsageError as error:
             if observer is not None:
                 observer.note(f"left out {path}: {error.message}")
@@ -877,7 +877,7 @@ class _Decided(msgspec.Struct, kw_only=True):
     gate_layers: doc.GateLayers | None = None
 
 
-def _read(path: Path) -> _Decided | None:
+def _read_decision(path: Path) -> _Decided | None:
     """None for a file that is not a receipt."""
     receipt = doc.read_as(doc.read_object(path), _Decided)
     return receipt if receipt.stage in ("gated", "promoted") else None
@@ -886,13 +886,15 @@ def _read(path: Path) -> _Decided | None:
 def _outcome(receipt: _Decided, failed: _Failed) -> brief.Learned:
     succeeded = receipt.decision == Decision.KEEP
     layer = receipt.gate_layers.failed_at if receipt.gate_layers else None
+    if receipt.stage == "promoted":
+        layer = "person"
     return brief.Learned(
         receipt=f"{receipt.run_id}/{receipt.candidate_id}/{receipt.stage}/{receipt.decision}",
         category=receipt.candidate_category or "unknown",
         succeeded=succeeded,
         candidate_id=receipt.candidate_id,
         timestamp=receipt.created_at,
-        layer=None if succeeded else "person" if receipt.stage == "promoted" else layer,
+        layer=None if succeeded else layer,
         reason=receipt.reason,
         failed_tasks=() if succeeded else failed.get((receipt.run_id, receipt.candidate_id), ()),
     )

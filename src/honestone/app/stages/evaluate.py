@@ -377,8 +377,11 @@ def _health(rate: float | None, baseline: object) -> JsonObject:
     should be.
     """
     is_low = rate is not None and exact(rate) < BROKEN_BELOW and baseline != WITHOUT
+    status = "unknown" if rate is None else "healthy"
+    if is_low:
+        status = "warning"
     return {
-        "status": "warning" if is_low else "healthy" if rate is not None else "unknown",
+        "status": status,
         "threshold": float(BROKEN_BELOW),
         "reason": f"baseline pass rate {rate:.3g} < 0.2" if is_low else "",
     }
@@ -387,8 +390,8 @@ def _health(rate: float | None, baseline: object) -> JsonObject:
 def summary(found: SkillEvaluation) -> JsonObject:
     """What the last line of stdout says."""
     names = ("execution_pass_rate", "baseline_pass_rate", "delta", "verdict", "truth_anchor")
-    said: JsonObject = {name: getattr(found, name) for name in names}
-    return said | ({"reason": found.reason} if found.reason else {})
+    figures: JsonObject = {name: getattr(found, name) for name in names}
+    return figures | ({"reason": found.reason} if found.reason else {})
 
 
 def remarks(found: SkillEvaluation) -> list[str]:

@@ -291,7 +291,7 @@ def original_of(pointer: doc.RollbackPointer, skill: SkillUnderEdit) -> Version:
         )
     files = dict(skill.version.files)
     if pointer.method == "restore_backup_file" and inside:
-        files[inside] = _kept(place)
+        files[inside] = _backed_up_file(place)
         return Version(dict(sorted(files.items())), is_folder=True)
     if pointer.method != "restore_backup_folder" or inside or pointer.changed is None:
         raise UsageError(f"the rollback pointer's method {pointer.method!r} is not known")
@@ -303,13 +303,13 @@ def original_of(pointer: doc.RollbackPointer, skill: SkillUnderEdit) -> Version:
                 f"the rollback pointer names {name!r}, which is not a file of the skill"
             )
         if (place / name).is_file():
-            files[name] = _kept(place / name)
+            files[name] = _backed_up_file(place / name)
         else:
             files.pop(name, None)
     return Version(dict(sorted(files.items())), is_folder=True)
 
 
-def _kept(path: Path) -> Entry:
+def _backed_up_file(path: Path) -> Entry:
     """A file of a backup. The mode is the backup's own; of other programs' backups too."""
     try:
         return Entry(path.read_bytes(), os.access(path, os.X_OK))
@@ -435,7 +435,7 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
             ranked=ranking.marked.value["scored_candidates"][at],
         )
         result = layers.pass_gate(evidence)
-        if result.decision is Decision.KEEP and found.where is not _Where.APPLIED:
+        if result.decision is Decision.KEEP and found.where is not _OnDisk.APPLIED:
             raise UsageError(
                 f"the candidate `{ranked.id}` is no longer in place in `{skill.named}`, so it cannot be kept",
                 hint="run `honestone stage apply` again, then the gate",
@@ -469,7 +469,7 @@ def record_decision(
 # two versions
 
 
-class _Where(Enum):
+class _OnDisk(Enum):
     """What the skill's folder holds now."""
 
     APPLIED = auto()
@@ -484,7 +484,7 @@ class _Found:
 
     before: Version
     after: Version
-    where: _Where
+    where: _OnDisk
 
 
 def _find_versions(
@@ -492,7 +492,7 @@ def _find_versions(
 ) -> _Found:
     result, now = execution.body.result, skill.version
     if not result.modified:
-        return _Found(before=now, after=now, where=_Where.ORIGINAL)
+        return _Found(before=now, after=now, where=_OnDisk.ORIGINAL)
     if result.rollback_pointer is None:
         raise UsageError(
             "the execution has no rollback pointer, so the original cannot be put back",
@@ -509,19 +509,19 @@ def _find_versions(
     planned = _planned(execution, ranked, skill, before)
     if stated is not None:
         if now.digest == stated:
-            return _Found(before=before, after=now, where=_Where.APPLIED)
+            return _Found(before=before, after=now, where=_OnDisk.APPLIED)
         if planned is not None and planned.digest != stated:
             planned = None
     elif _is_the_diff(result.diff, before, now):
-        return _Found(before=before, after=now, where=_Where.APPLIED)
+        return _Found(before=before, after=now, where=_OnDisk.APPLIED)
     if planned is None:
         raise edited
-    for where, version in ((_Where.APPLIED, planned), (_Where.ORIGINAL, before)):
+    for where, version in ((_OnDisk.APPLIED, planned), (_OnDisk.ORIGINAL, before)):
         if now.digest == version.digest:
             return _Found(before=before, after=planned, where=where)
     paths = {*now.files, *before.files, *planned.files}
     if all(now.files.get(one) in (before.files.get(one), planned.files.get(one)) for one in paths):
-        return _Found(before=before, after=planned, where=_Where.BETWEEN)
+        return _Found(before=before, after=planned, where=_OnDisk.BETWEEN)
     raise edited
 
 
@@ -561,7 +561,7 @@ def _roll_back(decision: Decision, found: _Found, skill: SkillUnderEdit) -> doc.
         return doc.Rollback(attempted=False, success=False, reason="not_needed")
     if decision is Decision.REJECT:
         return doc.Rollback(attempted=False, success=False, reason="nothing_was_applied")
-    if found.where is _Where.ORIGINAL:
+    if found.where is _OnDisk.ORIGINAL:
         return doc.Rollback(attempted=False, success=True, reason="the_original_was_back_already")
     skill.put_in_place(found.before)
     why = "parked_for_a_person" if decision is Decision.PENDING else "gate_failed"
@@ -662,7 +662,7 @@ def receipt_file(
         decision=str(result.decision),
         reason=result.reason,
         candidate_id=name,
-        candidate_category=_text(evidence.ranked, "category"),
+        candidate_category=_text_under(evidence.ranked, "category"),
         risk_level=str(layers.gate_risk(evidence)),
         candidate_digest=evidence.after.digest if evidence.is_applied else None,
         target=ranking.target,
@@ -683,7 +683,7 @@ def receipt_name(receipt: doc.Receipt) -> str:
     return f"gate-{receipt.run_id}-{receipt.candidate_id}"
 
 
-def _text(found: Mapping[str, object], key: str) -> str | None:
+def _text_under(found: Mapping[str, object], key: str) -> str | None:
     value = found.get(key)
     return value if isinstance(value, str) else None
 
@@ -823,19 +823,19 @@ def promote(
     entry = _waiting(candidate_id, files)
     named = _skill_path(entry)
     if reject:
-        kept = {
+        veto = {
             key: entry.get(key)
             for key in ("candidate_id", "run_id", "folder", "candidate_digest", "title")
         }
-        files.add("vetoes", {**kept, "reason": _DROPPED, "created_at": stamp()})
-        return _promoted(entry, files, named, kept=False, pointer=None)
+        files.add("vetoes", {**veto, "reason": _DROPPED, "created_at": stamp()})
+        return _promoted(entry, files, named, is_approved=False, pointer=None)
     with holding(files, named) as skill:
         pointer = None
         # The very bytes already: an earlier `promote` was stopped right after it had put them
         # there.
         if skill.version.digest != entry.get("candidate_digest"):
             pointer = _approve(entry, skill, files)
-        return _promoted(entry, files, named, kept=True, pointer=pointer)
+        return _promoted(entry, files, named, is_approved=True, pointer=pointer)
 
 
 _DROPPED = "a person turned it down"
@@ -894,7 +894,7 @@ def _promoted(
     files: StageFiles,
     named: str,
     *,
-    kept: bool,
+    is_approved: bool,
     pointer: doc.RollbackPointer | None,
 ) -> StageFile[doc.Promotion]:
     """The receipt first: as long as the candidate still waits, the same command can be run again."""
@@ -906,8 +906,8 @@ def _promoted(
     body = doc.Promotion(
         run_id=run_id,
         lane=lane or doc.LANE,
-        decision="keep" if kept else "reject",
-        reason="a person approved it" if kept else _DROPPED,
+        decision="keep" if is_approved else "reject",
+        reason="a person approved it" if is_approved else _DROPPED,
         candidate_id=name,
         candidate_category=category,
         risk_level=risk,

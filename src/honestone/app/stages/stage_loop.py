@@ -48,9 +48,9 @@ class StagedFile:
 
 def _no_scorer() -> Scorer:
     """The gate decides without a scorecard."""
-    kept = Item(id="kept", requirement="The gate keeps it")
+    is_kept = Item(id="kept", requirement="The gate keeps it")
     return Scorer(
-        Rubric(criteria=(Criterion(id="gate", requirement="The gate keeps it", items=(kept,)),))
+        Rubric(criteria=(Criterion(id="gate", requirement="The gate keeps it", items=(is_kept,)),))
     )
 
 

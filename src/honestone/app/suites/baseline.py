@@ -71,7 +71,7 @@ class RunsAsCache:
         """Nothing to do: the run is in the store."""
 
 
-class _Kept(msgspec.Struct, kw_only=True):
+class _StoredBaseline(msgspec.Struct, kw_only=True):
     created_at: datetime
     pass_rate: float
     results: tuple[TaskResult, ...]
@@ -104,18 +104,18 @@ class BaselineFiles:
         try:
             if path.stat().st_size > MAX_BYTES:
                 return None
-            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+            stored = msgspec.json.decode(path.read_bytes(), type=_StoredBaseline)
         except (OSError, ValueError, RecursionError):
             return None
-        share = rate(kept.results)
+        share = rate(stored.results)
         is_good = (
-            kept.key == key
-            and self._is_fresh(kept.created_at)
-            and all(map(_is_decided, kept.results))
+            stored.key == key
+            and self._is_fresh(stored.created_at)
+            and all(map(_is_decided, stored.results))
         )
-        if not is_good or share is None or kept.pass_rate != float(share):
+        if not is_good or share is None or stored.pass_rate != float(share):
             return None
-        return KnownBaseline(results=kept.results, run=kept.run)
+        return KnownBaseline(results=stored.results, run=stored.run)
 
     def keep(self, key: str, known: KnownBaseline) -> None:
         share = rate(known.results)

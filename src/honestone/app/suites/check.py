@@ -62,7 +62,7 @@ def check_suite(workspace: Workspace, request: SuiteCheckRequest, observer: Obse
         raise UsageError(
             "--judge and --target are for --run; nothing else asks anybody", hint="add --run"
         )
-    checked = _read(workspace, request)
+    checked = _read_suite(workspace, request)
     _require_checks(checked, workspace, request.judging)
     checked.remarks += lint_suite(checked.source.suite)
     if request.skill is not None:
@@ -117,7 +117,7 @@ class SuiteCheck:
         }
 
 
-def _read(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
+def _read_suite(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
     from honestone.formats.source import refuse_losses
     from honestone.interop.environment import named_variables
     from honestone.interop.recognise import read_any_suite
@@ -201,7 +201,7 @@ def _outcomes(checked: SuiteCheck, workspace: Workspace, names: Sequence[str]) -
         return [
             one
             for name in names
-            for one in _of_summary(_named(workspace, name), checked.source.suite)
+            for one in _of_summary(_find_run_of_suite(workspace, name), checked.source.suite)
         ]
     try:
         runs = list(_on_record(checked, workspace))
@@ -213,7 +213,7 @@ def _outcomes(checked: SuiteCheck, workspace: Workspace, names: Sequence[str]) -
     return [one for run in runs for one in run]
 
 
-def _named(workspace: Workspace, name: str) -> RunSummary:
+def _find_run_of_suite(workspace: Workspace, name: str) -> RunSummary:
     from honestone.app.suites.subject import find_run_summary
 
     with workspace.open_store() as store:

@@ -53,7 +53,7 @@ def choose_cases(
     """The cases chosen, in the file's order. Raises UsageError for an unknown name and for an empty
     choice.
     """
-    named = _named(choice.ids, [case.id for case in cases]) if choice.ids else frozenset()
+    named = _ids_matching(choice.ids, [case.id for case in cases]) if choice.ids else frozenset()
     _refuse_unknown(
         "tag",
         choice.tags,
@@ -89,7 +89,7 @@ def choose_cases(
     return chosen
 
 
-def _named(asked: Sequence[str], ids: Sequence[str]) -> frozenset[str]:
+def _ids_matching(asked: Sequence[str], ids: Sequence[str]) -> frozenset[str]:
     """The ids that are named, or that a pattern chooses. Raises UsageError for one that chooses
     nothing.
     """

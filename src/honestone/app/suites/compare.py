@@ -85,9 +85,9 @@ def _contract_changes(
 ) -> list[str]:
     changed = []
     if before.contract != after.contract:
-        said = differences(*contracts) if contracts is not None else []
-        said = said or [f"{before.contract[:19]} became {after.contract[:19]}"]
-        changed += [f"the contract that all cases share: {line}" for line in said]
+        changes = differences(*contracts) if contracts is not None else []
+        changes = changes or [f"{before.contract[:19]} became {after.contract[:19]}"]
+        changed += [f"the contract that all cases share: {line}" for line in changes]
     for id, case in after.cases.items():
         then = before.cases.get(id)
         if then is not None and then.contract != case.contract:

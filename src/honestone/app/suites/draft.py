@@ -317,21 +317,21 @@ async def _asked_twice(
     cost = DraftingCost()
     for _ in range(2):
         prompt = tasks_prompt(skill.name, skill.text, problems, most=most)
-        kept = (
+        reply_file = (
             workspace.claimed_store()
             / "drafts"
             / f"{reply_key(name, prompt).removeprefix('sha256:')[:32]}.txt"
         )
-        read = _read_tasks(kept, most) if kept.exists() else None
+        read = _read_tasks(reply_file, most) if reply_file.exists() else None
         if read is None or not read.tasks:
             try:
                 reply = await cost.complete(model, Prompt(text=prompt, schema=TASKS_SCHEMA))
             except CallFailed as failed:
                 return best, (failed.reason,), cost
             if read is not None:
-                kept.rename(_evidence_file(kept))
-            write_atomically(kept, reply.encode("utf-8", "replace"), private=True)
-            read = _read_tasks(kept, most)
+                reply_file.rename(_evidence_file(reply_file))
+            write_atomically(reply_file, reply.encode("utf-8", "replace"), private=True)
+            read = _read_tasks(reply_file, most)
         problems = read.problems
         best = max(best, read.tasks, key=len)
         if not problems:
@@ -339,20 +339,22 @@ async def _asked_twice(
     return best, problems, cost
 
 
-def _read_tasks(kept: Path, most: int) -> ModelTasks:
+def _read_tasks(reply_file: Path, most: int) -> ModelTasks:
     """The tasks of a reply on disk."""
     from honestone.core.reading.json_text import objects_in
 
-    found = [one.value for one in objects_in(kept.read_text("utf-8")).found if "tasks" in one.value]
+    found = [
+        one.value for one in objects_in(reply_file.read_text("utf-8")).found if "tasks" in one.value
+    ]
     if not found:
         return ModelTasks(tasks=(), problems=('it has no JSON object with "tasks"',))
     return read_model_tasks(found[-1]["tasks"], most=most)
 
 
-def _evidence_file(kept: Path) -> Path:
+def _evidence_file(reply_file: Path) -> Path:
     """A free name next to a reply for what it was before."""
     number = 1
-    while (free := kept.with_suffix(f".unusable-{number}.txt")).exists():
+    while (free := reply_file.with_suffix(f".unusable-{number}.txt")).exists():
         number += 1
     return free
 

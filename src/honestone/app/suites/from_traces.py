@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST: Final = 1000
 # Characters of an input: a longer one is dropped.
 LONGEST: Final = 200_000
-_NOT_SAID: Final = "(not said)"
+_NOT_STATED: Final = "(not said)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def suite_from_traces(
                 else f"beyond the first {MOST}: --sample takes a sample"
             )
             dropped.append(DroppedTrace(name=task.name, place=task.place, why=why))
-    taken = list(_named([task for index, task in enumerate(usable) if index in chosen]))
+    taken = list(_with_ids([task for index, task in enumerate(usable) if index in chosen]))
     suite = Suite(
         cases=tuple(_case(one) for one in taken),
         title=f"Cases from {path.name}",
@@ -83,7 +83,7 @@ def suite_from_traces(
         to_check=_TO_CHECK,
         notes=tuple(_notes(len(found.tasks), taken, strata, chosen, request)),
         dropped=tuple(dropped),
-        recorded="".join(json.dumps(_row(one), ensure_ascii=True) + "\n" for one in taken),
+        recorded="".join(json.dumps(_output_row(one), ensure_ascii=True) + "\n" for one in taken),
     )
 
 
@@ -114,14 +114,16 @@ def _clean(task: TracedTask) -> TracedTask:
     return replace(
         task,
         messages=tuple(
-            Message(one.role, _text(one.content)) for one in task.messages if _text(one.content)
+            Message(one.role, _cleaned(one.content))
+            for one in task.messages
+            if _cleaned(one.content)
         ),
-        output=None if task.output is None else _text(task.output),
-        reference=None if task.reference is None else _text(task.reference),
+        output=None if task.output is None else _cleaned(task.output),
+        reference=None if task.reference is None else _cleaned(task.reference),
     )
 
 
-def _text(text: str) -> str:
+def _cleaned(text: str) -> str:
     return without_secrets(printable_text(text))
 
 
@@ -161,10 +163,10 @@ def _strata(tasks: Sequence[TracedTask], by: str | None) -> list[str]:
             f"no trace says `{by}`",
             hint=f"--by takes one of: {listed([key for key, _ in known.most_common(12)])}",
         )
-    return [task.facts.get(by, _NOT_SAID) for task in tasks]
+    return [task.facts.get(by, _NOT_STATED) for task in tasks]
 
 
-def _named(tasks: Sequence[TracedTask]) -> Iterator[_Chosen]:
+def _with_ids(tasks: Sequence[TracedTask]) -> Iterator[_Chosen]:
     used: Counter[str] = Counter()
     ids: set[str] = set()
     for task in tasks:
@@ -189,11 +191,11 @@ def _case(one: _Chosen) -> Case:
         rubric=answer_rubric(has_reference=task.reference is not None),
         messages=task.messages,
         reference=task.reference,
-        metadata={key: _text(value) for key, value in known.items()},
+        metadata={key: _cleaned(value) for key, value in known.items()},
     )
 
 
-def _row(one: _Chosen) -> dict[str, Json]:
+def _output_row(one: _Chosen) -> dict[str, Json]:
     """A row of `record:FILE`: the output, and what the trace says of the run."""
     task = one.task
     row: dict[str, Json] = {"id": one.id, "output": task.output}
@@ -233,6 +235,8 @@ def _notes(
         there, used = Counter(strata), Counter(strata[index] for index in chosen)
         shown = [f"{name[:60]} {used[name]} of {number}" for name, number in there.most_common(20)]
         yield f"sampled by {request.by} (seed {request.seed}): {'; '.join(shown)}"
-    hidden = sum(HIDDEN in json.dumps([_row(one), one.task.messages[-1].content]) for one in taken)
+    hidden = sum(
+        HIDDEN in json.dumps([_output_row(one), one.task.messages[-1].content]) for one in taken
+    )
     if hidden:
         yield f"what looked like a secret was taken out of {count(hidden, 'case')}"

@@ -32,13 +32,13 @@ def run_once(folder: Path, name: str, run: Callable[[], Cases]) -> Cases:
     """What the first process finds that asks in this shared folder; the others wait for it. Where
     that process ends without a result, the next one runs, and resumes what is on record.
     """
-    kept = (
+    result_file = (
         folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
     )
-    with kept.with_suffix(".lock").open("w") as lock:
+    with result_file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if kept.exists():
-            return msgspec.json.decode(kept.read_bytes(), type=Cases)
+        if result_file.exists():
+            return msgspec.json.decode(result_file.read_bytes(), type=Cases)
         found = run()
-        write_atomically(kept, msgspec.json.encode(found))
+        write_atomically(result_file, msgspec.json.encode(found))
         return found

@@ -209,13 +209,13 @@ class CachedOutputs:
     is_fresh: bool = False
 
     async def find(self, case: Case, attempt: int) -> OutputProduced | None:
-        kept = (
+        stored = (
             None
             if self.is_fresh
             else await self.journal.reply(self._key(case.id, attempt), since=self.since)
         )
         try:
-            event = None if kept is None else event_from_plain(kept)
+            event = None if stored is None else event_from_plain(stored)
         except (TypeError, ValueError, KeyError):  # damaged: it is asked again
             return None
         if not isinstance(event, OutputProduced) or (event.files is None and needs_files(case)):

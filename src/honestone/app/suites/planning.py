@@ -345,8 +345,8 @@ class _Planning:
             return outputs.notes
         if now == outputs.artifact.digest:
             return outputs.notes
-        said = f"`{outputs.artifact.path}` was another version when these outputs were made: this says nothing about it as it is now"
-        return (*outputs.notes, said)
+        note = f"`{outputs.artifact.path}` was another version when these outputs were made: this says nothing about it as it is now"
+        return (*outputs.notes, note)
 
 
 def _targets(

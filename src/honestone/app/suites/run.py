@@ -686,8 +686,8 @@ def judge_again(plans: Mapping[str, SuitePlan], store: Store) -> list[str]:
     last = {name: read_record(store.events(run), run=run) for name, (run, _) in starts.items()}
     if not all(_asks_the_same(one, last[name]) for name, one in plans.items()):
         return []
-    said = "since the last run only what judges has changed: its outputs can be judged again, and no target asked"
-    return [f"hint: {said}: {plan.request.judge_again}"]
+    what_changed = "since the last run only what judges has changed: its outputs can be judged again, and no target asked"
+    return [f"hint: {what_changed}: {plan.request.judge_again}"]
 
 
 def _asks_the_same(plan: SuitePlan, last: SuiteRecord) -> bool:

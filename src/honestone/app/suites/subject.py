@@ -104,13 +104,13 @@ def load_skill(path: Path, *, exclude: Collection[Path] = (), max_bytes: int = M
 
 def skill_of(version: Version, folder: str, *, leave_out: Collection[str] = ()) -> Skill:
     """A folder's version as a skill, named by its front matter, else by the folder."""
-    kept = {
+    files = {
         name: entry
         for name, entry in version.files.items()
         if not any(part.startswith(".") for part in PurePosixPath(name).parts)
         and not any(name == place or name.startswith(place + "/") for place in leave_out)
     }
-    version = replace(version, files=kept)
+    version = replace(version, files=files)
     if not is_skill(version):
         raise FileError(f"{folder!r} is not a skill: it has no {SKILL_FILE} that can be read")
     return Skill(name=skill_name(version.texts.get(SKILL_FILE, ""), folder), version=version)
@@ -370,7 +370,9 @@ def _case(case: CaseDoc) -> record.CaseSummary:
 
 
 def _item(item: ItemDoc) -> record.ItemSummary:
-    met = False if item.unmet else None if item.met is None else True
+    met = None if item.met is None else True
+    if item.unmet:
+        met = False
     return record.ItemSummary(name=item.requirement or item.id, met=met, suggestion=item.suggestion)
 
 

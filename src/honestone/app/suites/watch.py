@@ -108,9 +108,9 @@ class Watch:
 
         now = JudgingFiles(listing)
         files = before if before.changed() else now
-        said = f"{error} {error.hint}"
-        if said != self._failed:  # only now: a correction from here on is seen
-            self._failed = said
+        message = f"{error} {error.hint}"
+        if message != self._failed:  # only now: a correction from here on is seen
+            self._failed = message
             self.fail(error)
         return files
 
