@@ -14,6 +14,7 @@ from honestone.core.belief.scores import (
     WITNESS_LOAD,
     ScoreBelief,
     ScoreModel,
+    places_of,
 )
 
 Votes = list[tuple[int, float]]
@@ -107,7 +108,7 @@ def test_weights_sum_to_one_and_variances_are_positive(
             belief, _ = model.seen(belief, judge, vote)
         assert sum(part.weight for part in belief.parts) == pytest.approx(1)
         assert belief.var > 0 and all(
-            part.cov[i][i] > -1e-9 for part in belief.parts for i in range(len(part.mean))
+            part.cov[i] > -1e-9 for part in belief.parts for i in places_of(len(part.mean)).diagonal
         )
 
 

@@ -346,14 +346,18 @@ class VersionComparison:
         of a chain, and the points that each of the items with this history is worth.
         """
         chain = self._items_under(model, worker)
-        found = {0.0: 1.0}
+        # Items that are worth the same move the score by a whole number of steps.
+        steps: dict[float, list[float]] = {}
         for end, worths in changing:
             was_unmet, was_met = chain.joint(end)
             total = sum(was_unmet) + sum(was_met)
             fixed = sum(was_unmet[COUNT : 2 * COUNT]) / total
             broken = (sum(was_met) - sum(was_met[COUNT : 2 * COUNT])) / total
             for points in worths:
-                found = _moved(found, points, fixed, broken)
+                steps[points] = _one_more(steps.get(points, [1.0]), fixed, broken)
+        found = {0.0: 1.0}
+        for points, shares in steps.items():
+            found = _added(found, points, shares)
         return found
 
     # ------------------------------------------------------------------------------------------------
@@ -446,17 +450,27 @@ def _score_models(panel: int, held_out: int, *, are_programs: bool) -> tuple[Pai
     return quiet, *(PairModel(sd, rho, panel, held_out, faked) for sd, rho in product(SDS, SHARED))
 
 
-def _moved(
-    found: Mapping[float, float], points: float, up: float, down: float
+def _one_more(shares: Sequence[float], up: float, down: float) -> list[float]:
+    """The distribution of a number of steps, from the lowest possible to the highest, after one
+    more item that may go a step up or down.
+    """
+    stays = max(1.0 - up - down, 0.0)
+    lower, same, higher = [*shares, 0.0, 0.0], [0.0, *shares, 0.0], [0.0, 0.0, *shares]
+    return [down * a + stays * b + up * c for a, b, c in zip(lower, same, higher, strict=True)]
+
+
+def _added(
+    found: Mapping[float, float], points: float, shares: Sequence[float]
 ) -> dict[float, float]:
-    """A distribution of points after one more item that rises or falls by so many."""
-    moved: dict[float, float] = {}
+    """A distribution of points with that of a number of steps, each worth so many points."""
+    lowest = -(len(shares) // 2)
+    moves = [(points * step, share) for step, share in enumerate(shares, lowest) if share > 0.0]
+    added: dict[float, float] = {}
     for value, p in found.items():
-        for by, chance in ((points, up), (-points, down), (0.0, 1.0 - up - down)):
-            if chance > 0.0:
-                place = round(value + by, 9)
-                moved[place] = moved.get(place, 0.0) + p * chance
-    return moved
+        for by, share in moves:
+            place = round(value + by, 9)
+            added[place] = added.get(place, 0.0) + p * share
+    return added
 
 
 def _above_zero(changes: Mapping[float, float], mean: float, var: float) -> float:

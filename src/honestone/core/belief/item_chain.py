@@ -159,9 +159,11 @@ class EditStep:
                 share * weight for share in (to_unmet, to_met, to_faked) for weight in _NODE_WEIGHTS
             ]
         lift = self.worker.lifts
+        stays_unmet, stays_met = 1.0 - lift, 1.0 - breaks
+        both = list(zip(unmet, met, strict=True))
         return [
-            *[(1.0 - lift) * u + breaks * m for u, m in zip(unmet, met, strict=True)],
-            *[lift * u + (1.0 - breaks) * m for u, m in zip(unmet, met, strict=True)],
+            *[stays_unmet * u + breaks * m for u, m in both],
+            *[lift * u + stays_met * m for u, m in both],
             *faked,
         ]
 
@@ -182,8 +184,10 @@ class EditStep:
             from_faked = self.worker.fixes * if_met + not_fixed * if_faked
             return [share for share in (from_unmet, from_met, from_faked) for _ in NODES]
         lift = self.worker.lifts
+        stays_unmet, stays_met = 1.0 - lift, 1.0 - breaks
+        both = list(zip(unmet, met, strict=True))
         return [
-            *[(1.0 - lift) * u + lift * m for u, m in zip(unmet, met, strict=True)],
-            *[(1.0 - breaks) * m + breaks * u for u, m in zip(unmet, met, strict=True)],
+            *[stays_unmet * u + lift * m for u, m in both],
+            *[stays_met * m + breaks * u for u, m in both],
             *faked,
         ]

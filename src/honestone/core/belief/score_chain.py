@@ -13,14 +13,15 @@ from honestone.core.belief.memory import ComparisonMemory
 from honestone.core.belief.scores import (
     AIMED,
     ASIDE,
+    SHARED_VAR,
     Component,
     EditEffect,
-    Row,
     ScoreBelief,
     ScoreModel,
     belief_of,
     headroom,
     merged_part,
+    places_of,
 )
 from honestone.core.belief.workers import WHOLE, WorkerModel
 
@@ -98,7 +99,7 @@ def gain_of(belief: ScoreBelief) -> Gain:
         (
             part.weight,
             part.mean[0] - part.mean[-1],
-            part.cov[0][0] + part.cov[-1][-1] - 2.0 * part.cov[-1][0],
+            part.cov[0] + part.cov[-1] - 2.0 * part.cov[-len(part.mean)],
         )
         for part in belief.parts
     ]
@@ -120,9 +121,9 @@ class PairModel(ScoreModel):
     @cached_property
     def _first(self) -> ScoreBelief:
         (part,) = super().start().parts
-        origin = [row[0] for row in part.cov]
+        origin = places_of(len(part.mean)).columns[0](part.cov)
         return belief_of(
-            [Component(1.0, [*part.mean, part.mean[0]], [*part.cov, [*origin, part.cov[0][0]]])]
+            [Component(1.0, [*part.mean, part.mean[0]], [*part.cov, *origin, part.cov[0]])]
         )
 
     def start(self) -> ScoreBelief:
@@ -137,12 +138,10 @@ class PairModel(ScoreModel):
         for change in self._effects_of(worker, is_aimed):
             worn = self._worn(before, change.error_correlation)
             by = change.by * headroom(before.mean[0]) if change.scales_with_headroom else change.by
-            mean, cov = (
-                [worn.mean[0] + by, worn.mean[1] + change.shared, *worn.mean[2:]],
-                list(worn.cov),
-            )
-            cov[0] = [cov[0][0] + change.sd * change.sd]
-            cov[1] = [cov[1][0], cov[1][1] + change.shared_sd * change.shared_sd]
+            mean = [worn.mean[0] + by, worn.mean[1] + change.shared, *worn.mean[2:]]
+            cov = list(worn.cov)
+            cov[0] += change.sd * change.sd
+            cov[SHARED_VAR] += change.shared_sd * change.shared_sd
             parts.append(Component(change.weight, mean, cov))
         return belief_of(parts)
 
@@ -162,16 +161,6 @@ class PairModel(ScoreModel):
             self._effects[worker, is_aimed] = (helped._replace(weight=weight), *rest)
         return self._effects[worker, is_aimed]
 
-    def _worn(self, part: Component, error_correlation: float) -> Component:
-        """Errors that are drawn again; the two truths are what they were."""
-        if error_correlation == 1.0:
-            return part
-        last = len(part.mean) - 1
-        inner = Component(part.weight, part.mean[:last], part.cov[:last])
-        worn = ScoreModel._worn(self, inner, error_correlation)
-        origin: Row = [
-            part.cov[last][0],
-            *[error_correlation * c for c in part.cov[last][1:last]],
-            part.cov[last][last],
-        ]
-        return Component(part.weight, [*worn.mean, part.mean[last]], [*worn.cov, origin])
+    @property
+    def _error_vars(self) -> list[float | None]:
+        return [*super()._error_vars, None]
