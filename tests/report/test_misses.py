@@ -92,7 +92,7 @@ def test_what_is_scored_says_its_score_and_its_bar() -> None:
         ("reads well", "25.0, needs 60"),
         ("the overall score is 0.0, below the threshold 70", ""),
     ]
-    assert found[0].said == ("one 2 (on 1 to 5)",)
+    assert found[0].details == ("one 2 (on 1 to 5)",)
 
 
 def test_the_threshold_is_said_where_no_single_miss_decides() -> None:
@@ -112,10 +112,10 @@ def test_a_judge_is_quoted() -> None:
         "suggestions": [{"judge": "a", "text": "say 14"}],
     }
     alone = misses(failed(criterion("c", 0.0, [item("c", {"a": "no"}, **said)])))
-    assert (alone[0].evidence, alone[0].said) == ('"thirty days"', ("suggestion: say 14",))
+    assert (alone[0].evidence, alone[0].details) == ('"thirty days"', ("suggestion: say 14",))
     false = {"evidence": [{"judge": "a", "quote": "ninety", "found": False}]}
     both = misses(failed(criterion("c", 0.0, [item("c", {"a": "no", "b": "no"}, **false)])))
-    assert both[0].said == ('"ninety" (a, NOT in the output)', "no: a, b")
+    assert both[0].details == ('"ninety" (a, NOT in the output)', "no: a, b")
 
 
 def test_what_could_not_be_judged_says_why() -> None:

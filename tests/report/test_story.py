@@ -64,9 +64,11 @@ def test_a_round_says_what_moved_who_said_what_and_what_it_cost() -> None:
 
 def _round() -> dict[str, Any]:
     plain = told()["rounds"][0]
-    keys = ("round", "said", "probability")
-    return {key: plain[key] for key in keys} | {
-        "criteria": [MoveDoc(**move) for move in plain["criteria"]]
+    return {
+        "round": plain["round"],
+        "worker_message": plain["said"],
+        "probability": plain["probability"],
+        "criteria": [MoveDoc(**move) for move in plain["criteria"]],
     }
 
 
@@ -109,20 +111,25 @@ def test_bytes_proposed_again_are_not_told_again() -> None:
     first, second = improvement(*BASELINE, *BETTER, rejected, again)["rounds"]
     assert (first["same_as"], second["same_as"]) == (None, 1)
     moved = [MoveDoc(id="a", before=50.0, after=60.0)]
-    assert RoundDoc(round=2, same_as=1, criteria=moved, probability=0.5, said="done").story() == [
-        'the worker: "done"'
-    ]
+    assert RoundDoc(
+        round=2, same_as=1, criteria=moved, probability=0.5, worker_message="done"
+    ).story() == ['the worker: "done"']
 
 
 def test_what_the_outcome_says_already_is_not_said_twice() -> None:
     """A crash's detail holds the worker's last words."""
     assert (
         RoundDoc(
-            round=1, outcome="crashed", outcome_detail="it ended (no credit)", said="no credit"
+            round=1,
+            outcome="crashed",
+            outcome_detail="it ended (no credit)",
+            worker_message="no credit",
         ).story()
         == []
     )
-    assert RoundDoc(round=1, outcome="unchanged", said="done").story() == ['the worker: "done"']
+    assert RoundDoc(round=1, outcome="unchanged", worker_message="done").story() == [
+        'the worker: "done"'
+    ]
 
 
 def test_every_form_tells_the_story() -> None:

@@ -165,8 +165,8 @@ def _about_witnesses(state: LoopState, stop: Stop) -> Iterator[Advice]:
         own = _items(state.scorer.alone([ballot]))
         contested = [key for key, one in own.items() if one.unmet and panel[key].unmet is False]
         for key in contested[:_MOST_ITEMS]:
-            told = f"the panel finds it met, {ballot.voter} does not"
-            text = f"A person's look (--judge human) at '{own[key].item.requirement}': {told}."
+            dissent = f"the panel finds it met, {ballot.voter} does not"
+            text = f"A person's look (--judge human) at '{own[key].item.requirement}': {dissent}."
             yield Advice(kind=Help.PERSON, text=text, about=_named(key))
 
 
@@ -199,17 +199,17 @@ def _about_failures(state: LoopState) -> Iterator[Advice]:
         failed = [one for one in looks if one.state is not JudgeState.AVAILABLE or not one.marks]
         if failed:
             why = next((one.reason for one in reversed(failed) if one.reason), "")
-            told = f"{judge} gave no answer in {len(failed)} of {len(looks)} looks" + (
+            trouble = f"{judge} gave no answer in {len(failed)} of {len(looks)} looks" + (
                 f" ({why})" if why else ""
             )
-            found.append((len(failed) / len(looks), judge, told))
+            found.append((len(failed) / len(looks), judge, trouble))
             continue
         asked = sum(len(one.marks) + len(one.abstained) for one in looks)
         left = sum(len(one.abstained) for one in looks)
         if left * 5 >= asked:
             found.append((left / asked, judge, f"{judge} left {left} of {asked} questions open"))
-    for _, judge, told in sorted(found, key=lambda one: -one[0]):
-        yield Advice(kind=Help.JUDGE, text=f"A judge that answers: {told}.", about=judge)
+    for _, judge, trouble in sorted(found, key=lambda one: -one[0]):
+        yield Advice(kind=Help.JUDGE, text=f"A judge that answers: {trouble}.", about=judge)
 
 
 def _looks_by_judge(state: LoopState) -> Mapping[str, list[Ballot]]:
@@ -234,10 +234,10 @@ def _about_kindness(state: LoopState) -> Iterator[Advice]:
     for judge, gaps in apart.items():
         mean = sum(gaps, ZERO) / len(gaps)
         if len(gaps) >= _KIND_FROM and mean > DISAGREEMENT:
-            told = f"{judge} scores {show_points(mean)} points above the others on average"
+            finding = f"{judge} scores {show_points(mean)} points above the others on average"
             yield Advice(
                 kind=Help.JUDGE,
-                text=f"A stricter judge, or labels to check this one by: {told}.",
+                text=f"A stricter judge, or labels to check this one by: {finding}.",
                 about=judge,
             )
 
@@ -288,43 +288,45 @@ def _about_items(state: LoopState) -> Iterator[Advice]:
         if item.check is None and not is_settled and votes.are_unclear:
             found.append((votes.apart / max(votes.asked, 1), key, item, votes))
     for _, key, item, votes in sorted(found, key=lambda one: -one[0])[:_MOST_ITEMS]:
-        told = (
+        reason = (
             f"the judges disagreed in {votes.apart} of {votes.asked} versions ({votes.last})"
             if votes.apart
             else ""
         )
-        told += ("; " if told and votes.flipped else "") + votes.flipped
+        reason += ("; " if reason and votes.flipped else "") + votes.flipped
         yield Advice(
-            kind=Help.ITEM, text=f"A clearer item '{item.requirement}': {told}.", about=_named(key)
+            kind=Help.ITEM,
+            text=f"A clearer item '{item.requirement}': {reason}.",
+            about=_named(key),
         )
 
 
 def _votes_on(state: LoopState, key: Key, item: Item) -> _Votes:
     found = _Votes()
     for version in _versions(state):
-        said = _said(state, version, key)
-        for judge, answers in said.items():
+        by_judge = _answers_by_judge(state, version, key)
+        for judge, answers in by_judge.items():
             if _differ(item, answers):
                 found.flipped = f"{judge} answered {_word(answers[0])} and {_word(answers[-1])} about the same bytes"
-        if len(said) > 1:
+        if len(by_judge) > 1:
             found.asked += 1
-            if _differ(item, [answers[-1] for answers in said.values()]):
+            if _differ(item, [answers[-1] for answers in by_judge.values()]):
                 found.apart += 1
                 found.is_open = found.is_open or version == state.best
                 found.last = ", ".join(
-                    f"{judge} {_word(answers[-1])}" for judge, answers in said.items()
+                    f"{judge} {_word(answers[-1])}" for judge, answers in by_judge.items()
                 )
     return found
 
 
-def _said(state: LoopState, version: str, key: Key) -> dict[str, list[Answer]]:
+def _answers_by_judge(state: LoopState, version: str, key: Key) -> dict[str, list[Answer]]:
     """What each judge answered to one question about a version, the oldest answer first."""
-    said: dict[str, list[Answer]] = {}
+    answers: dict[str, list[Answer]] = {}
     for ballot in _ballots_on(state, version):
         if key in ballot.marks and not is_na(ballot.marks[key].answer):
             before = [one[key] for one in ballot.earlier if key in one and not is_na(one[key])]
-            said.setdefault(ballot.voter, []).extend([*before, ballot.marks[key].answer])
-    return said
+            answers.setdefault(ballot.voter, []).extend([*before, ballot.marks[key].answer])
+    return answers
 
 
 def _versions(state: LoopState) -> list[str]:
@@ -366,9 +368,9 @@ def _about_answers(state: LoopState) -> Iterator[Advice]:
     for name, one in open_lines[:_MOST_ITEMS]:
         key = (name, one.item.id)
         why = next((ballot.abstained[key] for ballot in ballots if ballot.abstained.get(key)), "")
-        told = f"A person's answer (--judge human) to '{one.item.requirement}': no judge gave one"
+        needed = f"A person's answer (--judge human) to '{one.item.requirement}': no judge gave one"
         yield Advice(
-            kind=Help.PERSON, text=told + (f" ({why})." if why else "."), about=_named(key)
+            kind=Help.PERSON, text=needed + (f" ({why})." if why else "."), about=_named(key)
         )
 
 

@@ -33,7 +33,7 @@ def agreement_text(doc: AgreementDoc, style: Style = PLAIN) -> str:
     ]
     lines = [
         style.paint(line(doc.table), "bold"),
-        *(f"  {pad(name, 10)}  {told}" for name, told in _facts(doc)),
+        *(f"  {pad(name, 10)}  {fact}" for name, fact in _facts(doc)),
         "",
     ]
     left = min(max(width(name) for name, _ in rows), max(12, style.columns - 60))

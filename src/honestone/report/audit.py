@@ -20,7 +20,7 @@ def audit_text(doc: AuditDoc, style: Style = PLAIN) -> str:
     lines = [style.paint(f"{line(doc.artifact.path)}: {_headline(doc)}", "bold"), f"  {_cost(doc)}"]
     for judge in doc.judges:
         lines += ["", style.paint(f"  {line(judge.id)}: {line(_tier(judge))}", "bold")]
-        lines += [f"    {told}" for told in _remarks(judge)]
+        lines += [f"    {remark}" for remark in _remarks(judge)]
         if _was_tried(judge):
             lines.append(
                 style.paint(
@@ -28,9 +28,9 @@ def audit_text(doc: AuditDoc, style: Style = PLAIN) -> str:
                 )
             )
         for probe in judge.probes if _was_tried(judge) else ():
-            trials, flips, rate, interval, said = _cells(probe)
-            row = f"    {pad(probe.id, 16)}{trials:>8}{flips:>8}{rate:>8}  {pad(interval, 17)}{line(said)}"
-            lines += [row.rstrip(), *(f"      {line(told)}" for told in _examples(probe))]
+            trials, flips, rate, interval, trouble = _cells(probe)
+            row = f"    {pad(probe.id, 16)}{trials:>8}{flips:>8}{rate:>8}  {pad(interval, 17)}{line(trouble)}"
+            lines += [row.rstrip(), *(f"      {line(remark)}" for remark in _examples(probe))]
     return style.finish(
         [*lines, *([f"  again   honestone show {line(doc.run)}"] if doc.run else [])]
     )
@@ -40,8 +40,8 @@ def audit_markdown(doc: AuditDoc) -> str:
     judges = []
     for judge in doc.judges:
         rows = [(probe.id, *_cells(probe)) for probe in judge.probes] if _was_tried(judge) else []
-        told = [told for probe in judge.probes for told in _examples(probe)]
-        judges.append((judge, _tier(judge), _remarks(judge), rows, told))
+        examples = [example for probe in judge.probes for example in _examples(probe)]
+        judges.append((judge, _tier(judge), _remarks(judge), rows, examples))
     return measured_markdown(
         "audit", doc=doc, headline=_headline(doc), cost=_cost(doc), judges=judges
     )
@@ -86,12 +86,12 @@ def _cells(probe: ProbeDoc) -> tuple[str, str, str, str, str]:
 def _examples(probe: ProbeDoc) -> list[str]:
     """The first flips of a probe that is not ok."""
     flipped: Sequence[FlipDoc] = [] if probe.ok else probe.flipped
-    told = [
+    lines = [
         f"{_place(one)}: {_moved(probe, one)} ({one.variant or 'untouched'})"
         for one in flipped[:_EXAMPLES]
     ]
-    more = len(flipped) - len(told)
-    return [*told, *([f"and {more} more"] if more else [])]
+    more = len(flipped) - len(lines)
+    return [*lines, *([f"and {more} more"] if more else [])]
 
 
 def _place(one: FlipDoc) -> str:

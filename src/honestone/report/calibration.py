@@ -23,7 +23,7 @@ _HEADS: Final = ("units", "kappa", "alpha", "TPR", "TNR", "bias", "weight")
 
 def calibration_text(doc: CalibrationDoc, style: Style = PLAIN) -> str:
     lines = [style.paint(f"{line(doc.labels)}: {_headline(doc)}", "bold")]
-    lines += [f"  {pad(name, 9)}  {said}" for name, said in _facts(doc)]
+    lines += [f"  {pad(name, 9)}  {text}" for name, text in _facts(doc)]
     rows = list(_rows(doc))
     columns = [
         max(map(len, cells)) + 2
@@ -36,7 +36,7 @@ def calibration_text(doc: CalibrationDoc, style: Style = PLAIN) -> str:
         "",
         *figure_lines(_HEADS, rows, columns, left, style),
         "",
-        *(f"  {said}" for said in _warnings(doc)),
+        *(f"  {text}" for text in _warnings(doc)),
     ]
     return style.finish([*lines, *([f"  again   honestone show {doc.run}"] if doc.run else [])])
 

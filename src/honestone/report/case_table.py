@@ -189,7 +189,7 @@ def table_of(head: SuiteReportDoc, rows: tuple[CaseRow, ...]) -> CaseTable:
 def case_row(number: int, case: CaseDoc) -> CaseRow:
     missed = why(case)
     texts: Sequence[object] = (case.input, case.output, case.error)
-    said = " ".join(
+    searched = " ".join(
         [
             case.id,
             case.description or "",
@@ -215,7 +215,7 @@ def case_row(number: int, case: CaseDoc) -> CaseRow:
         cells=cells,
         attempts=tuple(one.status for one in case.attempts) if len(case.attempts) > 1 else (),
         scores=dict(_scores(case)),
-        words=said.lower(),
+        words=searched.lower(),
     )
 
 

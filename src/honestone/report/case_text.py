@@ -28,7 +28,7 @@ def case_lines(case: CaseDoc, style: Style = PLAIN) -> list[str]:
     """Input, output (from where its evidence is) and every miss; an output that is not there is
     left out.
     """
-    lines = [*_said_lines(case, style), *_missed_lines(case, style)]
+    lines = [*_excerpt_lines(case, style), *_missed_lines(case, style)]
     if case.attempts_words:
         lines += wrap(
             "; ".join(case.attempts_words), style.columns, first=pad("attempts", _LABEL) + "  "
@@ -36,8 +36,8 @@ def case_lines(case: CaseDoc, style: Style = PLAIN) -> list[str]:
     return lines
 
 
-def _said_lines(case: CaseDoc, style: Style) -> Iterator[str]:
-    for name, rows in said_in(case, style.columns - _LABEL, style.glyph("more")):
+def _excerpt_lines(case: CaseDoc, style: Style) -> Iterator[str]:
+    for name, rows in excerpts_of(case, style.columns - _LABEL, style.glyph("more")):
         labels = [style.paint(pad(name, _LABEL), "dim"), *[" " * _LABEL] * (len(rows) - 1)]
         yield from (label + row for label, row in zip(labels, rows, strict=True))
 
@@ -60,10 +60,10 @@ def unmet_lines(found: ScorecardDoc, *, input: str | None, output: str | None) -
         input=input,
         output=output,
     )
-    return [*_missed_lines(case, PLAIN), *_said_lines(case, PLAIN)]
+    return [*_missed_lines(case, PLAIN), *_excerpt_lines(case, PLAIN)]
 
 
-def said_in(case: CaseDoc, columns: int, more: str = "…") -> list[tuple[str, list[str]]]:
+def excerpts_of(case: CaseDoc, columns: int, more: str = "…") -> list[tuple[str, list[str]]]:
     """`input` and `output` with a few lines of each, of so many columns."""
     given, output = re.sub(r"\n\s*\n", "\n", text_of(case.input)), text_of(case.output)
     found = (
@@ -89,7 +89,7 @@ def miss_lines(miss: Miss, style: Style = PLAIN) -> list[str]:
     elif miss.evidence:
         rest += wrap(miss.evidence, style.columns, first="    ", most=6, more=style.glyph("more"))
     lines = [style.paint(mark, _LOOKS[miss.glyph], "bold") + first[len(mark) :], *rest]
-    for one in miss.said:
+    for one in miss.details:
         lines += [
             style.paint(row, "dim")
             for row in wrap(one, style.columns, first="    ", most=6, more=style.glyph("more"))
@@ -122,11 +122,11 @@ def _place_of(quote: QuoteDoc, text: str) -> int | None:
     if quote.judge != CHECK:
         found = find_quote(quote.quote, text) if quote.found else None
         return None if found is None else found.start
-    said = _ON_LINE.match(quote.quote)
-    if said is None:
+    on_line = _ON_LINE.match(quote.quote)
+    if on_line is None:
         return None
-    start = _line_start(text, int(said["line"]))
-    word = (said["word"] or said["got"] or "").removesuffix("...").lower()
+    start = _line_start(text, int(on_line["line"]))
+    word = (on_line["word"] or on_line["got"] or "").removesuffix("...").lower()
     return start + max(text[start:].lower().find(word), 0)
 
 

@@ -56,8 +56,8 @@ def comparison_lines(
 ) -> list[str]:
     """The figures and the names, without a verdict; also the block of a report with a baseline."""
     lines = []
-    for name, told in doc.figures(rates, style.glyph("minus")):
-        lines += wrap(told, style.columns, first=f"  {pad(name, 12)} ", rest=" " * 15)
+    for name, figure in doc.figures(rates, style.glyph("minus")):
+        lines += wrap(figure, style.columns, first=f"  {pad(name, 12)} ", rest=" " * 15)
     for name, meaning, ids in doc.named:
         glyph, look = _NAMED_LOOKS[name]
         mark = style.paint(f"{style.glyph(glyph)} {pad(name, 12)}", look)
@@ -85,12 +85,12 @@ def _case_lines(changed: Sequence[ComparedCaseDoc], style: Style) -> list[str]:
         scores = f"{points(case.baseline.score)} {arrow} {points(case.candidate.score)}"
         by = f"  {case.by_words(style.glyph('minus'))}".rstrip()
         name = pad(cut_middle(line(case.id), size, more), size)
-        told = f"  {name}  {pad(statuses, 21, more=more)}  {scores}{by}"
-        is_wide = width(told) > style.columns
+        row = f"  {name}  {pad(statuses, 21, more=more)}  {scores}{by}"
+        is_wide = width(row) > style.columns
         lines += (
             [f"  {name}", *wrap(f"{statuses} {scores}{by}", style.columns, first=" " * 6)]
             if is_wide
-            else [told]
+            else [row]
         )
         lines += side_by_side(case, style) if number < MOST_TEXTS else []
     if len(changed) > len(shown):
@@ -120,13 +120,13 @@ def side_by_side(case: ComparedCaseDoc, style: Style) -> list[str]:
             labels = [pad(name, 8), *[" " * 8] * (len(rows) - 1)]
             lines += [indent + label + row for label, row in zip(labels, rows, strict=True)]
         return lines
-    room = _column(style)
-    heads = [f"{pad(one, room)}" for one in ("before", "after")]
+    side = _column(style)
+    heads = [f"{pad(one, side)}" for one in ("before", "after")]
     lines.append(
         style.paint(f"{indent}{heads[0]} {style.glyph('column')} {heads[1].rstrip()}", "dim")
     )
     for left, right in zip_longest(*sides, fillvalue=""):
-        lines.append(f"{indent}{pad(left, room, more=more)} {style.glyph('column')} {right}")
+        lines.append(f"{indent}{pad(left, side, more=more)} {style.glyph('column')} {right}")
     return lines
 
 
@@ -176,19 +176,19 @@ def trend_text(doc: TrendDoc, style: Style = PLAIN) -> str:
             f"  {pad(points(one.mean_score), 6, right=True)}"
         )
         if one.counts_words:
-            told = style.glyph("between").join(one.counts_words)
-            lines += [style.paint(more, "dim") for more in wrap(told, style.columns, first="  ")]
+            counts = style.glyph("between").join(one.counts_words)
+            lines += [style.paint(more, "dim") for more in wrap(counts, style.columns, first="  ")]
         turned = (
             (("regressions", one.regressions), ("improvements", one.improvements)) if before else ()
         )
         for name, ids in turned:
             glyph, look = _NAMED_LOOKS[name]
-            said = wrap(
+            wrapped = wrap(
                 f"{style.glyph(glyph)} {name} {', '.join(map(line, ids))}",
                 style.columns,
                 first="  ",
             )
-            lines += [style.paint(more, look) for more in said] if ids else []
+            lines += [style.paint(more, look) for more in wrapped] if ids else []
     return style.finish(lines)
 
 

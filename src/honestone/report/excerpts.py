@@ -37,10 +37,10 @@ def excerpt(
 
 def _rows_of(text: str, columns: int, rows: int, column: int, more: str) -> list[str]:
     """One line of a text, wrapped; a very long one from shortly before `column`."""
-    room = columns * rows
-    start = max(column - columns // 2, 0) if column > room // 2 else 0
-    shown = (more if start else "") + clean(text[start : start + room].rstrip("\r")).rstrip()
-    shown += more if len(text) > start + room else ""
+    capacity = columns * rows
+    start = max(column - columns // 2, 0) if column > capacity // 2 else 0
+    shown = (more if start else "") + clean(text[start : start + capacity].rstrip("\r")).rstrip()
+    shown += more if len(text) > start + capacity else ""
     if width(shown) <= columns:
         return [shown]
     indent = shown[: len(shown) - len(shown.lstrip())][: columns // 2]

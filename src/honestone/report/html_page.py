@@ -230,11 +230,11 @@ class _Histogram:
 
     @property
     def says(self) -> str:
-        told = []
+        bins = []
         for index, one in enumerate(self._bins):
             kinds = [f"{one[kind]:,} {kind}" for kind in self.kinds if one[kind]]
-            told += [f"{index * 10} to {index * 10 + 10}: {', '.join(kinds)}"] if kinds else []
-        return "Cases by score. " + "; ".join(told)
+            bins += [f"{index * 10} to {index * 10 + 10}: {', '.join(kinds)}"] if kinds else []
+        return "Cases by score. " + "; ".join(bins)
 
 
 def _histogram(cases: Iterable[CaseDoc]) -> _Histogram | None:

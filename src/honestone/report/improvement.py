@@ -221,7 +221,7 @@ def round_document(
         within_noise=after is not None
         and after.voters is not None
         and _is_noise(before, after, state.tolerance),
-        said=line(entry.message, improvement.LONGEST_WORDS) if entry.message else None,
+        worker_message=line(entry.message, improvement.LONGEST_WORDS) if entry.message else None,
     )
 
 

@@ -131,7 +131,7 @@ class _Page:
         before = self._doc.before
         found = [(0, before.score, True)] if before else []
         found += [(one.round, one.score_after, one.is_accepted) for one in self._doc.rounds]
-        return [(number, score, kept) for number, score, kept in found if score is not None]
+        return [(number, score, accepted) for number, score, accepted in found if score is not None]
 
     @property
     def before(self) -> dict[str, CriterionDoc]:

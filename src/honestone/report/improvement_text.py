@@ -69,9 +69,9 @@ def round_text(one_round: RoundDoc, style: Style = PLAIN) -> str:
     """One round as it ends: the focus, the decision and the score of every criterion, by judge."""
     lines = _round_lines(one_round, style)
     for one in one_round.criteria:
-        told = f"{line(one.id)} {_arrow(one.before, one.after, style)}"
+        row = f"{line(one.id)} {_arrow(one.before, one.after, style)}"
         if len(one.by_judge) > 1:
-            told += (
+            row += (
                 " ("
                 + ", ".join(
                     f"{line(judge)} {points(score)}" for judge, score in one.by_judge.items()
@@ -79,10 +79,10 @@ def round_text(one_round: RoundDoc, style: Style = PLAIN) -> str:
                 + ")"
             )
         if _is_apart(one.by_judge):
-            told += ", judges disagree"
+            row += ", judges disagree"
         if one.id in one_round.floor_violations:
-            told += ", BELOW FLOOR"
-        lines += wrap(told, style.columns, first="      ", rest="        ")
+            row += ", BELOW FLOOR"
+        lines += wrap(row, style.columns, first="      ", rest="        ")
     return style.finish(lines)
 
 
@@ -130,14 +130,14 @@ def _unconfirmed(doc: ImprovementDoc) -> list[str]:
     if doc.result != "UNCONFIRMED":
         return []
     apart = [one for one in doc.certification.judges if one.verdict not in (None, "pass")]
-    told = (
+    reasons = (
         [", ".join(f"{line(one.id)} disagrees ({line(one.verdict or '')})" for one in apart)]
         if apart
         else []
     )
     if doc.run and doc.can_be_undone:
-        told.append(f"honestone undo {line(doc.run)} puts the file back as it was")
-    return ["; ".join(told)] if told else []
+        reasons.append(f"honestone undo {line(doc.run)} puts the file back as it was")
+    return ["; ".join(reasons)] if reasons else []
 
 
 # -------------------------------------------------------------------------------------------------
@@ -172,20 +172,20 @@ def _move_lines(moves: Sequence[_Move], style: Style) -> list[str]:
         return _moves_without_bars(moves, style)
     lines = []
     for index, (name, before, after, mark) in enumerate(moves):
-        told = pad(name, name_size, more=style.glyph("more"))
-        told = f"  {style.paint(told, 'bold') if not index else told}"
-        told += f"  {_bar(before, cells, mark, style, dim=True)} {pad(_known(before), size, right=True)}"
-        told += f" {arrow} {_bar(after, cells, mark, style)} {_final_score(after, size, style)}"
-        told += f"  {_delta(before, after, delta_size, style)}"
-        lines.append(told + _after_note(after, mark, style))
+        row = pad(name, name_size, more=style.glyph("more"))
+        row = f"  {style.paint(row, 'bold') if not index else row}"
+        row += f"  {_bar(before, cells, mark, style, dim=True)} {pad(_known(before), size, right=True)}"
+        row += f" {arrow} {_bar(after, cells, mark, style)} {_final_score(after, size, style)}"
+        row += f"  {_delta(before, after, delta_size, style)}"
+        lines.append(row + _after_note(after, mark, style))
     return lines
 
 
 def _moves_without_bars(moves: Sequence[_Move], style: Style) -> list[str]:
     lines = []
     for index, (name, before, after, mark) in enumerate(moves):
-        told = cut(name, style.columns - 2, style.glyph("more"))
-        lines.append(f"  {style.paint(told, 'bold') if not index else told}")
+        row = cut(name, style.columns - 2, style.glyph("more"))
+        lines.append(f"  {style.paint(row, 'bold') if not index else row}")
         scores = f"    {_known(before)} {style.glyph('arrow')} {_final_score(after, 0, style)}"
         lines.append(f"{scores}  {_delta(before, after, 0, style)}")
         note = _after_note(after, mark, style)
@@ -267,20 +267,22 @@ def _round_lines(one: RoundDoc, style: Style, size: int = 0, *, story: bool = Fa
         scores = _arrow(one.score_before, one.score_after, style)
     else:
         scores = score_or_interval(None, one.interval_after) if one.interval_after else ""
-    said = "  ".join(part for part in (line(one.decision_words), scores, one.diff_words) if part)
+    decision = "  ".join(
+        part for part in (line(one.decision_words), scores, one.diff_words) if part
+    )
     start = f"  {glyph} {one.round:>2}  "
-    room = style.columns - 8
-    focus = cut(_focus(one), room, style.glyph("more"))
-    if size + 2 + width(said) <= room:
-        lines = [f"{start}{style.paint(pad(focus, max(size, width(focus))), 'cyan')}  {said}"]
-    elif width(focus) + 2 + width(said) <= room:
-        lines = [f"{start}{style.paint(focus, 'cyan')}  {said}"]
+    columns = style.columns - 8
+    focus = cut(_focus(one), columns, style.glyph("more"))
+    if size + 2 + width(decision) <= columns:
+        lines = [f"{start}{style.paint(pad(focus, max(size, width(focus))), 'cyan')}  {decision}"]
+    elif width(focus) + 2 + width(decision) <= columns:
+        lines = [f"{start}{style.paint(focus, 'cyan')}  {decision}"]
     else:
-        lines = [start + style.paint(focus, "cyan"), *wrap(said, style.columns, first=" " * 8)]
-    told_below = [*one.remarks, *(one.story(style.glyph("arrow")) if story else [])]
-    for told in told_below:
-        below = wrap(told, style.columns, first=" " * 8, most=3, more=style.glyph("more"))
-        lines += [style.paint(text, "dim") for text in below]
+        lines = [start + style.paint(focus, "cyan"), *wrap(decision, style.columns, first=" " * 8)]
+    remarks = [*one.remarks, *(one.story(style.glyph("arrow")) if story else [])]
+    for remark in remarks:
+        wrapped = wrap(remark, style.columns, first=" " * 8, most=3, more=style.glyph("more"))
+        lines += [style.paint(text, "dim") for text in wrapped]
     return lines
 
 
@@ -303,8 +305,8 @@ def certification_lines(held_out: CertificationDoc, style: Style) -> list[str]:
     if not held_out.needed and not held_out.judges:
         return []
     if held_out.split:
-        told = _marked(held_out.split_words, held_out.ok, style)
-        return [style.paint("Held-out tasks (test)", "bold"), *told]
+        result = _marked(held_out.split_words, held_out.ok, style)
+        return [style.paint("Held-out tasks (test)", "bold"), *result]
     lines = [style.paint("Held-out judges", "bold")]
     for one in held_out.judges:
         lines += _marked(_witness_words(one), one.verdict == "pass", style)

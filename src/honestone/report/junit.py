@@ -137,11 +137,11 @@ def table_junit(doc: TableDoc) -> str:
     if doc.pick is not None:
         suites = [one.forgiven for one in suites]
     if doc.picks:
-        said = f"picked {line(doc.pick)}" if doc.pick is not None else "no column passes"
+        message = f"picked {line(doc.pick)}" if doc.pick is not None else "no column passes"
         outcome = _OUTCOMES.get(doc.verdict, "error")
         suites.append(
             _Suite.of(
-                doc.name, [_Test(classname=doc.name, name="gate", outcome=outcome, message=said)]
+                doc.name, [_Test(classname=doc.name, name="gate", outcome=outcome, message=message)]
             )
         )
     return _suites_xml(suites)
@@ -200,7 +200,7 @@ def _known(
         for one in judges
         if one.is_absent
     ]
-    before = [(name.lower().replace(" ", "-"), told) for name, told in warnings]
+    before = [(name.lower().replace(" ", "-"), why) for name, why in warnings]
     return [*(("flag", line(flag)) for flag in flags), *absent, *before]
 
 
@@ -251,10 +251,10 @@ def _item_test(
 def _item_details(item: scorecard.ItemDoc) -> Iterable[str]:
     if item.votes:
         yield item.vote_words + (f" (on {item.scale_words})" if item.scale else "")
-    yield from _said(item, "artifact")
+    yield from _item_notes(item, "artifact")
 
 
-def _said(item: scorecard.ItemDoc, of: str) -> Iterable[str]:
+def _item_notes(item: scorecard.ItemDoc, of: str) -> Iterable[str]:
     """The note, quotes and suggestions of an item. `of`: where the quotes come from."""
     if item.note:
         yield line(item.note)

@@ -56,6 +56,6 @@ def question_lines(
 
 
 def labels_text(doc: LabelsDoc, style: Style = PLAIN) -> str:
-    kept = f"{count(doc.answered, 'answer')} by {line(doc.rater)} kept in {line(doc.labels)}"
+    stored = f"{count(doc.answered, 'answer')} by {line(doc.rater)} kept in {line(doc.labels)}"
     left = f"{count(doc.open, 'question is', 'questions are')} still open; run the same command to resume"
-    return style.finish([kept, left if doc.open else "nothing is left to label"])
+    return style.finish([stored, left if doc.open else "nothing is left to label"])

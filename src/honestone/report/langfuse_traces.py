@@ -94,9 +94,9 @@ class _Writer:
     def add(self, case: CaseDoc, attempt: AttemptDoc) -> None:
         shown = attempt.attempt == (case.shown_attempt or 1)
         trace, span = _ids(self._session, case.id, attempt.attempt)
-        told = case.trace if shown else attempt.trace
+        reported = case.trace if shown else attempt.trace
         output = text_of(case.output if shown else attempt.output)
-        self._add_spans(case, attempt, trace, span, told, output, shown=shown)
+        self._add_spans(case, attempt, trace, span, reported, output, shown=shown)
         card: dict[str, Json] = {"attempt": attempt.attempt, "counts": shown}
         why = "; ".join(case.reasons if shown and case.reasons else attempt.reasons)
         self._score(trace, self._whole, _share(attempt.score), why, card)
@@ -132,7 +132,7 @@ class _Writer:
         attempt: AttemptDoc,
         trace: str,
         span: str,
-        told: TraceDoc | None,
+        reported: TraceDoc | None,
         output: str,
         *,
         shown: bool,
@@ -145,9 +145,9 @@ class _Writer:
             "langfuse.trace.tags": [tag[:_LONGEST_WORD] for tag in case.tags],
             "langfuse.observation.input": text_of(case.input),
             "langfuse.observation.output": output,
-            **_usage(told, self._doc.target),
+            **_usage(reported, self._doc.target),
         }
-        about = self._about(case, attempt, told, shown=shown)
+        about = self._about(case, attempt, reported, shown=shown)
         attributes |= {
             f"langfuse.observation.metadata.{name}": value for name, value in about.items()
         }
@@ -157,7 +157,7 @@ class _Writer:
                 "langfuse.observation.status_message": case.error,
             }
         self.spans.append(_span(trace, span, None, case.id, start, end, attributes))
-        for number, call in enumerate(told.tool_calls or [] if told else [], start=1):
+        for number, call in enumerate(reported.tool_calls or [] if reported else [], start=1):
             called: dict[str, Json] = {
                 "langfuse.observation.type": "tool",
                 "langfuse.observation.input": _text(call.arguments),
@@ -169,7 +169,7 @@ class _Writer:
             self.spans.append(_span(trace, own, span, call.name or "tool", start, end, called))
 
     def _about(
-        self, case: CaseDoc, attempt: AttemptDoc, told: TraceDoc | None, *, shown: bool
+        self, case: CaseDoc, attempt: AttemptDoc, reported: TraceDoc | None, *, shown: bool
     ) -> dict[str, str]:
         """Everything else that is known, each value as JSON."""
         doc = self._doc
@@ -183,7 +183,7 @@ class _Writer:
             "status": attempt.status,
             "reference": text_of(case.reference) or None,
             "diff": case.diff if shown else attempt.diff,
-            "trace": told.extra if told and told.extra else None,
+            "trace": reported.extra if reported and reported.extra else None,
         }
         if shown:
             found["case"] = case.without_texts
@@ -223,19 +223,19 @@ class _Writer:
         self.scores.append(body)
 
 
-def _usage(told: TraceDoc | None, target: str | None) -> dict[str, Json]:
+def _usage(reported: TraceDoc | None, target: str | None) -> dict[str, Json]:
     """A target that says what it used is a generation; another is a span."""
-    used = {"input": told.input_tokens, "output": told.output_tokens} if told else {}
+    used = {"input": reported.input_tokens, "output": reported.output_tokens} if reported else {}
     counted = {name: number for name, number in used.items() if number is not None}
-    if told is None or (not counted and told.usd is None):
+    if reported is None or (not counted and reported.usd is None):
         return {"langfuse.observation.type": "span"}
     found: dict[str, Json] = {"langfuse.observation.type": "generation"}
     if target:
         found["langfuse.observation.model.name"] = target
     if counted:
         found["langfuse.observation.usage_details"] = _text(counted)
-    if told.usd is not None:
-        found["langfuse.observation.cost_details"] = _text({"total": told.usd})
+    if reported.usd is not None:
+        found["langfuse.observation.cost_details"] = _text({"total": reported.usd})
     return found
 
 

@@ -21,7 +21,7 @@ from honestone.core import numbers
 from honestone.core.json_value import fence_of
 from honestone.core.rubric import Item, Rubric
 from honestone.report.case_by_case import SuiteReport
-from honestone.report.case_text import said_in
+from honestone.report.case_text import excerpts_of
 from honestone.report.documents import scorecard, suite
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.documents.table import TableDoc
@@ -109,7 +109,7 @@ def markdown_environment() -> Environment:
         depths=scorecard.depths, findings=_findings, history=_history, judge_names=_judge_names
     )
     found.filters.update(item_facts=_item_facts, to_show=scorecard.flags_to_show)
-    found.filters.update(misses=misses, said=_said, sides=_sides, why=why)
+    found.filters.update(misses=misses, excerpts=_quoted_excerpts, sides=_sides, why=why)
     ours: dict[str, Callable[..., str]] = {
         "arrows": lambda depth: "↳ " * depth,
         "bar": numbers.bar_number,
@@ -186,9 +186,9 @@ def _item_facts(item: Item) -> str:
     return "; ".join([*facts, "may not apply"] if item.may_not_apply else facts)
 
 
-def _said(case: suite.CaseDoc) -> list[tuple[str, Markup]]:
+def _quoted_excerpts(case: suite.CaseDoc) -> list[tuple[str, Markup]]:
     """What went in and what came out, cut, each as a quotation that keeps its lines."""
-    return [(name, Markup(_quotation(rows))) for name, rows in said_in(case, _COLUMNS)]
+    return [(name, Markup(_quotation(rows))) for name, rows in excerpts_of(case, _COLUMNS)]
 
 
 def _quotation(rows: Sequence[str]) -> str:
@@ -271,9 +271,12 @@ def _history(doc: ImprovementDoc) -> list[tuple[str, list[Markup]]]:
         scored = one.interval_after or one.score_after is not None
         cells = [numbers.score_or_interval(one.score_after, one.interval_after) if scored else ""]
         cells += [after.get(criterion.id, "") for criterion in before.criteria]
-        kept = one.is_accepted
+        is_accepted = one.is_accepted
         rows.append(
-            (f"round {one.round}", [cell if kept or not cell else f"({cell})" for cell in cells])
+            (
+                f"round {one.round}",
+                [cell if is_accepted or not cell else f"({cell})" for cell in cells],
+            )
         )
     return [(name, [Markup(cell) for cell in cells]) for name, cells in rows]
 
@@ -344,10 +347,10 @@ def suite_markdown(report: suite.SuiteReportDoc | SuiteReport, *, most: int = MO
     report = SuiteReport.of(report)
     doc = report.brief()
     top, bottom = (neat(_macro("suite.md.j2", name)(doc)) for name in ("top", "bottom"))
-    room = most - len(top) - len(bottom) - 600
-    rows = _rows(report.worst_first(doc), int(room * _ROWS_SHARE))
+    left = most - len(top) - len(bottom) - 600
+    rows = _rows(report.worst_first(doc), int(left * _ROWS_SHARE))
     table = _TABLE + "\n".join(rows) if rows else ""
-    details = _details(report.worst_first(doc), room - len(table))
+    details = _details(report.worst_first(doc), left - len(table))
     without_details = sum(case.is_open for case in doc.cases) - len(details)
     cut = _cut_words(doc.worst_first[len(rows) :], without_details, doc)
     details_part = _DETAILS + "\n\n".join(details) if details else ""
@@ -367,55 +370,55 @@ def table_markdown(doc: TableDoc, *, most: int = MOST) -> str:
     top, head, bottom = (
         neat(_macro("table.md.j2", name)(doc)) for name in ("top", "head", "bottom")
     )
-    room = most - len(top) - len(head) - len(bottom) - 600
+    left = most - len(top) - len(head) - len(bottom) - 600
     draw, row = _macro("table.md.j2", "detail"), _macro("table.md.j2", "row")
-    rows = _fitting([row(case) for case in doc.worst_first], int(room * _ROWS_SHARE))
-    told = [neat(draw(case)).rstrip("\n") for case in doc.worst_first if case.is_open]
-    details = _fitting(told, room - sum(len(one) + 1 for one in rows))
+    rows = _fitting([row(case) for case in doc.worst_first], int(left * _ROWS_SHARE))
+    all_details = [neat(draw(case)).rstrip("\n") for case in doc.worst_first if case.is_open]
+    details = _fitting(all_details, left - sum(len(one) + 1 for one in rows))
     without = len(doc.cases) - len(rows)
-    cut = f"_Cut to fit: {without:,} cases have no row, {len(told) - len(details):,} no details; the JSON has them._"
+    cut = f"_Cut to fit: {without:,} cases have no row, {len(all_details) - len(details):,} no details; the JSON has them._"
     parts = [
         top,
         head.rstrip("\n") + "\n" + "\n".join(rows),
         _DETAILS + "\n\n".join(details) if details else "",
     ]
-    parts += [cut if without or len(details) < len(told) else "", bottom]
+    parts += [cut if without or len(details) < len(all_details) else "", bottom]
     text = "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
     return text if len(text) <= most else _last_resort(doc.verdict_words, doc.name, [], most)
 
 
-def _fitting(parts: Sequence[str], room: int) -> list[str]:
+def _fitting(parts: Sequence[str], size: int) -> list[str]:
     """The first of them that fit together."""
     sums = accumulate(len(part) + 2 for part in parts)
-    return [part for part, until in zip(parts, sums, strict=True) if until <= room]
+    return [part for part, until in zip(parts, sums, strict=True) if until <= size]
 
 
-def _rows(cases: Iterable[suite.CaseDoc], room: int) -> list[str]:
+def _rows(cases: Iterable[suite.CaseDoc], size: int) -> list[str]:
     """A row a case, as many as fit."""
     draw = _macro("suite.md.j2", "row")
     shown: list[str] = []
     for case in cases:
         drawn = draw(case)
-        room -= len(drawn) + 1
-        if room < 0:
+        size -= len(drawn) + 1
+        if size < 0:
             break
         shown.append(drawn)
     return shown
 
 
-def _details(cases: Iterable[suite.CaseDoc], room: int) -> list[str]:
+def _details(cases: Iterable[suite.CaseDoc], size: int) -> list[str]:
     """What the open cases miss, each folded, as many as fit; the open ones come first."""
     draw = _macro("suite.md.j2", "detail")
     parts: list[str] = []
-    room -= len(_DETAILS)
+    size -= len(_DETAILS)
     for case in cases:
         if not case.is_open:
             break
-        told = neat(draw(case)).rstrip("\n")
-        room -= len(told) + 2
-        if room < 0:
+        drawn = neat(draw(case)).rstrip("\n")
+        size -= len(drawn) + 2
+        if size < 0:
             break
-        parts.append(told)
+        parts.append(drawn)
     return parts
 
 
@@ -423,16 +426,16 @@ def _cut_words(
     without_row: Sequence[suite.CaseDoc], without_details: int, doc: suite.SuiteReportDoc
 ) -> str:
     """What is not on the page, and where it is."""
-    told = []
+    missing = []
     if without_row:
         kinds = ", ".join(part for part in _kinds(without_row) if not part.startswith("0 "))
-        told.append(f"{count(len(without_row), 'case has', 'cases have')} no row ({kinds})")
+        missing.append(f"{count(len(without_row), 'case has', 'cases have')} no row ({kinds})")
     if without_details:
-        told.append(f"the details of {without_details:,} cases are left out")
+        missing.append(f"the details of {without_details:,} cases are left out")
     where = (
         f"`honestone show {md(doc.run)} --format html` has them" if doc.run else "the JSON has them"
     )
-    return f"_Cut to fit: {'; '.join(told)}; {where}._" if told else ""
+    return f"_Cut to fit: {'; '.join(missing)}; {where}._" if missing else ""
 
 
 def _kinds(cases: Sequence[suite.CaseDoc]) -> list[str]:

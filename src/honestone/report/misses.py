@@ -27,13 +27,13 @@ class Miss:
     """One thing that a case misses, each text on one line and harmless on a terminal.
 
     `glyph`: `no`, `unknown` (not answered) or `warn` (could not be tried), a name of
-    `drawing.GLYPHS`. `said`: what else judges said of it: votes, quotes, suggestions.
+    `drawing.GLYPHS`. `details`: what else judges answered: votes, quotes, suggestions.
     """
 
     glyph: str = "no"
     requirement: str
     evidence: str = ""
-    said: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -84,18 +84,18 @@ def _of_item(one: CriterionDoc, item: ItemDoc) -> Miss:
             requirement=asked,
             evidence=line(item.note or "no answer").removeprefix("check: "),
         )
-    said = list(_said(item))
+    details = list(_details_of(item))
     if item.kind == "anchors":
         evidence = _score_words(one) if len(one.items) == 1 else points((item.met or 0) * 100)
     elif CHECK in item.votes:
         evidence = _without_repeats(asked, "; ".join(line(quote.quote) for quote in item.evidence))
-        said = []
+        details = []
     else:
-        evidence = said.pop(0) if len(item.votes) < 2 and item.evidence else ""
+        evidence = details.pop(0) if len(item.votes) < 2 and item.evidence else ""
     return Miss(
         requirement=f"penalty incurred: {asked}" if one.is_penalty else asked,
         evidence=evidence,
-        said=(*said,),
+        details=(*details,),
     )
 
 
@@ -104,7 +104,7 @@ def _score_words(one: CriterionDoc) -> str:
     return points(one.score) + (f", needs {bar_number(one.floor)}" if one.below_floor else "")
 
 
-def _said(item: ItemDoc) -> Iterator[str]:
+def _details_of(item: ItemDoc) -> Iterator[str]:
     """Quotes, marks on a scale or votes where there are several, suggestions."""
     many = len(item.votes) > 1
     for quote in item.evidence:

@@ -17,7 +17,7 @@ _HEADS: Final = ("looks", "mean", "sd")
 def noise_text(doc: NoiseDoc, style: Style = PLAIN) -> str:
     lines = [
         style.paint(f"{line(doc.artifact.path)}: {_headline(doc)}", "bold"),
-        *(f"  {told}" for told in _facts(doc)),
+        *(f"  {fact}" for fact in _facts(doc)),
         "",
     ]
     rows = _rows(doc)

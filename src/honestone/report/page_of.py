@@ -37,7 +37,7 @@ class PageOf:
         """The same with one value changed; an empty one leaves it out."""
         changed = {**self.query, name: value}
         return "?" + urlencode(
-            {name: told for name, told in changed.items() if told}, errors="backslashreplace"
+            {name: text for name, text in changed.items() if text}, errors="backslashreplace"
         )
 
     def sorted_by(self, key: str) -> str:

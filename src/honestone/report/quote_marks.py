@@ -26,12 +26,12 @@ def longest_text(sizes: Iterable[int]) -> int:
     to one length.
     """
     ordered = sorted(min(size, LONGEST) for size in sizes)
-    room = ALL_TEXTS
+    left_over = ALL_TEXTS
     for index, size in enumerate(ordered):
         left = len(ordered) - index
-        if size * left > room:
-            return max(room // left, 1)
-        room -= size
+        if size * left > left_over:
+            return max(left_over // left, 1)
+        left_over -= size
     return LONGEST
 
 
@@ -160,7 +160,7 @@ class MarkedText:
         start, end = part.span(len(text), longest) if part else (0, longest)
         self._longest, self._has_parts = longest, part is not None
         self._marks = Marks(text[start:end], prefix, start)
-        self._said: set[str] = set()
+        self._linked: set[str] = set()
 
     def find(self, one: QuoteDoc) -> tuple[int | None, str | None, str, str]:
         """(number of the judge, place in the text, else what is known of it, class) of a quote."""
@@ -186,8 +186,8 @@ class MarkedText:
         """Whether no quote of that place was asked about before: it is the one that the mark leads
         back to.
         """
-        is_new = place not in self._said
-        self._said.add(place)
+        is_new = place not in self._linked
+        self._linked.add(place)
         return is_new
 
     @property

@@ -86,8 +86,8 @@ class _Log:
 
     def warn(self, name: str, warnings: Iterable[tuple[str, str]]) -> None:
         """What a reader must know before the verdict on something with this name."""
-        told = (f"{name}: {words}" for words in warning_words(warnings))
-        self._warnings += [{"level": "warning", "message": {"text": words}} for words in told]
+        messages = (f"{name}: {words}" for words in warning_words(warnings))
+        self._warnings += [{"level": "warning", "message": {"text": words}} for words in messages]
 
     def add(
         self, criterion: CriterionDoc, item: ItemDoc, places: _Places | _CasePlace, *, fails: bool
@@ -103,8 +103,12 @@ class _Log:
                 "none",
             )
         else:
-            said = "incurs a penalty" if criterion.is_penalty else "not met"
-            text, kind, level = f"{said}: {_said(item)}", "fail", "error" if fails else "warning"
+            outcome = "incurs a penalty" if criterion.is_penalty else "not met"
+            text, kind, level = (
+                f"{outcome}: {_finding_text(item)}",
+                "fail",
+                "error" if fails else "warning",
+            )
         rule = f"{line(criterion.id)}/{line(item.id)}"
         found = places.of(item)
         self._put(rule, item.asked, text, kind, level, found, known | {"votes": item.vote_words})
@@ -164,7 +168,7 @@ class _Log:
         return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
-def _said(item: ItemDoc) -> str:
+def _finding_text(item: ItemDoc) -> str:
     """The question, who said no, and what each suggests."""
     advice = "; ".join(line(one.text, 400) for one in item.advice)
     notes = "; ".join(line(one.quote, 400) for one in item.evidence if one.judge == "check")
@@ -195,8 +199,8 @@ class _Places:
 
     def of(self, item: ItemDoc) -> list[Mapping[str, Json]]:
         """At least one place; the quotes of those who said no come first."""
-        said_no = [one for one in item.evidence if item.votes.get(one.judge) == "no"]
-        quotes = [*said_no, *(one for one in item.evidence if one not in said_no)]
+        against = [one for one in item.evidence if item.votes.get(one.judge) == "no"]
+        quotes = [*against, *(one for one in item.evidence if one not in against)]
         found = [
             place for one in quotes if (place := self._quoted(one) or self._named(one)) is not None
         ]

@@ -250,10 +250,10 @@ def _scored(
         marks = {ballot.judge: ballot.marks for ballot in ballots}
         criteria = []
         for drawn, votes in zip(same.criteria, same.votes, strict=True):
-            said = [
+            marked = [
                 tuple([(judge, marks[judge][item]) for judge in judges]) for item, judges in votes
             ]
-            criteria.append(_reworded(drawn, said, quotes))
+            criteria.append(_reworded(drawn, marked, quotes))
         return same, criteria
     card = scorer.card(ballots)
     criteria = [_criterion(line, quotes, shared) for line in card.lines]
@@ -323,8 +323,8 @@ def _reworded(
 ) -> scorecard.CriterionDoc:
     """A criterion drawn for other marks with the same answers."""
     items = []
-    for item, said in zip(drawn.items, votes, strict=True):
-        evidence, suggestions = _words(said, quotes)
+    for item, marked in zip(drawn.items, votes, strict=True):
+        evidence, suggestions = _words(marked, quotes)
         first = suggestions[0].text if suggestions else None
         items.append(replace(item, evidence=evidence, suggestion=first, suggestions=suggestions))
     return replace(drawn, items=items)

@@ -138,7 +138,7 @@ class _Changes:
             return []
         old, new = sides
         found = [(name, old.get(name), new.get(name)) for name in dict.fromkeys([*old, *new])]
-        return [one for one in found if _said(one[1]) != _said(one[2])]
+        return [one for one in found if _score_and_votes(one[1]) != _score_and_votes(one[2])]
 
     @property
     def judges(self) -> list[str]:
@@ -246,9 +246,9 @@ class SuitePage(_Changes):
         there are more.
         """
         calls: list[tuple[str, list[str]]] = []
-        room = self.longest
+        left = self.longest
         for call in trace.tool_calls or ():
-            if room <= 0:
+            if left <= 0:
                 return calls, True
             shown = []
             for text in (
@@ -257,14 +257,14 @@ class SuitePage(_Changes):
                 if value not in ("", {}, [])
             ):
                 if text:
-                    shown.append(text if len(text) <= room else f"{text[: max(room, 0)]}…")
-                    room -= len(text)
+                    shown.append(text if len(text) <= left else f"{text[: max(left, 0)]}…")
+                    left -= len(text)
             calls.append((call.name, shown))
-            room -= 1
+            left -= 1
         return calls, False
 
 
-def _said(one: CriterionDoc | None) -> tuple[float | None, list[str]]:
+def _score_and_votes(one: CriterionDoc | None) -> tuple[float | None, list[str]]:
     return (None, []) if one is None else (one.score, [item.vote_words for item in one.items])
 
 

@@ -35,7 +35,7 @@ def suite_text(report: SuiteReportDoc | SuiteReport, style: Style = PLAIN) -> st
     report = SuiteReport.of(report)
     doc = report.brief()
     sections = [
-        [doc.name, *(f"  {pad(name, 8)}  {told}" for name, told in doc.source_words)],
+        [doc.name, *(f"  {pad(name, 8)}  {value}" for name, value in doc.source_words)],
         _case_lines(report, doc, style),
         judge_table(doc.judge_states, style),
         [*warning_lines(doc.warnings, style), *remarks(doc.shared_flags, doc.remarks, style)],
@@ -81,21 +81,21 @@ def _case_line(
 ) -> str:
     glyph, look = STATUSES[case.status]
     more = style.glyph("more")
-    told = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(case.name, name, more), name)}"
-    told += f"  {style.paint(pad(case.status, STATUS_COLUMNS), look)}  {pad(case.score_words, score, right=True)}"
+    row = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(case.name, name, more), name)}"
+    row += f"  {style.paint(pad(case.status, STATUS_COLUMNS), look)}  {pad(case.score_words, score, right=True)}"
     taken = 2 + name + 2 + STATUS_COLUMNS + 2 + score
     if time and taken + 2 + time <= style.columns:
-        told += f"  {style.paint(pad(duration_words(case.time), time, right=True), 'dim')}"
+        row += f"  {style.paint(pad(duration_words(case.time), time, right=True), 'dim')}"
         taken += 2 + time
     remarks = [
         *(["unstable: its attempts disagree"] if case.unstable else []),
         *(why(case) if with_why else []),
     ]
-    room = style.columns - taken - 2
+    left = style.columns - taken - 2
     return (
-        told + "  " + style.paint(cut(remarks[0], room, more), "dim")
-        if remarks and room >= 16
-        else told
+        row + "  " + style.paint(cut(remarks[0], left, more), "dim")
+        if remarks and left >= 16
+        else row
     )
 
 
@@ -118,8 +118,8 @@ def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:
     glyph, look = verdict_look(doc.verdict)
     lines = [style.paint(f"{style.glyph(glyph)} {doc.verdict_words}", look, "bold")]
     lines += bullet_lines(map(line, doc.reasons), style)
-    for name, told in _figures(doc, style, look):
-        first, *more = wrap(told, style.columns - 14) if "\x1b" not in told else [told]
+    for name, value in _figures(doc, style, look):
+        first, *more = wrap(value, style.columns - 14) if "\x1b" not in value else [value]
         lines += [f"  {pad(name, 10)}  {first}", *(" " * 14 + one for one in more)]
     if doc.run:
         lines += next_line("  again", f"      honestone show {line(doc.run)}", style)
@@ -141,7 +141,7 @@ def _figures(doc: SuiteReportDoc, style: Style, look: str) -> list[tuple[str, st
         ("time", between.join(doc.time_words)),
         ("spent", between.join(doc.spent_words)),
     ]
-    return [(name, told) for name, told in figures if told]
+    return [(name, value) for name, value in figures if value]
 
 
 def _rate_line(doc: SuiteReportDoc, style: Style, look: str) -> str:
@@ -152,13 +152,13 @@ def _rate_line(doc: SuiteReportDoc, style: Style, look: str) -> str:
     low, high = (
         float(exact(end) * 100) for end in doc.pass_rate_interval or (rate or 0, rate or 0)
     )
-    told = style.glyph("between").join(
+    words = style.glyph("between").join(
         part
         for part in (doc.rate_words, f"{passed:,} of {judged:,} passed", doc.needs_words)
         if part
     )
-    cells = min(24, style.columns - 14 - 2 - width(told))
+    cells = min(24, style.columns - 14 - 2 - width(words))
     if cells < 8:
-        return told
+        return words
     mark = None if doc.least_rate is None else float(exact(doc.least_rate) * 100)
-    return f"{bar(style, cells, low, high, mark=mark, look=look)}  {told}"
+    return f"{bar(style, cells, low, high, mark=mark, look=look)}  {words}"

@@ -20,7 +20,7 @@ from honestone.system.drawing import Style, count, cut_middle, line, pad, width,
 PLAIN: Final = Style()
 WIDEST: Final = 240
 LEAST: Final = 16  # columns of the terminal that a cell needs
-BESIDE: Final = 120  # columns of the terminal from which outputs are next to each other
+SIDE_BY_SIDE: Final = 120  # columns of the terminal from which outputs are next to each other
 MOST_DETAILS: Final = 20  # cases whose outputs are shown; the others have their row
 MOST_LINES: Final = 4  # of one output
 MOST_MISSES: Final = 6  # of one cell
@@ -54,8 +54,10 @@ def table_text(doc: TableDoc, style: Style = PLAIN) -> str:
 
 def _facts(rows: Sequence[tuple[str, str]], style: Style) -> list[str]:
     size = min(max(width(name) for name, _ in rows), style.columns // 3)
-    shown = [(pad(cut_middle(name, size, style.glyph("more")), size), told) for name, told in rows]
-    return [one for name, told in shown for one in wrap(told, style.columns, first=f"  {name}  ")]
+    shown = [
+        (pad(cut_middle(name, size, style.glyph("more")), size), value) for name, value in rows
+    ]
+    return [one for name, value in shown for one in wrap(value, style.columns, first=f"  {name}  ")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +73,11 @@ class _Grid:
 
     @classmethod
     def of(cls, doc: TableDoc, style: Style) -> _Grid:
-        room = min(max(style.width, style.columns), WIDEST)
+        columns = min(max(style.width, style.columns), WIDEST)
         longest = max([10, *(width(case.name) for case in doc.cases)])
-        left = min(longest, max(12, room // 5))
+        left = min(longest, max(12, columns // 5))
         names = [column.title for column in doc.columns]
-        cell = (room - left - 2) // len(names) - 2
+        cell = (columns - left - 2) // len(names) - 2
         return cls(style=style, names=names, left=left, cell=min(cell, 60))
 
     @property
@@ -94,14 +96,14 @@ class _Grid:
         return f"{mark} {'  '.join([pad(cut_middle(name, self.left, more), self.left), *painted])}"
 
     @property
-    def is_beside(self) -> bool:
+    def is_side_by_side(self) -> bool:
         """Whether outputs are next to each other too."""
-        return self.is_wide and self.style.width >= BESIDE
+        return self.is_wide and self.style.width >= SIDE_BY_SIDE
 
     @property
-    def room(self) -> int:
+    def output_columns(self) -> int:
         """For a line of an output."""
-        return self.cell if self.is_beside else self.style.columns - 8
+        return self.cell if self.is_side_by_side else self.style.columns - 8
 
 
 def _heads(doc: TableDoc, grid: _Grid) -> list[str]:
@@ -117,8 +119,8 @@ def _heads(doc: TableDoc, grid: _Grid) -> list[str]:
         ]
     lines = []
     for name, look, one in zip(grid.names, looks, figures, strict=True):
-        told = f"{one['verdict']}, pass rate {one['pass rate']}, {one['calls']} calls, cost {one['cost']}, {one['time']}"
-        lines += [grid.style.paint(row, look) for row in _facts([(name, told)], grid.style)]
+        figures_line = f"{one['verdict']}, pass rate {one['pass rate']}, {one['calls']} calls, cost {one['cost']}, {one['time']}"
+        lines += [grid.style.paint(row, look) for row in _facts([(name, figures_line)], grid.style)]
     return lines
 
 
@@ -142,18 +144,18 @@ def _case(case: TableCaseDoc, grid: _Grid, *, details: bool) -> list[str]:
     mark = style.paint(style.glyph(glyph), look, "bold")
     shown = [_status(cell, style) for cell in case.cells]
     looks = [STATUSES[cell.status][1] for cell in case.cells]
-    said = [_said(cell, grid) if details else [] for cell in case.cells]
+    outputs = [_output_lines(cell, grid) if details else [] for cell in case.cells]
     given = line(text_of(case.input), MOST_CHARACTERS) if details else ""
     asked = wrap(given, style.columns, first="    in  ", most=2, more=more) if given else []
-    if grid.is_beside:
-        rows = [grid.row("", one) for one in zip_longest(*said, fillvalue="")]
+    if grid.is_side_by_side:
+        rows = [grid.row("", one) for one in zip_longest(*outputs, fillvalue="")]
         return [grid.row(case.name, shown, looks, mark), *asked, *rows]
     name = cut_middle(case.name, style.columns - 2, more)
     lines = [grid.row(case.name, shown, looks, mark) if grid.is_wide else f"{mark} {name}", *asked]
-    for name, told, one, below in zip(grid.names, shown, looks, said, strict=True):
+    for name, status, one, below in zip(grid.names, shown, looks, outputs, strict=True):
         if below or not grid.is_wide:
-            room = max(8, style.columns - 6 - width(told))
-            lines.append(f"    {style.paint(told, one)}  {cut_middle(name, room, more)}")
+            left = max(8, style.columns - 6 - width(status))
+            lines.append(f"    {style.paint(status, one)}  {cut_middle(name, left, more)}")
         lines += [f"        {row}" for row in below]
     return lines
 
@@ -162,13 +164,15 @@ def _status(cell: CellDoc, style: Style) -> str:
     return f"{style.glyph(STATUSES[cell.status][0])} {cell.status} {cell.score_words if cell.has_score else ''}".rstrip()
 
 
-def _said(cell: CellDoc, grid: _Grid) -> list[str]:
+def _output_lines(cell: CellDoc, grid: _Grid) -> list[str]:
     """What came out, from where its evidence is, and what it misses."""
-    style = replace(grid.style, color=False, width=grid.room)
+    style = replace(grid.style, color=False, width=grid.output_columns)
     output = text_of(cell.output)
     at = evidence_place(cell)
     lines = (
-        excerpt(output, columns=grid.room, rows=MOST_LINES, at=at, more=style.glyph("more"))
+        excerpt(
+            output, columns=grid.output_columns, rows=MOST_LINES, at=at, more=style.glyph("more")
+        )
         if output.strip()
         else []
     )

@@ -37,17 +37,17 @@ def in_pieces(parts: Iterable[str]) -> Iterator[str]:
     """What a template generates, in pieces of some 64 kB that end with a `>`: as an escaped value
     has none, each value is whole in one piece.
     """
-    kept: list[str] = []
+    pending: list[str] = []
     size = 0
     for part in parts:
-        kept.append(part)
+        pending.append(part)
         size += len(part)
         end = part.rfind(">") + 1
         if size >= _PIECE and end:
-            kept[-1] = part[:end]
-            yield "".join(kept)
-            kept, size = [part[end:]], len(part) - end
-    yield "".join(kept)
+            pending[-1] = part[:end]
+            yield "".join(pending)
+            pending, size = [part[end:]], len(part) - end
+    yield "".join(pending)
 
 
 def macro(found: Environment, template: str, name: str) -> Callable[..., str]:

@@ -93,12 +93,12 @@ def headline(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
 def verdict_lines(
     style: Style, glyph: str, look: str, words: str, path: str, title: str, reasons: Iterable[str]
 ) -> list[str]:
-    said = f"{style.glyph(glyph)} {words}"
-    if width(said) + 2 + width(path) <= style.columns:
-        lines = [style.paint(said, look, "bold") + "  " + path]
+    verdict = f"{style.glyph(glyph)} {words}"
+    if width(verdict) + 2 + width(path) <= style.columns:
+        lines = [style.paint(verdict, look, "bold") + "  " + path]
     else:
         lines = [
-            style.paint(said, look, "bold"),
+            style.paint(verdict, look, "bold"),
             "  " + cut_middle(path, style.columns - 2, style.glyph("more")),
         ]
     if title:
@@ -153,9 +153,9 @@ def _worth_showing(
     """All of them, or of very many the top of the tree and what is below its floor or unknown."""
     if len(criteria) <= MOST_ROWS:
         return list(criteria), 0
-    kept = [one for one in criteria if not depth[one.id] or one.below_floor or one.score is None]
-    kept = kept[:MOST_ROWS]
-    return kept, len(criteria) - len(kept)
+    shown = [one for one in criteria if not depth[one.id] or one.below_floor or one.score is None]
+    shown = shown[:MOST_ROWS]
+    return shown, len(criteria) - len(shown)
 
 
 def _overall_row(doc: scorecard.ScorecardDoc) -> _Row:
@@ -225,14 +225,14 @@ def _aligned(rows: Sequence[_Row], style: Style) -> list[str]:
             line_of += "  " + style.paint(pad(row.weight, weight, right=True), "dim")
         given = dict(row.by_judge)
         for judge, size in judges:
-            told = points(given[judge]) if judge in given else ""
-            line_of += "  " + pad(told, size, right=True)
-        told_note = _note(row)
-        if told_note and style.columns - fixed - tally - cells - 2 >= width(told_note):
+            score_of = points(given[judge]) if judge in given else ""
+            line_of += "  " + pad(score_of, size, right=True)
+        note_text = _note(row)
+        if note_text and style.columns - fixed - tally - cells - 2 >= width(note_text):
             lines.append(line_of + "  " + _painted_note(row, style))
         else:
             lines.append(line_of)
-            lines += [" " * (4 + label) + _painted_note(row, style)] if told_note else []
+            lines += [" " * (4 + label) + _painted_note(row, style)] if note_text else []
         lines += _judges_below(row, style, indent=4 + label, with_scores=not judges)
     return lines
 
@@ -242,12 +242,12 @@ def _stacked(rows: Sequence[_Row], style: Style) -> list[str]:
     score = max(width(row.score) for row in rows)
     cells = max(6, min(24, style.columns - 4 - 2 - score - 6))
     for row in rows:
-        told = f"weight {row.weight}" if row.weight else ""
-        room = style.columns - 2 - (width(told) + 2 if told else 0)
-        name = pad(row.label, room, more=style.glyph("more"))
+        weight = f"weight {row.weight}" if row.weight else ""
+        left = style.columns - 2 - (width(weight) + 2 if weight else 0)
+        name = pad(row.label, left, more=style.glyph("more"))
         lines.append(
             f"  {style.paint(name, 'bold') if row.is_main else name}"
-            + (f"  {style.paint(told, 'dim')}" if told else "")
+            + (f"  {style.paint(weight, 'dim')}" if weight else "")
         )
         needs = f"/{_needs(row)}" if _needs(row) else ""
         lines.append(
@@ -306,8 +306,8 @@ def _judges_below(row: _Row, style: Style, *, indent: int, with_scores: bool) ->
         parts.append(f"judges {points(row.apart)} apart")
     if not parts:
         return []
-    told = wrap(style.glyph("between").join(parts), style.columns, first=" " * indent)
-    return [style.paint(one, "yellow" if row.apart is not None else "dim") for one in told]
+    rows = wrap(style.glyph("between").join(parts), style.columns, first=" " * indent)
+    return [style.paint(one, "yellow" if row.apart is not None else "dim") for one in rows]
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -343,13 +343,13 @@ def findings(
 
 def _criterion_heading(criterion: scorecard.CriterionDoc, style: Style) -> str:
     name = cut(line(criterion.id), style.columns - 2, style.glyph("more"))
-    room = style.columns - 2 - width(name) - 2
-    if not criterion.asked or criterion.asked == name or room < 16:
+    left = style.columns - 2 - width(name) - 2
+    if not criterion.asked or criterion.asked == name or left < 16:
         return style.paint(name, "cyan")
     return (
         style.paint(name, "cyan")
         + "  "
-        + style.paint(cut(criterion.asked, room, style.glyph("more")), "dim")
+        + style.paint(cut(criterion.asked, left, style.glyph("more")), "dim")
     )
 
 
@@ -363,9 +363,9 @@ def _item_lines(
 ) -> list[str]:
     whole = criterion.is_whole(item)
     indent = "  " if whole else "    "
-    said = "penalty incurred: " if criterion.is_penalty and glyph == "no" else ""
+    penalty = "penalty incurred: " if criterion.is_penalty and glyph == "no" else ""
     name = f"{line(criterion.id)}: " if whole else ""
-    asked = wrap(said + name + item.asked, style.columns - 2 - len(indent))
+    asked = wrap(penalty + name + item.asked, style.columns - 2 - len(indent))
     mark = style.paint(style.glyph(glyph), "red" if glyph == "no" else "yellow", "bold")
     lines = [f"{indent}{mark} {asked[0]}", *(f"{indent}  {one}" for one in asked[1:])]
     under = indent + "    "
@@ -381,8 +381,8 @@ def _item_lines(
             style.paint(one, "dim") for one in wrap(votes, style.columns, first=under, rest=under)
         ]
     if note:
-        told = wrap(line(note, 300), style.columns, first=under, rest=under)
-        lines += [style.paint(one, "dim") for one in told]
+        wrapped = wrap(line(note, 300), style.columns, first=under, rest=under)
+        lines += [style.paint(one, "dim") for one in wrapped]
     for quote in item.evidence:
         lines += _quote_lines(quote, style, under, of)
     for one in item.advice:
@@ -410,9 +410,9 @@ def _vote_words(item: scorecard.ItemDoc, style: Style) -> str:
 
 def _quote_lines(quote: scorecard.QuoteDoc, style: Style, under: str, of: str) -> list[str]:
     where = ", ".join(one for one in (_short(quote.judge, style), quote.place_words(of)) if one)
-    told = f"{line(quote.quote, 400)}{style.glyph('close')}" + (f" ({where})" if where else "")
+    quoted = f"{line(quote.quote, 400)}{style.glyph('close')}" + (f" ({where})" if where else "")
     lines = wrap(
-        told,
+        quoted,
         style.columns,
         first=under + style.glyph("open"),
         rest=under + " ",
@@ -483,9 +483,9 @@ def judge_table(judges: Sequence[scorecard.JudgeDoc], style: Style) -> list[str]
         glyph, look = _STATE_MARKS.get(one.state, ("absent", "dim"))
         start = f"  {style.paint(style.glyph(glyph), look)} {pad(cut_middle(line(one.id), size, more), size)}  "
         taken = 4 + size + 2
-        said = pad(line(one.state), 9) + "  "
+        state = pad(line(one.state), 9) + "  "
         why = wrap(
-            line(one.reason or "", 400), style.columns - taken, first=said, most=4, more=more
+            line(one.reason or "", 400), style.columns - taken, first=state, most=4, more=more
         )
         lines += [start + why[0], *(" " * taken + rest for rest in why[1:])]
         if one.hint:
@@ -592,14 +592,14 @@ def _overview(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> list[str]
     for doc in docs:
         glyph, look = verdict_look(doc.verdict)
         row = _overall_row(doc)
-        told = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(doc.artifact.name, name, more), name)}"
+        row_line = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(doc.artifact.name, name, more), name)}"
         if cells >= 6:
-            told += "  " + _bar_of(row, cells, style)
-        told += "  " + _score_of(row, score, style)
-        room = style.columns - 2 - name - (2 + cells if cells >= 6 else 0) - 2 - score - 2
-        if room >= 16 and doc.reasons and doc.verdict != "pass":
-            told += "  " + style.paint(cut(line(doc.reasons[0]), room, more), "dim")
-        lines.append(told)
+            row_line += "  " + _bar_of(row, cells, style)
+        row_line += "  " + _score_of(row, score, style)
+        left = style.columns - 2 - name - (2 + cells if cells >= 6 else 0) - 2 - score - 2
+        if left >= 16 and doc.reasons and doc.verdict != "pass":
+            row_line += "  " + style.paint(cut(line(doc.reasons[0]), left, more), "dim")
+        lines.append(row_line)
     return lines
 
 

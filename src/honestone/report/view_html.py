@@ -191,6 +191,6 @@ def text_html(title: str, text: str, *, served: str = "") -> str:
     return draw_page("view_text.html.j2", served=served, title=title, text=text)
 
 
-def said_html(title: str, lines: Sequence[str], *, served: str = "error") -> str:
+def lines_html(title: str, lines: Sequence[str], *, served: str = "error") -> str:
     """A few lines, as of an error."""
     return draw_page("view_said.html.j2", served=served, title=title, lines=lines)

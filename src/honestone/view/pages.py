@@ -179,7 +179,7 @@ class Pages:
                 )
             case "noise" | "audit" as kind if record.info.finished is None:
                 return _page(
-                    view_html.said_html(
+                    view_html.lines_html(
                         f"{kind}: {record.info.subject}", [_NOT_MEASURED], served=kind
                     )
                 )
@@ -193,7 +193,7 @@ class Pages:
         number = whole_number(query.get("artifact", ""))
         documents = list(enumerate(record.scorecards(), 1))
         if not documents:
-            return _page(view_html.said_html(record.info.subject, [_NOTHING_YET], served="eval"))
+            return _page(view_html.lines_html(record.info.subject, [_NOTHING_YET], served="eval"))
         if number is None and (len(documents) != 1 or is_one_of_many):
             asked = query.get("status", "")
             chosen = [(at, one) for at, one in documents if asked in ("", one.verdict)]
@@ -282,7 +282,7 @@ def _error(error: HonestoneError) -> Served:
         else 400
     )
     return _page(
-        view_html.said_html(
+        view_html.lines_html(
             str(error).splitlines()[0], [*str(error).splitlines()[1:], error.hint or ""]
         ),
         status,

@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias
 import msgspec
 
 from honestone.report.html_page import page_part
-from honestone.report.view_html import said_html
+from honestone.report.view_html import lines_html
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json; charset=utf-8"
@@ -76,7 +76,7 @@ def as_json(document: object, status: int = 200) -> Served:
 def refused(status: int) -> Served:
     """A page without a word of what is shown elsewhere."""
     return page(
-        said_html(f"{status}: {_REFUSED.get(status, 'This request is refused')}", ()), status
+        lines_html(f"{status}: {_REFUSED.get(status, 'This request is refused')}", ()), status
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from honestone.core.numbers import change, points, sure
@@ -47,11 +47,11 @@ class MoveDoc(Struct, frozen=True, kw_only=True):
 
     def words(self, arrow: str = "→") -> str:
         """`tone 40.0 → 41.0 (+1.0, within noise)`."""
-        told = ", ".join(
+        remarks = ", ".join(
             part for part in (self.by, "within noise" if self.within_noise else "") if part
         )
         return f"{line(self.id)} {points(self.before)} {arrow} {points(self.after)}" + (
-            f" ({told})" if told else ""
+            f" ({remarks})" if remarks else ""
         )
 
 
@@ -108,7 +108,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     within_noise: bool = False
     same_judges: bool | None = None
     same_as: int | None = None
-    said: str | None = None
+    worker_message: str | None = field(default=None, name="said")
     usage: scorecard.UsageDoc | None = None
     probability: float | None = None
     candidate: object = UNSET
@@ -151,22 +151,24 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         """
         outcome = self.outcome_words if self.outcome not in ("", "changed") else ""
         reason = line(self.reason or "")
-        told = [outcome] if outcome and not reason.startswith(outcome[:60]) else []
-        told += [reason, scorecard.states_words(self.judges)]
+        remarks = [outcome] if outcome and not reason.startswith(outcome[:60]) else []
+        remarks += [reason, scorecard.states_words(self.judges)]
         if self.floor_violations:
-            told.append("below floor: " + ", ".join(map(line, self.floor_violations)))
-        return [part for part in told if part]
+            remarks.append("below floor: " + ", ".join(map(line, self.floor_violations)))
+        return [part for part in remarks if part]
 
     @property
     def diff_words(self) -> str:
         return self.diff.words if self.diff else ""
 
     @property
-    def said_words(self) -> str:
+    def worker_words(self) -> str:
         """What the worker said, in quotes, where the outcome does not say it already."""
-        said = line(self.said or "")
+        worker_message = line(self.worker_message or "")
         return (
-            f'the worker: "{said}"' if said and said not in line(self.outcome_detail or "") else ""
+            f'the worker: "{worker_message}"'
+            if worker_message and worker_message not in line(self.outcome_detail or "")
+            else ""
         )
 
     def moved_words(self, arrow: str = "→") -> str:
@@ -175,8 +177,8 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
             return ""
         moved = [one.words(arrow) for one in self.criteria if one.by not in ("", "0.0")]
         still = sum(one.by == "0.0" for one in self.criteria)
-        told = "; ".join(moved) or "no criterion moved"
-        return f"{told}; {still} as before" if moved and still else told
+        words = "; ".join(moved) or "no criterion moved"
+        return f"{words}; {still} as before" if moved and still else words
 
     @property
     def _is_blurred(self) -> bool:
@@ -206,7 +208,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         )
         looked = () if self.same_as else (self.moved_words(arrow), apart, noise, how_sure)
         spent = f"spent {', '.join(self.usage.words(whole_run=True))}" if self.usage else ""
-        return [told for told in (*looked, self.said_words, spent) if told]
+        return [one for one in (*looked, self.worker_words, spent) if one]
 
 
 class WitnessDoc(Struct, frozen=True, kw_only=True):
@@ -265,16 +267,16 @@ class CertificationDoc(Struct, frozen=True, kw_only=True):
         """
         if not self.tasks:
             return f"not run: {line(self.reason or '')}"
-        told = f"{self._passed(self.pass_rate)} passed"
+        words = f"{self._passed(self.pass_rate)} passed"
         if self.tested.result != self.tested.baseline:
-            told += f", the original {self._passed(self.baseline_pass_rate)}"
+            words += f", the original {self._passed(self.baseline_pass_rate)}"
             if self.interval and self.delta is not UNSET and self.delta is not None:
                 low, high = (change(0, end * 100, "-") for end in self.interval)
-                told += f" ({change(0, self.delta * 100, '-')} points, 95% from {low} to {high})"
+                words += f" ({change(0, self.delta * 100, '-')} points, 95% from {low} to {high})"
         for name, ids in (("failed", self.failed), ("undecided", self.undecided)):
             if ids:
-                told += f"; {name}: {', '.join(map(line, ids))}"
-        return told
+                words += f"; {name}: {', '.join(map(line, ids))}"
+        return words
 
     def _passed(self, rate: float | UnsetType | None) -> str:
         of = self.tasks or 0

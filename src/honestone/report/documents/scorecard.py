@@ -184,8 +184,8 @@ class CriterionDoc(Struct, frozen=True, kw_only=True):
     @property
     def asked(self) -> str:
         """What is asked, where that says more than the id."""
-        told = line(self.requirement)
-        return "" if told == line(self.id) else told
+        requirement = line(self.requirement)
+        return "" if requirement == line(self.id) else requirement
 
     @property
     def needs(self) -> int | float | None:
@@ -456,13 +456,13 @@ def low_confidence_of(lonely: int, judged: int, what: str = "case") -> list[tupl
     if not lonely:
         return []
     where = f"the {what}" if judged == 1 else f"{lonely:,} of {count(judged, what)}"
-    told = f"fewer than two judges marked everything in {where}; `honestone calibrate` measures a judge"
-    return [(LOW_CONFIDENCE_NAME, told)]
+    why = f"fewer than two judges marked everything in {where}; `honestone calibrate` measures a judge"
+    return [(LOW_CONFIDENCE_NAME, why)]
 
 
 def warning_words(warnings: Iterable[tuple[str, str]]) -> list[str]:
     """Warnings as plain sentences: `LOW CONFIDENCE: fewer than two judges ...`."""
-    return [f"{name}: {told}" for name, told in warnings]
+    return [f"{name}: {why}" for name, why in warnings]
 
 
 def span_words(score: Number | None, interval: Sequence[Number] | None) -> str:
@@ -501,16 +501,16 @@ def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
 
 
 _DISAGREEMENT: Final = "disagreement: "
-_SAID_ELSEWHERE: Final = ("low confidence", "low_confidence", "self-evaluated", "self_evaluated")
+_SHOWN_ELSEWHERE: Final = ("low confidence", "low_confidence", "self-evaluated", "self_evaluated")
 
 
 def flags_to_show(flags: Iterable[str]) -> list[str]:
     """The flags that no other line of a report says; all disagreements as one, with what it may
     mean.
     """
-    told = [flag for flag in map(line, flags) if flag.lower() not in _SAID_ELSEWHERE]
-    split = [flag.removeprefix(_DISAGREEMENT) for flag in told if flag.startswith(_DISAGREEMENT)]
-    others = [flag for flag in told if not flag.startswith(_DISAGREEMENT)]
+    shown = [flag for flag in map(line, flags) if flag.lower() not in _SHOWN_ELSEWHERE]
+    split = [flag.removeprefix(_DISAGREEMENT) for flag in shown if flag.startswith(_DISAGREEMENT)]
+    others = [flag for flag in shown if not flag.startswith(_DISAGREEMENT)]
     if split:
         others.insert(
             0, f"judges disagree on {', '.join(split)}: they may read the wording differently"

@@ -196,11 +196,11 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     @property
     def attempts_words(self) -> list[str]:
         """`["1 passed 100.0", "2 failed 0.0"]` where there is more than one."""
-        told = [
+        attempts = [
             f"{one.attempt}: {one.status} {numbers.score_or_interval(one.score, None)}"
             for one in self.attempts
         ]
-        return told if len(told) > 1 else []
+        return attempts if len(attempts) > 1 else []
 
     @property
     def findings(self) -> list[tuple[scorecard.CriterionDoc, scorecard.ItemDoc]]:
@@ -399,11 +399,11 @@ def _difference(
 ) -> str:
     if by is None:
         return "not known: some cases could not be judged"
-    told = numbers.change_words(numbers.exact(by) * times, minus)
+    words = numbers.change_words(numbers.exact(by) * times, minus)
     if not interval:
-        return f"{told} points"
+        return f"{words} points"
     low, high = (numbers.change_words(numbers.exact(end) * times, minus) for end in interval)
-    return f"{told} points (95% interval {low} to {high})"
+    return f"{words} points (95% interval {low} to {high})"
 
 
 def p_words(p: numbers.Number) -> str:
@@ -576,7 +576,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
                 line(self.baseline.name or self.baseline.run or "") if self.baseline else "",
             ),
         ]
-        return [(name, told) for name, told in facts if told]
+        return [(name, value) for name, value in facts if value]
 
     @property
     def status_counts(self) -> dict[str, int]:

@@ -153,11 +153,11 @@ class PairDoc(Struct, frozen=True, kw_only=True):
         """`+75.0 points (95% interval +25.4 to +93.7), 6 wins, 0 losses, p = 0.0313, adjusted
         0.0625`.
         """
-        told = "difference not known"
+        difference = "difference not known"
         if self.delta is not None and self.interval is not None:
             low, high = (change_words(exact(end) * 100, minus) for end in self.interval)
-            told = f"{change_words(exact(self.delta) * 100, minus)} points (95% interval {low} to {high})"
-        parts = [told, count(self.wins, "win"), count(self.losses, "loss", "losses")]
+            difference = f"{change_words(exact(self.delta) * 100, minus)} points (95% interval {low} to {high})"
+        parts = [difference, count(self.wins, "win"), count(self.losses, "loss", "losses")]
         if self.undecided:
             parts.append(f"{count(self.undecided, 'case')} not judged in one of them")
         p = p_words(self.p)
@@ -238,12 +238,12 @@ class TableDoc(Struct, frozen=True, kw_only=True):
             if part not in ("0 worker calls", "nothing spent")
         ]
         return [
-            (name, told)
-            for name, told in (
+            (name, value)
+            for name, value in (
                 ("suite", line(self.suite.path)),
                 ("left out", count(self.left_out, "case") if self.left_out else ""),
                 ("time", duration_words(self.duration_ms)),
                 ("spent", ", ".join(spent)),
             )
-            if told
+            if value
         ]
