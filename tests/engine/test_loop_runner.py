@@ -861,7 +861,7 @@ def test_the_state_is_the_fold_of_the_events(tmp_path: Path) -> None:
         "current",
         "best",
         "rounds",
-        "kept",
+        "accepted_versions",
         "ballots",
         "limit",
         "finished",
