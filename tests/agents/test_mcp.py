@@ -481,3 +481,13 @@ def test_without_the_extra(host: Host) -> None:
         [sys.executable, "-c", loads], capture_output=True, text=True, cwd=host.folder, timeout=120
     )
     assert done.stdout.splitlines()[-1] == "end", done.stdout[-300:]
+
+
+def test_half_a_surrogate_pair_is_answered(host: Host) -> None:
+    """The SDK cannot read such a line, and whoever sent it would wait for ever."""
+    with McpHost(host) as server:
+        for name in ("\ud800.md", "\udc00\ud83d", "a\\\ud800"):
+            assert server.call("eval", artifact=name, rubric="rubric.yaml").error, name
+        assert not server.call("eval", **NOTE).error
+        whole = server.call("eval", artifact="\U0001f600.md", rubric="rubric.yaml")
+        assert "\U0001f600" in whole.text

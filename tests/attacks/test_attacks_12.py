@@ -5,12 +5,14 @@ verdict.
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import sqlite3
 import stat
 import subprocess
 import time
 from collections.abc import Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -302,3 +304,51 @@ def test_ids_sort_by_creation_whatever_the_clock_says(tmp_path: Path) -> None:
         second > "7" + first[1:]
         and desk.run("show", "last", "--format", "json").json["run"] == second
     )
+
+
+def on_terminal(desk: Desk, *words: str) -> str:
+    """What a terminal would get."""
+    ours, its = pty.openpty()
+    try:
+        child = desk.start(*words, stdout=its, stderr=its)
+        os.close(its)
+        found = b""
+        with suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 65536):
+                found += part
+        child.wait(60)
+    finally:
+        os.close(ours)
+    return found.decode("utf-8", "replace")
+
+
+def test_a_diff_moves_nothing_on_a_terminal(tmp_path: Path) -> None:
+    """Escapes that a worker wrote are shown by name on a terminal, and as they are in a pipe."""
+    desk = Desk.new(tmp_path)
+    desk.put("r.yaml", "rubric: 1\ncriteria: [{id: q, requirement: m, check: {contains: more}}]\n")
+    desk.put("a.md", "text\n")
+    worker = desk.worker(r"a.write_text('more\x1b]0;owned\x07\u202e\rx')")
+    assert desk.run("improve", "a.md", "--rubric", "r.yaml", "--worker", worker).code == 0
+    for words in (("--format", "diff"), ("--version", "best")):
+        shown = on_terminal(desk, "show", "last", *words)
+        assert "\x1b]0;" not in shown and "\u202e" not in shown and "\\x1b]0;owned" in shown
+        assert "\x1b]0;owned" in desk.run("show", "last", *words).out
+
+
+@pytest.mark.parametrize("kind", ["trigger", "view"])
+def test_what_no_version_makes_is_named_by_check(tmp_path: Path, kind: str) -> None:
+    """A trigger or view in the database is somebody else's, and `store check` says so."""
+    desk = Desk.new(tmp_path)
+    desk.put("r.yaml", "rubric: 1\ncriteria: [{id: q, requirement: m, check: {contains: more}}]\n")
+    desk.put("a.md", "more\n")
+    assert desk.run("eval", "a.md", "--rubric", "r.yaml").code == 0
+    assert desk.run("store", "check").code == 0
+    made = {
+        "trigger": "create trigger odd after insert on events begin delete from replies; end",
+        "view": "create view odd as select 1",
+    }
+    with closing(sqlite3.connect(desk.folder / ".honestone/store.db")) as db:
+        db.execute(made[kind])
+        db.commit()
+    ended = desk.run("store", "check")
+    assert ended.code == 2 and f"{kind} odd" in ended.err, ended

@@ -25,7 +25,7 @@ from honestone.core.errors import UsageError
 from honestone.report.documents import json_schema, plain
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.formats import draw
-from honestone.system.drawing import Style, line
+from honestone.system.drawing import Style, clean, is_terminal, line
 
 if TYPE_CHECKING:
     from honestone.app.stages.run import PipelineRun
@@ -172,7 +172,7 @@ def _show_improvement(record: RunRecord, form: str, version: str | None) -> None
         return
     if form == "diff":
         for title, diff in record.diffs():
-            write(f"# {title}\n{diff}")
+            write(_for_here(f"# {title}\n{diff}"))
         return
     refuse_other_formats(form, "an improvement")
     document, report = record.improvement()
@@ -237,8 +237,20 @@ def _write_binary(data: bytes) -> None:
     sys.stdout.buffer.write(data)
 
 
+def _for_here(text: str) -> str:
+    """As it is, so that `git apply` can read it; for a terminal with nothing that it acts on."""
+    return clean(text) if is_terminal(sys.stdout) else text
+
+
 def _write_bytes(version: Version) -> None:
-    """A file's bytes as they are. Of a folder, each file under a line with its path."""
+    """A file's bytes as they are, but for a terminal. Of a folder, each file under a line with its
+    path.
+    """
+    if is_terminal(sys.stdout):
+        for path, entry in version.files.items():
+            text = entry.data.decode("utf-8", "backslashreplace")
+            write(clean(f"==> {path} <==\n{text}\n" if version.is_folder else text))
+        return
     out = sys.stdout.buffer
     sys.stdout.flush()
     for path, entry in version.files.items():

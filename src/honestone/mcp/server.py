@@ -23,10 +23,13 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import anyio
 import mcp_types as types
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from honestone import __version__
 from honestone.app.agents.owned_run import SESSION_VARIABLES
@@ -40,6 +43,7 @@ from honestone.mcp.tools import TOOLS, Call, find_tool, report_text, rubric_text
 from honestone.report.errors import error_text, system_error_text
 from honestone.system.drawing import line
 
+_Received: TypeAlias = SessionMessage | Exception
 Context: TypeAlias = ServerRequestContext[Any, Any]
 T = TypeVar("T")
 
@@ -307,6 +311,41 @@ def _session(ctx: Context) -> str | None:
     return found
 
 
+# In JSON, from the left: a whole surrogate pair, half of one, any other escape.
+_ESCAPE: Final = re.compile(
+    r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})|\\."
+)
+
+
+def _with_whole_characters(text: str) -> str:
+    """Half of a surrogate pair becomes the character that stands for one that cannot be shown."""
+    return _ESCAPE.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
+
+
+def _readable(received: _Received) -> _Received:
+    """The SDK reads no JSON with half of a surrogate pair, and would leave the call unanswered."""
+    if not isinstance(received, ValidationError):
+        return received
+    text = received.errors()[0]["input"]
+    if not isinstance(text, str):
+        return received
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(
+            _with_whole_characters(text), by_name=False
+        )
+    except ValidationError:
+        return received
+    return SessionMessage(message)
+
+
+async def _pass_on(
+    lines: ObjectReceiveStream[_Received], send: ObjectSendStream[_Received]
+) -> None:
+    async with send:
+        async for received in lines:
+            await send.send(_readable(received))
+
+
 def serve(roots: Sequence[Path], *, allow_commands: bool) -> None:
     """ToolAnswer on stdin and stdout until stdin ends, or a signal does. Without `roots` the
     working directory is the one.
@@ -329,6 +368,8 @@ async def _serve(door: _Door) -> None:
     server = door.server()
     async with anyio.create_task_group() as group:
         group.start_soon(end_by_signal)
-        async with stdio_server() as (read, write):
+        async with stdio_server() as (lines, write):
+            send, read = anyio.create_memory_object_stream[_Received](0)
+            group.start_soon(_pass_on, lines, send)
             await server.run(read, write, server.create_initialization_options())
         group.cancel_scope.cancel()

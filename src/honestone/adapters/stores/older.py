@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from honestone.adapters.stores.hostile_files import distrust, foreign_objects
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.system.own_stores import DATABASE, first_use
 
@@ -39,11 +40,8 @@ def contents_of(folder: Path) -> Contents:
         )
     try:
         with _opened(folder) as db:
-            odd = db.execute(
-                "select type || ' ' || name from sqlite_master where type in ('trigger', 'view')"
-            )
             return Contents(
-                odd=tuple(str(name) for (name,) in odd),
+                odd=foreign_objects(db),
                 kinds={
                     str(kind): int(n)
                     for kind, n in db.execute("select kind, count(*) from runs group by kind")
@@ -87,5 +85,5 @@ def _opened(folder: Path) -> Iterator[sqlite3.Connection]:
     """As a stranger's: nothing in its schema runs. Raises sqlite3.Error."""
     where = f"{(folder / DATABASE).resolve().as_uri()}?mode=ro"
     with closing(sqlite3.connect(where, uri=True, timeout=1)) as db:
-        db.execute("pragma trusted_schema = off")
+        distrust(db)
         yield db

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from honestone.adapters.stores import stored
+from honestone.adapters.stores.hostile_files import distrust, foreign_objects
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.spend import RunGrants
@@ -141,6 +142,7 @@ class SqliteStore:
             )
             self._opened = _file_id(self.root / FILE)
             try:
+                distrust(db)
                 version = self._version(db)
                 if version < len(MIGRATIONS):
                     db.execute("pragma journal_mode = wal")
@@ -208,6 +210,7 @@ class SqliteStore:
         db = sqlite3.connect(
             f"file:{quoted}?{mode}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
         )
+        distrust(db)
         version = self._version(db)
         if version == 0:  # made an instant ago, by a command that has not written its tables
             db.close()
@@ -577,6 +580,11 @@ class SqliteStore:
                     f"the store {str(self.root)!r} is damaged: {found}", hint=_NEW_FOLDER
                 )
             version = self._version(self._db)
+            if odd := foreign_objects(self._db):
+                raise StoreError(
+                    f"the store {str(self.root)!r} has {', '.join(odd[:5])}, which no version of honestone makes",
+                    hint=_NEW_FOLDER,
+                )
             counts = self._db.execute(
                 "select (select count(*) from runs), (select count(*) from runs where finished is null),"
                 " (select count(*) from replies)"

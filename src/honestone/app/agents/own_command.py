@@ -22,10 +22,23 @@ def own_command(folder: Path) -> str:
     install --command` named for the folder, one above it or the person's home, or that of this
     program. A command of several words, such as `uvx honestone`, is taken as it was named.
     """
+    *_, where_not_on_path = forms = _forms(folder)
+    return NAME if NAME in forms and shutil.which(NAME) else where_not_on_path
+
+
+def checked_command(found: object, folder: Path) -> str:
+    """Words from a file that an agent's workspace holds, if they are ours for this folder, whatever
+    PATH was when they were written; else ours.
+    """
+    return str(found) if found in _forms(folder) else own_command(folder)
+
+
+def _forms(folder: Path) -> tuple[str, ...]:
+    """What the command may be, by what is on PATH."""
     named = _named(folder) or _this_program()
     if len(shlex.split(named)) > 1:
-        return named
-    return NAME if shutil.which(NAME) else f'"$(command -v {NAME} || echo {named})"'
+        return (named,)
+    return (NAME, f'"$(command -v {NAME} || echo {named})"')
 
 
 def _named(folder: Path) -> str | None:

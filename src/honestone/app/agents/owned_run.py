@@ -22,15 +22,15 @@ SESSION_VARIABLES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedRun:
-    """`folder` is the run's in the store, `started_in` where it was started, `called` what called
-    honestone there; `recorded` changes with the record.
+    """`folder` is the run's in the store, `started_in` where it was started, `called` how honestone
+    was called there, as its file says; `recorded` changes with the record.
     """
 
     run: str
     session: str
     folder: Path
     started_in: str
-    called: str
+    called: object
     rubric: str
     recorded: str
 
@@ -40,7 +40,10 @@ class OwnedRun:
 
     def command(self, here: Path) -> str:
         """What continues the run, typed in the folder `here`."""
-        words = f"{self.called} step next --session {shlex.quote(self.session)}"
+        from honestone.app.agents.own_command import checked_command
+
+        called = checked_command(self.called, Path(self.started_in))
+        words = f"{called} step next --session {shlex.quote(self.session)}"
         return (
             words
             if self.started_in == str(here)
@@ -72,13 +75,13 @@ def find_owned_run(session: str, places: Iterable[Path]) -> OwnedRun | None:
                     "rubric": str(rubric),
                     **more,
                 } if owner == session:
-                    replies, called = folder / REPLIES, more.get("command")
+                    replies = folder / REPLIES
                     return OwnedRun(
                         run=run,
                         session=session,
                         folder=folder,
                         started_in=started_in,
-                        called=called if isinstance(called, str) else "honestone",
+                        called=more.get("command"),
                         rubric=rubric,
                         recorded=f"{last}+{replies.stat().st_size if replies.exists() else 0}",
                     )
