@@ -9,8 +9,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.stores.hostile_files import distrust
-
 FILE: Final = "store.db"
 
 _QUERY: Final = """
@@ -24,6 +22,8 @@ def unfinished_loops(store: Path) -> list[tuple[str, int]]:
 
     Raises sqlite3.Error for a store that is missing or damaged.
     """
+    from honestone.adapters.stores.hostile_files import distrust
+
     with closing(sqlite3.connect(f"{(store / FILE).as_uri()}?mode=ro", uri=True, timeout=1)) as db:
         distrust(db)
         return [(str(run), int(last or 0)) for run, last in db.execute(_QUERY)]
