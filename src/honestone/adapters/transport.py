@@ -455,7 +455,9 @@ def events_of(answer: Answer) -> list[dict[str, Any]]:
     found = []
     for event in re.split(rb"\r?\n\r?\n", answer.body):
         lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
-        value = {} if lines == [b"[DONE]"] else decode(b"\n".join(lines)) if lines else None
+        if not lines:
+            continue
+        value = {} if lines == [b"[DONE]"] else decode(b"\n".join(lines))
         if isinstance(value, dict):
             found.append(value)
     return found
@@ -501,13 +503,9 @@ def failure_of(
             f"{where} refused the request ({status}): {words}", f"{said.param} {words}"
         )
     if status in _RETRYABLE_BELOW_500 or (status >= 500 and status not in _HOPELESS_ABOVE_500):
-        kind = (
-            "asks to slow down"
-            if status == 429
-            else "is in trouble"
-            if status >= 500
-            else "gave up"
-        )
+        kind = "is in trouble" if status >= 500 else "gave up"
+        if status == 429:
+            kind = "asks to slow down"
         wait = retry_after(answer.headers, time.time())
         return CallFailed(
             f"{where} {kind} ({status}): {words}",

@@ -243,10 +243,15 @@ def landlock(linux: Any, readable: list[str], writable: list[str], listable: lis
     """
     version = linux.syscall(LANDLOCK_CREATE, None, 0, 1)
     every = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
-    rights = (ctypes.c_uint64 * 3)(every, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
-    rules = linux.syscall(
-        LANDLOCK_CREATE, rights, 8 if version < 4 else 16 if version < 6 else 24, 0
-    )
+    # Version 4 of the interface added TCP, version 6 signals and abstract sockets: an older kernel
+    # refuses a longer structure.
+    fields = [every]
+    if version >= 4:
+        fields.append(3)
+    if version >= 6:
+        fields.append(3)
+    rights = (ctypes.c_uint64 * len(fields))(*fields)
+    rules = linux.syscall(LANDLOCK_CREATE, rights, ctypes.sizeof(rights), 0)
     if version < 1 or rules < 0:
         return False
     for paths, wanted in (

@@ -123,7 +123,7 @@ def clean(text: object) -> str:
         elif marks <= _MOST_MARKS and _is_harmless(char, kind, before, after):
             written = char
         elif marks <= _MOST_MARKS + 1:
-            written = _named(char)
+            written = _escaped(char)
         out.append(written)
         before = char if written == char else ""
     return "".join(out)
@@ -166,15 +166,11 @@ def _is_selector(char: str) -> bool:
     return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
 
 
-def _named(char: str) -> str:
+def _escaped(char: str) -> str:
     code = ord(char)
-    return (
-        f"\\x{code:02x}"
-        if code < 0x100
-        else f"\\u{code:04x}"
-        if code < 0x10000
-        else f"\\U{code:08x}"
-    )
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def line(text: object, limit: int | None = None) -> str:

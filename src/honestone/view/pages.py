@@ -274,19 +274,12 @@ class Pages:
 
 
 def _error(error: HonestoneError) -> Served:
-    status = (
-        409
-        if isinstance(error, ContractMismatch)
-        else 404
-        if isinstance(error, StoreError)
-        else 400
-    )
-    return _page(
-        view_html.lines_html(
-            str(error).splitlines()[0], [*str(error).splitlines()[1:], error.hint or ""]
-        ),
-        status,
-    )
+    if isinstance(error, ContractMismatch):
+        status = 409
+    else:
+        status = 404 if isinstance(error, StoreError) else 400
+    first, *others = str(error).splitlines()
+    return _page(view_html.lines_html(first, [*others, error.hint or ""]), status)
 
 
 def _line(run: ListedRun, part: LivePart | None) -> view_html.RunLine:

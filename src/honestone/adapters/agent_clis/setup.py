@@ -115,12 +115,12 @@ def _declared_auth(cli: AgentCli, settings: CliSettings) -> Auth | None:
 
 
 def _needs_of(cli: AgentCli, settings: CliSettings) -> MachineNeeds:
-    auth, variable, command = (
-        _declared_auth(cli, settings),
-        settings.get("api_key_env"),
-        settings.get("command"),
-    )
-    names = () if auth == "login" else (variable,) if variable else cli.key_names
+    auth = _declared_auth(cli, settings)
+    command = settings.get("command")
+    names: tuple[str, ...] = ()
+    if auth != "login":
+        variable = settings.get("api_key_env")
+        names = (variable,) if variable else cli.key_names
     login = cli.name if auth != "key" and cli.package else None
     keys = (KeyNeed(variables=names, login=login),) if names or login else ()
     if isinstance(cli, Custom):

@@ -187,8 +187,9 @@ class Witness:
         elif (report.when == "call" or report.outcome != "passed") and self._ends.get(
             report.nodeid
         ) != "failed":
-            expected = hasattr(report, "wasxfail")
-            end = ("xfailed" if report.skipped else "xpassed") if expected else report.outcome
+            end = report.outcome
+            if hasattr(report, "wasxfail"):
+                end = "xfailed" if report.skipped else "xpassed"
             self._ends[report.nodeid] = end
 
     def pytest_sessionfinish(self) -> None:

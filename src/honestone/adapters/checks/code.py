@@ -487,7 +487,9 @@ def _summary(printed: str) -> str:
     """The lines that name what failed, else the last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
-    return "; ".join(failed[:3]) if failed else (lines[-1].strip("= ") if lines else "")
+    if failed:
+        return "; ".join(failed[:3])
+    return lines[-1].strip("= ") if lines else ""
 
 
 @cache

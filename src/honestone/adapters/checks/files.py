@@ -211,20 +211,13 @@ def _problem(link: Link, page: Page, path: str, site: _Site) -> str | None:
     target, _, fragment = link.target.partition("#")
     name, anchor = unquote(target.partition("?")[0]), unquote(fragment)
     shown = quoted(link.target)
+    if not link.target:
+        return "a link leads nowhere"
     if not name:
-        return (
-            None
-            if link.target and _has(page, anchor)
-            else f"{shown} names no heading"
-            if anchor
-            else _empty(link)
-        )
+        return None if _has(page, anchor) else f"{shown} names no heading"
     # As on GitHub, a leading slash means the top folder.
-    place = (
-        normpath(name.lstrip("/") or ".")
-        if name.startswith("/")
-        else normpath(f"{dirname(path)}/{name}".lstrip("/"))
-    )
+    place = name if name.startswith("/") else f"{dirname(path)}/{name}"
+    place = normpath(place.lstrip("/") or ".")
     if place == ".." or place.startswith("../") or "\0" in place:
         return f"{shown} leads out of the artifact"
     if not site.holds(place):
@@ -233,10 +226,6 @@ def _problem(link: Link, page: Page, path: str, site: _Site) -> str | None:
         return None
     other = site.page(place)
     return None if other is None or _has(other, anchor) else f"{shown}: no such heading there"
-
-
-def _empty(link: Link) -> str | None:
-    return None if link.target else "a link leads nowhere"
 
 
 def _has(page: Page, anchor: str) -> bool:

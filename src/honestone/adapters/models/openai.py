@@ -187,6 +187,9 @@ class OpenAIChat(ApiModel):
         parts = "".join(string(p.get("text")) or string(p.get("refusal")) for p in tables(content))
         called, legacy = tables(message.get("tool_calls")), table(message.get("function_call"))
         stop = string(choice.get("finish_reason"))
+        detail = "" if stop == "stop" else stop
+        if refusal:
+            detail = "refusal"
         tokens = None
         if self.options.probability:
             tokens = openai_tokens(table(choice.get("logprobs")).get("content"))
@@ -200,7 +203,7 @@ class OpenAIChat(ApiModel):
             cut=stop == "length",
             usage=self.usage(value),
             model=string(value.get("model")) or None,
-            detail=_detail("refusal" if refusal else "" if stop == "stop" else stop, tokens),
+            detail=_detail(detail, tokens),
         )
 
 

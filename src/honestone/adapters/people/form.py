@@ -280,13 +280,12 @@ def _finish_typing(sheet: Sheet) -> None:
     said = sheet.said[sheet.at]
     if what == "score":
         match = _NUMBER.fullmatch(text)
-        number = None if match is None else float(text) if match[1] else int(text)
-        sheet.note = (
-            f"{text!r} is not a number"
-            if number is None
-            else answer_problem(sheet.item, number) or ""
-        )
-        if number is None or sheet.note:
+        if match is None:
+            sheet.note, sheet.text = f"{text!r} is not a number", ""
+            return
+        number = float(text) if match[1] else int(text)
+        sheet.note = answer_problem(sheet.item, number) or ""
+        if sheet.note:
             sheet.text = ""
             return
         _set(sheet, number)

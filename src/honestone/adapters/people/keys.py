@@ -12,7 +12,10 @@ from prompt_toolkit.keys import Keys
 
 _LONGEST_PASTE: Final = 100_000
 _PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-_STRINGS: Final = ("]", "P", "_", "^", "X")
+# What an unknown sequence is in by its second key: `[` and `O` begin a short one, the others a
+# string (title, colours, ...) that lasts until BEL or `ESC \\`.
+_AFTER_ESCAPE: Final = {"[": "[", "O": "O"} | dict.fromkeys(("]", "P", "_", "^", "X"), "]")
+_IN_STRING: Final[dict[str, str]] = {Keys.ControlG: "", Keys.Escape: "]\x1b"}
 _NAMES: Final[dict[str, str]] = {
     Keys.ControlM: "enter",
     Keys.ControlJ: "enter",
@@ -107,9 +110,9 @@ class KeyReader:
                 self._found.append(Press("esc"))
             self._escaped = "\x1b"
         elif began == "\x1b":
-            self._escaped = key if key in ("[", "O") else "]" if key in _STRINGS else ""
+            self._escaped = _AFTER_ESCAPE.get(key, "")
         elif began == "]":
-            self._escaped = "" if key == Keys.ControlG else "]\x1b" if key == Keys.Escape else "]"
+            self._escaped = _IN_STRING.get(key, "]")
         elif began == "]\x1b":
             self._escaped = "" if key == "\\" else "]"
         elif began == "O" or not (len(key) == 1 and " " <= key <= "?"):

@@ -100,11 +100,8 @@ def prompt_for(task: Task) -> Prompt:
     first = task.messages[0] if len(task.messages) > 1 else None
     is_system = first is not None and first.role == "system" and IMAGE_MARK not in first.content
     system = first.content if first is not None and is_system else None
-    written = (
-        as_prompt(task.messages[1:] if system is not None else task.messages)
-        if task.messages
-        else ""
-    )
+    messages = task.messages[1:] if system is not None else task.messages
+    written = as_prompt(messages) if messages else ""
     asked, images = written_images(written)
     skills = (*([task.skill] if task.skill is not None else ()), *task.more_skills)
     if skills:
