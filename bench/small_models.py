@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -180,6 +181,8 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     count = str(given.threads)
+    # The server ends with the script, also where that is told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     server = Server(given.server, given.model, "--threads", count, "--threads-batch", count)
     try:
         server.start()

@@ -24,7 +24,7 @@ import standin as play  # noqa: E402
 import test_real_agents as real  # noqa: E402
 from pupil import texts  # noqa: E402
 
-from conftest import BIN  # noqa: E402
+from conftest import BIN, are_pinned  # noqa: E402
 from honestone.app.agents.hosts import HOSTS, Host  # noqa: E402
 
 PAGE = REPO / "docs/agents.md"
@@ -168,6 +168,10 @@ def sessions() -> Iterator[str]:
 
 
 def main() -> int:
+    if not are_pinned():
+        raise SystemExit(
+            "docs/agents.md shows the pinned agent CLIs: tests/clis/install.sh installs them"
+        )
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -19,6 +19,12 @@ BIN = ROOT / os.environ.get("CLIS_DIR", ".clis") / "node_modules" / ".bin"
 NAMES = ("codex", "claude", "gemini")
 
 
+def are_pinned() -> bool:
+    """Whether the CLIs are of the versions that the tests were written for, not the newest."""
+    installed, script = BIN.parents[1] / "installed", Path(__file__).with_name("install.sh")
+    return installed.is_file() and installed.read_text().strip() in script.read_text()
+
+
 def _load_standin() -> ModuleType:
     """By path: other folders have a module of the same name."""
     name = "agent_clis_standin"
@@ -45,6 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         elif absent:
             why = f"not installed: {', '.join(absent)} (tests/clis/install.sh needs npm)"
             item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.fixture
+def pinned() -> None:
+    if not are_pinned():
+        pytest.skip("this is about the pinned CLIs, and these are the newest")
 
 
 @pytest.fixture(scope="session")

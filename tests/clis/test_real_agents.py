@@ -344,8 +344,11 @@ def test_the_manifests_are_valid(command: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.usefixtures("pinned")
 def test_the_sessions_of_claude_codex_and_gemini_in_the_docs_are_fresh() -> None:
-    """They can be made again, and come out the same: `python tools/sessions.py` writes them."""
+    """They can be made again, and come out the same: `python tools/sessions.py` writes them. The page
+    shows the pinned CLIs.
+    """
     words = [sys.executable, str(REPO / "tools/sessions.py"), "--check"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-800:]

@@ -5,6 +5,8 @@ tag.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.rubric import Anchors, Item
+from honestone.core.tables import table_json
 
 TOKEN = "4f1e0c22d9ab"
 
@@ -280,3 +283,88 @@ def test_a_quoted_closing_tag_ends_nothing() -> None:
     """In evidence it is a part of the text."""
     text = reply().replace('"evidence": ""', '"evidence": "it says </think>\\n and more"', 1)
     assert values(read(text)) == MEANT
+
+
+# ------------------------------------------------------------------------------------------------------
+# any damage of a kind
+
+
+def whole(order: list[int], *, as_list: bool = False) -> str:
+    if as_list:
+        rows = [{"n": number, "evidence": "{[", "answer": MEANT[number]} for number in order]
+        return json.dumps({"token": TOKEN, "answers": rows})
+    return f'{{"token": "{TOKEN}", "answers": {{{", ".join(part(n, MEANT[n]) for n in order)}}}}}'
+
+
+def is_outside_strings(text: str, at: int) -> bool:
+    return len(re.findall(r'"', text[:at])) % 2 == 0
+
+
+@given(st.permutations(sorted(MEANT)), st.booleans(), st.sampled_from("{["), st.data())
+def test_a_stray_opening_bracket_loses_at_most_the_answer_that_it_is_in(
+    order: list[int], as_list: bool, bracket: str, data: st.DataObject
+) -> None:
+    """Wherever it is between two words, in both forms of a reply. No answer is read otherwise."""
+    text = whole(order, as_list=as_list)
+    places = [
+        at
+        for at in range(len(text) + 1)
+        if is_outside_strings(text, at) and not re.search(r"\w$", text[:at])
+    ]
+    at = data.draw(st.sampled_from(places))
+    found = values(read(text[:at] + bracket + text[at:]))
+    assert all(MEANT[number] == value for number, value in found.items())
+    assert len(found) >= len(MEANT) - 1
+
+
+@given(st.permutations(sorted(MEANT)), st.sampled_from("{["), st.data())
+def test_a_reply_that_ends_early_is_not_completed(
+    order: list[int], bracket: str, data: st.DataObject
+) -> None:
+    """Not even where a bracket too many could be dropped to balance it."""
+    text = whole(order)
+    end = data.draw(st.integers(1, len(text) - 1))
+    assert not read(text[:end]).answers
+    at = data.draw(st.integers(0, end))
+    if is_outside_strings(text, at):
+        found = values(read(text[:at] + bracket + text[at:end]))
+        assert all(MEANT[number] == value for number, value in found.items())
+
+
+def test_two_stray_opening_brackets_lose_the_reply() -> None:
+    """Which of several ways to read it was meant is not known."""
+    text = whole([1, 2, 3, 4]).replace('"2": {', '"2": {{').replace('"4": {', '"4": {{')
+    assert not read(text).answers
+
+
+@given(st.permutations(sorted(MEANT)), st.integers(-4, 120), st.booleans(), st.booleans())
+def test_answers_numbered_otherwise_than_asked_are_not_taken(
+    order: list[int], by: int, as_list: bool, is_damaged: bool
+) -> None:
+    """Shifted by any number, as keys and as a list, with a bracket too many or without."""
+    if by == 0:
+        return
+    text = whole(order, as_list=as_list)
+    shifted = re.sub(
+        r'(?<="n": )(\d)(?=,)|(?<=")(\d)(?=": \{)', lambda n: str(int(n[0]) + by), text
+    )
+    assert shifted != text
+    if is_damaged:
+        shifted = shifted.replace('{"evidence"', '{{"evidence"', 1)
+    assert not read(shifted).answers
+
+
+WORDS = json.loads(table_json("reading/yes_no"))
+
+
+@given(
+    st.sampled_from([(word, kind == "yes") for kind in ("yes", "no") for word in WORDS[kind]]),
+    st.sampled_from([str, str.upper, str.capitalize]),
+    st.sampled_from(["{}", " {} ", "{}.", "**{}**", "{}!"]),
+)
+def test_every_word_for_yes_or_no_is_read_however_it_is_written(
+    word: tuple[str, bool], case: Callable[[str], str], around: str
+) -> None:
+    """In each language that the table has."""
+    text, meant = word
+    assert values(read(reply(n1=around.format(case(text))))) == MEANT | {1: meant}

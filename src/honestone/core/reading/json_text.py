@@ -443,6 +443,11 @@ def _decode(text: str, start: int) -> tuple[dict[str, object], int]:
     return value, end
 
 
+def decode_strictly(text: str) -> tuple[dict[str, object], int]:
+    """The object that a text begins with, and where it ends. Raises ValueError, RecursionError."""
+    return _decode(text, 0)
+
+
 class _Broken(Exception):
     def __init__(self, at: int) -> None:
         self.at = at

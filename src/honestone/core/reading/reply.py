@@ -19,6 +19,7 @@ from typing import Final, TypeAlias, cast
 
 from honestone.core.ballot import Answer, Mark, Reading, answer_problem
 from honestone.core.reading import json_text
+from honestone.core.reading.stray_brackets import without_stray_opening
 from honestone.core.rubric import Anchors, Item, Key, as_written
 from honestone.core.tables import table_json
 
@@ -73,16 +74,19 @@ def read_numbered(
     if rest is not None and token in rest:  # else the closing tag is a quotation inside the reply
         body, thought = rest, True
     body, encoded = (body, False) if cut else json_text.decoded_once(body)
+
+    def read(value: Mapping[str, object]) -> ReplyReading:
+        return _read_object(value, numbers, read_answer)
+
     try:
         found, reading = _choose(
-            body,
-            json_text.objects_in(body, lenient=not cut),
-            token,
-            lambda value: _read_object(value, numbers, read_answer),
-            cut,
+            body, json_text.objects_in(body, lenient=not cut), token, read, cut
         )
     except _Unreadable as error:
-        return ReplyReading(errors=dict.fromkeys(numbers, error.why), problems=(error.why,))
+        mended = None if cut else _read_mended(body, token, read)
+        if mended is None:
+            return ReplyReading(errors=dict.fromkeys(numbers, error.why), problems=(error.why,))
+        found, reading = mended
     dropped = [
         what
         for what, is_there in (("a thinking block", thought), (json_text.ENCODED, encoded))
@@ -159,6 +163,31 @@ def _choose(
     if cut and body.strip() != body[ours[0].start : ours[0].end]:
         raise _Unreadable("the reply is cut off")
     return ours[0], readings[0]
+
+
+def _read_mended(
+    body: str, token: str, read: Callable[[Mapping[str, object]], ReplyReading]
+) -> tuple[json_text.FoundObject, ReplyReading] | None:
+    """A reply that can be read but for one opening bracket too many, without the answer that it is
+    in; None where it is not that.
+    """
+    mended = without_stray_opening(body) if body.count(token) == 1 else None
+    if mended is None or mended.found.value.get("token") != token:
+        return None
+    given = mended.found.value.get("answers")
+    if not isinstance(given, dict | list):
+        return None
+    reading, lost = read(mended.found.value), mended.lost
+    if isinstance(lost, int) and isinstance(given, list):
+        lost = str(given[lost].get("n")) if isinstance(given[lost], dict) else None
+    if lost is None:
+        return mended.found, reading
+    kept = {number: mark for number, mark in reading.answers.items() if str(number) != lost}
+    errors = {
+        **reading.errors,
+        **dict.fromkeys(reading.answers.keys() - kept.keys(), "a stray opening bracket is in it"),
+    }
+    return mended.found, replace(reading, answers=kept, errors=errors)
 
 
 def _why_none(scan: json_text.Scan, cut: bool) -> str:
