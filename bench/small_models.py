@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -60,6 +61,7 @@ criteria:
   - {id: asked, requirement: "The output does what the instruction asks, no more and no less"}
 """
 WITHOUT = ', extra = {response_format = {type = "text"}}'
+ENDS = ("pass", "fail", "inconclusive")
 PAIRS, SHORTEST, LONGEST = 14, 100, 400
 
 
@@ -162,14 +164,26 @@ def pairs(server: Server, folder: Path, file: Path) -> None:
         for row in short
         for at in (1, 2)
     }
-    cards = _judge(server.relay(), folder / "pairs", ONE, texts, "")
-    found = Counter(
-        (card["artifact"]["path"].rpartition("-")[2].removesuffix(".md"), card["verdict"])
-        for card in cards
-    )
-    for kind in ("right", "wrong"):
-        told = ", ".join(f"{found[kind, end]} {end}" for end in ("pass", "fail", "inconclusive"))
-        print(f"{len(short)} {kind} outputs: {told}", flush=True)
+    found: Counter[tuple[str, str]] = Counter()
+    # A few at a time, so that what is known so far is shown.
+    for at, some in enumerate(_batches(texts, 4)):
+        cards = _judge(server.relay(), folder / f"pairs-{at}", ONE, some, "")
+        found.update(
+            (card["artifact"]["path"].rpartition("-")[2].removesuffix(".md"), card["verdict"])
+            for card in cards
+        )
+        told = [
+            f"{sum(found[kind, end] for end in ENDS)} {kind} outputs: "
+            + ", ".join(f"{found[kind, end]} {end}" for end in ENDS)
+            for kind in ("right", "wrong")
+        ]
+        print("; ".join(told), flush=True)
+
+
+def _batches(texts: dict[str, str], size: int) -> Iterator[dict[str, str]]:
+    rows = list(texts.items())
+    for at in range(0, len(rows), size):
+        yield dict(rows[at : at + size])
 
 
 def main() -> int:
@@ -188,11 +202,10 @@ def main() -> int:
         server.start()
         with tempfile.TemporaryDirectory() as folder:
             several(server, Path(folder), "with the schema", "")
-            several(
-                server, Path(folder), "without it", ', extra = {response_format = {type = "text"}}'
-            )
             if given.pairs:
                 pairs(server, Path(folder), given.pairs)
+            if given.plain:
+                several(server, Path(folder), "without a schema", WITHOUT)
     finally:
         server.end()
     return 0

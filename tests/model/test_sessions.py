@@ -46,7 +46,8 @@ APIS = {
 def table(relay: Relay, way: str = "chat", kind: str = "judges", name: str = "smol") -> str:
     keys, more = APIS[way]
     place = f'base_url = "{relay.url}"\nmodel = "smollm2"\ntimeout = 300'
-    return f"[{kind}.{name}]\n{keys}\n{place}\nparameters = {{{PARAMETERS}{more}}}\n"
+    asked = "" if kind == "embeddings" else f"parameters = {{{PARAMETERS}{more}}}\n"
+    return f"[{kind}.{name}]\n{keys}\n{place}\n{asked}"
 
 
 def at_work(desk: Desk, *tables: str) -> Desk:
@@ -115,6 +116,26 @@ def test_a_suite_with_a_model_target(desk: Desk, relay: Relay) -> None:
     report = ended_well(desk.run("eval", "suite.yaml", "--json")).json
     assert len(report["cases"]) == 2 and len(relay.answers) == 2
     assert report["usage"]["target_calls"] == 2 if "target_calls" in report["usage"] else True
+
+
+def test_similar_compares_its_vectors(desk: Desk, embedder: Relay) -> None:
+    """Equal texts are alike, each text is sent once, and on record it costs no call."""
+    at_work(desk, table(embedder, kind="embeddings"))
+    same, other = "Our shop opens at nine in the morning.", "Bread 4711 @@ {} []"
+    cases = "".join(
+        f"  - {{id: {id}, input: {json.dumps(text)}, "
+        f"checks: [{{similar: {json.dumps(same)}, min_score: 0.98}}]}}\n"
+        for id, text in (("same", same), ("other", other))
+    )
+    desk.file("suite.yaml", f"suite: 1\ntarget: cmd:cat\ncases:\n{cases}")
+    words = ("eval", "suite.yaml", "--embeddings", "smol", "--json")
+    report = ended_well(desk.run(*words), 1).json
+    assert [case["status"] for case in report["cases"]] == ["passed", "failed"], report["cases"]
+    vectors = [row["embedding"] for answer in embedder.answers for row in answer["data"]]
+    assert len(vectors) == 2 and len(vectors[0]) > 100
+    calls = len(embedder.answers)
+    ended_well(desk.run(*words), 1)
+    assert len(embedder.answers) == calls
 
 
 def test_it_works_on_a_file(desk: Desk, relay: Relay) -> None:
