@@ -842,42 +842,44 @@ def _sides_from_plain(plain: JsonObject) -> SidesComparison:
     return sides_from_plain(plain)
 
 
-_FORMS: Final[Mapping[str, Form]] = {
-    "Ballot": Form(ballot_to_plain, ballot_from_plain),
-    "Fraction": Form(str, Fraction),
-    "Mapping[str, Rubric]": Form(
+# Stands in for `SidesComparison`, whose module is imported where a run has one.
+_SIDES: Final = object()
+_FORMS: Final[Mapping[object, Form]] = {
+    Ballot: Form(ballot_to_plain, ballot_from_plain),
+    Fraction: Form(str, Fraction),
+    Mapping[str, Rubric]: Form(
         lambda rubrics: {key: to_plain(rubric) for key, rubric in rubrics.items()},
         lambda plain: {key: from_plain(rubric) for key, rubric in plain.items()},
     ),
-    "Mapping[str, Spend]": Form(
+    Mapping[str, Spend]: Form(
         lambda spends: {name: spend.to_plain() for name, spend in spends.items()},
         lambda plain: {name: spend_from_plain(spend) for name, spend in plain.items()},
     ),
-    "ProposalOutcome": Form(str, ProposalOutcome),
-    "Delivery": Form(_delivery_to_plain, _delivery_from_plain),
-    "Rubric": Form(to_plain, from_plain),
-    "Standing": Form(asdict, lambda plain: Standing(**plain)),
-    "Rule": Form(str, Rule),
-    "SidesComparison": Form(_sides_to_plain, _sides_from_plain),
-    "Sequence[CheckedArtifact]": Form(
+    ProposalOutcome: Form(str, ProposalOutcome),
+    Delivery: Form(_delivery_to_plain, _delivery_from_plain),
+    Rubric: Form(to_plain, from_plain),
+    Standing: Form(asdict, lambda plain: Standing(**plain)),
+    Rule: Form(str, Rule),
+    _SIDES: Form(_sides_to_plain, _sides_from_plain),
+    Sequence[CheckedArtifact]: Form(
         lambda rows: [list(row) for row in rows],
         lambda rows: [CheckedArtifact(*row) for row in rows],
     ),
-    "Sequence[RecordedCase]": Form(
+    Sequence[RecordedCase]: Form(
         lambda cases: [one.plain for one in cases], lambda rows: tuple(map(RecordedCase, rows))
     ),
-    "Spend": Form(Spend.to_plain, spend_from_plain),
-    "StartedArtifact": Form(_given, lambda plain: StartedArtifact(**plain)),
-    "StartedSuite": Form(_given, lambda plain: StartedSuite(**plain)),
-    "Trace": Form(Trace.to_plain, Trace.from_plain),
-    "tuple[Ballot, ...]": Form(
+    Spend: Form(Spend.to_plain, spend_from_plain),
+    StartedArtifact: Form(_given, lambda plain: StartedArtifact(**plain)),
+    StartedSuite: Form(_given, lambda plain: StartedSuite(**plain)),
+    Trace: Form(Trace.to_plain, Trace.from_plain),
+    tuple[Ballot, ...]: Form(
         lambda ballots: [ballot_to_plain(ballot) for ballot in ballots],
         lambda rows: tuple([ballot_from_plain(row) for row in rows]),
     ),
-    "tuple[Key, ...]": Form(
+    tuple[Key, ...]: Form(
         lambda keys: [list(key) for key in keys], lambda rows: tuple((c, i) for c, i in rows)
     ),
-    "tuple[PersonLabel, ...]": Form(
+    tuple[PersonLabel, ...]: Form(
         lambda labels: [
             [*one.key, one.artifact, one.rater, one.answer, one.digest] for one in labels
         ],
@@ -888,15 +890,15 @@ _FORMS: Final[Mapping[str, Form]] = {
             for criterion, item, artifact, rater, answer, digest in rows
         ),
     ),
-    "tuple[StartedArtifact, ...]": Form(
+    tuple[StartedArtifact, ...]: Form(
         lambda skills: [_given(one) for one in skills],
         lambda rows: tuple(StartedArtifact(**row) for row in rows),
     ),
-    "tuple[StartedColumn, ...]": Form(
+    tuple[StartedColumn, ...]: Form(
         lambda columns: [[one.name, one.run] for one in columns],
         lambda rows: tuple(StartedColumn(name=name, run=run) for name, run in rows),
     ),
-    "tuple[str, ...]": Form(list, tuple),
+    tuple[str, ...]: Form(list, tuple),
 }
 
 
@@ -934,7 +936,14 @@ _KINDS: Final[Mapping[object, type[Event]]] = {
 # Fields whose name in the stored JSON is an older one.
 _STORED_AS: Final = {"sides": "fields"}
 _CODECS: Final[Mapping[type[Event], Codec[Event]]] = {
-    of: Codec(of, _FORMS, keys=_STORED_AS, last=("seconds",)) for of in (*_TYPES.values(), *_STARTS)
+    of: Codec(
+        of,
+        _FORMS,
+        keys=_STORED_AS,
+        last=("seconds",),
+        stand_ins={"SidesComparison": _SIDES},
+    )
+    for of in (*_TYPES.values(), *_STARTS)
 }
 
 

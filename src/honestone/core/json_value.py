@@ -7,10 +7,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
+from functools import cached_property
 from math import isfinite
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from types import MappingProxyType, NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 # msgspec, which reads records into classes, has no types that name themselves.
 if TYPE_CHECKING:
@@ -171,6 +184,9 @@ class Form(NamedTuple):
     read: Callable[..., object] = lambda value: value
 
 
+_AS_IT_IS: Final = Form()
+
+
 class _Field(NamedTuple):
     name: str
     key: str
@@ -179,38 +195,70 @@ class _Field(NamedTuple):
 
 
 class Codec(Generic[T]):
-    """`forms` are those of fields by their type, as it is written there; other fields are plain
-    JSON values. A field that has its default is not written, unless it is one of `always`. `keys`:
-    what fields are called that have another name in JSON; `never` are not kept; `last` come after
-    all others.
+    """Records of a class as JSON objects, and back.
+
+    What is on record has to stay readable for years, so the format follows from the declaration of
+    the class and cannot change unnoticed: `forms` are found by the type of a field, whatever name
+    or alias it is written with, and a type that has no form and is not plain JSON is an error. Old
+    names of a field are declared in `keys`.
+
+    A field that has its default is not written, so that records stay small and a new field changes
+    no old record; `always` are written all the same. `never` are not stored; `last` come after all
+    others. `stand_ins` are the keys of `forms` for types that the module imports only for type
+    checkers, by name. Fields are looked at when the first record is written or read: resolving
+    types takes time, and most commands need few classes.
     """
 
     def __init__(
         self,
         of: Callable[..., T],
-        forms: Mapping[str, Form],
+        forms: Mapping[object, Form],
         *,
         always: Collection[str] = (),
         keys: Mapping[str, str] = _SAME,
         never: Collection[str] = (),
         last: Collection[str] = (),
+        stand_ins: Mapping[str, object] = _SAME,
     ) -> None:
         self._make = of
-        self._fields = [
+        self._forms = forms
+        self._always = always
+        self._keys = keys
+        self._never = never
+        self._last = last
+        self._stand_ins = stand_ins
+
+    @cached_property
+    def _fields(self) -> list[_Field]:
+        """Raises TypeError for a field whose type has no form."""
+        types = get_type_hints(self._make, localns=dict(self._stand_ins))
+        declared = [
+            one
+            for one in fields(self._make)  # type: ignore[arg-type]
+            if one.name not in self._never
+        ]
+        in_order = sorted(declared, key=lambda one: one.name in self._last)
+        return [
             _Field(
                 one.name,
-                keys.get(one.name, one.name),
-                MISSING
-                if one.name in always
-                else one.default
-                if one.default_factory is MISSING
-                else one.default_factory(),
-                forms.get(str(one.type).removesuffix(" | None"), Form()),
+                self._keys.get(one.name, one.name),
+                MISSING if one.name in self._always else _default_of(one),
+                self._form_of(one.name, types[one.name]),
             )
-            for one in sorted(fields(of), key=lambda one: one.name in last)  # type: ignore[arg-type]
-            if one.name not in never
+            for one in in_order
         ]
-        self._by_key = {key: (name, form.read) for name, key, _, form in self._fields}
+
+    @cached_property
+    def _by_key(self) -> dict[str, _Field]:
+        return {one.key: one for one in self._fields}
+
+    def _form_of(self, name: str, type: object) -> Form:
+        kinds = [kind for kind in _alternatives(type) if kind is not NoneType]
+        form = self._forms.get(kinds[0]) if len(kinds) == 1 else None
+        if form is None and not all(map(_is_json, kinds)):
+            owner = getattr(self._make, "__name__", "")
+            raise TypeError(f"no form for the field {name!r} of {owner}, a {type}")
+        return form or _AS_IT_IS
 
     def write(self, record: T) -> dict[str, Json]:
         plain: dict[str, Json] = {}
@@ -221,11 +269,32 @@ class Codec(Generic[T]):
         return plain
 
     def read(self, plain: JsonObject, **more: object) -> T:
-        """`more` are the fields that are not kept. Names that are not known are left out. Raises
+        """`more` are the fields that are not stored. Names that are not known are left out. Raises
         TypeError, ValueError or KeyError for a record that is not whole.
         """
         for key, value in plain.items():
             if value is not None and (known := self._by_key.get(key)) is not None:
-                name, read = known
-                more[name] = read(value)
+                more[known.name] = known.form.read(value)
         return self._make(**more)
+
+
+def _default_of(one: Field[object]) -> object:
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def _alternatives(type: object) -> tuple[object, ...]:
+    """The types of a union; another type alone."""
+    return get_args(type) if get_origin(type) in (Union, UnionType) else (type,)
+
+
+def _is_json(type: object) -> bool:
+    """Whether values of a type are JSON as they are, and are read back as equal ones."""
+    if type in (bool, int, float, str, object, NoneType):
+        return True
+    arguments = get_args(type)
+    origin = get_origin(type)
+    if origin in (Mapping, dict):
+        return arguments[0] is str and _is_json(arguments[1])
+    if origin in (Union, UnionType, Sequence, list):
+        return all(map(_is_json, arguments))
+    return origin is Literal

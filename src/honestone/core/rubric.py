@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -402,20 +402,20 @@ def _check(kind: str, value: Json, options: JsonObject) -> Check:
 _ITEM: Final = Codec(
     Item,
     {
-        "Anchors": Form(
+        Anchors: Form(
             lambda anchors: [[str(value), text] for value, text in anchors.levels],
             lambda rows: Anchors(levels=tuple((Fraction(value), text) for value, text in rows)),
         ),
-        "Check": Form(_check_to_plain, partial(built, _check)),
+        Check: Form(_check_to_plain, partial(built, _check)),
     },
 )
-_PARTS: Final = {
-    "Fraction": Form(str, Fraction),
-    "tuple[Criterion, ...]": Form(
+_PARTS: Final[Mapping[object, Form]] = {
+    Fraction: Form(str, Fraction),
+    tuple[Criterion, ...]: Form(
         lambda criteria: [_CRITERION.write(one) for one in criteria],
         lambda rows: tuple(_CRITERION.read(row) for row in rows),
     ),
-    "tuple[Item, ...]": Form(
+    tuple[Item, ...]: Form(
         lambda items: [_ITEM.write(one) for one in items],
         lambda rows: tuple(_ITEM.read(row) for row in rows),
     ),
