@@ -167,12 +167,14 @@ class _Measured:
             if case[0] not in cards:
                 event = self._judged.get(case[0])
                 ballots = () if event is None else event.ballots
-                cards[case[0]] = dict(self._said([one for one in ballots if one.judge in names]))
+                cards[case[0]] = dict(
+                    self._opinions_of([one for one in ballots if one.judge in names])
+                )
             if (opinion := cards[case[0]].get(case[1:])) is not None:
                 found[case] = opinion
         return found
 
-    def _said(self, ballots: Sequence[Ballot]) -> Iterator[tuple[Key, Opinion]]:
+    def _opinions_of(self, ballots: Sequence[Ballot]) -> Iterator[tuple[Key, Opinion]]:
         """What can be labelled, as these ballots have it."""
         for line in self._scorer.card(ballots).lines if ballots else ():
             for one in line.items:

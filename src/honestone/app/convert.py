@@ -129,8 +129,10 @@ def _carried_notes(carried: CarriedFiles | None) -> list[str]:
     if carried is None:
         return []
     copied = len(carried.copies)
-    said = [f"{count(copied, 'file')} that it needs will be copied to its folder"] if copied else []
-    return [*dict.fromkeys(carried.notes), *said]
+    copied_note = (
+        [f"{count(copied, 'file')} that it needs will be copied to its folder"] if copied else []
+    )
+    return [*dict.fromkeys(carried.notes), *copied_note]
 
 
 _MARKS = "the marks recorded in the file are not part of a rubric"

@@ -61,7 +61,7 @@ from honestone.system.judging_files import JudgingFiles, files_named, names_comm
 _FEW = 500
 # Artifacts read to be checked are judged as they were read, as far as they may stay in memory;
 # others are read again.
-_KEPT_BYTES = 2_000_000
+_MOST_HELD_BYTES = 2_000_000
 # The name of an artifact that is not a file. One of several has its number, from 1, behind it.
 _TEXT = "text"
 # The result of a run that another one goes on with.
@@ -379,7 +379,7 @@ class _Work:
         """
         staged = self._request.staged
         at_once = staged or len(self._paths) < _FEW or self._plan.rubric.asks_judges
-        kept = 0
+        held_bytes = 0
         others = False
         for path in self._paths:
             if path in self._looked_at:
@@ -390,8 +390,8 @@ class _Work:
                 version = loaded.version
                 self._sizes.append((path, version.size))
                 found = version.is_folder
-                kept += version.size
-                if kept <= _KEPT_BYTES or staged:
+                held_bytes += version.size
+                if held_bytes <= _MOST_HELD_BYTES or staged:
                     self._looked_at[path] = loaded
             else:
                 found = os.path.isdir(self._workspace.path(path))

@@ -153,12 +153,12 @@ def _load(
 
 
 def _top(folder: Path) -> Path:
-    said = _git(folder, "rev-parse", "--show-toplevel")
-    if said is None:
+    output = _git(folder, "rev-parse", "--show-toplevel")
+    if output is None:
         raise UsageError(
             "git has no working tree here", hint="name another artifact, a run or a saved report"
         )
-    return Path(os.fsdecode(said.removesuffix(b"\n"))).resolve()
+    return Path(os.fsdecode(output.removesuffix(b"\n"))).resolve()
 
 
 def _checked_out(top: Path, tree: str, name: str, inside: str, into: Path) -> Path:

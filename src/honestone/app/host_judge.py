@@ -208,10 +208,10 @@ def _requests(store: Store, seat: Seat, question: Question) -> tuple[Request, Re
 
 
 def _reading(store: Store, seat: Seat, question: Question, request: Request) -> Reading | None:
-    kept = store.reply(reply_key(seat, request))
+    stored = store.reply(reply_key(seat, request))
     return (
-        seat.judge.read(question, request, msgspec.convert(kept, Reply))
-        if kept is not None
+        seat.judge.read(question, request, msgspec.convert(stored, Reply))
+        if stored is not None
         else None
     )
 

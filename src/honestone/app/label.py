@@ -122,7 +122,7 @@ class LabelSession:
         self._targets = {one.place: one.target for one in self.questions}
         if self.rater == SETTLED:
             self.questions = self._to_settle()
-        self.said: dict[Place, GivenLabel] = dict(self._given().get(self.rater, {}))
+        self.answers: dict[Place, GivenLabel] = dict(self._given().get(self.rater, {}))
         self._asked = time.monotonic()
 
     def _to_settle(self) -> list[LabelQuestion]:
@@ -148,7 +148,7 @@ class LabelSession:
         """What this rater said of the question at this place, from 0 on; None as long as it is
         open.
         """
-        return self.said.get(self.questions[at].place)
+        return self.answers.get(self.questions[at].place)
 
     @property
     def untouched(self) -> list[int]:
@@ -160,7 +160,7 @@ class LabelSession:
         return [
             at
             for at in range(len(self.questions))
-            if (said := self.answer_at(at)) is None or said.answer is None
+            if (label := self.answer_at(at)) is None or label.answer is None
         ]
 
     def show(self) -> None:
@@ -187,18 +187,18 @@ class LabelSession:
         )
         question.text.keep()
         self._file.add(label, question.target)
-        self.said[question.place] = label
+        self.answers[question.place] = label
 
     def agreement(self) -> RatersAgreement | None:
         """How far the raters of the file agree about these texts; None until two or more are there
         and all are through.
         """
         given = self._given()
-        said = {
+        answers = {
             rater: {place: one.answer for place, one in found.items()}
             for rater, found in given.items()
         }
-        people = {rater: found for rater, found in said.items() if rater != SETTLED}
+        people = {rater: found for rater, found in answers.items() if rater != SETTLED}
         if len(people) < 2 or not all(
             is_through(found, self._targets) for found in people.values()
         ):
@@ -213,12 +213,12 @@ class LabelSession:
         target = self._targets[place]
         return target.item.requirement if target.item is not None else target.criterion.requirement
 
-    def document(self, kept: int) -> LabelsDoc:
+    def document(self, answered: int) -> LabelsDoc:
         """`kept`: how many answers this session added."""
         return LabelsDoc(
             labels=printable(self._named),
             rater=self.rater,
-            answered=kept,
+            answered=answered,
             open=len(self.unanswered),
         )
 

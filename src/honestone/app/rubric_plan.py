@@ -176,8 +176,8 @@ def _require_within(bounds: Bounds, rubric: Rubric, folder: Path, checker: Check
     for check in checks:
         if runs_code(check) and not bounds.commands:
             raise CommandRefused(f"the check `{check.name}` of the rubric")
-        if isinstance(beside := check.options.get("beside"), str):
-            bounds.require(folder / beside)
+        if isinstance(sibling := check.options.get("beside"), str):
+            bounds.require(folder / sibling)
     for path in checker.judging_files(checks):
         bounds.require(path)
 

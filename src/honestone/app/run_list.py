@@ -159,12 +159,12 @@ def figures_of_run(store: Store, run: str) -> RunFigures:
     nothing is known.
     """
     try:
-        return _kept_figures(store.last_event(run)) or _read_figures(store, run)
+        return _stored_figures(store.last_event(run)) or _read_figures(store, run)
     except StoreError:
         return RunFigures()
 
 
-def _kept_figures(last: bytes) -> RunFigures | None:
+def _stored_figures(last: bytes) -> RunFigures | None:
     with suppress(msgspec.DecodeError):
         return msgspec.json.decode(last, type=_Ended).figures
     return None

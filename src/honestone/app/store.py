@@ -85,7 +85,7 @@ def _require_shared(place: StorePlace) -> None:
 
 
 def copy_store(
-    workspace: Workspace, source: str, destination: str, said: Callable[[str], None]
+    workspace: Workspace, source: str, destination: str, report: Callable[[str], None]
 ) -> CopiedStore:
     """Every run, reply and version of `source`, added to `destination`: folders, or addresses of
     shared stores.
@@ -101,7 +101,7 @@ def copy_store(
     with _opened(places[0], readonly=True) as old, _opened(places[1]) as new:
         added = {}
         for table in TABLES:
-            said(f"copying {table}")
+            report(f"copying {table}")
             added[table] = new.add_rows(table, old.rows_of(table))
     return CopiedStore(source=places[0].shown, destination=places[1].shown, added=added)
 

@@ -46,16 +46,16 @@ def _replies_of(store: Store, run: str) -> Iterator[UnusableReply]:
     for event in store.events(run):
         for ballot in _ballots_of(event):
             for key, place in ballot.unusable:
-                kept = store.answers([key]).get(key, [])
-                if (key, place) in shown or place >= len(kept):
+                answers = store.answers([key]).get(key, [])
+                if (key, place) in shown or place >= len(answers):
                     continue
                 shown.add((key, place))
                 yield UnusableReply(
                     judge=ballot.judge,
                     about=_about(event),
                     reason=ballot.reason or next(iter(ballot.problems), ""),
-                    at=kept[place].at,
-                    text=_text_of(kept[place].data),
+                    at=answers[place].at,
+                    text=_text_of(answers[place].data),
                 )
 
 

@@ -45,7 +45,7 @@ class AskedItem:
     others: Sequence[str] = ()
     input: str | None = None
     reference: str | None = None
-    said: str = ""
+    answer_text: str = ""
     evidence: str = ""
     note: str = ""
     note_label: str = "Note"

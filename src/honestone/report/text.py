@@ -327,8 +327,8 @@ def findings(
         lines = [style.paint(title, "bold")] if found else []
         shared = scorecard.common_note(found)
         if shared:
-            told = wrap(line(shared, 300), style.columns, first="  ", rest="    ")
-            lines += [style.paint(one, "dim") for one in told]
+            wrapped = wrap(line(shared, 300), style.columns, first="  ", rest="    ")
+            lines += [style.paint(one, "dim") for one in wrapped]
         last: str | None = None
         for criterion, item in found[:MOST_ITEMS]:
             if criterion.id != last and not criterion.is_whole(item):

@@ -167,7 +167,7 @@ def _sheet_page(asked: AskedSheet, named: str) -> Served:
         others=others,
         input=asked.question.input,
         reference=asked.question.reference,
-        said="" if said.is_open else f"Your answer: {label_html.answer_words(said.answer)}",
+        answer_text="" if said.is_open else f"Your answer: {label_html.answer_words(said.answer)}",
         evidence=said.evidence,
         note=said.suggestion,
         note_label="What to change",

@@ -118,7 +118,7 @@ class LabelSite:
             others=others,
             input=text.input,
             reference=text.reference,
-            said="" if given is None else f"Your answer: {answer_words(given.answer)}",
+            answer_text="" if given is None else f"Your answer: {answer_words(given.answer)}",
             evidence=remark.evidence[0].quote if remark.evidence else "",
             note=remark.note,
             where=f"Text {question.number} of {session.questions[-1].number}",

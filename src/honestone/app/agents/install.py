@@ -124,7 +124,7 @@ def uninstall(request: InstallRequest) -> Installed:
         if not request.dry_run and (edits.changes or edits.is_recorded):
             edits.carry_out()
             _close_record(request.scope.base, edits)
-    return Installed(files=edits.shown, notes=tuple(edits.kept))
+    return Installed(files=edits.shown, notes=tuple(edits.left_alone))
 
 
 def _close_record(base: Path, edits: _Edits) -> None:
@@ -209,7 +209,7 @@ class _Edits:
             found or file_changes.InstallRecord(),
             found is not None,
         )
-        self.kept: list[str] = []
+        self.left_alone: list[str] = []
         """Notes on what `uninstall` leaves."""
         self.taken: set[str] = set()
         """Files that `uninstall` looked at."""
@@ -253,7 +253,7 @@ class _Edits:
         with _readable(shown):
             draft.text = file.take(before, self._notes_of(draft, file), force=force)
         if draft.text == before:
-            self.kept.append(f"{shown} was edited, so it stays; uninstall --force removes it")
+            self.left_alone.append(f"{shown} was edited, so it stays; uninstall --force removes it")
 
     def notes(self, host: Host) -> Iterator[str]:
         """What the person should know of a host as it is to be."""

@@ -22,7 +22,7 @@ from honestone.adapters.people.questions import LeftForLater, QuestionPages
 from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held_back
 from honestone.app.drafting_model import criteria_by_model, find_model
 from honestone.app.rubrics.draft_file import (
-    KeptAnswers,
+    AnswersFile,
     RubricAnswers,
     draft_from,
     is_complete,
@@ -44,34 +44,36 @@ _STEPS: Final = {1: "what is judged, and what matters", 2: "the draft", 3: "the 
 
 
 def converse(workspace: Workspace, request: NewRubricRequest, *, again: str) -> RubricDraft:
-    """The rubric that the person accepted; its answers stay kept until `KeptAnswers.drop`.
+    """The rubric that the person accepted; its answers stay kept until `AnswersFile.drop`.
 
     Raises UsageError without a terminal, Interrupted (`again` is the command that resumes) when
     they leave.
     """
-    kept = KeptAnswers(request.output)
-    said = request.answers()
+    file = AnswersFile(request.output)
+    answers = request.answers()
     try:
-        return asyncio.run(_converse(workspace, said, kept, request.judge))
+        return asyncio.run(_converse(workspace, answers, file, request.judge))
     except NoTerminal as error:
         raise UsageError(
             f"nothing can be asked without a terminal ({error}), so flags have to say it: --about, --criterion, --item, --yes",
             hint="or write a template as it is: --template NAME (--list-templates lists them)",
         ) from None
     except (KeyboardInterrupt, LeftForLater):
-        if not kept.path.exists():
+        if not file.path.exists():
             raise Interrupted("nothing was said yet, so nothing was kept", hint=again) from None
         raise Interrupted(
-            f"every answer is kept in {kept.path}; to continue:", hint=again
+            f"every answer is kept in {file.path}; to continue:", hint=again
         ) from None
 
 
 async def _converse(
-    workspace: Workspace, said: RubricAnswers, kept: KeptAnswers, judge: str | None
+    workspace: Workspace, answers: RubricAnswers, file: AnswersFile, judge: str | None
 ) -> RubricDraft:
     with others_held_back(), Terminal() as terminal:
         pages = QuestionPages(terminal=terminal)
-        talk = _Conversation(workspace=workspace, pages=pages, kept=kept, said=said, judge=judge)
+        talk = _Conversation(
+            workspace=workspace, pages=pages, file=file, answers=answers, judge=judge
+        )
         return await talk.run()
 
 
@@ -91,8 +93,8 @@ class _Conversation:
 
     workspace: Workspace
     pages: QuestionPages
-    kept: KeptAnswers
-    said: RubricAnswers
+    file: AnswersFile
+    answers: RubricAnswers
     judge: str | None
     shipped: tuple[ShippedRubric, ...] = field(default_factory=shipped_rubrics)
     queued: list[str] = field(default_factory=list)
@@ -114,65 +116,71 @@ class _Conversation:
     async def _ask_all(self) -> RubricDraft | None:
         """Whatever is not answered yet. None where they started over."""
         self._begin(1)
-        while not self.said.about:
+        while not self.answers.about:
             await self._ask_about()
-        while not self.said.is_listed:
+        while not self.answers.is_listed:
             await self._ask_criterion()
         await self._ask_about_vague_ones()
         self._begin(2)
         await self._make_draft()
-        while self.said.draft is not None and not self.said.accepted:
-            await self._confirm(self.said.draft)
-        if self.said.draft is None:
+        while self.answers.draft is not None and not self.answers.accepted:
+            await self._confirm(self.answers.draft)
+        if self.answers.draft is None:
             return None
         self._begin(3)
-        while self.said.threshold is None:
-            await self._ask_threshold(self.said.draft)
-        while self.said.floor is None:
-            await self._ask_floor(self.said.draft)
-        return with_bars(self.said.draft, self.said)
+        while self.answers.threshold is None:
+            await self._ask_threshold(self.answers.draft)
+        while self.answers.floor is None:
+            await self._ask_floor(self.answers.draft)
+        return with_bars(self.answers.draft, self.answers)
 
     def _go_back(self, step: str) -> None:
         """What the question before asked is open again. From levels that are the items, from
         weights the draft.
         """
-        said = self.said
+        answers = self.answers
         match step.partition(" ")[0]:
             case "about":
                 self.pages.note = "this is the first question"
             case "criterion":
-                said.typing, said.about = ("about", said.about), ""
+                answers.typing, answers.about = ("about", answers.about), ""
             case "vague" | "items":
-                said.is_listed, said.template, said.draft = False, None, None
+                answers.is_listed, answers.template, answers.draft = False, None, None
             case "threshold":
-                said.accepted = False
+                answers.accepted = False
             case "floor":
-                said.threshold = None
+                answers.threshold = None
         self._save()
 
     def _save(self) -> None:
-        self.kept.save(self.said)
+        self.file.save(self.answers)
 
     # -------------------------------------------------------------------------------------------------------
     # resuming
 
     async def _resume_or_start_over(self) -> None:
         """What an earlier conversation left is offered; flags of this command come before it."""
-        before = self.kept.load()
+        before = self.file.load()
         if before is None:
             return
-        flags, self.said = self.said, before
+        flags, self.answers = self.answers, before
         if before.says_something:
-            body = _question("resume", said=before)
+            body = _question("resume", answers=before)
             if await self._choose(body, {"enter": "on", "y": "on", "n": "new"}) == "new":
-                self.said.start_over()
-        self.said.about = flags.about or self.said.about
+                self.answers.start_over()
+        self.answers.about = flags.about or self.answers.about
         if flags.wanted:
-            self.said.wanted, self.said.template, self.said.draft = flags.wanted, None, None
-            self.said.is_listed = self.said.accepted = False
-        self.said.threshold = self.said.threshold if flags.threshold is None else flags.threshold
-        self.said.floor = self.said.floor if flags.floor is None else flags.floor
-        self.said.weights = flags.weights or self.said.weights
+            self.answers.wanted, self.answers.template, self.answers.draft = (
+                flags.wanted,
+                None,
+                None,
+            )
+            self.answers.is_listed = self.answers.accepted = False
+        self.answers.threshold = (
+            self.answers.threshold if flags.threshold is None else flags.threshold
+        )
+        self.answers.floor = self.answers.floor if flags.floor is None else flags.floor
+        self.answers.weights = flags.weights or self.answers.weights
 
     # -----------------------------------------------------------------------------------------------------
     # step one
@@ -183,14 +191,14 @@ class _Conversation:
             text = self.shipped[int(text) - 1].name
         if not text:
             self.pages.note = "say what is judged: a file, a kind of text, an idea"
-        self.said.about = text
+        self.answers.about = text
         self._save()
 
     async def _ask_criterion(self) -> None:
-        said = self.said
-        suggested = drafting.suggested_template(said.about, self.shipped)
+        answers = self.answers
+        suggested = drafting.suggested_template(answers.about, self.shipped)
         body = _question(
-            "criterion", said=said, suggested=suggested, fewest=drafting.FEWEST_CRITERIA
+            "criterion", answers=answers, suggested=suggested, fewest=drafting.FEWEST_CRITERIA
         )
         text = await self._ask("criterion", body, by_line=True)
         if not text:
@@ -199,65 +207,65 @@ class _Conversation:
             self.pages.note = f"`{line(text)}` says nothing to look at"
         elif taken_back := re.fullmatch(r"-\s*(\d{1,3})", text):
             number = int(taken_back[1])
-            if 0 < number <= len(said.wanted):
-                said.wanted.pop(number - 1)
+            if 0 < number <= len(answers.wanted):
+                answers.wanted.pop(number - 1)
         else:
             self._add(drafting.parse_many(text))
         self._save()
 
     def _end_list(self, suggested: ShippedRubric | None) -> None:
-        if not self.said.wanted and suggested is not None:
-            self.said.template, self.said.is_listed = suggested.name, True
-        elif len(self.said.wanted) < drafting.FEWEST_CRITERIA:
+        if not self.answers.wanted and suggested is not None:
+            self.answers.template, self.answers.is_listed = suggested.name, True
+        elif len(self.answers.wanted) < drafting.FEWEST_CRITERIA:
             self.pages.note = drafting.WHY_TWO
         else:
-            self.said.is_listed = True
+            self.answers.is_listed = True
 
     def _add(self, found: Sequence[CriterionWish]) -> None:
         for one in found:
-            if any(other.id == one.id for other in self.said.wanted):
+            if any(other.id == one.id for other in self.answers.wanted):
                 self.pages.note = f"`{line(one.name)}` is there already"
             else:
-                self.said.wanted.append(one)
+                self.answers.wanted.append(one)
 
     async def _ask_about_vague_ones(self) -> None:
         """Each once: who keeps the wording, keeps it."""
-        for at, one in enumerate(self.said.wanted if self.said.template is None else ()):
+        for at, one in enumerate(self.answers.wanted if self.answers.template is None else ()):
             vague = drafting.vague_criterion(one)
-            if vague is None or one.id in self.said.warned:
+            if vague is None or one.id in self.answers.warned:
                 continue
             body = _question("vague", warning=vague.warning(line(one.name)))
             text = await self._ask(f"vague {one.id}", body)
-            self.said.warned.append(one.id)
+            self.answers.warned.append(one.id)
             if text:
                 new = _reworded(one, text)
-                if not any(other.id == new.id for other in self.said.wanted if other is not one):
-                    self.said.wanted[at] = new
-                    self.said.warned.append(new.id)
+                if not any(other.id == new.id for other in self.answers.wanted if other is not one):
+                    self.answers.wanted[at] = new
+                    self.answers.warned.append(new.id)
             self._save()
 
     # -----------------------------------------------------------------------------------------------------
     # step two
 
     async def _make_draft(self) -> None:
-        said = self.said
-        if said.draft is not None:
+        answers = self.answers
+        if answers.draft is not None:
             return
-        proposed = await self._ask_model() if said.template is None else ()
-        draft = draft_from(said, self.shipped, proposed)
+        proposed = await self._ask_model() if answers.template is None else ()
+        draft = draft_from(answers, self.shipped, proposed)
         while lacking := drafting.shortage(draft.criteria):
             await self._ask_items(draft, lacking[0].id)
-            draft = draft_from(said, self.shipped, proposed)
-        said.draft = draft
+            draft = draft_from(answers, self.shipped, proposed)
+        answers.draft = draft
         self._save()
 
     async def _ask_model(self) -> tuple[Criterion, ...]:
-        said = self.said
+        answers = self.answers
         if self.judge == NO_MODEL or (
-            self.judge is None and is_complete(drafting.make_draft(said.about, said.wanted))
+            self.judge is None and is_complete(drafting.make_draft(answers.about, answers.wanted))
         ):
             return ()
-        name = self.judge or said.judge
+        name = self.judge or answers.judge
         if name is None:
             self.pages.show(["Looking for a model that could draft the items ..."])
             name = await asyncio.to_thread(find_model, self.workspace)
@@ -272,23 +280,23 @@ class _Conversation:
             ):
                 self.judge = NO_MODEL
                 return ()
-        said.judge = name
+        answers.judge = name
         self.pages.show(
             [f"{line(name)} is drafting ...", "", "Ctrl-C leaves; what you have said is kept."]
         )
-        proposed, notes = await criteria_by_model(self.workspace, name, said, self._save)
+        proposed, notes = await criteria_by_model(self.workspace, name, answers, self._save)
         self.pages.note = "; ".join(notes)
         return proposed
 
     async def _ask_items(self, draft: RubricDraft, id: str) -> None:
         """More yes/no items from the person, or five levels where items will not do."""
         criterion = next(one for one in draft.criteria if one.id == id)
-        at = [one.id for one in self.said.wanted].index(id)
+        at = [one.id for one in self.answers.wanted].index(id)
         body = _question(
-            "items", wish=self.said.wanted[at], criterion=criterion, fewest=drafting.FEWEST_ITEMS
+            "items", wish=self.answers.wanted[at], criterion=criterion, fewest=drafting.FEWEST_ITEMS
         )
         text = await self._ask(f"items {id}", body, by_line=True)
-        one = self.said.wanted[at]
+        one = self.answers.wanted[at]
         if text.casefold() in ("a", "ㅁ"):
             await self._ask_levels(at)
         elif taken_back := re.fullmatch(r"-\s*(\d{1,3})", text):
@@ -298,13 +306,13 @@ class _Conversation:
                 if 0 < number <= len(criterion.items)
                 else ""
             )
-            self.said.wanted[at] = replace(
+            self.answers.wanted[at] = replace(
                 one,
                 items=tuple(
                     item for item in one.items if drafting.plain_item(item).requirement != gone
                 ),
             )
-            if len(self.said.wanted[at].items) == len(one.items):
+            if len(self.answers.wanted[at].items) == len(one.items):
                 self.pages.note = "only an item that you typed here can be taken back"
         elif not text:
             self.pages.note = f"{count(drafting.FEWEST_ITEMS - len(criterion.items), 'more item')} at least, or a for five levels"
@@ -314,10 +322,10 @@ class _Conversation:
             self.pages.note = problem
         else:
             remark = next(iter(drafting.item_remarks(text)), None)
-            self.said.wanted[at] = replace(one, items=(*one.items, text))
-            grown = next(c for c in draft_from(self.said, self.shipped).criteria if c.id == id)
+            self.answers.wanted[at] = replace(one, items=(*one.items, text))
+            grown = next(c for c in draft_from(self.answers, self.shipped).criteria if c.id == id)
             if len(grown.items) == len(criterion.items):
-                self.said.wanted[at] = one
+                self.answers.wanted[at] = one
                 self.pages.note = f"`{line(text)}` says what another item says"
             elif remark is not None:
                 self.pages.note = (
@@ -326,12 +334,12 @@ class _Conversation:
         self._save()
 
     async def _ask_levels(self, at: int) -> None:
-        one = self.said.wanted[at]
+        one = self.answers.wanted[at]
         texts: list[str] = []
         while len(texts) < len(drafting.LEVELS):
             level = drafting.LEVELS[len(texts)]
-            said = list(zip(drafting.LEVELS, texts, strict=False))
-            body = _question("levels", name=one.name, level=level, said=said)
+            levels = list(zip(drafting.LEVELS, texts, strict=False))
+            body = _question("levels", name=one.name, level=level, texts=levels)
             text = await self._ask(f"level {level} {one.id}", body)
             if not text:
                 return
@@ -339,7 +347,7 @@ class _Conversation:
                 self.pages.note = "that is a level already: each needs something else to see"
             else:
                 texts.append(text)
-        self.said.wanted[at] = replace(one, levels=tuple(texts), items=())
+        self.answers.wanted[at] = replace(one, levels=tuple(texts), items=())
 
     # ----------------------------------------------------------------------------------------------------
     # confirming
@@ -354,7 +362,7 @@ class _Conversation:
             self._table(draft), keys, foot=[*([problem] if problem else []), ways]
         )
         if choice == "accept" and problem is None:
-            self.said.accepted = True
+            self.answers.accepted = True
         elif choice == "weights":
             await self._ask_weights(draft)
         elif choice == "edit":
@@ -365,7 +373,7 @@ class _Conversation:
             choice == "over"
             and await self._choose(_question("over"), {"y": "over"}, other="keep") == "over"
         ):
-            self.said.start_over()
+            self.answers.start_over()
         self._save()
 
     def _problem(self, draft: RubricDraft) -> str | None:
@@ -406,7 +414,7 @@ class _Conversation:
                 changed = tuple(
                     replace(c, weight=w) for c, w in zip(draft.criteria, weights, strict=True)
                 )
-                self.said.draft = replace(draft, criteria=changed)
+                self.answers.draft = replace(draft, criteria=changed)
                 return
 
     async def _edit(self, draft: RubricDraft) -> None:
@@ -421,7 +429,9 @@ class _Conversation:
             return
         with tempfile.TemporaryDirectory(prefix="honestone-draft-") as folder:
             path = Path(folder) / "rubric.yaml"
-            path.write_text(_EDIT_HEAD + rubric_text(with_bars(draft, self.said)), encoding="utf-8")
+            path.write_text(
+                _EDIT_HEAD + rubric_text(with_bars(draft, self.answers)), encoding="utf-8"
+            )
             while True:
                 trouble = await run_lent(command, path, Path(folder), self.pages.terminal)
                 try:
@@ -429,7 +439,9 @@ class _Conversation:
                 except (HonestoneError, OSError, UnicodeDecodeError) as error:
                     trouble = _error_words(error)
                 else:
-                    self.said.draft = RubricDraft.of(read, draft.origins, read.title or draft.about)
+                    self.answers.draft = RubricDraft.of(
+                        read, draft.origins, read.title or draft.about
+                    )
                     self.pages.note = trouble or ""
                     return
                 body = _question("trouble", trouble=trouble)
@@ -444,18 +456,18 @@ class _Conversation:
 
     async def _ask_threshold(self, draft: RubricDraft) -> None:
         body = _question("threshold", usual=show_bar(draft.threshold))
-        self.said.threshold = self._number(await self._ask("threshold", body), draft.threshold)
+        self.answers.threshold = self._number(await self._ask("threshold", body), draft.threshold)
         self._save()
 
     async def _ask_floor(self, draft: RubricDraft) -> None:
-        threshold = self.said.threshold or Fraction(0)
+        threshold = self.answers.threshold or Fraction(0)
         usual = min(draft.floor, threshold)
         body = _question("floor", why=drafting.WHY_FLOOR, usual=show_bar(usual))
         floor = self._number(await self._ask("floor", body), usual)
         if floor is not None and floor > threshold:
             self.pages.note = f"a floor above the threshold ({show_bar(threshold)}) would decide everything: take a lower one"
             floor = None
-        self.said.floor = floor
+        self.answers.floor = floor
         self._save()
 
     def _number(self, text: str, usual: Fraction) -> Fraction | None:
@@ -497,14 +509,14 @@ class _Conversation:
                     return text
 
     async def _type(self, step: str, body: Sequence[str], by_line: bool) -> str:
-        began = self.said.typing[1] if self.said.typing[0] == step else ""
+        began = self.answers.typing[1] if self.answers.typing[0] == step else ""
 
         def keep(text: str) -> None:
-            self.said.typing = (step, text)
+            self.answers.typing = (step, text)
             self._save()
 
         text, *self.queued = await self.pages.ask(body, began, keep, by_line=by_line)
-        self.said.typing = ("", "")
+        self.answers.typing = ("", "")
         return " ".join(text.split())
 
     async def _choose(
@@ -566,8 +578,8 @@ def _reworded(one: CriterionWish, text: str) -> CriterionWish:
 
 def _place(criterion: Criterion, text: str) -> int:
     """The number of an item among those of its criterion."""
-    said = drafting.plain_item(text).requirement
+    requirement = drafting.plain_item(text).requirement
     return next(
-        (n for n, item in enumerate(criterion.items, 1) if item.requirement == said),
+        (n for n, item in enumerate(criterion.items, 1) if item.requirement == requirement),
         len(criterion.items),
     )

@@ -62,12 +62,12 @@ class RubricAnswers:
         self.weights, self.typing = {}, ("", "")
 
 
-class _KeptDraft(msgspec.Struct, kw_only=True):
+class _StoredDraft(msgspec.Struct, kw_only=True):
     rubric: dict[str, object]
     origins: dict[str, str]
 
 
-class _Kept(msgspec.Struct, kw_only=True):
+class _StoredAnswers(msgspec.Struct, kw_only=True):
     """The answers in the file."""
 
     schema: Literal["honestone.rubric-answers/1"] = SCHEMA
@@ -77,7 +77,7 @@ class _Kept(msgspec.Struct, kw_only=True):
     is_listed: bool
     warned: list[str]
     judge: str | None
-    draft: _KeptDraft | None
+    draft: _StoredDraft | None
     accepted: bool
     threshold: Fraction | None
     floor: Fraction | None
@@ -86,7 +86,7 @@ class _Kept(msgspec.Struct, kw_only=True):
 
 
 _AS_THEY_ARE: Final = tuple(
-    name for name in _Kept.__struct_fields__ if name not in ("schema", "draft")
+    name for name in _StoredAnswers.__struct_fields__ if name not in ("schema", "draft")
 )
 
 
@@ -95,19 +95,19 @@ def to_json(answers: RubricAnswers) -> dict[str, object]:
     draft = (
         None
         if found is None
-        else _KeptDraft(rubric={**to_plain(found.rubric())}, origins=dict(found.origins))
+        else _StoredDraft(rubric={**to_plain(found.rubric())}, origins=dict(found.origins))
     )
-    kept = _Kept(draft=draft, **{name: getattr(answers, name) for name in _AS_THEY_ARE})
-    return cast(dict[str, object], msgspec.to_builtins(kept, enc_hook=str))
+    stored = _StoredAnswers(draft=draft, **{name: getattr(answers, name) for name in _AS_THEY_ARE})
+    return cast(dict[str, object], msgspec.to_builtins(stored, enc_hook=str))
 
 
 def from_json(plain: object) -> RubricAnswers | None:
     """None for a record that is damaged: we wrote it, but a file can be changed."""
     try:
-        kept = msgspec.convert(plain, _Kept, dec_hook=_share)
-        if any(len(one.levels) not in (0, 5) or not one.name for one in kept.wanted):
+        stored = msgspec.convert(plain, _StoredAnswers, dec_hook=_share)
+        if any(len(one.levels) not in (0, 5) or not one.name for one in stored.wanted):
             return None
-        found = kept.draft
+        found = stored.draft
         draft = (
             None
             if found is None
@@ -115,7 +115,7 @@ def from_json(plain: object) -> RubricAnswers | None:
         )
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, HonestoneError):
         return None
-    return RubricAnswers(draft=draft, **{name: getattr(kept, name) for name in _AS_THEY_ARE})
+    return RubricAnswers(draft=draft, **{name: getattr(stored, name) for name in _AS_THEY_ARE})
 
 
 def _share(kind: type, written: object) -> object:
@@ -127,7 +127,7 @@ def _share(kind: type, written: object) -> object:
     return Fraction(written)
 
 
-class KeptAnswers:
+class AnswersFile:
     """The file of the answers: `rubric.yaml.draft` next to `rubric.yaml`."""
 
     def __init__(self, output: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from honestone.app.drafting_model import criteria_by_model, find_model
 from honestone.app.rubric_plan import bar_share
 from honestone.app.rubrics.draft_file import (
-    KeptAnswers,
+    AnswersFile,
     RubricAnswers,
     draft_from,
     is_complete,
@@ -50,26 +50,28 @@ class NewRubricRequest:
 
     def answers(self) -> RubricAnswers:
         """Raises UsageError for what cannot be read."""
-        said = RubricAnswers(
+        answers = RubricAnswers(
             about=_one_line(self.about),
             threshold=points_bar("--threshold", self.threshold),
             floor=points_bar("--floor", self.floor),
         )
         for text in self.criteria:
-            said.wanted.append(_criterion(text, said.wanted))
+            answers.wanted.append(_criterion(text, answers.wanted))
         for text in self.items:
-            at, item = _belongs("--item", text, said.wanted)
+            at, item = _belongs("--item", text, answers.wanted)
             if problem := drafting.code_problem(item):
                 raise UsageError(
                     f"--item {text!r}: {problem}",
                     hint='for example --item "note: Has at most 60 words (code: max-words 60)"',
                 )
-            said.wanted[at] = replace(said.wanted[at], items=(*said.wanted[at].items, item))
+            answers.wanted[at] = replace(
+                answers.wanted[at], items=(*answers.wanted[at].items, item)
+            )
         for text in self.anchors:
-            at, levels = _belongs("--anchors", text, said.wanted)
-            said.wanted[at] = _with_levels(said.wanted[at], levels)
-        said.weights = _weights(self.weights, said.wanted)
-        return said
+            at, levels = _belongs("--anchors", text, answers.wanted)
+            answers.wanted[at] = _with_levels(answers.wanted[at], levels)
+        answers.weights = _weights(self.weights, answers.wanted)
+        return answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,7 @@ class NewRubric:
 
     draft: RubricDraft
     warnings: tuple[str, ...]
-    kept: KeptAnswers | None = None
+    answers_file: AnswersFile | None = None
 
     @property
     def text(self) -> str:
@@ -86,8 +88,8 @@ class NewRubric:
 
     def forget_replies(self) -> None:
         """To be called when the rubric is written: what was kept meanwhile is no longer needed."""
-        if self.kept is not None:
-            self.kept.drop()
+        if self.answers_file is not None:
+            self.answers_file.drop()
 
 
 def template_text_with_bars(name: str, threshold: Fraction | None, floor: Fraction | None) -> str:
@@ -120,15 +122,15 @@ def rubric_text(draft: RubricDraft) -> str:
     return dump_rubric(draft.rubric())
 
 
-def refuse_incomplete(said: RubricAnswers) -> None:
+def refuse_incomplete(answers: RubricAnswers) -> None:
     """Raises UsageError where too little was said to draft a rubric without asking."""
     missing = []
-    if not said.about:
+    if not answers.about:
         missing.append('--about "WHAT IS JUDGED"')
-    if len(said.wanted) < drafting.FEWEST_CRITERIA:
+    if len(answers.wanted) < drafting.FEWEST_CRITERIA:
         missing.append('--criterion "NAME: WHAT" twice at least')
     if missing:
-        why = f": {drafting.WHY_TWO}" if said.about and said.wanted else ""
+        why = f": {drafting.WHY_TWO}" if answers.about and answers.wanted else ""
         raise UsageError(
             f"without a terminal, flags have to say it: {', '.join(missing)}{why}",
             hint="or write a template as it is: --template NAME (--list-templates lists them)",
@@ -141,26 +143,26 @@ def draft_rubric(workspace: Workspace, request: NewRubricRequest, observer: Obse
     """
     from honestone.core.authoring.lint import lint
 
-    said = request.answers()
-    refuse_incomplete(said)
-    if said.weights and (problem := drafting.weights_problem(list(said.weights.values()))):
+    answers = request.answers()
+    refuse_incomplete(answers)
+    if answers.weights and (problem := drafting.weights_problem(list(answers.weights.values()))):
         raise UsageError(problem, hint="--weight NAME=30, once for each criterion")
     warnings = [
         vague.warning(one.name)
-        for one in said.wanted
+        for one in answers.wanted
         if (vague := drafting.vague_criterion(one)) is not None
     ]
-    file = KeptAnswers(request.output)
+    file = AnswersFile(request.output)
     before = file.load()
-    said.replies = dict(before.replies) if before is not None else {}
-    kept = (
+    answers.replies = dict(before.replies) if before is not None else {}
+    unfinished = (
         None if before is not None and before.says_something else file
     )  # an unfinished conversation stays
     shipped = shipped_rubrics()
-    draft, notes = draft_from(said, shipped), list[str]()
+    draft, notes = draft_from(answers, shipped), list[str]()
     if request.judge != NO_MODEL and (request.judge is not None or not is_complete(draft)):
         draft, notes = asyncio.run(
-            _with_model(workspace, said, request.judge, shipped, kept, observer)
+            _with_model(workspace, answers, request.judge, shipped, unfinished, observer)
         )
     if lacking := drafting.shortage(draft.criteria):
         by_hand = " ".join(f'--item "{one.id}: ..."' for one in lacking)
@@ -170,37 +172,37 @@ def draft_rubric(workspace: Workspace, request: NewRubricRequest, observer: Obse
         raise UsageError(
             "; ".join((*notes, *(one.words for one in lacking))), hint=by_hand + by_model
         )
-    draft = with_bars(draft, said)
+    draft = with_bars(draft, answers)
     for problem in drafting.draft_problems(draft):
         raise UsageError(problem)
     warnings += [f"{remark.message}. {remark.suggestion}" for remark in lint(draft.rubric())]
-    return NewRubric(draft=draft, warnings=(*warnings, *notes), kept=kept)
+    return NewRubric(draft=draft, warnings=(*warnings, *notes), answers_file=unfinished)
 
 
 async def _with_model(
     workspace: Workspace,
-    said: RubricAnswers,
+    answers: RubricAnswers,
     judge: str | None,
     shipped: Sequence[ShippedRubric],
-    kept: KeptAnswers | None,
+    answers_file: AnswersFile | None,
     observer: Observer,
 ) -> tuple[RubricDraft, list[str]]:
     """The draft of the model that was named or found; from the words alone where there is none."""
     name = judge or await asyncio.to_thread(find_model, workspace)
     if name is None:
-        return draft_from(said, shipped), []
-    said.judge = name
+        return draft_from(answers, shipped), []
+    answers.judge = name
     if judge is None:
         observer.note(
             f"note: asking {name} to draft the items: 1 call, 2 at most (--judge none asks no model)"
         )
 
     def keep() -> None:
-        if kept is not None:
-            kept.save(RubricAnswers(replies=said.replies))
+        if answers_file is not None:
+            answers_file.save(RubricAnswers(replies=answers.replies))
 
-    criteria, notes = await criteria_by_model(workspace, name, said, keep)
-    return draft_from(said, shipped, criteria), notes
+    criteria, notes = await criteria_by_model(workspace, name, answers, keep)
+    return draft_from(answers, shipped, criteria), notes
 
 
 # -------------------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def _by_flags(request: NewRubricRequest, *, yes: bool, force: bool, as_json: boo
 
 def _in_conversation(request: NewRubricRequest, *, force: bool) -> int:
     from honestone.app.rubrics.conversation import converse
-    from honestone.app.rubrics.draft_file import KeptAnswers
+    from honestone.app.rubrics.draft_file import AnswersFile
     from honestone.app.rubrics.new import rubric_text
 
     output = request.output
@@ -186,7 +186,7 @@ def _in_conversation(request: NewRubricRequest, *, force: bool) -> int:
     )
     draft = converse(here(), request, again=again)
     write_new(output, rubric_text(draft), force, example="rubric.yaml")
-    KeptAnswers(output).drop()
+    AnswersFile(output).drop()
     _print_result(draft, output, (), as_json=False)
     return 0
 

@@ -257,8 +257,8 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     @property
     def troubles(self) -> list[str]:
         """What went wrong beyond its reason, which may end in the words of one of them."""
-        said = self.reason or ""
-        return [one for one in self.problems or [] if not said.endswith(one)]
+        reason = self.reason or ""
+        return [one for one in self.problems or [] if not reason.endswith(one)]
 
 
 class UsageDoc(Struct, frozen=True, kw_only=True):
