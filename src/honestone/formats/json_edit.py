@@ -79,8 +79,10 @@ def _inserted(text: str, container: int, key: str, value: Json) -> str:
     """
     last = next(reversed(list(members_of(text, container))), None)
     own_line = _MARGIN.search(text, 0, last.begin) if last else None
-    margin = own_line.group() if own_line else " " if last else ""
-    indent = None if own_line is None else "\t" if "\t" in margin else 2
+    margin, indent = " " if last else "", None
+    if own_line is not None:
+        margin = own_line.group()
+        indent = "\t" if "\t" in margin else 2
     lines = json.dumps(value, indent=indent, ensure_ascii=False).replace("\n", margin)
     at = last.end if last else container + 1
     return f"{text[:at]}{',' if last else ''}{margin}{key}{lines}{text[at:]}"

@@ -527,9 +527,20 @@ def value_at(value: Any, path: Steps) -> Any:
     return value
 
 
+def listed(value: Any) -> list[Any]:
+    """A list as it is, one value as a list of it, and no value as an empty one."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
 def shown(value: Any) -> str:
     """A value in a message, short."""
-    if value is None or isinstance(value, dict | list):
-        return "nothing" if value is None else "a mapping" if isinstance(value, dict) else "a list"
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

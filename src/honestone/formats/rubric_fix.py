@@ -199,7 +199,10 @@ class _Fixing:
         is_text = rule != "weights-sum"
         # A word like null is only an id in quotes.
         needs = is_text and (self.is_json or scalar(new) != new)
-        quote = old[0] if old[0] in "'\"" else '"' if needs else ""
+        if old[0] in "'\"":
+            quote = old[0]
+        else:
+            quote = '"' if needs else ""
         place = self.source.marked.at(path)
         change = Change(place=place, rule=rule, before=old.strip("'\""), after=new, why=why)
         self.edits.append(_Edit(start, end, f"{quote}{new}{quote}", change))

@@ -96,8 +96,10 @@ def _likeliest(document: Document, meant: Sequence[Reader]) -> Reader:
 def _schema_of(document: Document) -> str:
     """The schema that a file names for itself, for editors; in lower case."""
     key = document.mapping.get("$schema")
+    if isinstance(key, str):
+        return key.lower()
     comment = _SCHEMA_COMMENT.search(document.text[:_HEAD])
-    return (key if isinstance(key, str) else comment[1] if comment else "").lower()
+    return comment[1].lower() if comment else ""
 
 
 _SCHEMA_COMMENT: Final = re.compile(

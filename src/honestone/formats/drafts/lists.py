@@ -62,12 +62,12 @@ def _sections(lines: Sequence[str]) -> Iterator[_Section]:
     section, fence = _Section(title="", level=0, line=1), ""
     for number, line in enumerate(lines, 1):
         mark = _FENCE.match(line)
-        if fence or mark:
-            fence = (
-                ""
-                if fence and line.strip().startswith(fence)
-                else fence or (mark[1] if mark else "")
-            )
+        if fence:
+            if line.strip().startswith(fence):
+                fence = ""
+            continue
+        if mark:
+            fence = mark[1]
             continue
         if heading := _HEADING.fullmatch(line):
             yield section

@@ -97,9 +97,11 @@ def _criterion(
     is_sum = re.fullmatch(
         r"(?:grand |sub)?total(?: points| score)?|sum|summe|gesamt|합계|총점", said, re.IGNORECASE
     )
-    cells = (
-        [said] if is_sum else [cell for cell in row.values() if cell.strip()] if not said else []
-    )
+    cells: list[str] = []
+    if is_sum:
+        cells = [said]
+    elif not said:
+        cells = [cell for cell in row.values() if cell.strip()]
     if points.strip() and number_in(points) is None:
         cells.append(points)
     for cell in cells:

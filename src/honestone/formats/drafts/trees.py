@@ -101,13 +101,12 @@ def _is_scale(value: object) -> bool:
     """{4: bold, 1: absent}, or entries that each have a number and are not criteria of their own."""
     if isinstance(value, dict) and not any(isinstance(one, dict) for one in value.values()):
         return len(value) > 1 and all(number_in(key) is not None for key in value)
-    rows = (
-        list(value.values())
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else []
-    )
+    if isinstance(value, dict):
+        rows = list(value.values())
+    elif isinstance(value, list):
+        rows = value
+    else:
+        return False
     return len(rows) > 1 and all(isinstance(row, dict) and _is_level(row) for row in rows)
 
 

@@ -119,9 +119,9 @@ def _case(
         entry.loss("nothing says whether this query should trigger, so it is skipped", own)
         wanted = None
     id = (entry.text("id", "name") or str(number)).strip()
-    return (
-        None if query is None else _made(entry, id, query, wanted if said is None else said, about)
-    )
+    if query is None:
+        return None
+    return _made(entry, id, query, wanted if said is None else said, about)
 
 
 def says_trigger(said: object) -> bool | None:

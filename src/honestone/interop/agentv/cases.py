@@ -12,7 +12,7 @@ from honestone.core.errors import RubricError
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Check, Criterion, Rubric
 from honestone.core.suite.case import REPLY, AttemptRule, Case, CaseWorkspace, Message, Split
-from honestone.formats.reader import FileEntry
+from honestone.formats.reader import FileEntry, listed
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
 from honestone.interop.agentv.extensions import Extensions
 from honestone.interop.agentv.graders import Frame, expected_data, read_graders
@@ -86,7 +86,7 @@ class Targets:
     def take(self, take: FileEntry, *keys: str) -> None:
         for key in keys:
             value = take.raw(key)
-            for one in value if isinstance(value, list) else [] if value is None else [value]:
+            for one in listed(value):
                 name = one if isinstance(one, str) else self._name(one)
                 if name is not None and name not in self.names:
                     self.names.append(name)

@@ -133,13 +133,10 @@ def read_grader(take: FileEntry, frame: Frame) -> list[Criterion]:
         _say_unknown(take, written, kind)
         return []
     what = f"a grader of type `{kind}`"
-    take.read(
-        CODE_GRADERS[kind]
-        if kind in CODE
-        else TABLES["group"].named(what)
-        if kind in GROUPS
-        else TABLES["judge"].named(what)
-    )
+    if kind in CODE:
+        take.read(CODE_GRADERS[kind])
+    else:
+        take.read(TABLES["group" if kind in GROUPS else "judge"].named(what))
     name, weight = take.text("name", "metric", "id") or written, take.weight("weight")
     negate = (take.flag("negate") or False) != turned
     common = _Common(name=name, weight=weight, negate=negate)

@@ -126,7 +126,9 @@ def _gate(take: FileEntry, dialect: Dialect, *, is_scaled: bool) -> Bar:
     of_ten = take.number("required_min_score", low=0, high=TOP)
     of_one = take.number("min_score", low=0, high=1)
     required = take.flag("required")
-    floor = of_one if of_one is not None else None if of_ten is None else of_ten / TOP
+    floor = of_one
+    if floor is None and of_ten is not None:
+        floor = of_ten / TOP
     if not is_scaled:
         needed = required if required is not None else dialect.required and floor is None
         return Bar(required=needed, floor=floor)
@@ -154,13 +156,11 @@ def _levels(take: FileEntry) -> dict[Fraction, str] | None:
     if value is None:
         return None
     here = take.below("score_ranges")
-    levels = (
-        _from_map(here)
-        if isinstance(value, dict)
-        else _from_bands(here)
-        if isinstance(value, list)
-        else None
-    )
+    levels = None
+    if isinstance(value, dict):
+        levels = _from_map(here)
+    elif isinstance(value, list):
+        levels = _from_bands(here)
     if levels is None:
         here.problem(f"`score_ranges` must be a mapping from 0-10 to text, not {shown(value)}")
     # Something harmless in place of what is wrong: the problem has been noted.

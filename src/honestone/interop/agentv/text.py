@@ -16,7 +16,7 @@ from honestone.core.images import IMAGE_MARK, is_image_address, written_image, w
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.marked import read_text
 from honestone.formats.project import repository_of
-from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
+from honestone.formats.reader import FileEntry, FileReading, Steps, listed, shown, words
 from honestone.interop.agentv.keys import TABLES
 from honestone.interop.sibling_files import ImageRoom, data_url
 
@@ -77,7 +77,7 @@ def placeholders(text: str) -> list[str]:
 def _calls(take: FileEntry) -> Iterator[str]:
     """The tool calls of a message as text, a line each: a target and a judge read them there."""
     calls = take.raw("tool_calls")
-    for call in calls if isinstance(calls, list) else [] if calls is None else [calls]:
+    for call in listed(calls):
         known: Mapping[str, object] = call if isinstance(call, dict) else {}
         function = known.get("function")
         inner: Mapping[str, object] = function if isinstance(function, dict) else known
@@ -93,12 +93,11 @@ def _calls(take: FileEntry) -> Iterator[str]:
         if name is None:
             yield f"(tool call: {plain(call)})"
             continue
-        said = (
-            ""
-            if given is None
-            else f" {given if isinstance(given, str) else json.dumps(given, default=str)}"
-        )
-        yield f"(tool call: {name}{said})"
+        if given is None:
+            yield f"(tool call: {name})"
+            continue
+        arguments = given if isinstance(given, str) else json.dumps(given, default=str)
+        yield f"(tool call: {name} {arguments})"
 
 
 class Texts:

@@ -615,8 +615,9 @@ class _Writer:
             return {"type": kind, LIMITS[kind]: value}
         match kind:
             case "contains" | "icontains":
-                of_several = f"-{'any' if negated else 'all'}" if isinstance(value, list) else ""
-                return {"type": f"{kind}{of_several}", "value": value}
+                if not isinstance(value, list):
+                    return {"type": kind, "value": value}
+                return {"type": f"{kind}-any" if negated else f"{kind}-all", "value": value}
             case "contains-any" | "contains-all" | "icontains-any" | "icontains-all":
                 return {"type": kind, "value": value if isinstance(value, list) else [value]}
             case "equals" | "starts-with" | "ends-with" if (

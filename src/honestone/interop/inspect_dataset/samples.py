@@ -55,11 +55,11 @@ def sample_case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | No
         ]
         targets = _chosen(targets, choices)
         at.note("inspect: the choices of a sample are put below its input as A), B), C), ...")
-    question = (
-        [_all_chosen(targets) if choices and len(targets) > 1 else expected_answer(targets)]
-        if targets
-        else []
-    )
+    question = []
+    if choices and len(targets) > 1:
+        question = [_all_chosen(targets)]
+    elif targets:
+        question = [expected_answer(targets)]
     rubric = gated(at.reading, at.path, question, MAJORITY)
     if not targets:
         at.note(

@@ -343,12 +343,9 @@ def _word_count(a: Assertion) -> Criterion | None:
         return None
     words = r"\A\s*(?:\S++(?:\s++|\Z)){" + f"{low},{high}" + r"}\Z"
     check = criteria.sound_check(a.at.reading, a.here, "regex", words, negated=a.negated)
-    said = (
-        f"{'does not have' if a.negated else 'has'} {low} to {high} words"
-        if low != high
-        else (f"{'does not have' if a.negated else 'has'} {low} words")
-    )
-    return None if check is None else a.criterion(check, said)
+    has = "does not have" if a.negated else "has"
+    number = f"{low}" if low == high else f"{low} to {high}"
+    return None if check is None else a.criterion(check, f"{has} {number} words")
 
 
 def _rubric(a: Assertion) -> Criterion | None:
@@ -704,11 +701,14 @@ def _set(at: FileEntry, scope: Scope) -> Criterion | None:
         at.note("a set whose assertions all have weight 0 is left out: it decides nothing")
         return None
     id = metric or "assert-set"
-    floor = (
-        (criteria.implied_floor(children) if threshold is None else threshold) if gates else None
+    floor = None
+    if gates:
+        floor = criteria.implied_floor(children) if threshold is None else threshold
+    how_many = "all" if threshold is None else "enough"
+    requirement = metric or f"{how_many} of {len(children)} assertions"
+    return Criterion(
+        id=id, requirement=requirement, weight=weight, floor=floor, children=tuple(children)
     )
-    said = metric or f"{'enough' if threshold is not None else 'all'} of {len(children)} assertions"
-    return Criterion(id=id, requirement=said, weight=weight, floor=floor, children=tuple(children))
 
 
 # -------------------------------------------------------------------------------------------------

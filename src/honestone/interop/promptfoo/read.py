@@ -23,7 +23,7 @@ from honestone.formats.csv_rows import csv_rows
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.marked import Marked, parse_marked
 from honestone.formats.nodes import node_of
-from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
+from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, listed, shown, words
 from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.criteria import as_text, gated, text_of_parts, undecided
 from honestone.interop.environment import HINT
@@ -278,7 +278,7 @@ class _Config:
     def listed_providers(self, top: FileEntry) -> Iterator[Provider]:
         key = str(top.which("providers", "targets"))
         value = top.raw("providers", "targets")
-        entries = value if isinstance(value, list) else [] if value is None else [value]
+        entries = listed(value)
         if not entries:
             self.reading.note(
                 "promptfoo: no provider is named: --target says what produces the outputs"

@@ -347,17 +347,15 @@ def _case(
     elif not any(criterion.floor for criterion in criteria):
         threshold = DEFAULT_THRESHOLD
     rubric = meant.gated(at.reading, at.path, criteria, threshold)
+    if metadata is not None and not isinstance(metadata, dict):
+        metadata = {"metadata": metadata}
     return Case(
         id=name,
         rubric=rubric or meant.undecided(),
         messages=(Message("user", meant.as_text(inputs)),),
         reference=meant.as_text(expected) if shows and expected is not None else None,
         skip=None if rubric else "has no evaluator that can be read and no expected output",
-        metadata=metadata
-        if isinstance(metadata, dict)
-        else {}
-        if metadata is None
-        else {"metadata": metadata},
+        metadata=metadata or {},
     )
 
 

@@ -135,7 +135,9 @@ def signs(document: Document) -> int:
         return 0
     keys = {str(key) for entry in entries for key in entry}
     is_plain = "weight" in keys and not keys & OWN_KEYS and "guidelines" not in document.keys
-    return (40 if "id" in keys else 75) if is_plain else 0
+    if not is_plain:
+        return 0
+    return 40 if "id" in keys else 75
 
 
 def read(document: Document) -> ForeignRubric:

@@ -364,7 +364,9 @@ def _is_markdown(document: Document) -> bool:
 def _signs_of_contract(document: Document) -> int:
     if not _is_markdown(document):
         return 0
-    return 90 if HEADING.search(document.text) else 60 if REPORT.search(document.text) else 0
+    if HEADING.search(document.text):
+        return 90
+    return 60 if REPORT.search(document.text) else 0
 
 
 def _signs_of_reply(document: Document) -> int:

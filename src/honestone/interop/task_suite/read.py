@@ -103,9 +103,13 @@ class _Tasks:
     def read(self, top: FileEntry) -> None:
         value = top.value.get("tasks") if top.is_mapping else None
         if not isinstance(value, list) or not value:
-            empty = "is missing" if value is None else "is empty" if value == [] else ""
+            wrong = f"must be a list, not {shown(value)}"
+            if value is None:
+                wrong = "is missing"
+            elif value == []:
+                wrong = "is empty"
             top.problem(
-                f"`tasks` {empty or f'must be a list, not {shown(value)}'}",
+                f"`tasks` {wrong}",
                 "tasks",
                 "a suite has one task at least",
             )

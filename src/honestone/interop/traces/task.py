@@ -89,13 +89,10 @@ def messages_in(value: Json, *, role: str = "user") -> tuple[Message, ...]:
     if isinstance(value, list) and any(isinstance(one, dict) and "role" in one for one in value):
         found = [_message(one) for one in value if isinstance(one, dict)]
         return tuple(one for one in found if one.content.strip())
-    text = (
-        value
-        if isinstance(value, str)
-        else ""
-        if value in (None, [], {})
-        else json.dumps(value, ensure_ascii=False)
-    )
+    if isinstance(value, str):
+        text = value
+    else:
+        text = "" if value in (None, [], {}) else json.dumps(value, ensure_ascii=False)
     return (Message(role, text),) if text.strip() else ()
 
 
