@@ -80,11 +80,11 @@ class _FieldsText(msgspec.Struct):
     shapes: dict[str, Shape]
 
 
-_SAID: Final = msgspec.toml.decode(table_text("fields", __package__), type=_FieldsText)
-TAKES: Final[Mapping[Takes, Taken]] = _SAID.takes
-_CASE: Final = _SAID.shapes["case"]
+_TABLES: Final = msgspec.toml.decode(table_text("fields", __package__), type=_FieldsText)
+TAKES: Final[Mapping[Takes, Taken]] = _TABLES.takes
+_CASE: Final = _TABLES.shapes["case"]
 SHAPES: Final[Mapping[str, Shape]] = {
-    **_SAID.shapes,
+    **_TABLES.shapes,
     "defaults": Shape(
         name="mapping of `defaults`",
         doc="What a case has that does not say it itself.",

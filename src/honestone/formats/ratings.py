@@ -110,7 +110,7 @@ def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ra
     Raises UsageError for a column that is not there and a word where numbers are needed, FileError
     and SourceErrors, with the line, for a file that is no such table.
     """
-    table = _read(path)
+    table = _read_table(path)
     columns = _with_units(table, columns)
     raters = _raters(table, columns)
     cells = {
@@ -142,7 +142,7 @@ def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ra
     )
 
 
-def _text(value: object) -> str:
+def _cell_text(value: object) -> str:
     return "" if value is None else str(value).strip()
 
 
@@ -202,13 +202,13 @@ def _with_units(table: _Table, columns: Columns) -> Columns:
         return columns
     unit = tuple(name for name in table.columns if name not in named and _names_rows(table, name))
     if unit:
-        told = f"{', '.join(f'`{name}`' for name in unit)} names the rows, so it is not a rater"
-        table.notes.append(f"{told}; --raters names raters, --unit what names a row")
+        problem = f"{', '.join(f'`{name}`' for name in unit)} names the rows, so it is not a rater"
+        table.notes.append(f"{problem}; --raters names raters, --unit what names a row")
     return replace(columns, unit=unit, ignore=ignore)
 
 
 def _names_rows(table: _Table, name: str) -> bool:
-    cells = [_text(row.get(name)) for _, row in table.rows]
+    cells = [_cell_text(row.get(name)) for _, row in table.rows]
     if len(set(cells)) < len(cells) or (len(cells) < 2 and plain_name(name) not in _NAMES["unit"]):
         return False
     if plain_name(name) in _NAMES["unit"] or not plain_name(name):
@@ -253,7 +253,7 @@ def _hint_on_raters(table: _Table, columns: Columns) -> str:
 # the file
 
 
-def _read(path: Path) -> _Table:
+def _read_table(path: Path) -> _Table:
     table = _Table(path.name)
     for line, row in table_rows(path, path.name, delimiters=",;\t"):
         table.rows.append((line, row))
@@ -304,7 +304,7 @@ def _by_rater(table: _Table) -> _Table:
         for name in table.columns
         if plain_name(name) in _NAMES["unit"] and name not in (rater, value)
     )
-    units = {tuple(_text(row.get(name)) for name in unit) for _, row in table.rows}
+    units = {tuple(_cell_text(row.get(name)) for name in unit) for _, row in table.rows}
     has_rows_of_one_unit = bool(unit) and len(units) < len(
         table.rows
     )  # else `judge` and `score` may be two raters
@@ -321,20 +321,22 @@ def _turned(
     labels are read.
     """
     turned, places = _Table(table.name, has_answers=True), dict[tuple[str, ...], int]()
-    kept = dict[tuple[str, ...], dict[str, object]]()
+    rows_by_unit = dict[tuple[str, ...], dict[str, object]]()
     names = dict[str, None]()
     for line, row in table.rows:
-        name = _text(row.get(rater)) if rater is not None else ""
+        name = _cell_text(row.get(rater)) if rater is not None else ""
         for about, column in values:
-            own = {key: _text(row.get(key)) for key in unit if key in row}
+            own = {key: _cell_text(row.get(key)) for key in unit if key in row}
             if about and about != ("criterion", "item"):
                 own["criterion"] = about[0]
             key = tuple(own.values())
             places.setdefault(key, line)
-            kept.setdefault(key, {**own})[name or SOMEBODY] = row.get(column)
+            rows_by_unit.setdefault(key, {**own})[name or SOMEBODY] = row.get(column)
             names[name or SOMEBODY] = None
-    turned.rows = [(places[key], row) for key, row in kept.items()]
-    own_names = dict.fromkeys(name for row in kept.values() for name in row if name not in names)
+    turned.rows = [(places[key], row) for key, row in rows_by_unit.items()]
+    own_names = dict.fromkeys(
+        name for row in rows_by_unit.values() for name in row if name not in names
+    )
     turned.columns = {**own_names, **names}
     turned.unit = tuple(own_names)
     turned.aside = (SETTLED,) if SETTLED in names else ()

@@ -82,10 +82,10 @@ def keys(what: str, rows: str, at: str = "") -> Keys:
     for the reason that the table gives ("`KEY` REASON"). A name that ends with `*` is required; the
     name `...` stands for any other key.
     """
-    return Keys(what, tuple(_row(line) for line in rows.splitlines() if line.strip()), at)
+    return Keys(what, tuple(_known_key(line) for line in rows.splitlines() if line.strip()), at)
 
 
-def _row(line: str) -> KnownKey:
+def _known_key(line: str) -> KnownKey:
     names, _, meaning = (part.strip() for part in line.partition("|"))
     how = _HOW.get(names[0], "read")
     listed = (names if how == "read" else names[1:]).split()

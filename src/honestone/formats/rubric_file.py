@@ -85,15 +85,15 @@ def read_rubric(path: Path) -> RubricSource:
     """The rubric in a file. Raises FileError when it cannot be read, RubricError when it is not a
     sound rubric.
     """
-    return _read(read_text(path), str(path), path)
+    return _read_rubric(read_text(path), str(path), path)
 
 
 def parse_rubric(text: str, name: str) -> RubricSource:
     """The rubric in a text; `name` stands for the file in places."""
-    return _read(text, name, None)
+    return _read_rubric(text, name, None)
 
 
-def _read(text: str, name: str, path: Path | None) -> RubricSource:
+def _read_rubric(text: str, name: str, path: Path | None) -> RubricSource:
     try:
         marked = parse_marked(text, name)
     except FileError:
@@ -200,13 +200,17 @@ class RubricReading(ValueReading):
         got = self.fields("criterion", path, owner)
         self._fits_together(got, path, owner)
         requirement, id = self._naming(got, value, path, owner, self.ids)
-        said: Got = {
+        settings: Got = {
             key: got[key] for key in ("weight", "floor", "required", "negate", "fix") if key in got
         }
         items = () if "criteria" in value else _marked_by(got, id, requirement)
-        said = {**_own_bar(items, said.get("weight", ONE)), **said}
+        settings = {**_own_bar(items, settings.get("weight", ONE)), **settings}
         return Criterion(
-            id=id, requirement=requirement, items=items, children=got.get("criteria", ()), **said
+            id=id,
+            requirement=requirement,
+            items=items,
+            children=got.get("criteria", ()),
+            **settings,
         )
 
     def _odd_entry(self, kind: str, value: Any, path: FilePath, who: str) -> Criterion:
@@ -285,9 +289,12 @@ class RubricReading(ValueReading):
         mine = f" of item `{name}`" if name else f" of item number {number}{owner}"
         got = self.fields("item", path, mine)
         requirement, id = self._naming(got, value, path, mine, ids)
-        said = {key: got[key] for key in ("anchors", "check", "fix") if key in got}
+        settings = {key: got[key] for key in ("anchors", "check", "fix") if key in got}
         return Item(
-            id=id, requirement=requirement, may_not_apply=got.get("may_not_apply", _UNSAID), **said
+            id=id,
+            requirement=requirement,
+            may_not_apply=got.get("may_not_apply", _UNSAID),
+            **settings,
         )
 
     # ------------------------------------------------------------------------------------------

@@ -67,11 +67,11 @@ def find_settings(start: Path, allows: Callable[[Path], bool] = lambda path: Fal
 
 def read_settings(path: Path) -> Settings:
     """Raises SettingsError with the place of what is wrong."""
-    return _read(path, settings_bytes(path))
+    return _read_settings(path, settings_bytes(path))
 
 
 @lru_cache(maxsize=4)  # whoever calls `evaluate` a thousand times reads the same bytes each time
-def _read(path: Path, data: bytes) -> Settings:
+def _read_settings(path: Path, data: bytes) -> Settings:
     above = ("tool", "honestone") if path.name == "pyproject.toml" else ()
     try:
         marked = toml_marked(data.decode("utf-8-sig"), str(path), above)

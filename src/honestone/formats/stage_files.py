@@ -678,12 +678,12 @@ def read_as(marked: Marked, kind: type[S]) -> S:
         return msgspec.convert(marked.value, kind)
     except msgspec.ValidationError as error:
         found = _AT.match(str(error))
-        said, steps = (found[1], _steps(found[2] or "")) if found else (str(error), [])
-        missing = re.search(r"missing required field `(\w+)`", said)
+        problem, steps = (found[1], _steps(found[2] or "")) if found else (str(error), [])
+        missing = re.search(r"missing required field `(\w+)`", problem)
         if missing:
             message = f"`{_dotted([*steps, missing[1]])}` is missing"
         else:
-            message = f"`{_dotted(steps)}` does not fit: {_in_words(said)}"
+            message = f"`{_dotted(steps)}` does not fit: {_in_words(problem)}"
         raise UsageError(message, place=marked.at(steps)) from None
 
 
@@ -698,10 +698,10 @@ def _dotted(steps: Sequence[str | int]) -> str:
     )
 
 
-def _in_words(said: str) -> str:
+def _in_words(text: str) -> str:
     words = re.sub(
         r"`([a-z| ]+)`",
         lambda match: " or ".join(_TYPES.get(one, one) for one in match[1].split(" | ")),
-        said,
+        text,
     )
     return words[:1].lower() + words[1:]

@@ -71,11 +71,11 @@ def read_suite(document: Document) -> SuiteSource:
         with suppress(
             UsageError
         ):  # read once more it says what is wrong, as a suite that is kept in memory does
-            return _read(document, document.keep_cases)
-    return _read(document, None)
+            return _read_suite(document, document.keep_cases)
+    return _read_suite(document, None)
 
 
-def _read(document: Document, keep: KeepCases | None) -> SuiteSource:
+def _read_suite(document: Document, keep: KeepCases | None) -> SuiteSource:
     reading = _SuiteReading(document.marked, document.path, document.read_rubric)
     suite = reading.suite(keep)
     return SuiteSource(
@@ -212,7 +212,7 @@ class _SuiteReading(RubricReading):
                 self.problem(
                     f"`{key}` is {self.marked.raw((key,))}, but must be from 0 to 100", (key,)
                 )
-        found = self._each_case(chain(known, every), got, is_kept=keep is not None)
+        found = self._each_case(chain(known, every), got, is_stored=keep is not None)
         cases, self.case_places = (keep or _in_memory)(found)
         self._no_wrong_dependency(cases)
         if self.problems:
@@ -356,13 +356,13 @@ class _SuiteReading(RubricReading):
     # case
 
     def _each_case(
-        self, numbers: Iterable[int], suite: Got, *, is_kept: bool
+        self, numbers: Iterable[int], suite: Got, *, is_stored: bool
     ) -> Iterator[tuple[Case, str]]:
         """The cases of these numbers with their places. What is right in the file is not kept."""
         for index in numbers:
             path, before = ("cases", index), len(self.problems)
             case = self._case(path, suite)
-            if not is_kept and self.marked.has((*path, "id")):
+            if not is_stored and self.marked.has((*path, "id")):
                 self._no_id_twice((*path, "id"))
             if case is None:
                 continue
@@ -390,8 +390,8 @@ class _SuiteReading(RubricReading):
         if rubric is None or "id" not in got or len(self.problems) > before:
             return None
         if "input" not in got:
-            said = f"case `{got['id']}` has no input: the target is given an empty text"
-            self.notes.append(f"{self.marked.at(path)}: {said}")
+            note = f"case `{got['id']}` has no input: the target is given an empty text"
+            self.notes.append(f"{self.marked.at(path)}: {note}")
         return Case(
             id=got["id"],
             rubric=rubric,

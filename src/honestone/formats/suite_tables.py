@@ -52,7 +52,7 @@ def cases_in(file: Path) -> Iterator[CaseNode]:
                 )
             rows = root.below()
     else:
-        yield _text(file), None
+        yield _file_node(file), None
         return
     for number, row in enumerate(rows, 1):
         yield row, f"{file.stem}-{number}"
@@ -60,7 +60,7 @@ def cases_in(file: Path) -> Iterator[CaseNode]:
         raise refuse(str(file), 1, 1, "this table has no rows", "a row is a case")
 
 
-def _text(file: Path) -> Node:
+def _file_node(file: Path) -> Node:
     """A file that is a case: its name without the ending is the id, its text the input."""
     try:
         text = whole_text(read_text(file))

@@ -134,7 +134,7 @@ class _Common:
     floor: Fraction
     criteria: tuple[Criterion, ...]
     title: str
-    said: Mapping[str, Any]
+    settings: Mapping[str, Any]
 
     def names_gate_of(self, rubric: Rubric) -> bool:
         """Whether a case with this rubric can leave threshold, floor and title to the suite."""
@@ -156,11 +156,13 @@ def _common(cases: Sequence[Case]) -> _Common:
         if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)
     ]
     criteria = _shared_criteria(cases, own_gate)
-    said = {
+    settings = {
         key: _only([getattr(case, key) for case in cases], usual) for key, usual in _USUAL.items()
     }
     title = title if criteria else ""
-    return _Common(threshold=threshold, floor=floor, criteria=criteria, title=title, said=said)
+    return _Common(
+        threshold=threshold, floor=floor, criteria=criteria, title=title, settings=settings
+    )
 
 
 def _only(values: Sequence[Any], otherwise: Any) -> Any:
@@ -188,16 +190,16 @@ def _common_lines(common: _Common) -> list[str]:
         lines += rubric_lines(common.criteria, title=common.title)
     if (common.threshold, common.floor) != (DEFAULT_THRESHOLD, DEFAULT_FLOOR):
         lines += gate_lines(common.threshold, common.floor)
-    return [*lines, *_how_it_runs(common.said, _USUAL)]
+    return [*lines, *_how_it_runs(common.settings, _USUAL)]
 
 
 def gate_lines(threshold: Fraction, floor: Fraction) -> list[str]:
     return [f"threshold: {number_text(threshold * 100)}", f"floor: {number_text(floor * 100)}"]
 
 
-def _how_it_runs(said: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Iterator[str]:
+def _how_it_runs(settings: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Iterator[str]:
     """What differs from what would hold anyway."""
-    differs = {key: value for key, value in said.items() if value != otherwise[key]}
+    differs = {key: value for key, value in settings.items() if value != otherwise[key]}
     for key in ("attempts", "attempt_rule"):
         if key in differs:
             yield f"{key}: {differs[key]}"
@@ -245,7 +247,7 @@ def _case(case: Case, common: _Common) -> Iterator[str]:
         yield f"targets: {flow(case.targets)}"
     if case.skip is not None:
         yield from text_lines("skip", case.skip)
-    yield from _how_it_runs({key: getattr(case, key) for key in _USUAL}, common.said)
+    yield from _how_it_runs({key: getattr(case, key) for key in _USUAL}, common.settings)
     yield from _input(case.messages)
     if case.reference is not None:
         yield from text_lines("reference", case.reference)

@@ -42,22 +42,22 @@ def cut_table(text: str, group: str, name: str) -> str:
     """Without the table and those below it. Raises ValueError where it is not written as a table of
     its own.
     """
-    head, kept = re.compile(rf"^[ \t]*\[{group}\.{name}[\].]", re.M), text
-    while found := head.search(kept):
+    head, remaining = re.compile(rf"^[ \t]*\[{group}\.{name}[\].]", re.M), text
+    while found := head.search(remaining):
         start = found.start()
-        following = _HEAD.search(kept, found.end())
-        body = kept[start : following.start() if following else len(kept)]
+        following = _HEAD.search(remaining, found.end())
+        body = remaining[start : following.start() if following else len(remaining)]
         remarks = _REMARKS.search(body)
         end = start + (remarks.start() if remarks else len(body))
-        unended = end == len(kept) and not kept.endswith("\n")
-        blank = kept[:start].endswith("\n\n") or (unended and kept[:start].endswith("\n"))
-        kept = kept[: start - blank] + kept[end:]
+        unended = end == len(remaining) and not remaining.endswith("\n")
+        blank = remaining[:start].endswith("\n\n") or (unended and remaining[:start].endswith("\n"))
+        remaining = remaining[: start - blank] + remaining[end:]
     if (
-        _others(kept, group, name) != _others(text, group, name)
-        or read_table(kept, group, name) is not None
+        _others(remaining, group, name) != _others(text, group, name)
+        or read_table(remaining, group, name) is not None
     ):
         raise ValueError(f"`{group}.{name}` is not written as a table of its own")
-    return kept
+    return remaining
 
 
 def _others(text: str, group: str, name: str) -> dict[str, Any]:

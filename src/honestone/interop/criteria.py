@@ -257,9 +257,9 @@ def _text_of_part(
     leaves = dict(_leaves(part))
     kind = leaves.get("type", "text") if "modality" not in leaves else leaves["modality"]
     if kind in ("text", "input_text"):
-        said = next((leaves[name] for name in ("text", "value") if name in leaves), None)
-        if said is not None:
-            return said
+        text = next((leaves[name] for name in ("text", "value") if name in leaves), None)
+        if text is not None:
+            return text
     if "image" not in f"{[*part]} {kind} {leaves.get('mimeType', leaves.get('mime_type'))}":
         return None
     address = next(

@@ -94,29 +94,31 @@ class Formats:
     """
 
     def __init__(self, package: str) -> None:
-        self.said: Final = msgspec.toml.decode(table_text("formats", package), type=FormatsText)
-        self.notes: Final = self.said.notes
+        self.texts: Final = msgspec.toml.decode(table_text("formats", package), type=FormatsText)
+        self.notes: Final = self.texts.notes
         self.lost: Final[Mapping[str, tuple[str, str | None]]] = {
             kind: (why, hint or None)
-            for kinds, (why, hint) in self.said.lost.items()
+            for kinds, (why, hint) in self.texts.lost.items()
             for kind in kinds.split()
         }
-        self.tables: Final = {name: self._table(table) for name, table in self.said.tables.items()}
+        self.tables: Final = {name: self._table(table) for name, table in self.texts.tables.items()}
 
-    def _table(self, said: TableText) -> Keys:
-        if said.about:
-            rows = (line.partition(" | ") for line in said.about.strip().splitlines())
-            return about(said.what, {name: meaning for name, _, meaning in rows}, said.how, said.at)
-        own = replace(keys(said.what, said.keys, said.at), loses_others=self.said.loses_others)
+    def _table(self, table: TableText) -> Keys:
+        if table.about:
+            rows = (line.partition(" | ") for line in table.about.strip().splitlines())
+            return about(
+                table.what, {name: meaning for name, _, meaning in rows}, table.how, table.at
+            )
+        own = replace(keys(table.what, table.keys, table.at), loses_others=self.texts.loses_others)
         return (
-            self._table(self.said.tables[said.extends]).named(said.what, said.at) + own
-            if said.extends
+            self._table(self.texts.tables[table.extends]).named(table.what, table.at) + own
+            if table.extends
             else own
         )
 
     def defaults(self, reader: str) -> tuple[str, ...]:
         return tuple(
-            self.notes.get(default, default) for default in self.said.readers[reader].defaults
+            self.notes.get(default, default) for default in self.texts.readers[reader].defaults
         )
 
     def reader(
@@ -127,19 +129,19 @@ class Formats:
         *more: Keys,
     ) -> Reader:
         """A reader with its words; `more` tables come after those that are named there."""
-        said = self.said.readers[name]
-        tables = self.said.readers[said.like or name].tables
+        own = self.texts.readers[name]
+        tables = self.texts.readers[own.like or name].tables
         return Reader(
             name=name,
-            title=said.title,
-            gives=said.gives,
+            title=own.title,
+            gives=own.gives,
             signs=signs,
             read=read,
             keys=(*(self.tables[table] for table in tables), *more),
             defaults=self.defaults(name),
-            looks_like=said.looks_like,
-            example=said.example,
-            schema=self.said.schema,
+            looks_like=own.looks_like,
+            example=own.example,
+            schema=self.texts.schema,
         )
 
 

@@ -56,7 +56,7 @@ def recognise(document: Document) -> Reader | str:
     What a person says of it decides, then the schema that it names, then its keys.
     """
     if document.read_as is not None:
-        return _as_said(document, document.read_as)
+        return _by_name(document, document.read_as)
     schema = _schema_of(document)
     named = (
         [reader for reader in readers() if reader.schema and reader.schema in schema]
@@ -69,7 +69,7 @@ def recognise(document: Document) -> Reader | str:
 OURS: Final = "honestone"
 
 
-def _as_said(document: Document, name: str) -> Reader | str:
+def _by_name(document: Document, name: str) -> Reader | str:
     """By the name of a format, or of a tool (`agentv`) for whichever of its formats fits best."""
     if name == OURS:
         return "suite" if document.keys & {"suite", "cases"} else "rubric"
@@ -121,7 +121,7 @@ def _why(document: Document, reader: Reader) -> str:
     return f"read as {reader.name}, {why}; --as FORMAT reads it as another"
 
 
-def _read(reader: Reader, document: Document) -> SuiteSource | ForeignRubric:
+def _read_as(reader: Reader, document: Document) -> SuiteSource | ForeignRubric:
     """Whatever is refused says at its end which format was assumed, and why."""
     why = _why(document, reader)
     try:
@@ -252,7 +252,9 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
         from honestone.formats.suite_file import read_suite
 
         with reading_for(path, allowed) as project:
-            source = _read(found, document) if isinstance(found, Reader) else read_suite(document)
+            source = (
+                _read_as(found, document) if isinstance(found, Reader) else read_suite(document)
+            )
         assert isinstance(source, SuiteSource)
         for name in _places(source):
             project.require(source.base / name)
@@ -269,7 +271,7 @@ def read_rubric_document(document: Document) -> RubricSource | ForeignRubric:
     """The rubric in a document that is at hand, ours or another tool's."""
     found = "rubric" if _is_nearly_ours(document) or document.value is None else recognise(document)
     if isinstance(found, Reader) and found.gives == "rubric":
-        source = _read(found, document)
+        source = _read_as(found, document)
         assert isinstance(source, ForeignRubric)
         return source
     return _native(document)
@@ -307,7 +309,7 @@ def read_any_rubric(
         return replace(_native(document), path=path)
     if isinstance(found, Reader) and found.gives == "rubric":
         with reading_for(path, allowed):
-            source = _read(found, document)
+            source = _read_as(found, document)
         assert isinstance(source, ForeignRubric)
         return source
     what = found.title if isinstance(found, Reader) else "a honestone suite"

@@ -34,7 +34,7 @@ def data_url(file: Path) -> str:
     return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
 
 
-class ImageRoom:
+class ImageBudget:
     """How much of the room for images the files read so far have taken."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class SiblingFiles:
         self.base = base
         self.files: list[Path] = []
         self.loses_missing = loses_missing
-        self.images = ImageRoom()
+        self.images = ImageBudget()
         self._documents: dict[Path, str] = {}
 
     def losing_missing(self) -> SiblingFiles:

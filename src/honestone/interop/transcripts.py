@@ -112,7 +112,7 @@ def read_sessions(path: Path) -> Iterator[tuple[int, list[Turn]]]:
     """The sessions of one file, each with the line where it begins. Raises FileError when it is not
     text or too large.
     """
-    text = _text(path)
+    text = _file_text(path)
     whole = parsed_json(text) if not _is_lines(text) else None
     if whole is not None:
         for messages in _messages_of(whole):
@@ -142,7 +142,7 @@ def _is_lines(text: str) -> bool:
     return bool(rest.strip()) and isinstance(parsed_json(first), dict)
 
 
-def _text(path: Path) -> str:
+def _file_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -212,9 +212,9 @@ def _turns(messages: Sequence[Any]) -> list[Turn]:
     for message in messages:
         if not isinstance(message, dict):
             continue
-        said = message.get("role", message.get("from"))
-        role = _ROLES.get(said) if isinstance(said, str) else None
-        text = _said(message.get("content", message.get("value", message.get("parts"))))
+        sender = message.get("role", message.get("from"))
+        role = _ROLES.get(sender) if isinstance(sender, str) else None
+        text = _content_text(message.get("content", message.get("value", message.get("parts"))))
         if role == "user":
             text = without_machinery(text)
         if role is None or not text.strip():
@@ -228,7 +228,7 @@ def _turns(messages: Sequence[Any]) -> list[Turn]:
     return out
 
 
-def _said(content: Any) -> str:
+def _content_text(content: Any) -> str:
     """The text of a message; calls of tools, their results and thoughts are none."""
     if isinstance(content, str):
         return content
@@ -422,7 +422,7 @@ def without_secrets(text: str) -> str:
 
 
 def printable_text(text: str) -> str:
-    kept = "".join(
+    visible = "".join(
         sign for sign in text.replace("\r\n", "\n") if sign.isprintable() or sign in "\n\t"
     )
-    return kept.strip()
+    return visible.strip()

@@ -187,7 +187,7 @@ def _first(places: Sequence[_Place], role: str) -> _Place | None:
             place for place in columns if _words(place[0])[0] == name and len(_words(place[0])) > 1
         ]
         if dotted:
-            return _named(dotted, role) or dotted[0]
+            return _part_that_names(dotted, role) or dotted[0]
     for last_part in (_last_key, _last_word):
         for name in _NAMES[role]:
             for one in places:
@@ -212,10 +212,10 @@ def _words(name: str) -> list[str]:
 def _within(column: _Place, places: Sequence[_Place], role: str) -> _Place:
     """The key of the mappings in a column that holds the text, or the column where they have none."""
     keys = [place for place in places if len(place) == 2 and place[0] == column[0]]
-    return _named(keys, role) or (keys[0] if len(keys) == 1 else column)
+    return _part_that_names(keys, role) or (keys[0] if len(keys) == 1 else column)
 
 
-def _named(places: Sequence[_Place], role: str) -> _Place | None:
+def _part_that_names(places: Sequence[_Place], role: str) -> _Place | None:
     """Of what is in one column, or in columns of one dotted name, the part whose own name says that
     it is the text.
     """
@@ -249,7 +249,7 @@ def _cases(
         id = free_id(slug(messages[-1].content), taken)
         taken.add(id)
         numbers.append(number)
-        output = _text(_cell_at(row, roles.output))
+        output = _cell_text(_cell_at(row, roles.output))
         if output.strip():
             outputs[id] = output
         cases.append(
@@ -298,7 +298,7 @@ def _answers(value: object) -> Iterator[str]:
     is one after the other.
     """
     for one in _listed(value):
-        text = _text(one)
+        text = _cell_text(one)
         if text.strip():
             yield text
 
@@ -348,7 +348,7 @@ def _messages(value: object) -> tuple[Message, ...]:
         value = value["messages"]
     if isinstance(value, list) and value and all(_is_message(one) for one in value):
         return tuple(Message(str(one["role"]), str(one["content"])) for one in value)
-    text = _text(value)
+    text = _cell_text(value)
     return (Message("user", text),) if text.strip() else ()
 
 
@@ -360,7 +360,7 @@ def _is_message(one: object) -> bool:
     )
 
 
-def _text(value: object) -> str:
+def _cell_text(value: object) -> str:
     """What a cell says; of a mapping that names one, its text; a number, a list or another mapping
     as JSON.
     """

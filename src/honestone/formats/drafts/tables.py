@@ -58,14 +58,14 @@ def criteria_in(
         name = next(weak, rest[0] if levels and rest and rest[0] not in (weight, *texts) else None)
     if name is None or (name and len(columns) < 2 and not rows):
         return []
-    said = [column for column in (weight, *texts, *levels) if column is not None]
+    used = [column for column in (weight, *texts, *levels) if column is not None]
     found = [
         one
         for at, row in rows
         if (one := _criterion(at, row, name, weight, texts, levels, notes)) is not None
     ]
     if levels or texts:  # a row with a name alone is a heading of those below it
-        alone = {at for at, row in rows if not any(plain(row.get(column, "")) for column in said)}
+        alone = {at for at, row in rows if not any(plain(row.get(column, "")) for column in used)}
         if len(alone) < len(rows):
             for one in (one for one in found if one.place in alone):
                 notes.take(one.name, LEFT_OUT, one.place)
@@ -92,27 +92,29 @@ def _criterion(
     levels: Mapping[str, Fraction],
     notes: Notes,
 ) -> FoundCriterion | None:
-    said, points = plain(row.get(name, "")), "" if weight is None else row.get(weight, "")
+    requirement, points = plain(row.get(name, "")), "" if weight is None else row.get(weight, "")
     # A last row that adds the points up is not a criterion.
     is_sum = re.fullmatch(
-        r"(?:grand |sub)?total(?: points| score)?|sum|summe|gesamt|합계|총점", said, re.IGNORECASE
+        r"(?:grand |sub)?total(?: points| score)?|sum|summe|gesamt|합계|총점",
+        requirement,
+        re.IGNORECASE,
     )
     cells: list[str] = []
     if is_sum:
-        cells = [said]
-    elif not said:
+        cells = [requirement]
+    elif not requirement:
         cells = [cell for cell in row.values() if cell.strip()]
     if points.strip() and number_in(points) is None:
         cells.append(points)
     for cell in cells:
         notes.take(plain(cell), LEFT_OUT, place)
-    if is_sum or not said:
+    if is_sum or not requirement:
         return None
     words = {
         level: _with_label(column, plain(row.get(column, ""))) for column, level in levels.items()
     }
     return FoundCriterion(
-        name=said,
+        name=requirement,
         place=place,
         text=". ".join(
             text.rstrip(".") for column in texts if (text := plain(row.get(column, "")))

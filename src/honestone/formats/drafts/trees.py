@@ -38,7 +38,7 @@ def criteria_in_tree(marked: Marked, notes: Notes) -> tuple[str, list[FoundCrite
         return "", []
     path = best[1]
     if path:
-        notes.take(_named(path), "criteria", marked.at(path))
+        notes.take(_key_of(path), "criteria", marked.at(path))
     found = reading.criteria(path)
     title = reading.title(path)
     reading.leave_out_around(path)
@@ -129,9 +129,9 @@ def _name_key(entry: Mapping[Any, Any]) -> str | None:
     """The key that holds an entry's name; the text of one that has no name, and its id where it has
     no text either.
     """
-    said = [key for key, value in entry.items() if isinstance(value, str) and value.strip()]
+    keys_of_text = [key for key, value in entry.items() if isinstance(value, str) and value.strip()]
     for role in ("name", "weak", "text", "id"):
-        for key in said:
+        for key in keys_of_text:
             if has_role(key, role) and (role == "id" or plain_name(key) != "id"):
                 return str(key)
     return None
@@ -148,7 +148,7 @@ def _texts(value: object) -> list[str]:
     return [one for one in value if one.strip()]
 
 
-def _named(path: Sequence[MapKey]) -> str:
+def _key_of(path: Sequence[MapKey]) -> str:
     return next((str(step) for step in reversed(path) if isinstance(step, str)), "list")
 
 
@@ -158,7 +158,7 @@ class _Reading:
         self.notes = notes
 
     def take(self, path: _Path, purpose: str) -> None:
-        self.notes.take(_named(path), purpose, self.marked.key_at(path))
+        self.notes.take(_key_of(path), purpose, self.marked.key_at(path))
 
     def value(self, path: _Path) -> Any:
         return value_at(self.marked.value, path)
@@ -211,7 +211,7 @@ class _Reading:
     def _bare(self, path: _Path, name: str | None, entry: Any, place: str) -> FoundCriterion:
         """An entry that is a text, a weight or a list of texts."""
         if name is None:
-            self.notes.take(_named(path), "criterion", place)
+            self.notes.take(_key_of(path), "criterion", place)
             return FoundCriterion(name=str(entry), place=place)
         self.notes.take("keys", "criterion", place)
         found = FoundCriterion(name=name, place=place)
@@ -267,18 +267,18 @@ class _Reading:
             and value
             and all(isinstance(one, dict) and len(one) == 1 for one in value)
         ):
-            value = {name: said for one in value for name, said in one.items()}
-        if isinstance(value, dict) and all(isinstance(said, str) for said in value.values()):
+            value = {name: meaning for one in value for name, meaning in one.items()}
+        if isinstance(value, dict) and all(isinstance(meaning, str) for meaning in value.values()):
             graded = word_levels(map(str, value))
             if graded.keys() == set(map(str, value)):
-                return {graded[str(name)]: f"{name}: {said}" for name, said in value.items()}
+                return {graded[str(name)]: f"{name}: {meaning}" for name, meaning in value.items()}
         pairs: list[tuple[Fraction | None, str]] = []
         if isinstance(value, dict):
-            for name, said in value.items():
-                if isinstance(said, dict):
+            for name, meaning in value.items():
+                if isinstance(meaning, dict):
                     pairs.append(self._level((*path, name), str(name)))
                 else:
-                    pairs.append((number_in(name), str(said)))
+                    pairs.append((number_in(name), str(meaning)))
         elif isinstance(value, list):
             pairs = [
                 self._level((*path, n), "") if isinstance(one, dict) else (None, "")

@@ -15,21 +15,21 @@ ALIKE: Final = 0.88
 
 def extra_keys(at: FileEntry, table: Keys) -> dict[str, object]:
     """The keys that the table does not have; one that is a misspelt key of the table is a loss."""
-    kept: dict[str, object] = {}
+    metadata: dict[str, object] = {}
     known = [name for name in table.by_name if name != "..."]
     for key, value in at.value.items():
         name = str(key)
         if name in table.by_name or name.startswith("x-"):
             continue
         meant = next((one for one in known if _is_misspelt(name, one)), None)
-        kept[name] = value
+        metadata[name] = value
         if meant is not None:
             at.reading.unknown_loss(
                 f"unknown key `{name}` in {table.what}",
                 (*at.path, name),
                 f"did you mean `{meant}`?",
             )
-    return kept
+    return metadata
 
 
 def _is_misspelt(name: str, known: str) -> bool:

@@ -189,16 +189,16 @@ def _messages(entry: FileEntry) -> list[Message]:
     if not isinstance(value, list):
         text = entry.text(*PROMPTS)
         return [] if text is None else [Message("user", text)]
-    said = [
+    listed = [
         (one.get("role"), one.get("content")) if isinstance(one, dict) else ("user", one)
         for one in value
     ]
     found = [
         Message(role, text)
-        for role, text in said
+        for role, text in listed
         if isinstance(role, str) and isinstance(text, str) and text
     ]
-    if not found or len(found) < len(said):
+    if not found or len(found) < len(listed):
         entry.problem(f"`{key}` must be text, or a list of texts or messages", key)
     elif any(one.role == two.role == "user" for one, two in pairwise(found)):
         entry.loss(
@@ -267,18 +267,18 @@ def _assertions(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
                 f"`{key}` must be a list of texts, not {shown(value)}", (*entry.path, key)
             )
             continue
-        for step, said in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _assertion(reading, said, (*entry.path, key, step))
+        for step, assertion in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _assertion(reading, assertion, (*entry.path, key, step))
 
 
-def _assertion(reading: FileReading, said: object, here: Steps) -> Iterator[Criterion]:
+def _assertion(reading: FileReading, assertion: object, here: Steps) -> Iterator[Criterion]:
     """One of a list, or below its name."""
-    text = _question(said) if isinstance(said, dict) else said
+    text = _question(assertion) if isinstance(assertion, dict) else assertion
     if not isinstance(text, str) or not text.strip():
-        what = f"an entry of `{here[-2]}` must be text, not {shown(said)}"
-        (reading.loss if isinstance(said, dict) else reading.problem)(what, here)
+        what = f"an entry of `{here[-2]}` must be text, not {shown(assertion)}"
+        (reading.loss if isinstance(assertion, dict) else reading.problem)(what, here)
         return
-    about: Mapping[object, object] = said if isinstance(said, dict) else {}
+    about: Mapping[object, object] = assertion if isinstance(assertion, dict) else {}
     name = about.get("id") or about.get("name") or (here[-1] if isinstance(here[-1], str) else None)
     id = str(name).strip() if isinstance(name, str | int) and str(name).strip() else slug(text)
     yield _criterion(reading, about, id, text.strip(), here)
@@ -288,10 +288,10 @@ def _failures(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
     """What an output must not do, a question each."""
     known = FAILURES[:2] if any(key in entry for key in ASSERTIONS) else FAILURES
     for key in (one for one in known if one in entry):
-        for index, said in enumerate(entry.texts(key) or ()):
-            if said.strip():
+        for index, text in enumerate(entry.texts(key) or ()):
+            if text.strip():
                 yield yes_no(
-                    f"not-{slug(said)}", f"This does not happen: {said.strip()}", floor=MAJORITY
+                    f"not-{slug(text)}", f"This does not happen: {text.strip()}", floor=MAJORITY
                 )
             else:
                 reading.problem(f"an entry of `{key}` has no text", (*entry.path, key, index))
@@ -317,29 +317,31 @@ _LOOKED_FOR: Final = ("value", "values", "pattern", "regex")
 
 
 def _criterion(
-    reading: FileReading, said: Mapping[object, object], id: str, question: str, path: Steps
+    reading: FileReading, assertion: Mapping[object, object], id: str, question: str, path: Steps
 ) -> Criterion:
     """A check where the assertion names what to look for, else a question. `prompt` is what its
     judge is asked.
     """
-    found = _TYPE.fullmatch(str(said.get("type")).replace("_", "-"))
+    found = _TYPE.fullmatch(str(assertion.get("type")).replace("_", "-"))
     key = (
-        next((one for one in _LOOKED_FOR if _can_be_found(said.get(one))), None) if found else None
+        next((one for one in _LOOKED_FOR if _can_be_found(assertion.get(one))), None)
+        if found
+        else None
     )
-    for other in said:
+    for other in assertion:
         if (
             other in _JUDGES
             and other != key
-            and not (other in ("required", "critical") and said[other] is True)
+            and not (other in ("required", "critical") and assertion[other] is True)
         ):
             reading.loss(f"`{other}` of an assertion has no meaning here", (*path, str(other)))
     if found and key is not None:
         kind = "regex" if found[2] in ("regex", "matches") else f"contains{found[3] or ''}"
         opposite = bool(found[1]) != bool(found[4])
-        check = sound_check(reading, (*path, key), kind, said[key], negated=opposite)
+        check = sound_check(reading, (*path, key), kind, assertion[key], negated=opposite)
         if check is not None:
             return check_criterion(check, id=id, requirement=question, floor=ONE)
-    prompt = said.get("prompt")
+    prompt = assertion.get("prompt")
     asked = (
         f"{question}\n\n{prompt.strip()}"
         if isinstance(prompt, str) and prompt.strip() != question
@@ -354,9 +356,9 @@ def _can_be_found(wanted: object) -> bool:
     )
 
 
-def _question(said: Mapping[object, object]) -> object:
+def _question(assertion: Mapping[object, object]) -> object:
     """What an assertion that is a mapping asks."""
-    return next((said[key] for key in _ASKED if said.get(key)), None)
+    return next((assertion[key] for key in _ASKED if assertion.get(key)), None)
 
 
 def _about_assertions(entry: FileEntry) -> dict[str, object]:
@@ -402,11 +404,11 @@ def _files(
         return [], None
     given: list[str] = []
     found: dict[str, str] = {}
-    for step, said in listed.items() if isinstance(listed, dict) else enumerate(listed):
+    for step, named in listed.items() if isinstance(listed, dict) else enumerate(listed):
         here = (*entry.path, str(key), step)
-        name, content = (step, said) if isinstance(step, str) else _named(said)
+        name, content = (step, named) if isinstance(step, str) else _name_and_content(named)
         if not isinstance(name, str):
-            reading.loss(f"a file of an eval must be a path, not {shown(said)}", here, _WHERE)
+            reading.loss(f"a file of an eval must be a path, not {shown(named)}", here, _WHERE)
             continue
         name = _in_skill(name, document.path.parent)
         wrong = unsafe_name(name)
@@ -429,13 +431,13 @@ def _files(
     return given, CaseWorkspace(files=found) if found else None
 
 
-def _named(said: object) -> tuple[object, object]:
+def _name_and_content(entry: object) -> tuple[object, object]:
     """The name of a file, and its content where the entry holds that too."""
-    if not isinstance(said, dict):
-        return said, None
+    if not isinstance(entry, dict):
+        return entry, None
     return next(
-        (said[key] for key in ("path", "name", "filename", "file") if said.get(key)), None
-    ), said.get("content")
+        (entry[key] for key in ("path", "name", "filename", "file") if entry.get(key)), None
+    ), entry.get("content")
 
 
 def _in_skill(name: str, base: Path) -> str:
@@ -472,7 +474,7 @@ def _texts(base: Path, name: str, read: list[Path]) -> Mapping[str, str | tuple[
                     )
                 }
             if not real.is_dir():
-                return {name: _text(place, real, read)}
+                return {name: _file_text(place, real, read)}
             inner = sorted(
                 one.relative_to(real).as_posix() for one in islice(real.rglob("*"), MOST_FILES + 1)
             )
@@ -485,13 +487,13 @@ def _texts(base: Path, name: str, read: list[Path]) -> Mapping[str, str | tuple[
         files = [
             one for one in inner if not (real / one).is_dir() and not (real / one).is_symlink()
         ]
-        return {f"{name}/{one}": _text(place / one, real / one, read) for one in files} or {
+        return {f"{name}/{one}": _file_text(place / one, real / one, read) for one in files} or {
             name: ("is empty",)
         }
     return None
 
 
-def _text(place: Path, real: Path, read: list[Path]) -> str | tuple[str]:
+def _file_text(place: Path, real: Path, read: list[Path]) -> str | tuple[str]:
     try:
         about = real.stat()
         if not stat.S_ISREG(about.st_mode):

@@ -70,10 +70,12 @@ def _entries(
         at.problem(f"trigger evals are a list of queries, not {shown(at.value)}")
     for key in at.value if at.is_mapping else ():
         is_mapping = isinstance(at.value[key], dict)
-        said = None if is_mapping else _group(key)
-        if at.value[key] and (is_mapping or said is not None or key in LISTS):
-            groups |= set() if said is None else {at.path}
-            yield from _entries(at.below(key), wanted if said is None else said, groups)
+        should_trigger = None if is_mapping else _group(key)
+        if at.value[key] and (is_mapping or should_trigger is not None or key in LISTS):
+            groups |= set() if should_trigger is None else {at.path}
+            yield from _entries(
+                at.below(key), wanted if should_trigger is None else should_trigger, groups
+            )
 
 
 def _group(key: object) -> bool | None:
@@ -107,31 +109,31 @@ def _case(
         entry.problem("`query` is missing", hint="it is what the agent is asked")
     about = {**about, **extra_keys(entry, TABLES["query"])}
     own = entry.which(*SHOULD)
-    said = None if own is None else says_trigger(entry.value[own])
+    answer = None if own is None else says_trigger(entry.value[own])
     other = next((key for key in EXPECTED if key in entry), None)
     if other is not None and (
         own is not None or wanted is not None or says_trigger(entry.value[other]) is None
     ):
         about[other] = entry.value[other]
     elif other is not None:
-        said = says_trigger(entry.value[other])
-    if said is None and (own is not None or wanted is None):
+        answer = says_trigger(entry.value[other])
+    if answer is None and (own is not None or wanted is None):
         entry.loss("nothing says whether this query should trigger, so it is skipped", own)
         wanted = None
     id = (entry.text("id", "name") or str(number)).strip()
     if query is None:
         return None
-    return _made(entry, id, query, wanted if said is None else said, about)
+    return _made(entry, id, query, wanted if answer is None else answer, about)
 
 
-def says_trigger(said: object) -> bool | None:
+def says_trigger(value: object) -> bool | None:
     """`true`, `yes`, `trigger`, `do_not_trigger` and the like as true and false; None for any other
     value.
     """
     text = (
-        re.sub(r"[\s_-]+", " ", said).strip().casefold()
-        if isinstance(said, str)
-        else str(said).casefold()
+        re.sub(r"[\s_-]+", " ", value).strip().casefold()
+        if isinstance(value, str)
+        else str(value).casefold()
     )
     found = _TRIGGER.fullmatch(text)
     return None if found is None else not (found[1] or found[2])
@@ -182,8 +184,8 @@ def _has_groups(held: Mapping[str, object]) -> bool:
     """Whether a list says that its queries should trigger, and one that they should not; or a key
     says it in full.
     """
-    said = {_group(key) for key, value in held.items() if isinstance(value, list) and value}
-    return {True, False} <= said or any(
+    groups = {_group(key) for key, value in held.items() if isinstance(value, list) and value}
+    return {True, False} <= groups or any(
         isinstance(held.get(key), list) for key in ("should_trigger", "should_not_trigger")
     )
 

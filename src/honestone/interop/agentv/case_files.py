@@ -148,15 +148,15 @@ def _of_case_file(
     texts.files.append(file)
     if isinstance(marked.value, dict):
         if "id" not in marked.value:
-            marked.root.put(_text("id"), _text(file.parent.name))
+            marked.root.put(_text_node("id"), _text_node(file.parent.name))
         if (file.parent / WORKSPACE).is_dir() and not marked.value.get(WORKSPACE):
             template = Node({}, None, 1, 1, {})
-            template.put(_text("template"), _text(_shown(file.parent / WORKSPACE, texts)))
-            marked.root.put(_text(WORKSPACE), template)
+            template.put(_text_node("template"), _text_node(_shown(file.parent / WORKSPACE, texts)))
+            marked.root.put(_text_node(WORKSPACE), template)
     inner = reading_of(marked)
     found.cases.append(inner.at())
     yield inner
 
 
-def _text(value: str) -> Node:
+def _text_node(value: str) -> Node:
     return Node(value, value, 1, 1)

@@ -41,7 +41,7 @@ class Dialect:
     ignores_keys: bool = False
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """The default of `required`, for the notes of a reading."""
         if self.required:
             return (

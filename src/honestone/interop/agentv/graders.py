@@ -228,14 +228,18 @@ def _of_judge(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list
     if key is not None:
         children = _in_words_of(take, read_criteria(take, key, frame.dialect, frame.values), frame)
         bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
-        return [_named(common, children, bar)] if children else []
+        return [_under_name(common, children, bar)] if children else []
     if kind in RUBRICS and isinstance(take.value.get("criteria"), str):
         text = fill(take.value["criteria"], frame.values).strip()
         take.note(
             "a rubric whose `criteria` is one text is one criterion; AgentV itself leaves such a grader out"
         )
         return (
-            [_named(common, [yes_no(slug(text), text, required=frame.dialect.required)], NO_BAR)]
+            [
+                _under_name(
+                    common, [yes_no(slug(text), text, required=frame.dialect.required)], NO_BAR
+                )
+            ]
             if text
             else []
         )
@@ -304,7 +308,7 @@ def _of_one_criterion(take: FileEntry, common: _Common, frame: Frame) -> list[Cr
             words = fill(text, values).strip() if text else one.requirement
             items = tuple(replace(item, id=common.name, requirement=words) for item in one.items)
             mine = replace(one, id=common.name, weight=Fraction(1), requirement=words, items=items)
-            return [_named(common, [mine], NO_BAR)]
+            return [_under_name(common, [mine], NO_BAR)]
         return []
     inner = take.below("value")
     key = _criteria_key(inner)
@@ -315,7 +319,7 @@ def _of_one_criterion(take: FileEntry, common: _Common, frame: Frame) -> list[Cr
     )
     children = _in_words_of(take, read, frame)
     bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
-    return [_named(common, children, bar)] if children else []
+    return [_under_name(common, children, bar)] if children else []
 
 
 def _asked(take: FileEntry, kind: str, common: _Common, frame: Frame) -> str:
@@ -339,7 +343,7 @@ def _asked(take: FileEntry, kind: str, common: _Common, frame: Frame) -> str:
     return f"{common.name}: {aim}" if is_named else aim
 
 
-def _named(common: _Common, children: Sequence[Criterion], bar: Bar) -> Criterion:
+def _under_name(common: _Common, children: Sequence[Criterion], bar: Bar) -> Criterion:
     """A rubric under its grader's name; one with a single criterion of that very name is that
     criterion.
     """
@@ -478,7 +482,7 @@ _TEXTS: Final = words(
 )
 
 
-def _text(kind: str) -> _Read:
+def _texts_reader(kind: str) -> _Read:
     def read(take: FileEntry, frame: Frame) -> Checks | None:
         value = take.texts("value")
         if not value or not all(word.strip() for word in value):
@@ -513,8 +517,8 @@ def _regex(take: FileEntry, frame: Frame) -> Checks | None:
     python = pattern.replace("(?<", "(?P<").replace("(?P<=", "(?<=").replace("(?P<!", "(?<!")
     if ASCII_CLASSES.search(pattern) and "i" not in flags:
         python = f"(?a){python}"  # JavaScript's letters, digits and word ends are those of ASCII
-    kept = "".join(sorted(set(flags) & set("ims")))  # g and u change nothing here
-    return single("regex", {"pattern": python, "flags": kept} if kept else python)
+    known_flags = "".join(sorted(set(flags) & set("ims")))  # g and u change nothing here
+    return single("regex", {"pattern": python, "flags": known_flags} if known_flags else python)
 
 
 def _is_json(take: FileEntry, frame: Frame) -> Checks | None:
@@ -895,7 +899,7 @@ def _words(take: FileEntry) -> list[str] | None:
 
 # Graders that are code, by type in kebab case.
 CODE: Final[Mapping[str, _Read]] = {
-    **{kind: _text(kind) for kind in _TEXTS},
+    **{kind: _texts_reader(kind) for kind in _TEXTS},
     **{kind: _limit(kind, key) for kind, key in LIMITS.items()},
     **dict.fromkeys(words("script code code-judge code-grader script-grader"), _script),
     "regex": _regex,

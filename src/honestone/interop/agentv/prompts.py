@@ -46,7 +46,7 @@ def _prompt(at: FileEntry, texts: Texts) -> Prompt:
             if names_file(value)
             else _stable("prompt", value)
         )
-        return Prompt(id=id, at=at, content=_text(at, value, texts))
+        return Prompt(id=id, at=at, content=_prompt_text(at, value, texts))
     if _is_chat(value):
         return Prompt(id=_stable("chat", value), at=at, content=value)
     if not isinstance(value, dict):
@@ -57,7 +57,9 @@ def _prompt(at: FileEntry, texts: Texts) -> Prompt:
         if isinstance(value.get(key), str):
             name = value[key].removeprefix("file://")
             return Prompt(
-                id=named or name.lstrip("/"), at=at, content=_text(at, f"file://{name}", texts)
+                id=named or name.lstrip("/"),
+                at=at,
+                content=_prompt_text(at, f"file://{name}", texts),
             )
     for key in ("messages", "prompt", "raw"):
         given = value.get(key)
@@ -72,7 +74,7 @@ def _prompt(at: FileEntry, texts: Texts) -> Prompt:
     return Prompt(id=named or "?", at=at, content=None)
 
 
-def _text(at: FileEntry, value: str, texts: Texts) -> str | None:
+def _prompt_text(at: FileEntry, value: str, texts: Texts) -> str | None:
     return texts.prompt(at.reading, at.path, value, bare=False) if names_file(value) else value
 
 

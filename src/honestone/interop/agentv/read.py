@@ -85,7 +85,7 @@ def _with_default_test(marked: Marked, texts: Texts) -> FileReading:
     wrong: FileError | None = None
     moves: list[str] = []
     try:
-        path = texts.resolve(_named(name.strip(), texts))
+        path = texts.resolve(_file_of_ref(name.strip(), texts))
         marked = marked.with_node(("default_test",), moved(read_marked(path).root, str(path)))
         texts.files.append(path)
         if path.parent.resolve() != texts.folder.resolve():
@@ -107,7 +107,7 @@ _REF: Final = "ref://"
 _CONFIG: Final = ".agentv/config.yaml"
 
 
-def _named(name: str, texts: Texts) -> str:
+def _file_of_ref(name: str, texts: Texts) -> str:
     """The file that `ref://NAME` stands for: `refs` of AgentV's configuration has it. Raises
     FileError.
     """
@@ -193,8 +193,8 @@ def _shared(file: _File, top: FileEntry) -> case_reading.Shared:
     system: tuple[Message, ...] = ()
     if (defaults := top.mapping("defaults", TABLES["defaults-of-file"])) is not None:
         file.targets.take(defaults, "provider", "target")
-        said = defaults.text("system_message")
-        system = (Message("system", said),) if said is not None else ()
+        instruction = defaults.text("system_message")
+        system = (Message("system", instruction),) if instruction is not None else ()
     values, more = _default_test(file, top)
     for default in more:
         running = running.over(
@@ -295,7 +295,7 @@ def _finish(file: _File, read: list[_Read]) -> SuiteSource:
         cases.setdefault(case.id, case)
         cases.places.setdefault(case.id, take.place)
     _refuse_dependencies(cases, {case.id: take for case, take in read})
-    target, said = _target(file.targets.names)
+    target, target_notes = _target(file.targets.names)
     reading.join(*file.others)
     reading.finish()
     if not cases:
@@ -306,9 +306,9 @@ def _finish(file: _File, read: list[_Read]) -> SuiteSource:
         )
     shared = file.shared
     reading.notes = [
-        file.dialect.said,
+        file.dialect.description,
         _pass_note(file.dialect, shared.running.threshold),
-        *said,
+        *target_notes,
         *reading.notes,
     ]
     suite = Suite(
@@ -411,7 +411,7 @@ def _read_rubric(document: Document) -> ForeignRubric:
     reading.finish()
     assert rubric is not None
     reading.notes = [
-        dialect.said,
+        dialect.description,
         f"it passes at {float(bar * 100):g}, without a floor",
         *reading.notes,
     ]

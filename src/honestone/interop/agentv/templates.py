@@ -99,7 +99,7 @@ class _Pass:
         before = len(self.losses)
         found = [shared.get("vars") if isinstance(shared, dict) else None, node.value.get("vars")]
         added = {
-            str(name): self._text(plain(value), {}, node)
+            str(name): self._filled_text(plain(value), {}, node)
             for one in found
             if isinstance(one, dict)
             for name, value in one.items()
@@ -114,7 +114,7 @@ class _Pass:
     def _scalar(self, node: Node, scope: Mapping[str, str]) -> Node:
         if not isinstance(node.value, str) or "{{" not in node.value:
             return node
-        text = self._text(node.value, scope, node)
+        text = self._filled_text(node.value, scope, node)
         self.size += len(text)
         if self.size > MAX_FILLED_IN_ALL:
             raise UsageError(
@@ -124,7 +124,7 @@ class _Pass:
             self._lose(node, found[1], "is more than a name and a default")
         return node if text == node.value else node.with_text(text)
 
-    def _text(self, text: str, scope: Mapping[str, str], node: Node) -> str:
+    def _filled_text(self, text: str, scope: Mapping[str, str], node: Node) -> str:
         return (
             _HOLE.sub(lambda hole: self._value(hole, scope, node), text) if "{{" in text else text
         )
@@ -176,8 +176,8 @@ def lose_what_is_left(take: FileEntry, case: Case, values: Mapping[str, object])
     left = {name for text in texts if "{{" in text for name in placeholders(text)}
     if not left:
         return
-    said = json.dumps(take.value, ensure_ascii=False, default=str).replace('\\"', '"')
-    written = set(placeholders(said))
+    written_out = json.dumps(take.value, ensure_ascii=False, default=str).replace('\\"', '"')
+    written = set(placeholders(written_out))
     for name in sorted(left & written):
         if not looked_up(name, values)[0] and not name.startswith("env."):
             take.loss(

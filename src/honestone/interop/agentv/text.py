@@ -18,7 +18,7 @@ from honestone.formats.marked import read_text
 from honestone.formats.project import repository_of
 from honestone.formats.reader import FileEntry, FileReading, Steps, listed, shown, words
 from honestone.interop.agentv.keys import TABLES
-from honestone.interop.sibling_files import ImageRoom, data_url
+from honestone.interop.sibling_files import ImageBudget, data_url
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
 _PROGRAM: Final = (".ts", ".js", ".mjs", ".cjs", ".mts", ".py", ".sh")
@@ -106,7 +106,7 @@ class Texts:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files: list[Path] = []
-        self._images = ImageRoom()
+        self._images = ImageBudget()
         real = folder.resolve()
         self._levels: Final = len(real.relative_to(repository_of(real)).parts)
 
@@ -124,12 +124,12 @@ class Texts:
 
     def file(self, name: str) -> str:
         """The text of a file that is named. Raises FileError."""
-        text = self._read(read_text, name)
+        text = self._read_file(read_text, name)
         if "\0" in text:
             raise FileError(f"`{name}` is not text")
         return text
 
-    def _read(self, read: Callable[[Path], str], name: str) -> str:
+    def _read_file(self, read: Callable[[Path], str], name: str) -> str:
         path = self.resolve(name)
         text = read(path)
         if path not in self.files:
@@ -164,8 +164,8 @@ class Texts:
 
     def _message(self, take: FileEntry) -> list[Message]:
         take.read(TABLES["message"])
-        said = [part for part in (self.content(take), *_calls(take)) if part]
-        return [Message(take.text("role") or "user", "\n\n".join(said))]
+        parts = [part for part in (self.content(take), *_calls(take)) if part]
+        return [Message(take.text("role") or "user", "\n\n".join(parts))]
 
     def content(self, take: FileEntry) -> str:
         """A message's content: text, a list of text and file blocks, or a value as JSON."""
@@ -216,7 +216,7 @@ class Texts:
             return ""
         try:
             if is_image:
-                url = self._read(data_url, name)
+                url = self._read_file(data_url, name)
                 self._images.add(url, reading, path)
                 return written_image(url) or ""
             text = self.file(name)

@@ -176,11 +176,11 @@ class _Writer:
             self.lose(place, "the images of its input, which AgentV reads only from files")
         turns, criteria = self._conversation(place, case)
         asked = turns or self._input(place, case.messages)
-        said = {**asked, **self._answer(place, case)}
-        goal = said.pop("goal", None)
+        fields = {**asked, **self._answer(place, case)}
+        goal = fields.pop("goal", None)
         if goal is not None:
             out[self.word["goal"]] = goal
-        out = _merged(out, {"vars": said} if said and self.dialect is FIVE else said)
+        out = _merged(out, {"vars": fields} if fields and self.dialect is FIVE else fields)
         graders = [g for c in criteria for g in self._grader(place, _with_floor(case.rubric, c))]
         listed = {self.word["graders"]: graders} if graders or not turns else {}
         out = _merged(out, {"execution": listed} if self.dialect is SEED else listed)
@@ -221,7 +221,7 @@ class _Writer:
         if asked.pop():
             self.lose(place, "messages after the target's last reply")
         before, asked[0] = asked[0][:-1], asked[0][-1:]
-        said = {"input": [{"role": one.role, "content": one.content} for one in before]}
+        fields = {"input": [{"role": one.role, "content": one.content} for one in before]}
         turns: list[Plain] = []
         for number, one in enumerate(asked, 1):
             if [message.role for message in one] != ["user"]:
@@ -245,7 +245,7 @@ class _Writer:
                     f"the criterion `{c.id}` next to turns: AgentV gives the mean of the turns and of all else",
                 )
                 whole.append(c)
-        return {"mode": "conversation", **said, "turns": turns}, whole
+        return {"mode": "conversation", **fields, "turns": turns}, whole
 
     def _of_turn(self, place: str, c: Criterion, number: int) -> Criterion:
         """A criterion about one reply, as a turn has it."""

@@ -75,9 +75,9 @@ def read_rubric_at(reading: FileReading, root: FileEntry, *, title: str = "") ->
     ]
     if len(reading.problems) > wrong:
         return None
-    kept = _without_scaled_penalties(reading, criteria, entries)
+    allowed = _without_scaled_penalties(reading, criteria, entries)
     reading.note(NOTES["cannot-assess"])
-    return make_rubric(reading, kept, title=title, path=root.path)
+    return make_rubric(reading, allowed, title=title, path=root.path)
 
 
 def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:
@@ -194,7 +194,7 @@ def _without_scaled_penalties(
     """
     if not any(criterion.weight > 0 for criterion in criteria):
         return list(criteria)
-    kept = []
+    allowed = []
     for criterion, entry in zip(criteria, entries, strict=True):
         is_scale = criterion.items[0].anchors is not None or criterion.negate
         if criterion.weight < 0 and is_scale:
@@ -204,8 +204,8 @@ def _without_scaled_penalties(
                 "ask it as yes/no, or give it a positive weight and reverse its options",
             )
         else:
-            kept.append(criterion)
-    return kept
+            allowed.append(criterion)
+    return allowed
 
 
 # ------------------------------------------------------------------------------------------------------

@@ -199,13 +199,13 @@ def _without_bad_penalties(flats: Sequence[Flat], losses: Losses) -> list[Flat]:
                 f"criterion `{flat.id}`", "a penalty with nothing left to take it from; left out"
             )
         return []
-    kept = []
+    expressible = []
     for flat in flats:
         if flat.weight < 0 and flat.negate:
             losses.add(f"criterion `{flat.id}`", "a penalty inside of a negated group; left out")
         else:
-            kept.append(flat)
-    return kept
+            expressible.append(flat)
+    return expressible
 
 
 def _entry(flat: Flat, weight: Fraction, losses: Losses) -> Mapping[str, object]:

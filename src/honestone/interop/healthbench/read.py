@@ -24,7 +24,7 @@ NOTES: Final = FORMATS.notes
 ID_TAG: Final = "id:"
 REFERENCE = "the ideal completion is the case's reference, which judges see; HealthBench's own grader is not shown it"
 CRITERION_TAGS: Final = "criterion_tags"
-KEPT: Final = ("ideal_completions_group", "ideal_completions_ref_completions")
+METADATA_KEYS: Final = ("ideal_completions_group", "ideal_completions_ref_completions")
 
 
 def signs(document: Document) -> int:
@@ -81,7 +81,7 @@ def _case(reading: FileReading, row: FileEntry, number: int) -> Case | None:
     rubric, criterion_tags = _rubric(reading, row)
     if rubric is None or len(reading.problems) > wrong:
         return None
-    metadata = {key: ideal[key] for key in KEPT if key in ideal}
+    metadata = {key: ideal[key] for key in METADATA_KEYS if key in ideal}
     if criterion_tags:
         metadata[CRITERION_TAGS] = criterion_tags
         reading.note("the tags of single criteria are kept in each case's metadata")

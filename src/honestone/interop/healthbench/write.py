@@ -14,11 +14,11 @@ from honestone.core.suite.case import Case, Suite, TargetSpec
 from honestone.formats.source import Loss
 from honestone.formats.suite_write import asking_of_judges
 from honestone.interop.autorubric.write import Flat, Losses, flatten, to_json, whole_weights
-from honestone.interop.healthbench.read import CRITERION_TAGS, ID_TAG, KEPT
+from honestone.interop.healthbench.read import CRITERION_TAGS, ID_TAG, METADATA_KEYS
 
 _FORMAT = "HealthBench"
 # What a line says about a case. Everything else that a case may have is a loss where it is set.
-_SAID = ("id", "rubric", "messages", "reference", "tags", "metadata")
+_WRITTEN = ("id", "rubric", "messages", "reference", "tags", "metadata")
 
 
 def dump_healthbench(suite: Suite) -> tuple[str, list[Loss]]:
@@ -57,7 +57,7 @@ def _suite_losses(suite: Suite, losses: Losses) -> None:
 def _line(case: Case, losses: Losses) -> Mapping[str, object] | None:
     place = f"case `{case.id}`"
     for field in fields(Case):
-        if field.name not in _SAID and getattr(case, field.name) != field.default:
+        if field.name not in _WRITTEN and getattr(case, field.name) != field.default:
             losses.add(place, f"`{field.name}`: {_FORMAT} has no such thing")
     rubrics = list(_criteria(case, losses))
     if not any(entry["points"] > 0 for entry in rubrics):
@@ -99,7 +99,7 @@ def _prompt(case: Case, losses: Losses) -> Iterator[Mapping[str, str]]:
 
 def _ideal(case: Case, losses: Losses) -> Mapping[str, object] | None:
     found: dict[str, object] = {
-        key: case.metadata[key] for key in KEPT if _has_place(key, case.metadata.get(key))
+        key: case.metadata[key] for key in METADATA_KEYS if _has_place(key, case.metadata.get(key))
     }
     if case.reference is not None:
         if case.reference.strip():
@@ -111,7 +111,7 @@ def _ideal(case: Case, losses: Losses) -> Mapping[str, object] | None:
 
 def _criteria(case: Case, losses: Losses) -> Iterator[Mapping[str, Any]]:
     own = Losses()
-    flats = [flat for flat in flatten(case.rubric, own, _FORMAT) if _can_be_said(flat, own)]
+    flats = [flat for flat in flatten(case.rubric, own, _FORMAT) if _is_expressible(flat, own)]
     weights = whole_weights(flats, own)
     if case.rubric.title:
         own.add("rubric", f"the title: {_FORMAT} has none")
@@ -127,7 +127,7 @@ def _criteria(case: Case, losses: Losses) -> Iterator[Mapping[str, Any]]:
         }
 
 
-def _can_be_said(flat: Flat, losses: Losses) -> bool:
+def _is_expressible(flat: Flat, losses: Losses) -> bool:
     place = f"criterion `{flat.id}`"
     if flat.item.anchors is not None:
         losses.add(place, f"its levels: {_FORMAT} asks yes or no only; left out")
@@ -146,10 +146,10 @@ def _can_be_said(flat: Flat, losses: Losses) -> bool:
 
 def _tags(case: Case, flats: list[Flat], losses: Losses) -> Mapping[str, list[str]]:
     """The tags of single criteria, as reading keeps them in the metadata."""
-    kept = case.metadata.get(CRITERION_TAGS, {})
+    tags_by_id = case.metadata.get(CRITERION_TAGS, {})
     known = {flat.id for flat in flats}
     found: dict[str, list[str]] = {}
-    for id, tags in kept.items() if isinstance(kept, Mapping) else ():
+    for id, tags in tags_by_id.items() if isinstance(tags_by_id, Mapping) else ():
         if (
             id not in known
             or not isinstance(tags, list)
@@ -159,7 +159,7 @@ def _tags(case: Case, flats: list[Flat], losses: Losses) -> Mapping[str, list[st
             losses.add(f"criterion `{id}`", "its tags cannot be written")
         else:
             found[id] = tags
-    if kept and not isinstance(kept, Mapping):
+    if tags_by_id and not isinstance(tags_by_id, Mapping):
         losses.add("rubric", f"`metadata.{CRITERION_TAGS}` is not a mapping of ids to tags")
     return found
 

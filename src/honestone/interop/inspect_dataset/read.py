@@ -55,7 +55,7 @@ def _likeness(sample: Any) -> int:
     return 60 if sample.keys() <= FIELDS else 30
 
 
-def _read(document: Document) -> SuiteSource:
+def _read_dataset(document: Document) -> SuiteSource:
     main = FileReading(MarkedLine(document.name, Node(None, None, 1, 1), 1))
     siblings = SiblingFiles(document.path.parent)
     cases = Cases("samples")
@@ -96,6 +96,6 @@ def _table(document: Document, main: FileReading) -> Iterator[FileEntry]:
 
 
 READERS: tuple[Reader, ...] = (
-    FORMATS.reader("inspect", _signs, _read),
+    FORMATS.reader("inspect", _signs, _read_dataset),
     FORMATS.reader("inspect-task", signs_of_task, read_task),
 )

@@ -79,7 +79,9 @@ def sample_case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | No
 def _messages(at: FileEntry, siblings: SiblingFiles) -> list[Message]:
     if isinstance(at.raw("input"), list):
         return [
-            said for entry in at.each("input") if (said := _message(entry, siblings)) is not None
+            message
+            for entry in at.each("input")
+            if (message := _message(entry, siblings)) is not None
         ]
     text = at.text("input")
     return [Message("user", text)] if text is not None else []

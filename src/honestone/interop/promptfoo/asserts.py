@@ -130,12 +130,12 @@ class Assertion:
         raw = self.at.raw("value")
         if isinstance(raw, list):
             return [
-                self._text(v, (*self.here, i)) if isinstance(v, str) else v
+                self._text_value(v, (*self.here, i)) if isinstance(v, str) else v
                 for i, v in enumerate(raw)
             ]
-        return self._text(raw, self.here) if isinstance(raw, str) else raw
+        return self._text_value(raw, self.here) if isinstance(raw, str) else raw
 
-    def _text(self, text: str, path: Steps) -> Any:
+    def _text_value(self, text: str, path: Steps) -> Any:
         if text.startswith("file://"):
             return self._file(text.removeprefix("file://"), path)
         if text.startswith("package:"):

@@ -102,8 +102,8 @@ def read_transform(
     if not isinstance(value, str) or not value.strip():
         at.problem(f"`{key}` takes code or a file, not {shown(value)}", key)
         return None
-    said = what if key in what else f"the `{key}` of {what}"
+    where = what if key in what else f"the `{key}` of {what}"
     script = script_of(
-        value, at.reading, path, siblings, said, function="get_transform", makes_cases=makes_cases
+        value, at.reading, path, siblings, where, function="get_transform", makes_cases=makes_cases
     )
     return None if script is None else (script,)

@@ -92,7 +92,7 @@ def extended_before_all(
     """
     whole: Any = json_values({**suite, "tests": list(given)})
     (returned,) = run_code(extension.script, [extension.arguments("beforeAll", {"suite": whole})])
-    now = _read(returned, "suite", whole)
+    now = _returned(returned, "suite", whole)
     after, tests = now["tests"], whole["tests"]
     if not isinstance(after, list) or len(after) < len(tests) or {**now, "tests": tests} != whole:
         raise UsageError(
@@ -112,7 +112,7 @@ def extended_before_each(
     returned = run_code(
         extension.script, [extension.arguments("beforeEach", {"test": test}) for test in tests]
     )
-    now = [_read(one, "test", test) for one, test in zip(returned, tests, strict=True)]
+    now = [_returned(one, "test", test) for one, test in zip(returned, tests, strict=True)]
     return [_extended(*three) for three in zip(given, tests, now, strict=True)]
 
 
@@ -124,7 +124,7 @@ def _extended(test: Test, before: Mapping[str, Any], now: Any) -> Variables:
     return _changed(test, now.get("vars"))
 
 
-def _read(context: Any, name: str, given: Any) -> Any:
+def _returned(context: Any, name: str, given: Any) -> Any:
     """What a function returned at this name of its context, or what it was given where it returned
     nothing. Raises UsageError.
     """

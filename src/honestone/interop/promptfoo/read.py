@@ -458,10 +458,10 @@ class _Config:
         for one in names:
             script = code_of_prompt(one, reading, path, self.siblings)
             if script is not None:
-                said = label or one
+                shown_label = label or one
                 id = slug(label or Path(script.file or one).stem, limit=40)
                 yield _Prompt(
-                    id=id, label=said, messages=(), reading=reading, path=path, script=script
+                    id=id, label=shown_label, messages=(), reading=reading, path=path, script=script
                 )
 
     def in_file(
@@ -1052,16 +1052,18 @@ class _Unread(str):
 _UNREAD: Final = _Unread()
 
 
-def _last(layers: Sequence[_Layer], said: Callable[[_Layer], T | None]) -> T | None:
+def _last(layers: Sequence[_Layer], value_of: Callable[[_Layer], T | None]) -> T | None:
     """What the last layer says that says something."""
-    return next((value for layer in reversed(layers) if (value := said(layer)) is not None), None)
+    return next(
+        (value for layer in reversed(layers) if (value := value_of(layer)) is not None), None
+    )
 
 
 def _together(
-    layers: Sequence[_Layer], said: Callable[[_Layer], Mapping[str, object]]
+    layers: Sequence[_Layer], values_of: Callable[[_Layer], Mapping[str, object]]
 ) -> dict[str, object]:
     """What all layers say; of one name the last."""
-    return {name: value for layer in layers for name, value in said(layer).items()}
+    return {name: value for layer in layers for name, value in values_of(layer).items()}
 
 
 def _as_data(layers: Sequence[_Layer]) -> dict[str, Any]:
@@ -1259,8 +1261,8 @@ def _is_own(assertion: Mapping[str, Any]) -> bool:
     )
 
 
-def _read(document: Document) -> SuiteSource:
+def _read_config(document: Document) -> SuiteSource:
     return _Config(document).read()
 
 
-READERS: tuple[Reader, ...] = (FORMATS.reader("promptfoo", _signs, _read),)
+READERS: tuple[Reader, ...] = (FORMATS.reader("promptfoo", _signs, _read_config),)

@@ -83,7 +83,7 @@ def fill(text: str, variables: Mapping[str, object], own: Mapping[str, str] = _N
             for found in _MORE.finditer(parts[-1])
         ]
         at = hole.end()
-        parts.append(_named(hole[1], variables, own, lost, empty))
+        parts.append(_variable(hole[1], variables, own, lost, empty))
         size += len(parts[-1])
         if size > MAX_FILLED:
             return Filled(text, (_TOO_LONG,))
@@ -102,7 +102,7 @@ _CONVERSATION: Final = "_conversation"
 _TOO_LONG: Final = f"filled in, this text has more than {MAX_FILLED} characters"
 
 
-def _named(
+def _variable(
     name: str,
     variables: Mapping[str, object],
     own: Mapping[str, str],
@@ -289,7 +289,9 @@ def _template(text: str) -> Any:
         if isinstance(node, nodes.Call) and not (
             isinstance(node.node, nodes.Name) and node.node.name == "range"
         ):
-            raise _Unreadable(f"the call of `{_said(node.node)}` is JavaScript, which is not run")
+            raise _Unreadable(
+                f"the call of `{_source_text(node.node)}` is JavaScript, which is not run"
+            )
         if isinstance(node, nodes.List | nodes.Tuple) and not all(
             isinstance(one, plain) for one in node.items
         ):
@@ -327,7 +329,7 @@ def _python_operators(tag: str) -> str:
     return re.sub(r"([!=])==", r"\1=", tag) if "==" in tag else tag
 
 
-def _said(node: Any) -> str:
+def _source_text(node: Any) -> str:
     return str(getattr(node, "attr", None) or getattr(node, "name", None) or "a value")
 
 
@@ -473,10 +475,10 @@ def _join(values: Iterable[Any], between: str = "", attribute: str | None = None
 
 
 def _replace(text: Any, old: Any, new: Any, count: int = -1) -> str:
-    said, before, after = _shown(text), _shown(old), _shown(new)
-    if len(said) + said.count(before) * len(after) > MAX_FILLED:
+    shown_text, before, after = _shown(text), _shown(old), _shown(new)
+    if len(shown_text) + shown_text.count(before) * len(after) > MAX_FILLED:
         raise _Unreadable(_TOO_LONG)
-    return said.replace(before, after, count)
+    return shown_text.replace(before, after, count)
 
 
 def _indent(text: Any, width: int = 4, first: bool = False) -> str:
@@ -514,10 +516,10 @@ def _striptags(text: Any) -> str:
 
 
 def _truncate(text: Any, length: int = 255, killwords: bool = False, end: str = "...") -> str:
-    said = _shown(text)
-    if len(said) <= length:
-        return said
-    cut = said[: int(length)]
+    shown_text = _shown(text)
+    if len(shown_text) <= length:
+        return shown_text
+    cut = shown_text[: int(length)]
     return (cut if killwords or " " not in cut else cut.rsplit(" ", 1)[0]) + end
 
 

@@ -359,7 +359,7 @@ def _case(
     )
 
 
-def _read(document: Document) -> SuiteSource:
+def _read_dataset(document: Document) -> SuiteSource:
     reading = FileReading(document.marked)
     top = reading.at()
     cases = Cases()
@@ -386,4 +386,4 @@ def _signs(document: Document) -> int:
     return 80 if any(isinstance(case, dict) and "inputs" in case for case in cases) else 0
 
 
-READERS: tuple[Reader, ...] = (FORMATS.reader("pydantic-evals", _signs, _read),)
+READERS: tuple[Reader, ...] = (FORMATS.reader("pydantic-evals", _signs, _read_dataset),)

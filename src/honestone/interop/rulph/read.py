@@ -111,13 +111,13 @@ class _Contract:
         """The document's own heading, where it is not the name of the report."""
         found = (re.match(r"#[ \t]+(.+)", line) for line in self.lines[:before])
         title = next((match[1].strip() for match in found if match), "")
-        return "" if REPORT.match(f"# {title}") else _text(title)
+        return "" if REPORT.match(f"# {title}") else _cell_text(title)
 
     def _bar(self, word: str, start: int) -> tuple[Fraction | None, int | None]:
         """`**Threshold**: 90/100` of the contract, else `threshold 90/100` of the report's own
         summary.
         """
-        named = self._named(word, start)
+        named = self._value_above(word, start)
         if named is None:
             return None, None
         line, number, end = named
@@ -131,7 +131,7 @@ class _Contract:
         """`**Max rounds**: 5`: how many rounds of improvement follow the first scoring, as
         `--rounds` counts them.
         """
-        named = self._named(_MAX_ROUNDS, start)
+        named = self._value_above(_MAX_ROUNDS, start)
         if named is None:
             return None
         line, number, end = named
@@ -145,7 +145,7 @@ class _Contract:
             return None
         return int(found[1])
 
-    def _named(self, word: str, start: int) -> tuple[str, int, int] | None:
+    def _value_above(self, word: str, start: int) -> tuple[str, int, int] | None:
         """The line above the table that gives a value for `word` (a pattern), its number, and where
         in it the value begins.
         """
@@ -204,12 +204,14 @@ class _Contract:
 
     def _criteria(self) -> Iterator[Criterion]:
         for row in self.rows:
-            name = _text(row.cells["criterion"][0].strip("*_`"))
+            name = _cell_text(row.cells["criterion"][0].strip("*_`"))
             weight = self._weight(row)
             if not name:
                 self._error("this criterion has no name", row.line, row.cells["criterion"][1])
                 name = f"\0{row.line}"
-            described = _text(row.cells["description"][0]) if "description" in row.cells else ""
+            described = (
+                _cell_text(row.cells["description"][0]) if "description" in row.cells else ""
+            )
             marks = row.cells["sub-items"][0] if "sub-items" in row.cells else ""
             yield self._criterion(name, described or name, weight, marks, row)
 
@@ -225,7 +227,9 @@ class _Contract:
     def _criterion(
         self, id: str, requirement: str, weight: Fraction, marks: str, row: _Row
     ) -> Criterion:
-        boxed = [_text(part) for part in _BOXED.split(marks)[1:]] if _BOXED.search(marks) else []
+        boxed = (
+            [_cell_text(part) for part in _BOXED.split(marks)[1:]] if _BOXED.search(marks) else []
+        )
         if not all(boxed):
             self._error(f"an item of `{id}` has no text", row.line, row.cells["sub-items"][1])
         if len(boxed) == 1 and boxed[0] == requirement:
@@ -273,12 +277,12 @@ class _Contract:
                 if of in row.cells
             }
             items = [item.requirement for item in criterion.items if not item.whole]
-            said = {
+            settings = {
                 "id": criterion.id,
                 "requirement": criterion.requirement,
                 "weight": float(criterion.weight),
             }
-            listed.append(said | ({"items": items} if items else {}))
+            listed.append(settings | ({"items": items} if items else {}))
         return Marked(self.name, node_of(value, (1, 1), spots))
 
 
@@ -310,7 +314,7 @@ def _column(cell: str) -> str:
     }.get(name, name)
 
 
-def _text(cell: str) -> str:
+def _cell_text(cell: str) -> str:
     return " ".join(html.unescape(cell.replace("\\|", "|")).split())
 
 
@@ -321,7 +325,7 @@ def _levels(cell: str) -> dict[Fraction, str]:
         match = _LEVEL.fullmatch(part.strip())
         if match is None or exact(match[1]) in found:
             return {}
-        found[exact(match[1])] = _text(match[2])
+        found[exact(match[1])] = _cell_text(match[2])
     return found if len(found) > 1 and all(found.values()) else {}
 
 
@@ -341,7 +345,7 @@ def _lacks_contract(text: str, name: str) -> UsageError:
 # what they look like
 
 
-def _read(document: Document) -> ForeignRubric:
+def _read_contract(document: Document) -> ForeignRubric:
     contract = _Contract(document.text, document.name)
     rounds = (
         []
@@ -399,7 +403,7 @@ def _refuse_state(document: Document) -> ForeignRubric:
 
 
 READERS: tuple[Reader, ...] = (
-    FORMATS.reader("rulph", _signs_of_contract, _read),
+    FORMATS.reader("rulph", _signs_of_contract, _read_contract),
     FORMATS.reader("rulph-reply", _signs_of_reply, _refuse_reply),
     FORMATS.reader("rulph-state", _signs_of_state, _refuse_state),
 )

@@ -65,8 +65,8 @@ def read_state(plain: Json) -> RulphState | None:
     if state is None:
         return None
     return RulphState(
-        status=_text(state, "status", "active"),
-        session_id=_text(state, "session_id", ""),
+        status=_state_text(state, "status", "active"),
+        session_id=_state_text(state, "session_id", ""),
         score=None if state.get("score") is None else _number(state, "score", 0),
         threshold=_number(state, "threshold", 100),
         floor=_number(state, "floor", 0),
@@ -78,7 +78,7 @@ def read_state(plain: Json) -> RulphState | None:
     )
 
 
-def _text(state: JsonObject, key: str, default: str) -> str:
+def _state_text(state: JsonObject, key: str, default: str) -> str:
     value = state.get(key, default)
     if not isinstance(value, str):
         raise ValueError(f"its `{key}` is not a text")

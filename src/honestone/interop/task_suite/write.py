@@ -181,14 +181,14 @@ def _scored(rubric: Rubric) -> Criterion | None:
 
 
 def _suite_losses(suite: Suite) -> Iterator[Loss]:
-    for said, what in (
+    for is_set, what in (
         (suite.artifacts, "the artifact"),
         (suite.targets != (TargetSpec(),), "the target"),
         (suite.concurrency, "the concurrency"),
         (asking_of_judges(suite).require_calibration, "require_calibration"),
         (asking_of_judges(suite).require_tier, "require_tier"),
     ):
-        if said:
+        if is_set:
             yield Loss(
                 place="suite",
                 message=f"{what} cannot be said in a task suite",
@@ -209,8 +209,8 @@ def _case_losses(case: Case) -> Iterator[Loss]:
         "the cases that it depends on": case.depends_on,
         "the expected scores": case.expect,
     }
-    for what, said in has.items():
-        if said:
+    for what, is_set in has.items():
+        if is_set:
             yield Loss(place=f"case `{case.id}`", message=f"{what} cannot be said in a task suite")
     if len(case.messages) > 1 or any(message.role != "user" for message in case.messages):
         yield Loss(

@@ -15,16 +15,16 @@ def is_sample(plain: JsonObject) -> bool:
 
 def task_of(sample: JsonObject, place: str) -> task.TracedTask:
     """The final output, not the messages on the way to it. A sample that failed has none."""
-    said = table(sample.get("output"))
-    used = table(said.get("usage"))
+    output = table(sample.get("output"))
+    used = table(output.get("usage"))
     calls = task.calls_in(sample.get("messages"))
     seconds = task.amount(sample.get("total_time"))
-    facts = task.facts_of({**table(sample.get("metadata")), "model": said.get("model")})
+    facts = task.facts_of({**table(sample.get("metadata")), "model": output.get("model")})
     return task.TracedTask(
         name=f"{sample.get('id')}/{sample.get('epoch')}",
         place=place,
         messages=task.messages_in(sample.get("input")),
-        output=None if sample.get("error") else _answer(said),
+        output=None if sample.get("error") else _answer(output),
         reference=_target(sample.get("target")),
         tool_calls=tuple(calls) if isinstance(sample.get("messages"), list) else None,
         input_tokens=task.whole_number(used.get("input_tokens")),
@@ -38,8 +38,8 @@ def _answer(output: JsonObject) -> str | None:
     choices = output.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
-    said = output.get("completion")
-    return said if isinstance(said, str) and said else task.last_text(message)
+    completion = output.get("completion")
+    return completion if isinstance(completion, str) and completion else task.last_text(message)
 
 
 def _target(value: Json) -> str | None:

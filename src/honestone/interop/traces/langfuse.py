@@ -52,9 +52,9 @@ def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) 
     """What the trace says itself comes first; else the first input and the last output of its
     observations.
     """
-    said = [one for one in seen if one.get("type") != _TOOL]
-    inputs = [trace.get("input"), *(one.get("input") for one in said)]
-    outputs = [trace.get("output"), *(one.get("output") for one in reversed(said))]
+    steps = [one for one in seen if one.get("type") != _TOOL]
+    inputs = [trace.get("input"), *(one.get("input") for one in steps)]
+    outputs = [trace.get("output"), *(one.get("output") for one in reversed(steps))]
     asked = next((found for one in inputs if (found := task.messages_in(one))), ())
     answered = next((text for one in outputs if (text := task.last_text(one))), None)
     ran = [
@@ -63,7 +63,7 @@ def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) 
         if one.get("type") == _TOOL
     ]
     calls = [one for one in ran if one is not None] or max(
-        (_in_messages(one) for one in said), key=len, default=[]
+        (_in_messages(one) for one in steps), key=len, default=[]
     )
     models = [str(one["model"]) for one in seen if isinstance(one.get("model"), str)]
     seconds = task.amount(trace.get("latency"))
@@ -77,15 +77,15 @@ def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) 
         output_tokens=task.total([_tokens(one, "output") for one in seen]),
         usd=task.amount(trace.get("totalCost")),
         duration_ms=None if seconds is None else round(seconds * 1000),
-        facts=_facts(trace, said)
+        facts=_facts(trace, steps)
         | ({"model": models[-1]} if models else {})
         | _tools([one.name for one in calls]),
     )
 
 
-def _facts(trace: JsonObject, said: Sequence[JsonObject]) -> dict[str, str]:
+def _facts(trace: JsonObject, steps: Sequence[JsonObject]) -> dict[str, str]:
     tags = trace.get("tags")
-    named: Json = trace.get("name") or next((one.get("name") for one in said), None)
+    named: Json = trace.get("name") or next((one.get("name") for one in steps), None)
     plain = {
         key: trace.get(key) for key in ("environment", "release", "version", "sessionId", "userId")
     }

@@ -115,15 +115,15 @@ def _span(plain: JsonObject, shared: Mapping[str, Json], place: str) -> Span:
         for key, value in _attributes(event.get("attributes")).items():
             values.setdefault(_OLD.get(key, key), value)
 
-    def said(*names: str) -> str:
+    def first_text(*names: str) -> str:
         found = (plain.get(name) or context.get(name) for name in names)
         return next((str(one) for one in found if isinstance(one, str | int)), "")
 
     return Span(
-        trace=said("traceId", "trace_id") or said("spanId", "span_id"),
-        id=said("spanId", "span_id"),
-        parent=said("parentSpanId", "parent_id", "parent_span_id"),
-        name=said("name"),
+        trace=first_text("traceId", "trace_id") or first_text("spanId", "span_id"),
+        id=first_text("spanId", "span_id"),
+        parent=first_text("parentSpanId", "parent_id", "parent_span_id"),
+        name=first_text("name"),
         start=whole_number_of_time(plain.get("startTimeUnixNano", plain.get("start_time"))),
         end=whole_number_of_time(plain.get("endTimeUnixNano", plain.get("end_time"))),
         values=values,

@@ -68,7 +68,7 @@ def _not_one(place: str) -> DroppedTrace:
 
 def _values(path: Path, dropped: list[DroppedTrace]) -> Iterator[tuple[str, Json]]:
     """The objects in a file, each with its place; lists are gone through."""
-    data = _read(path)
+    data = _read_bytes(path)
     if data.startswith(MAGIC):
         for name, content in samples_in(data, path):
             yield f"{path}:{name}", parsed_json(content.decode("utf-8", "replace"))
@@ -109,7 +109,7 @@ def _inside(value: Json, place: str) -> Iterator[tuple[str, Json]]:
         yield place, held
 
 
-def _read(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)

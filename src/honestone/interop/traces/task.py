@@ -71,8 +71,8 @@ def _part(part: Json) -> str:
         "output_text",
     ):
         return ""
-    said = part.get("text", part.get("content"))
-    return said if isinstance(said, str) else ""
+    value = part.get("text", part.get("content"))
+    return value if isinstance(value, str) else ""
 
 
 def messages_in(value: Json, *, role: str = "user") -> tuple[Message, ...]:
@@ -97,8 +97,8 @@ def messages_in(value: Json, *, role: str = "user") -> tuple[Message, ...]:
 
 
 def _message(plain: JsonObject) -> Message:
-    said = plain.get("role")
-    role = _ROLES.get(said, said) if isinstance(said, str) else "user"
+    value = plain.get("role")
+    role = _ROLES.get(value, value) if isinstance(value, str) else "user"
     return Message(role, text_in(plain.get("content", plain.get("parts"))))
 
 

@@ -24,10 +24,10 @@ def says_nothing(id: str) -> bool:
 def ids(rubric: Rubric) -> Iterator[Remark]:
     """Ids of criteria and items that were written, not made of the text, and name nothing."""
     for criterion, path in criteria_of(rubric):
-        yield from _of(criterion.id, criterion.requirement, path, criterion.id, None)
+        yield from _remarks_on(criterion.id, criterion.requirement, path, criterion.id, None)
     for question in asked(rubric):
         if not question.item.whole:
-            yield from _of(
+            yield from _remarks_on(
                 question.item.id,
                 question.text,
                 question.path,
@@ -36,7 +36,7 @@ def ids(rubric: Rubric) -> Iterator[Remark]:
             )
 
 
-def _of(
+def _remarks_on(
     id: str, requirement: str, path: Path, criterion: str, item: str | None
 ) -> Iterator[Remark]:
     if says_nothing(id) and id != slug(requirement):
