@@ -214,7 +214,7 @@ def test_help_lists_the_flags(kitchen: Desk) -> None:
     result = python_m(kitchen, "--help")
     assert result.code == 0
     assert [flag for flag in FLAGS if flag not in result.out] == []
-    assert "python -m honestone.evaluate" in result.out
+    assert "python -P -m honestone.evaluate" in result.out
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ cases were left out.
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,11 @@ STARTS = (
     "env -i PATH=PATH_HERE LANG=C python3 -s ./j.py",
     "nice -n 5 timeout 60 python3 j.py",
     "python3 k.py",
+    "python -m j",
+    "env python3 -u -m j",
+    "sh -c 'python j.py'",
+    "bash -ec 'python -m j'",
+    "sh -c 'exec env python3 j.py'",
 )
 
 
@@ -68,6 +74,25 @@ def test_one_script_is_one_judge(ready: Desk, other: str) -> None:
         "--json",
     )
     assert ended.json["low_confidence"] is True, ended
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sh", "-c", "python j.py; true"],
+        ["sh", "-c", "X=1 python j.py"],
+        ["python", "-m", "no_such"],
+        ["sh", "-c", "'unfinished"],
+        ["python", "-c", "j"],
+    ],
+)
+def test_other_commands_are_themselves(words: list[str], tmp_path: Path) -> None:
+    """What is more than one script, or names none that is here, is compared word by word."""
+    from honestone.engine.panel import unwrapped
+
+    (tmp_path / "j.py").write_text("")
+    identity = {"command": words, "files": {}}
+    assert unwrapped(identity, tmp_path) == identity
 
 
 @pytest.mark.parametrize(

@@ -361,7 +361,7 @@ def make_seats(
             )
         made = judge if isinstance(judge, Judge) else make_judge(judge, context, id=id)
         kind = judge_kind(judge, context) if isinstance(judge, str) else "program"
-        same = voter(made)
+        same = voter(made, context.cwd)
         draw_of = next((first for other, first in known if other == same), None)
         if draw_of is None:
             known.append((same, id))

@@ -23,7 +23,7 @@ from honestone.core.skill.evaluation import EXIT_OF, SkillVerdict
 from honestone.report.errors import error_text, system_error_text, usage_text
 from honestone.system.drawing import clean
 
-NAME = "python -m honestone.evaluate"
+NAME = "python -P -m honestone.evaluate"
 _PATH = click.Path(path_type=Path)
 
 

@@ -9,10 +9,12 @@ import hashlib
 import json as plain_json
 import random
 import re
+import shlex
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
+from pathlib import Path
 from typing import Final, TypeVar
 
 from honestone import ports
@@ -528,9 +530,9 @@ def _token(judge: ports.Judge) -> dict[str, str]:
     return {"token": judge.token} if isinstance(judge, ports.FunctionalJudge) else {}
 
 
-def voter(judge: ports.Judge) -> object:
+def voter(judge: ports.Judge, folder: Path = Path()) -> object:
     """Equal for judges that are one, whatever they are called; functions are compared as objects."""
-    return essence(judge.identity), judge.function if isinstance(
+    return essence(unwrapped(judge.identity, folder)), judge.function if isinstance(
         judge, ports.FunctionalJudge
     ) else None
 
@@ -541,6 +543,65 @@ _LAUNCHERS: Final = frozenset(
 )
 # What a launcher takes before the program: options, variables, numbers and durations.
 _OF_LAUNCHERS: Final = re.compile(r"-.*|\w+=.*|[\d.]+[smhd]?")
+
+
+def unwrapped(identity: object, folder: Path) -> object:
+    """A judge's identity with the script that a command runs among its words: `python -m j` and
+    `sh -c 'python j.py'` are `python j.py`, where that file is in `folder`.
+    """
+    if not isinstance(identity, Mapping):
+        return identity
+    command = identity.get("command")
+    if not isinstance(command, Sequence) or isinstance(command, str):
+        return {key: unwrapped(value, folder) for key, value in identity.items()}
+    words = _script_named(command, folder)
+    if words == command:
+        return identity
+    from honestone.system.process import describe_command
+
+    return {**identity, **describe_command(words, folder)}
+
+
+def _script_named(words: Sequence[str], folder: Path) -> Sequence[str]:
+    place = _after_launchers(words)
+    rest = words[place:]
+    if len(rest) < 3 or not _INTERPRETERS.fullmatch(_program_name(rest[0])):
+        return words
+    options = (n for n, word in enumerate(rest[1:], 1) if _TAKES_CODE_LAST.fullmatch(word))
+    option = next(options, None)
+    if option is None or option + 1 == len(rest):
+        return words
+    if any(not word.startswith("-") for word in rest[1:option]):
+        return words
+    named, more = rest[option + 1], rest[option + 2 :]
+    if rest[option].endswith("c"):
+        is_shell = _program_name(rest[0]).endswith("sh")
+        if not is_shell or more or _OF_SHELLS.search(named):
+            return words
+        try:
+            inner = shlex.split(named)
+        except ValueError:
+            return words
+        return _script_named(inner, folder) if inner else words
+    path = named.replace(".", "/")
+    for script in (f"{path}.py", f"{path}/__main__.py"):
+        if (folder / script).is_file():
+            return [rest[0], script, *more]
+    return words
+
+
+_TAKES_CODE_LAST: Final = re.compile(r"-[a-zA-Z]*[cm]")
+# What makes a line of a shell more than one plain command.
+_OF_SHELLS: Final = re.compile(r"[;&|<>$`(){}*?~\n\\]|^\s*\w+=")
+
+
+def _after_launchers(words: Sequence[str]) -> int:
+    place = 0
+    while place < len(words) and _program_name(words[place]) in _LAUNCHERS:
+        place += 1
+        while place < len(words) and _OF_LAUNCHERS.fullmatch(words[place]):
+            place += 1
+    return place
 
 
 def essence(identity: object) -> object:
@@ -561,12 +622,7 @@ def _without_start(words: Sequence[str], files: Mapping[str, object]) -> Sequenc
     """A command from its script on, where all before it are launchers and one interpreter with
     options.
     """
-    place = 0
-    while place < len(words) and _program_name(words[place]) in _LAUNCHERS:
-        place += 1
-        while place < len(words) and _OF_LAUNCHERS.fullmatch(words[place]):
-            place += 1
-    rest = words[place:]
+    rest = words[_after_launchers(words) :]
     if not rest or not _INTERPRETERS.fullmatch(_program_name(rest[0])):
         return rest or words
     takes_value = False
