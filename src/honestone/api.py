@@ -63,12 +63,13 @@ from honestone.app.suites.compare import (
 )
 from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.run import SuiteResult
-from honestone.app.suites.subject import SuiteSubject
+from honestone.app.suites.subject import SuiteSubject, read_report
 from honestone.app.suites.table import TableResult, evaluate_columns
 from honestone.app.telemetry import telemetry_of_python
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.numbers import exact
+from honestone.core.suite.record import RunSummary
 from honestone.ports import Function, Judge, Target, Worker
 from honestone.report.documents import JsonDocument
 from honestone.system.event_loop import run_blocking
@@ -625,7 +626,7 @@ def _rows(suite: object) -> object:
     return given.cases_of_rows(json.loads(suite.to_json(orient="records", date_format="iso")))
 
 
-def _side(side: object, name: str) -> str | Path | JsonDocument:
+def _side(side: object, name: str) -> str | Path | RunSummary:
     if isinstance(side, Mapping):
-        return dict(side)
+        return read_report(dict(side), "the report")
     return side if isinstance(side, str) else given.a_path(side, name)

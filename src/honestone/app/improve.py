@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
@@ -31,10 +31,9 @@ from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK, Question, asked_criteria
-from honestone.core.contract import Contract
+from honestone.core.contract import Contract, Identity
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event
-from honestone.core.json_value import JsonObject
 from honestone.core.loop import suite_loop
 from honestone.core.loop.named import BY_BELIEF, POLICIES, policy_named
 from honestone.core.loop.policies import fixes_for
@@ -63,7 +62,7 @@ from honestone.engine.judgements import PanelJudgement, SplitRun, TaskJudgement,
 from honestone.engine.panel import Evaluator, Seat, functions_of
 from honestone.engine.place import Place
 from honestone.ports import Observer, Store, Worker
-from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents import plain
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.documents.noise import NoiseDoc
 from honestone.report.improvement import round_document
@@ -114,10 +113,8 @@ class ImprovementResult(DocumentResult):
         rounds = count(len(self.rounds), "round")
         return f"{self.improvement.result_words} after {rounds}: {self.improvement.artifact.path}, run {self.run}"
 
-    @cached_property
-    def document(self) -> JsonDocument:
-        """What `improve --json` prints: `honestone.improvement/1`."""
-        return plain(self.improvement)
+    def _as_struct(self) -> ImprovementDoc:
+        return self.improvement
 
 
 def improve(
@@ -363,7 +360,7 @@ class _Judges:
         return ((*self.asked, *self.holdouts),) if self.is_automatic else ()
 
     @property
-    def identities(self) -> list[tuple[str, JsonObject]]:
+    def identities(self) -> list[tuple[str, Identity]]:
         return [(seat.id, seat.judge.identity) for seat in (*self.asked, *self.holdouts)]
 
     @property

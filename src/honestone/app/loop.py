@@ -28,7 +28,7 @@ from honestone.app.judging_options import (
 )
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
-from honestone.core.contract import differences, digest_json
+from honestone.core.contract import Identity, differences, digest_json
 from honestone.core.errors import ContractMismatch, UsageError
 from honestone.core.events import (
     Event,
@@ -71,7 +71,7 @@ class LoopPlan(Generic[S]):
     worker: ports.Worker
     policy: Policy
     started: Started
-    belongs_to: Mapping[str, object]
+    belongs_to: Identity
     state: Callable[[Event], S]
     judgement: Callable[[str, ports.Store, Meter], Judgement[S]]
     notes: Sequence[str] = ()

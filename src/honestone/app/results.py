@@ -7,12 +7,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
-from honestone.report.documents import JsonDocument, JsonValue
+from honestone.report.documents import JsonDocument, JsonValue, plain
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -23,10 +26,14 @@ class DocumentResult(Mapping[str, JsonValue]):
 
     heads: ClassVar[tuple[str, ...]] = ()
 
-    @property
-    @abstractmethod
+    @cached_property
     def document(self) -> JsonDocument:
         """What the command prints with `--json`."""
+        return plain(self._as_struct())
+
+    def _as_struct(self) -> Struct:
+        """The document with its fields declared, from which `document` is made."""
+        raise NotImplementedError
 
     @property
     @abstractmethod

@@ -18,6 +18,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 import honestone
 from honestone.adapters.registry import open_queue
 from honestone.app.event_loop import each_interruptibly
@@ -30,7 +32,7 @@ from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.run import SuiteResult, begin, claimed_identity, finish_run, unfinished
 from honestone.app.workspace import Workspace
-from honestone.core.contract import digest_json
+from honestone.core.contract import Identity, digest_json
 from honestone.core.each import Each
 from honestone.core.errors import Interrupted, RunCancelled, StoreAway, StoreError, UsageError
 from honestone.core.events import CasePassedBy
@@ -115,7 +117,7 @@ def make_order(plan: SuitePlan, asked: OrderedSuite, root: Path, store: Store) -
     """
     return replace(
         described(plan, asked, code_here()),
-        head=OrderedHead.of(plan).to_plain(),
+        head=msgspec.to_builtins(OrderedHead.of(plan)),
         at=os.path.relpath(plan.workspace.folder, root),
         bundle=collect(root, dict.fromkeys(_places(plan, root)), store.keep_blobs),
         is_trusted=plan.workspace.trusts_settings,
@@ -135,7 +137,7 @@ def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
         {} if made_by is None else made_by.identity,
     ]
     return Plan(
-        request=asked.to_plain(),
+        request=msgspec.to_builtins(asked),
         contract=plan.contract.id,
         code=code,
         version=version("honestone"),
@@ -161,7 +163,7 @@ def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
     )
 
 
-def _files(identity: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _files(identity: Identity) -> Iterator[tuple[str, str]]:
     """The files that an identity names, with their digests."""
     for name in ("files", "scripts"):
         files = identity.get(name)

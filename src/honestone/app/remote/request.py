@@ -18,7 +18,6 @@ from honestone.app.options import declared
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
-from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Rubric
 from honestone.core.suite.case import Case, Suite, TargetSpec
 from honestone.formats.source import SuiteSource
@@ -41,13 +40,9 @@ class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     min_pass_rate: str | None = None
     accept_loss: bool = False
 
-    def to_plain(self) -> JsonObject:
-        plain: JsonObject = msgspec.to_builtins(self)
-        return plain
-
     @classmethod
-    def from_plain(cls, plain: Mapping[str, object]) -> OrderedSuite:
-        """Raises ValueError for what `to_plain` never gave."""
+    def from_plain(cls, plain: object) -> OrderedSuite:
+        """Raises ValueError for what is not the JSON of one."""
         return msgspec.convert(plain, cls)
 
     def request(self) -> SuiteRequest:
@@ -96,13 +91,9 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             unused=tuple(sorted({key for key, _ in keys} - used)),
         )
 
-    def to_plain(self) -> JsonObject:
-        plain: JsonObject = msgspec.to_builtins(self)
-        return plain
-
     @classmethod
-    def from_plain(cls, plain: Mapping[str, object]) -> OrderedHead:
-        """Raises ValueError for what `to_plain` never gave."""
+    def from_plain(cls, plain: object) -> OrderedHead:
+        """Raises ValueError for what is not the JSON of one."""
         return msgspec.convert(plain, cls)
 
     def source(self, folder: Path, rubrics: Mapping[str, Rubric]) -> SuiteSource:

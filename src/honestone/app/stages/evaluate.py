@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NotRequired, TypedDict
 
 import msgspec
 
@@ -35,10 +35,11 @@ from honestone.core.skill.skill_file import Skill
 from honestone.core.spend import Meter, Spend
 from honestone.formats import stage_files as doc
 from honestone.formats.source import SuiteSource
-from honestone.formats.stage_files import LANE, STANDALONE, JsonObject, SkillEvaluation, StageFile
+from honestone.formats.stage_files import LANE, STANDALONE, SkillEvaluation, StageFile
 from honestone.ports import Observer, Store
 from honestone.report.documents import plain
 from honestone.report.documents.scorecard import low_confidence_of, warning_words
+from honestone.report.documents.suite import BaselineDoc, SuiteReportDoc
 from honestone.report.suite import suite_document
 from honestone.system.files import printable
 
@@ -100,7 +101,7 @@ def evaluate(
     found = evaluate_suite(
         workspace, replace(suite_request(asked, request, suite, workspace), cache=cache), observer
     )
-    return files.write(evaluation_file(asked, request, suite, found.document))
+    return files.write(evaluation_file(asked, request, suite, found.report))
 
 
 def mode_problem(
@@ -289,7 +290,7 @@ def evaluation_file(
     asked: TwoSides,
     request: EvaluateSkillRequest,
     suite: SuiteSource,
-    report: Mapping[str, object] | None = None,
+    report: SuiteReportDoc | None = None,
 ) -> SkillEvaluation:
     """What was found, as an artifact: the seed's fields at the top and, as in the original, inside
     `evaluation`. Without a report nothing was run.
@@ -319,26 +320,15 @@ def evaluation_file(
     )
 
 
-class _Report(msgspec.Struct, kw_only=True):
-    """What an evaluation says in its own way of a suite's report with two sides."""
-
-    run: str
-    reasons: list[str]
-    baseline: JsonObject
-    flags: list[str]
-    target: str
-    usage: JsonObject
-    low_confidence_cases: int = 0
-
-
-def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvaluation:
-    report, same = msgspec.convert(document, _Report), {name: document[name] for name in _SAME}
+def _found(report: SuiteReportDoc, *, is_standalone: bool) -> SkillEvaluation:
+    """What an evaluation says of a suite's report with two sides."""
+    baseline = report.baseline
+    assert isinstance(baseline, BaselineDoc)
+    document = plain(report)
+    same = {name: document[name] for name in _SAME}
     rates = {name: document[name] for name in _RATES}
     found = msgspec.convert({"run_id": "-", "evaluation": rates, **same}, SkillEvaluation)
-    health, rows = (
-        _health(found.baseline_pass_rate, report.baseline["name"]),
-        found.candidate_results,
-    )
+    health, rows = _health(found.baseline_pass_rate, baseline.name), found.candidate_results
     figures = {**rates, "baseline_health": health}
     if is_standalone:
         passed = [one.passed for one in rows]
@@ -360,8 +350,8 @@ def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvalu
         task_results=rows if is_standalone else None,
         warnings=[*lonely, *report.flags, *([why] if why else [])],
         agent=report.target,
-        runs={"candidate": report.run, "baseline": report.baseline.get("run")},
-        usage=dict(report.usage),
+        runs={"candidate": report.run, "baseline": baseline.run},
+        usage=document["usage"],
     )
 
 
@@ -372,7 +362,15 @@ def _skipped(why: str | None, mock: bool) -> SkillEvaluation:
     )
 
 
-def _health(rate: float | None, baseline: object) -> JsonObject:
+class BaselineHealth(TypedDict):
+    """Whether a baseline can show anything: `healthy`, `warning` or `unknown`."""
+
+    status: str
+    threshold: float
+    reason: str
+
+
+def _health(rate: float | None, baseline: str) -> BaselineHealth:
     """Whether the baseline passes enough to show anything. Without a skill a low rate is as it
     should be.
     """
@@ -387,11 +385,29 @@ def _health(rate: float | None, baseline: object) -> JsonObject:
     }
 
 
-def summary(found: SkillEvaluation) -> JsonObject:
+class EvaluationSummary(TypedDict):
+    """What the last line of stdout says of an evaluation."""
+
+    execution_pass_rate: float | None
+    baseline_pass_rate: float | None
+    delta: float | None
+    verdict: str | None
+    truth_anchor: str | None
+    reason: NotRequired[str]
+
+
+def summary(found: SkillEvaluation) -> EvaluationSummary:
     """What the last line of stdout says."""
-    names = ("execution_pass_rate", "baseline_pass_rate", "delta", "verdict", "truth_anchor")
-    figures: JsonObject = {name: getattr(found, name) for name in names}
-    return figures | ({"reason": found.reason} if found.reason else {})
+    figures = EvaluationSummary(
+        execution_pass_rate=found.execution_pass_rate,
+        baseline_pass_rate=found.baseline_pass_rate,
+        delta=found.delta,
+        verdict=found.verdict,
+        truth_anchor=found.truth_anchor,
+    )
+    if found.reason:
+        figures["reason"] = found.reason
+    return figures
 
 
 def remarks(found: SkillEvaluation) -> list[str]:
@@ -422,7 +438,7 @@ class TasksDone:
     """
 
     runs: Mapping[str, Spend]
-    report: JsonObject | None = None
+    report: SuiteReportDoc | None = None
 
     @property
     def spend(self) -> Spend:
@@ -450,7 +466,7 @@ async def compare_sides(
     plan = replace(plan, request=wanted, subject=wanted.subject)
     both, report = SkillRun(plan=plan, store=store, observer=observer, meter=meter.rest()), None
     with contextlib.suppress(CutShort):
-        report = plain(suite_document(await both.compare(wanted.against)))
+        report = suite_document(await both.compare(wanted.against))
     runs = {
         run: total_spend(store.events(run)).without(known.get(run, Spend())) for run in both.runs
     }

@@ -7,9 +7,11 @@ together are tried best first before new ones are asked for. What the stages wri
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from honestone.core import events
 from honestone.core.events import Event
@@ -99,8 +101,7 @@ class StageLoopState(LoopState):
         self.files[event.round, event.stage] = StagedFile(path=event.path, document=event.document)
         if event.stage == RANKED:
             scored = event.document["scored_candidates"]
-            assert isinstance(scored, list)
-            self.wanted = in_order(scored)
+            self.wanted = in_order(msgspec.convert(scored, list[RankedVersion]))
 
     def _try(self, event: events.EditProposed) -> None:
         number, tried = event.round, list(self.tried)
@@ -159,15 +160,22 @@ def _why(event: events.EditProposed) -> str:
     return "; ".join(found) or "no call was made"
 
 
-def in_order(scored: list[Mapping[str, object]]) -> list[str]:
+class RankedVersion(msgspec.Struct, kw_only=True):
+    """What the loop needs of a candidate of a ranking."""
+
+    recommendation: str
+    candidate_digest: str | None = None
+
+
+def in_order(scored: Sequence[RankedVersion]) -> list[str]:
     """The versions of a ranking that are worth trying: accepted ones first, best score first, then
     those that a person will decide about.
     """
     return [
-        str(one["candidate_digest"])
+        one.candidate_digest
         for wanted in (Recommendation.ACCEPT, Recommendation.HOLD)
         for one in scored
-        if one["recommendation"] == wanted and one.get("candidate_digest")
+        if one.recommendation == wanted and one.candidate_digest
     ]
 
 

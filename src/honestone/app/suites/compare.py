@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from honestone.app.known_noise import noise_of_cases
 from honestone.app.results import DocumentResult
-from honestone.app.suites.subject import find_run_summary, read_report
+from honestone.app.suites.subject import find_run_summary
 from honestone.app.workspace import Workspace
-from honestone.core.contract import differences
+from honestone.core.contract import ContractDocument, differences
 from honestone.core.errors import ContractMismatch, StoreError, UsageError
 from honestone.core.events import Started, SuiteStarted
 from honestone.core.scorecard import Outcome, Verdict
@@ -24,7 +23,6 @@ from honestone.core.suite.comparison import (
 )
 from honestone.core.suite.record import RunSummary
 from honestone.ports import Store
-from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc
 from honestone.report.suite import comparison_document, trend_document, with_noise
@@ -48,7 +46,7 @@ def compare_summaries(
     gates: Sequence[str],
     across: bool,
     require_improvement: bool = False,
-    contracts: tuple[Mapping[str, object], Mapping[str, object]] | None = None,
+    contracts: tuple[ContractDocument, ContractDocument] | None = None,
     left_out: Collection[str] = (),
 ) -> RunComparison:
     """Raises ContractMismatch when the two were judged differently, unless `across`.
@@ -81,7 +79,7 @@ def compare_summaries(
 def _contract_changes(
     before: RunSummary,
     after: RunSummary,
-    contracts: tuple[Mapping[str, object], Mapping[str, object]] | None,
+    contracts: tuple[ContractDocument, ContractDocument] | None,
 ) -> list[str]:
     changed = []
     if before.contract != after.contract:
@@ -99,12 +97,12 @@ def _contract_changes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareRequest:
-    """Each side is a run, a saved report's file, or a report. `gates` as `--fail-on` takes them;
+    """Each side is a run, a saved report's file, or the run in a report. `gates` as `--fail-on` takes them;
     empty for the usual.
     """
 
-    baseline: str | Path | JsonDocument
-    candidate: str | Path | JsonDocument
+    baseline: str | Path | RunSummary
+    candidate: str | Path | RunSummary
     gates: tuple[str, ...] = ()
     across_contracts: bool = False
     require_improvement: bool = False
@@ -155,9 +153,8 @@ class ComparisonResult(DocumentResult):
         turned = f"{count(len(self.regressions), 'regression')}, {count(len(self.improvements), 'improvement')}"
         return f"{self.stated_verdict}, {turned}: {self.report.baseline} to {self.report.candidate}"
 
-    @cached_property
-    def document(self) -> JsonDocument:
-        return plain(self.report)
+    def _as_struct(self) -> ComparisonDoc:
+        return self.report
 
 
 def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc:
@@ -200,9 +197,9 @@ def trend_in(store: Store, workspace: Workspace, runs: Sequence[str]) -> TrendDo
     return trend_document(found, notes=notes if len({run.contract for run in found}) > 1 else [])
 
 
-def _summary(workspace: Workspace, store: Store, side: str | Path | JsonDocument) -> RunSummary:
-    if isinstance(side, Mapping):
-        return read_report(side, "the report")
+def _summary(workspace: Workspace, store: Store, side: str | Path | RunSummary) -> RunSummary:
+    if isinstance(side, RunSummary):
+        return side
     name, path = str(side), workspace.path(side)
     found = find_run_summary(workspace, store, name)
     if found is not None:
@@ -227,7 +224,7 @@ def _noise(store: Store, run: RunSummary) -> dict[str, KnownNoiseDoc]:
 
 def _contracts(
     store: Store, before: RunSummary, after: RunSummary
-) -> tuple[Mapping[str, object], Mapping[str, object]] | None:
+) -> tuple[ContractDocument, ContractDocument] | None:
     """Both contracts in full, where both runs are in this store."""
     try:
         first, second = (

@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from honestone.app.suites.columns import SuiteName, last_columns, read_table
 from honestone.app.suites.kinds import SUITES, TABLE
 from honestone.core.checks import is_text_check
-from honestone.core.contract import digest_json
+from honestone.core.contract import Identity, digest_json
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import OutputProduced, StartedArtifact, event_from_plain, event_to_plain
-from honestone.core.json_value import JsonObject, listed
+from honestone.core.json_value import listed
 from honestone.core.spend import Spend
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import SuiteRecord, read_record
@@ -40,7 +40,7 @@ class RecordedOutputs:
 
     source: str
     column: str | None = None
-    identity: JsonObject
+    identity: Identity
     outputs: Mapping[Attempt, OutputProduced]
     target: str | None = None
     artifact: StartedArtifact | None = None
@@ -156,7 +156,11 @@ def _artifact_of(plain: object) -> StartedArtifact | None:
     return StartedArtifact(path=str(plain["path"]), digest=str(plain["digest"]))
 
 
-def _changed_inputs(cases: Sequence[Case], inputs: Mapping[str, object]) -> tuple[str, ...]:
+# Usually a text; a file of recorded outputs may have anything.
+Input = TypeVar("Input")
+
+
+def _changed_inputs(cases: Sequence[Case], inputs: Mapping[str, Input]) -> tuple[str, ...]:
     changed = [case.id for case in cases if inputs.get(case.id, case.input) != case.input]
     return (f"recorded for another input than the suite's: {listed(changed)}",) if changed else ()
 

@@ -64,7 +64,6 @@ from honestone.engine.panel import Panel
 from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, RunInfo, Store
 from honestone.report.case_by_case import SuiteReport
-from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
@@ -608,9 +607,8 @@ class SuiteResult(DocumentResult):
         """`honestone.report/1`."""
         return self.streamed.whole
 
-    @cached_property
-    def document(self) -> JsonDocument:
-        return plain(self.report)
+    def _as_struct(self) -> SuiteReportDoc:
+        return self.report
 
 
 def evaluate_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuiteResult:

@@ -296,11 +296,11 @@ def read_saved_report(path: Path) -> RunSummary | None:
     return read_report(document, f"`{path}`")
 
 
-def read_report(document: Mapping[str, object], name: str) -> RunSummary:
+def read_report(document: object, name: str) -> RunSummary:
     """The run in a report. Raises UsageError, which calls it by `name`, for another document and a
     damaged one.
     """
-    schema = document.get("schema")
+    schema = document.get("schema") if isinstance(document, Mapping) else None
     if schema == TABLE_DOCUMENT:
         raise UsageError(
             f"{name} is a table, not the run of one target",

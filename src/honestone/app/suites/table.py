@@ -44,7 +44,6 @@ from honestone.core.suite.table import TableRecord, set_apart
 from honestone.engine.journal import reserve_in
 from honestone.engine.live import Live
 from honestone.ports import HasCapacity, Observer, Store
-from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import text_of
 from honestone.report.documents.table import ColumnDoc, TableCaseDoc, TableDoc
 from honestone.report.misses import why
@@ -126,9 +125,8 @@ class TableResult(DocumentResult):
         """`honestone.table/1`."""
         return table_document(self.record)
 
-    @cached_property
-    def document(self) -> JsonDocument:
-        return plain(self.report)
+    def _as_struct(self) -> TableDoc:
+        return self.report
 
 
 def evaluate_columns(
