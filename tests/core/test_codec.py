@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
 from honestone.core import events, rubric
 from honestone.core.json_value import Codec, Form, JsonObject
 from honestone.core.suite import case
-
-if TYPE_CHECKING:
-    pass
 
 Share: TypeAlias = Fraction
 Names: TypeAlias = tuple[str, ...]

@@ -34,8 +34,8 @@ from honestone.system.files import open_below, write_atomically
 from honestone.system.own_stores import claim_new, sign_database
 
 if TYPE_CHECKING:
+    from honestone.adapters.stores.journal import LoopJournal
     from honestone.adapters.stores.live import LiveFiles
-    from honestone.adapters.stores.loop_journal import LoopJournal
     from honestone.core.events import Event, RecordedCase
     from honestone.core.live import LiveRun, StoredLive
     from honestone.core.spend import GrantRequest
@@ -113,7 +113,7 @@ class SqliteStore:
     @property
     def journal(self) -> LoopJournal:
         if self._journal is None:
-            from honestone.adapters.stores.loop_journal import LoopJournal
+            from honestone.adapters.stores.journal import LoopJournal
 
             self._journal = LoopJournal(self)
         return self._journal

@@ -6,21 +6,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from honestone.adapters.stores.loop_journal import AppendWish, Lost, append_wishes, found_cases
-from honestone.ports import CaseOnRecord, Recordable, Store, StoredReply
+from honestone.adapters.stores.journal import AppendWish, Lost, StoreJournal, append_wishes
+from honestone.ports import Recordable, Store
 from honestone.system.together import Together
 
 if TYPE_CHECKING:
     from honestone.core.events import Event
-    from honestone.core.live import LiveRun
-    from honestone.core.spend import GrantRequest, RunGrants
 
 T = TypeVar("T")
+Wish = TypeVar("Wish")
 # Seconds that a task which is cancelled waits for the answer to a call that it had begun.
 PATIENCE_OF_CANCELLED: Final = 10.0
 _CLOSE_SECONDS: Final = 10.0
@@ -50,77 +49,26 @@ async def through(answer: asyncio.Future[T], seconds: float = PATIENCE_OF_CANCEL
         return answer.result()
 
 
-class ThreadJournal:
-    """Implements `ports.Journal` for a store that may be used by several threads. One thread of its
-    own makes the calls, one after the other. `give_up` makes a call end that waits for a server;
-    `close` uses it where one does not end.
+class ThreadJournal(StoreJournal):
+    """For a store that may be used by several threads. One thread of its own makes the calls, one
+    after the other. `give_up` makes a call end that waits for a server; `close` uses it where one
+    does not end.
     """
 
     def __init__(self, store: Store, give_up: Callable[[], None]) -> None:
-        self._store = store
+        super().__init__(store)
         self._give_up = give_up
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._look_up = Together[str, asyncio.Future[Mapping[str, Sequence[StoredReply]]]](
-            lambda keys: self._begin(lambda: store.answers(list(dict.fromkeys(keys))))
-        )
-        self._find_cases = Together[
-            tuple[str, str], asyncio.Future[Mapping[tuple[str, str], CaseOnRecord]]
-        ](lambda asked: self._begin(lambda: found_cases(store, asked)))
         self._wishes: list[AppendWish] = []
         self._appended: asyncio.Future[Mapping[int, Lost]]
-
-    async def recall(self, key: str) -> Sequence[StoredReply]:
-        return (await through(await self._look_up(key))).get(key, ())
-
-    async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
-        return await self._call(lambda: self._store.reply(key, since))
-
-    async def keep_reply(
-        self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
-    ) -> StoredReply | None:
-        return await self._call(lambda: self._store.keep_reply(key, judge, reply, known))
-
-    async def claim_reply(self, key: str) -> bool:
-        return await self._call(lambda: self._store.claim_reply(key))
-
-    async def give_back_reply(self, key: str) -> None:
-        await self._call(lambda: self._store.give_back_reply(key))
-
-    async def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
-        return await self._call(lambda: self._store.grant(run, request))
-
-    async def take_slot(self, line: str, seconds: float) -> float:
-        return await self._call(lambda: self._store.take_slot(line, seconds))
 
     async def append(
         self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None
     ) -> Event | None:
         if blobs:
-            return await self._call(lambda: self._store.append(run, event, blobs))
+            return await super().append(run, event, blobs)
         return (await self.append_many(run, (event,))).get(0)
-
-    async def append_many(self, run: str, events: Iterable[Recordable]) -> Lost:
-        wish = AppendWish(run, tuple(events))
-        return wish.lost(await through(self._append(wish))) if wish.events else {}
-
-    async def finish_run(self, run: str, result: str, event: Recordable) -> None:
-        await self._call(lambda: self._store.finish_run(run, result, event))
-
-    async def result_of(self, run: str) -> str | None:
-        return await self._call(lambda: self._store.result_of(run))
-
-    async def case_of(self, run: str, id: str) -> CaseOnRecord | None:
-        return (await through(await self._find_cases((run, id)))).get((run, id))
-
-    async def blob(self, digest: str) -> bytes | None:
-        return await self._call(lambda: self._store.blob(digest))
-
-    async def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        await self._call(lambda: self._store.keep_blobs(blobs))
-
-    def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
-        self._store.keep_live(run, record)
 
     def close(self) -> None:
         """Ends when every call that was begun has been made. A server that does not answer is
@@ -142,11 +90,21 @@ class ThreadJournal:
     async def _call(self, call: Callable[[], T]) -> T:
         return await through(self._begin(call))
 
+    def _together(self, act: Callable[[Sequence[Wish]], T]) -> Callable[[Wish], Awaitable[T]]:
+        begin = Together[Wish, asyncio.Future[T]](lambda wishes: self._begin(lambda: act(wishes)))
+
+        async def ask(wish: Wish) -> T:
+            return await through(await begin(wish))
+
+        return ask
+
+    async def _append_together(self, wish: AppendWish) -> Mapping[int, Lost]:
+        return await through(self._append(wish))
+
     def _append(self, wish: AppendWish) -> asyncio.Future[Mapping[int, Lost]]:
         loop = asyncio.get_running_loop()
-        if (
-            self._wishes and self._appended.get_loop() is not loop
-        ):  # that one was closed before their time came
+        if self._wishes and self._appended.get_loop() is not loop:
+            # That loop was closed before their time came.
             self._begin_appending()
         if not self._wishes:
             self._appended = loop.create_future()
@@ -168,7 +126,7 @@ class ThreadJournal:
 
     def _hand_over(self, call: Callable[[], T], answer: asyncio.Future[T]) -> None:
         loop = answer.get_loop()
-        answer.add_done_callback(_heard)
+        answer.add_done_callback(_take_error)
 
         def make() -> None:
             with suppress(RuntimeError):  # the loop was closed: its tasks wait no longer
@@ -188,7 +146,7 @@ class ThreadJournal:
             make()
 
 
-def _heard(answer: asyncio.Future[Any]) -> None:
+def _take_error(answer: asyncio.Future[Any]) -> None:
     """An error is raised in whoever waits; a task that waits no longer has been cancelled, and
     nothing is to be said of it.
     """

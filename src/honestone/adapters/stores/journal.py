@@ -1,5 +1,6 @@
-"""The journal of a store that answers at once: its calls are made in the event loop, and nothing is
-awaited for them.
+"""The journal of a store: what the engine asks of it while it works on a run, in one class. How a
+call is made is said by its subclasses: at once for a store that answers in microseconds
+(`LoopJournal`), by a thread for one that waits for a server (`thread_journal`).
 
 Events that several tasks append to runs at about the same time are one transaction a run, whoever
 wished for it.
@@ -7,8 +8,9 @@ wished for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from honestone.ports import CaseOnRecord, Recordable, Store, StoredReply
 from honestone.system.together import Together
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from honestone.core.live import LiveRun
     from honestone.core.spend import GrantRequest, RunGrants
 
+
+T = TypeVar("T")
+Wish = TypeVar("Wish")
 
 # Events that were not kept, by their place among those of a wish, with what is on record instead.
 Lost: TypeAlias = "Mapping[int, Event | None]"
@@ -72,67 +77,96 @@ def found_cases(
     return {(run, id): case for run, cases in every.items() for id, case in cases.items()}
 
 
-class LoopJournal:
-    """Implements `ports.Journal` for a store whose calls take microseconds: less than handing them
-    to a thread.
-    """
+class StoreJournal(ABC):
+    """Implements `ports.Journal` for a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._look_up = Together[str, Mapping[str, Sequence[StoredReply]]](store.answers)
-        self._find_cases = Together[tuple[str, str], Mapping[tuple[str, str], CaseOnRecord]](
-            lambda asked: found_cases(store, asked)
-        )
-        self._append = Together[AppendWish, Mapping[int, Lost]](
-            lambda wishes: append_wishes(store, wishes)
-        )
+        self._look_up: Callable[[str], Awaitable[Mapping[str, Sequence[StoredReply]]]]
+        self._look_up = self._together(lambda keys: store.answers(list(dict.fromkeys(keys))))
+        self._find_cases: Callable[
+            [tuple[str, str]], Awaitable[Mapping[tuple[str, str], CaseOnRecord]]
+        ]
+        self._find_cases = self._together(lambda asked: found_cases(store, asked))
+
+    @abstractmethod
+    async def _call(self, call: Callable[[], T]) -> T:
+        """What a call of the store gives."""
+
+    @abstractmethod
+    def _together(self, act: Callable[[Sequence[Wish]], T]) -> Callable[[Wish], Awaitable[T]]:
+        """Asks for one thing; what several tasks ask for in one turn is one call of the store."""
+
+    @abstractmethod
+    async def _append_together(self, wish: AppendWish) -> Mapping[int, Lost]:
+        """Appends these events, with those of other tasks; see `append_wishes`."""
 
     async def recall(self, key: str) -> Sequence[StoredReply]:
         return (await self._look_up(key)).get(key, ())
 
     async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
-        return self._store.reply(key, since)
+        return await self._call(lambda: self._store.reply(key, since))
 
     async def keep_reply(
         self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
     ) -> StoredReply | None:
-        return self._store.keep_reply(key, judge, reply, known)
+        return await self._call(lambda: self._store.keep_reply(key, judge, reply, known))
 
     async def claim_reply(self, key: str) -> bool:
-        return self._store.claim_reply(key)
+        return await self._call(lambda: self._store.claim_reply(key))
 
     async def give_back_reply(self, key: str) -> None:
-        self._store.give_back_reply(key)
+        await self._call(lambda: self._store.give_back_reply(key))
 
     async def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
-        return self._store.grant(run, request)
+        return await self._call(lambda: self._store.grant(run, request))
 
     async def take_slot(self, line: str, seconds: float) -> float:
-        return self._store.take_slot(line, seconds)
+        return await self._call(lambda: self._store.take_slot(line, seconds))
 
     async def append(
         self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None
     ) -> Event | None:
-        return self._store.append(run, event, blobs)
+        return await self._call(lambda: self._store.append(run, event, blobs))
 
     async def append_many(self, run: str, events: Iterable[Recordable]) -> Lost:
         wish = AppendWish(run, tuple(events))
-        return wish.lost(await self._append(wish)) if wish.events else {}
+        return wish.lost(await self._append_together(wish)) if wish.events else {}
 
     async def finish_run(self, run: str, result: str, event: Recordable) -> None:
-        self._store.finish_run(run, result, event)
+        await self._call(lambda: self._store.finish_run(run, result, event))
 
     async def result_of(self, run: str) -> str | None:
-        return self._store.result_of(run)
+        return await self._call(lambda: self._store.result_of(run))
 
     async def case_of(self, run: str, id: str) -> CaseOnRecord | None:
         return (await self._find_cases((run, id))).get((run, id))
 
     async def blob(self, digest: str) -> bytes | None:
-        return self._store.blob(digest)
+        return await self._call(lambda: self._store.blob(digest))
 
     async def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        self._store.keep_blobs(blobs)
+        await self._call(lambda: self._store.keep_blobs(blobs))
 
     def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
         self._store.keep_live(run, record)
+
+
+class LoopJournal(StoreJournal):
+    """For a store whose calls take microseconds, less than handing them to a thread: they are made
+    in the event loop, and nothing is awaited for them.
+    """
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._append: Callable[[AppendWish], Awaitable[Mapping[int, Lost]]]
+        self._append = self._together(lambda wishes: append_wishes(store, wishes))
+
+    async def _call(self, call: Callable[[], T]) -> T:
+        return call()
+
+    def _together(self, act: Callable[[Sequence[Wish]], T]) -> Callable[[Wish], Awaitable[T]]:
+        return Together[Wish, T](act)
+
+    async def _append_together(self, wish: AppendWish) -> Mapping[int, Lost]:
+        return await self._append(wish)
