@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from honestone import compare, evaluate, run_suite
-from honestone.report.formats import _OURS
+from honestone.report.formats import RENDERERS
 
 from .desk import GOOD, Desk
 
@@ -37,7 +37,7 @@ def judges(desk: Desk, count: int) -> list[str]:
 
 def formats_of(kind: str) -> list[str]:
     """Every format of ours for a kind of document, as the table of formats has them."""
-    return sorted(form for known, form in _OURS if known == kind)
+    return sorted(form for known, form in RENDERERS if known == kind)
 
 
 def shown(desk: Desk, form: str) -> str:

@@ -1,12 +1,15 @@
 """The formats a document can be shown in: ours, and those of other packages (`REPORTS` of
 `core/plugins.py`).
+
+Each function below shows one kind of document in one format: `@_shows` enters it in the table. The
+module that does the work is imported by the function, because a command that prints text must not
+load the templates of HTML and Markdown.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -16,35 +19,24 @@ from honestone.report.documents import document_class
 from honestone.system.drawing import Style
 from honestone.system.plugins import Plugin, plugins
 
+if TYPE_CHECKING:
+    from honestone.report.documents.agreement import AgreementDoc
+    from honestone.report.documents.audit import AuditDoc
+    from honestone.report.documents.calibration import CalibrationDoc
+    from honestone.report.documents.imported import ImportedDoc
+    from honestone.report.documents.improvement import ImprovementDoc
+    from honestone.report.documents.labels import LabelsDoc
+    from honestone.report.documents.noise import NoiseDoc
+    from honestone.report.documents.pairwise import PairwiseDoc
+    from honestone.report.documents.scorecard import ScorecardDoc
+    from honestone.report.documents.suite import ComparisonDoc, SuiteReportDoc, TrendDoc
+    from honestone.report.documents.table import TableDoc
+
+_Doc = TypeVar("_Doc", bound=msgspec.Struct)
 _Renderer: TypeAlias = Callable[..., str]
 
-# The functions of each module of this package: DOCUMENT_FORMAT, which as text also takes a style.
-_MODULES: Final = {
-    "text": "scorecard_text",
-    "improvement_text": "improvement_text",
-    "improvement_html": "improvement_html",
-    "suite_text": "suite_text",
-    "suite_html": "suite_html table_html comparison_html",
-    "table_text": "table_text",
-    "comparison_text": "comparison_text trend_text",
-    "markdown": "scorecard_markdown improvement_markdown suite_markdown table_markdown comparison_markdown trend_markdown",
-    "junit": "improvement_junit suite_junit table_junit",
-    "rows": "suite_csv suite_jsonl table_csv table_jsonl",
-    "inspect_log": "suite_inspect",
-    "rulph": "scorecard_rulph improvement_rulph imported_text imported_markdown",
-    **{
-        name: f"{name}_text {name}_markdown"
-        for name in ("noise", "audit", "agreement", "calibration")
-    },
-    **{name: f"{name}_text" for name in ("labels", "pairwise")},
-}
-
-# (document, format): module and function.
-_OURS: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
-    (name.partition("_")[0].replace("suite", "report"), name.partition("_")[2]): (module, name)
-    for module, names in _MODULES.items()
-    for name in names.split()
-}
+# (kind of document, format): the function that shows it. Only text has a style.
+RENDERERS: Final[dict[tuple[str, str], Callable[[Any, Style], str]]] = {}
 
 
 def kind_of(document: Mapping[str, Any]) -> str:
@@ -58,17 +50,16 @@ def draw(document: Mapping[str, Any] | msgspec.Struct, form: str, style: Style) 
     kind = kind_of(
         msgspec.structs.asdict(document) if isinstance(document, msgspec.Struct) else document
     )
-    if (kind, form) not in _OURS:
+    renderer = RENDERERS.get((kind, form))
+    if renderer is None:
         return other_format(form)(msgspec.to_builtins(document))
     known = document if is_typed else msgspec.convert(document, document_class(kind))
-    module, name = _OURS[kind, form]
-    renderer: _Renderer = vars(importlib.import_module(f"honestone.report.{module}"))[name]
-    return renderer(known, style) if form == "text" else renderer(known)
+    return renderer(known, style)
 
 
 def other_formats() -> Mapping[str, Plugin]:
     """The formats of other packages by name; ours come first."""
-    ours = {form for _, form in _OURS}
+    ours = {form for _, form in RENDERERS}
     return {name: plugin for name, plugin in plugins(REPORTS).items() if name not in ours}
 
 
@@ -76,7 +67,7 @@ def other_format(name: str) -> _Renderer:
     """The function of another package's format. Raises UsageError where there is none, SettingsError
     where it cannot be loaded.
     """
-    ours = sorted({kind for kind, form in _OURS if form == name})
+    ours = sorted({kind for kind, form in RENDERERS if form == name})
     if ours:
         raise UsageError(f"--format {name} does not show this", hint=f"it shows: {', '.join(ours)}")
     plugin = other_formats().get(name)
@@ -86,3 +77,333 @@ def other_format(name: str) -> _Renderer:
             hint=f"an entry point of the group {REPORTS.group} adds a format",
         )
     return plugin.function()
+
+
+def _shows(
+    kind: str, form: str
+) -> Callable[[Callable[[_Doc, Style], str]], Callable[[_Doc, Style], str]]:
+    """Enter a function as the renderer of `honestone.KIND/1` for `--format FORM`."""
+
+    def enter(renderer: Callable[[_Doc, Style], str]) -> Callable[[_Doc, Style], str]:
+        RENDERERS[kind, form] = renderer
+        return renderer
+
+    return enter
+
+
+# ----------------------------------------------------------------------------------------------
+# scorecard
+
+
+@_shows("scorecard", "text")
+def _scorecard_text(doc: ScorecardDoc, style: Style) -> str:
+    from honestone.report.text import scorecard_text
+
+    return scorecard_text(doc, style)
+
+
+@_shows("scorecard", "markdown")
+def _scorecard_markdown(doc: ScorecardDoc, _style: Style) -> str:
+    from honestone.report.markdown import scorecard_markdown
+
+    return scorecard_markdown(doc)
+
+
+@_shows("scorecard", "rulph")
+def _scorecard_rulph(doc: ScorecardDoc, _style: Style) -> str:
+    from honestone.report.rulph import scorecard_rulph
+
+    return scorecard_rulph(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# improvement
+
+
+@_shows("improvement", "text")
+def _improvement_text(doc: ImprovementDoc, style: Style) -> str:
+    from honestone.report.improvement_text import improvement_text
+
+    return improvement_text(doc, style)
+
+
+@_shows("improvement", "html")
+def _improvement_html(doc: ImprovementDoc, _style: Style) -> str:
+    from honestone.report.improvement_html import improvement_html
+
+    return improvement_html(doc)
+
+
+@_shows("improvement", "markdown")
+def _improvement_markdown(doc: ImprovementDoc, _style: Style) -> str:
+    from honestone.report.markdown import improvement_markdown
+
+    return improvement_markdown(doc)
+
+
+@_shows("improvement", "junit")
+def _improvement_junit(doc: ImprovementDoc, _style: Style) -> str:
+    from honestone.report.junit import improvement_junit
+
+    return improvement_junit(doc)
+
+
+@_shows("improvement", "rulph")
+def _improvement_rulph(doc: ImprovementDoc, _style: Style) -> str:
+    from honestone.report.rulph import improvement_rulph
+
+    return improvement_rulph(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# runs of a suite
+
+
+@_shows("report", "text")
+def _suite_text(doc: SuiteReportDoc, style: Style) -> str:
+    from honestone.report.suite_text import suite_text
+
+    return suite_text(doc, style)
+
+
+@_shows("report", "html")
+def _suite_html(doc: SuiteReportDoc, _style: Style) -> str:
+    from honestone.report.suite_html import suite_html
+
+    return suite_html(doc)
+
+
+@_shows("report", "markdown")
+def _suite_markdown(doc: SuiteReportDoc, _style: Style) -> str:
+    from honestone.report.markdown import suite_markdown
+
+    return suite_markdown(doc)
+
+
+@_shows("report", "junit")
+def _suite_junit(doc: SuiteReportDoc, _style: Style) -> str:
+    from honestone.report.junit import suite_junit
+
+    return suite_junit(doc)
+
+
+@_shows("report", "csv")
+def _suite_csv(doc: SuiteReportDoc, _style: Style) -> str:
+    from honestone.report.rows import suite_csv
+
+    return suite_csv(doc)
+
+
+@_shows("report", "jsonl")
+def _suite_jsonl(doc: SuiteReportDoc, _style: Style) -> str:
+    from honestone.report.rows import suite_jsonl
+
+    return suite_jsonl(doc)
+
+
+@_shows("report", "inspect")
+def _suite_inspect(doc: SuiteReportDoc, _style: Style) -> str:
+    from honestone.report.inspect_log import suite_inspect
+
+    return suite_inspect(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# table
+
+
+@_shows("table", "text")
+def _table_text(doc: TableDoc, style: Style) -> str:
+    from honestone.report.table_text import table_text
+
+    return table_text(doc, style)
+
+
+@_shows("table", "html")
+def _table_html(doc: TableDoc, _style: Style) -> str:
+    from honestone.report.suite_html import table_html
+
+    return table_html(doc)
+
+
+@_shows("table", "markdown")
+def _table_markdown(doc: TableDoc, _style: Style) -> str:
+    from honestone.report.markdown import table_markdown
+
+    return table_markdown(doc)
+
+
+@_shows("table", "junit")
+def _table_junit(doc: TableDoc, _style: Style) -> str:
+    from honestone.report.junit import table_junit
+
+    return table_junit(doc)
+
+
+@_shows("table", "csv")
+def _table_csv(doc: TableDoc, _style: Style) -> str:
+    from honestone.report.rows import table_csv
+
+    return table_csv(doc)
+
+
+@_shows("table", "jsonl")
+def _table_jsonl(doc: TableDoc, _style: Style) -> str:
+    from honestone.report.rows import table_jsonl
+
+    return table_jsonl(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# comparison
+
+
+@_shows("comparison", "text")
+def _comparison_text(doc: ComparisonDoc, style: Style) -> str:
+    from honestone.report.comparison_text import comparison_text
+
+    return comparison_text(doc, style)
+
+
+@_shows("comparison", "html")
+def _comparison_html(doc: ComparisonDoc, _style: Style) -> str:
+    from honestone.report.suite_html import comparison_html
+
+    return comparison_html(doc)
+
+
+@_shows("comparison", "markdown")
+def _comparison_markdown(doc: ComparisonDoc, _style: Style) -> str:
+    from honestone.report.markdown import comparison_markdown
+
+    return comparison_markdown(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# trend
+
+
+@_shows("trend", "text")
+def _trend_text(doc: TrendDoc, style: Style) -> str:
+    from honestone.report.comparison_text import trend_text
+
+    return trend_text(doc, style)
+
+
+@_shows("trend", "markdown")
+def _trend_markdown(doc: TrendDoc, _style: Style) -> str:
+    from honestone.report.markdown import trend_markdown
+
+    return trend_markdown(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# imported
+
+
+@_shows("imported", "text")
+def _imported_text(doc: ImportedDoc, style: Style) -> str:
+    from honestone.report.rulph import imported_text
+
+    return imported_text(doc, style)
+
+
+@_shows("imported", "markdown")
+def _imported_markdown(doc: ImportedDoc, _style: Style) -> str:
+    from honestone.report.rulph import imported_markdown
+
+    return imported_markdown(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# noise
+
+
+@_shows("noise", "text")
+def _noise_text(doc: NoiseDoc, style: Style) -> str:
+    from honestone.report.noise import noise_text
+
+    return noise_text(doc, style)
+
+
+@_shows("noise", "markdown")
+def _noise_markdown(doc: NoiseDoc, _style: Style) -> str:
+    from honestone.report.noise import noise_markdown
+
+    return noise_markdown(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# audit
+
+
+@_shows("audit", "text")
+def _audit_text(doc: AuditDoc, style: Style) -> str:
+    from honestone.report.audit import audit_text
+
+    return audit_text(doc, style)
+
+
+@_shows("audit", "markdown")
+def _audit_markdown(doc: AuditDoc, _style: Style) -> str:
+    from honestone.report.audit import audit_markdown
+
+    return audit_markdown(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# agreement
+
+
+@_shows("agreement", "text")
+def _agreement_text(doc: AgreementDoc, style: Style) -> str:
+    from honestone.report.agreement import agreement_text
+
+    return agreement_text(doc, style)
+
+
+@_shows("agreement", "markdown")
+def _agreement_markdown(doc: AgreementDoc, _style: Style) -> str:
+    from honestone.report.agreement import agreement_markdown
+
+    return agreement_markdown(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# calibration
+
+
+@_shows("calibration", "text")
+def _calibration_text(doc: CalibrationDoc, style: Style) -> str:
+    from honestone.report.calibration import calibration_text
+
+    return calibration_text(doc, style)
+
+
+@_shows("calibration", "markdown")
+def _calibration_markdown(doc: CalibrationDoc, _style: Style) -> str:
+    from honestone.report.calibration import calibration_markdown
+
+    return calibration_markdown(doc)
+
+
+# ----------------------------------------------------------------------------------------------
+# labels
+
+
+@_shows("labels", "text")
+def _labels_text(doc: LabelsDoc, style: Style) -> str:
+    from honestone.report.labels import labels_text
+
+    return labels_text(doc, style)
+
+
+# ----------------------------------------------------------------------------------------------
+# pairwise
+
+
+@_shows("pairwise", "text")
+def _pairwise_text(doc: PairwiseDoc, style: Style) -> str:
+    from honestone.report.pairwise import pairwise_text
+
+    return pairwise_text(doc, style)
