@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from honestone.core.errors import FileError
 from honestone.core.numbers import ZERO
@@ -14,9 +14,7 @@ from honestone.core.rubric import Criterion, as_written
 from honestone.formats.marked import parse_marked
 from honestone.formats.reader import shown, words
 from honestone.interop.criteria import as_text
-
-if TYPE_CHECKING:
-    from honestone.interop.promptfoo.asserts import Assertion
+from honestone.interop.promptfoo.assertion import Assertion
 
 # promptfoo's own pass mark of `answer-relevance`; the other questions about a context have none.
 ANSWER_RELEVANCE: Final = Fraction(7, 10)

@@ -11,7 +11,7 @@ from typing import Any
 from honestone.core.json_value import Json
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.criteria import as_text
-from honestone.interop.promptfoo.asserts import TABLES
+from honestone.interop.promptfoo.assertion import TABLES
 from honestone.interop.promptfoo.code import CODE_FILES, suffix_of
 from honestone.interop.reader import ignoring_others
 from honestone.interop.sibling_files import SiblingFiles

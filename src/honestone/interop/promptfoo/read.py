@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,12 +24,10 @@ from honestone.formats.marked import Marked, parse_marked
 from honestone.formats.nodes import node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, listed, shown, words
 from honestone.formats.source import Loss, SuiteSource
-from honestone.interop.criteria import as_text, gated, text_of_parts, undecided
+from honestone.interop.criteria import as_text, gated, undecided
 from honestone.interop.environment import HINT
+from honestone.interop.promptfoo.assertion import FORMATS, TABLES, Scope
 from honestone.interop.promptfoo.asserts import (
-    FORMATS,
-    TABLES,
-    Scope,
     assertion_of_cell,
     factuality_scores,
     is_type,
@@ -47,13 +44,13 @@ from honestone.interop.promptfoo.hooks import (
 )
 from honestone.interop.promptfoo.made import (
     NOT_RUN,
-    code_of_prompt,
     may_be_fetched,
     prompts_made,
     rows_of_dataset,
     sheet_of,
     tests_made,
 )
+from honestone.interop.promptfoo.prompts import Prompt, PromptReading, chat_messages
 from honestone.interop.promptfoo.providers import Provider, read_provider
 from honestone.interop.promptfoo.templates import fill
 from honestone.interop.reader import Reader, ignoring_others
@@ -69,29 +66,6 @@ MAX_FILLED_IN_ALL: Final = 50_000_000
 
 # --------------------------------------------------------------------------------------------------
 # what is read
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prompt:
-    """One prompt: its messages as templates, and the place that named it."""
-
-    id: str
-    label: str
-    messages: tuple[Message, ...]
-    reading: FileReading
-    path: Steps
-    # The code that makes the messages, with `config`, where they are not written.
-    script: Script | None = None
-    config: Json = None
-
-    def is_among(self, names: Sequence[str]) -> bool:
-        """By its label, or by how that begins (`group`, `group:*`)."""
-        return any(
-            name in (self.label, self.id)
-            or self.label.startswith(name.removesuffix("*").removesuffix(":") + ":")
-            or (name.endswith("*") and self.label.startswith(name[:-1]))
-            for name in names
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +144,8 @@ class _Config:
                 place=reading.marked.at((*top.path, "redteam")),
                 hint="run it with `promptfoo redteam run`; honestone reads configs with `tests`",
             )
-        prompts, options = self.prompts(top), self.options(top)
+        prompts = PromptReading(self.reading, self.siblings).prompts(top)
+        options = self.options(top)
         self.providers = list(self.listed_providers(top))
         self.own_variables = _own_variables(top)
         default = self.default_test(top)
@@ -334,7 +309,7 @@ class _Config:
                 targets.append(spec)
         return targets
 
-    def columns(self, prompt: _Prompt, layers: Sequence[_Layer]) -> tuple[str, ...] | None:
+    def columns(self, prompt: Prompt, layers: Sequence[_Layer]) -> tuple[str, ...] | None:
         """The providers that a test with a prompt is for, by their columns: none named where it is
         for all of them, None where it is for none.
         """
@@ -374,133 +349,6 @@ class _Config:
             repeat=int(repeat or 1),
             concurrency=None if concurrency is None else int(concurrency),
             timeout=float(timeout) / 1000 if timeout else None,
-        )
-
-    # -------------------------------------------------------------------------------------------------
-    # the prompts
-
-    def prompts(self, top: FileEntry) -> list[_Prompt]:
-        value = top.raw("prompts")
-        path = (*top.path, "prompts")
-        if value is None:
-            self.reading.note("promptfoo: without `prompts`, the prompt is the variable `prompt`")
-            found = [self.prompt("{{prompt}}", None, self.reading, path)]
-        elif isinstance(value, str):
-            found = list(self.named(value, None, self.reading, path))
-        elif isinstance(value, list):
-            found = [p for i, entry in enumerate(value) for p in self.entry(entry, (*path, i))]
-        elif isinstance(value, dict):
-            found = [
-                p
-                for name, label in value.items()
-                for p in self.named(str(name), as_text(label) or None, self.reading, (*path, name))
-            ]
-        else:
-            self.reading.problem(f"`prompts` must be text or a list, not {shown(value)}", path)
-            found = []
-        unique: dict[str, _Prompt] = {}
-        for prompt in found:
-            id = free_id(prompt.id, unique)
-            unique[id] = replace(prompt, id=id)
-        return list(unique.values())
-
-    def entry(self, entry: Any, path: Steps) -> Iterator[_Prompt]:
-        if isinstance(entry, str):
-            yield from self.named(entry, None, self.reading, path)
-            return
-        at = FileEntry(self.reading, path)
-        if not at.read(TABLES["prompt"]):
-            return
-        label, raw, id = at.text("label", "display"), at.text("raw"), at.text("id")
-        text = raw if raw is not None else id
-        if text is None:
-            self.reading.loss(
-                "a prompt without `raw` and `id` has no text", path, "--accept-loss leaves it out"
-            )
-            return
-        for prompt in self.named(
-            text, label or (id if raw is not None else None), self.reading, path
-        ):
-            yield replace(prompt, config=at.raw("config"))
-
-    def named(
-        self, text: str, label: str | None, reading: FileReading, path: Steps
-    ) -> Iterator[_Prompt]:
-        """The prompts that one entry stands for: its own text, or the files that it names."""
-        if re.match(r"(?:exec|langfuse|portkey|helicone|package|https?):", text):
-            reading.loss(
-                f"the prompt `{text[:60]}` comes from a program or a service",
-                path,
-                "write it into a file",
-            )
-            return
-        is_file = text.startswith("file://")
-        name = text.removeprefix("file://")
-        if not is_file and not _looks_like_path(name):
-            yield self.prompt(text, label, reading, path)
-            return
-        if suffix_of(name) in (*CODE_FILES, ".exe", ".bat", ".pl"):
-            yield from self.by_code(name, label, reading, path)
-            return
-        for file in self.siblings.glob(reading, name, path):
-            yield from self.in_file(file, label, reading, path)
-
-    def by_code(
-        self, name: str, label: str | None, reading: FileReading, path: Steps
-    ) -> Iterator[_Prompt]:
-        """The prompts that functions of files make, one a file."""
-        names = [name]
-        if set(name) & set("*?["):
-            names = [
-                os.path.relpath(file, self.siblings.base)
-                for file in self.siblings.glob(reading, name, path)
-            ]
-        for one in names:
-            script = code_of_prompt(one, reading, path, self.siblings)
-            if script is not None:
-                shown_label = label or one
-                id = slug(label or Path(script.file or one).stem, limit=40)
-                yield _Prompt(
-                    id=id, label=shown_label, messages=(), reading=reading, path=path, script=script
-                )
-
-    def in_file(
-        self, file: Path, label: str | None, reading: FileReading, path: Steps
-    ) -> Iterator[_Prompt]:
-        text = self.siblings.open(reading, file, path)
-        if text is None:
-            return
-        suffix = file.suffix.lower()
-        if suffix == ".csv":
-            texts = [
-                (row.get("prompt") or "", row.get("label") or None)
-                for _, row in csv_rows(text, str(file), reading.problems)
-            ]
-        elif suffix == ".jsonl":
-            texts = [(line, None) for line in text.splitlines() if line.strip()]
-        elif suffix == ".txt":
-            texts = [(part.strip("\n"), None) for part in re.split(r"(?m)^---[ \t]*$", text)]
-        elif suffix in (".yaml", ".yml"):
-            marked = self.siblings.marked(reading, file, path)
-            if marked is None:
-                return
-            texts = [(as_text(marked.value), None)]
-        else:
-            texts = [(text, None)]
-        texts = [(text, name) for text, name in texts if text.strip()]
-        if not texts:
-            reading.problem(f"`{file.name}` holds no prompt", path)
-        for number, (text, name) in enumerate(texts, 1):
-            stem = file.stem if len(texts) == 1 else f"{file.stem}-{number}"
-            yield self.prompt(
-                text, name or (label if len(texts) == 1 else None) or stem, reading, path
-            )
-
-    def prompt(self, text: str, label: str | None, reading: FileReading, path: Steps) -> _Prompt:
-        messages = _chat(text, reading, path) or (Message("user", text),)
-        name = label or text
-        return _Prompt(
-            id=slug(name, limit=40), label=name, messages=messages, reading=reading, path=path
         )
 
     # ---------------------------------------------------------------------------------------------------
@@ -843,13 +691,13 @@ class _Config:
     # ---------------------------------------------------------------------------------------------------
     # the cases
 
-    def applies(self, prompt: _Prompt, layers: Sequence[_Layer]) -> bool:
+    def applies(self, prompt: Prompt, layers: Sequence[_Layer]) -> bool:
         chosen = _last(layers, lambda layer: layer.prompts)
         return chosen is None or prompt.is_among(chosen)
 
     def cases(
         self,
-        prompt: _Prompt,
+        prompt: Prompt,
         is_one_of_several: bool,
         number: int,
         layers: tuple[_Layer, ...],
@@ -901,7 +749,7 @@ class _Config:
             for key, value in variables.items()
         }
 
-    def messages(self, prompt: _Prompt, contexts: Sequence[Json]) -> Sequence[tuple[Message, ...]]:
+    def messages(self, prompt: Prompt, contexts: Sequence[Json]) -> Sequence[tuple[Message, ...]]:
         """The messages of a prompt for the variables of each case, as templates; none where its
         code is not run or fails.
         """
@@ -925,10 +773,11 @@ class _Config:
             prompt.reading.problem(error.message, prompt.path, error.hint)
             return nothing
         return [
-            _chat(text, prompt.reading, prompt.path) or (Message("user", text),) for text in made
+            chat_messages(text, prompt.reading, prompt.path) or (Message("user", text),)
+            for text in made
         ]
 
-    def with_images(self, text: str, prompt: _Prompt) -> str:
+    def with_images(self, text: str, prompt: Prompt) -> str:
         """A message in which a line that is the data URL of an image is that image."""
         text = _DATA_URL.sub(r"[[image: \1]]", text) if "data:image/" in text else text
         if IMAGE_MARK in text and IMAGE_MARK in written_images(text)[0]:
@@ -959,7 +808,7 @@ class _Config:
     def case(
         self,
         id: str,
-        prompt: _Prompt,
+        prompt: Prompt,
         templates: Sequence[Message],
         layers: Sequence[_Layer],
         known: Mapping[str, object],
@@ -1122,33 +971,6 @@ def _own_variables(top: FileEntry) -> dict[str, str]:
 
 _VARIABLES: Final = HINT
 _TEMPLATES: Final = "names, loops, conditions and filters are filled in; see docs/from-promptfoo.md"
-
-
-def _looks_like_path(text: str) -> bool:
-    known = (".txt", ".md", ".json", ".jsonl", ".yaml", ".yml", ".j2", ".csv", *CODE_FILES)
-    return len(text) < 300 and not re.search(r"\s|\{", text) and Path(text).suffix.lower() in known
-
-
-def _chat(text: str, reading: FileReading, path: Steps) -> tuple[Message, ...] | None:
-    """The messages of a prompt that is a JSON list of them; None when it is plain text."""
-    if not text.lstrip().startswith("["):
-        return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, list) or not value:
-        return None
-    messages = []
-    for entry in value:
-        if (
-            not isinstance(entry, dict)
-            or not isinstance(entry.get("role"), str)
-            or "content" not in entry
-        ):
-            return None
-        messages.append(Message(entry["role"], text_of_parts(reading, entry["content"], path)))
-    return tuple(messages)
 
 
 def _number(text: str) -> int | float | None:
