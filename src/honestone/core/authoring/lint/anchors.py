@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Final
 
 from honestone.core.authoring.lint.remark import PlacedQuestion, Remark, asked, short
-from honestone.core.authoring.lint.words import WORDING, stems
+from honestone.core.authoring.lint.words import stems
 from honestone.core.rubric import Rubric, as_written
 
 LEVELS: Final = 5
@@ -16,7 +16,17 @@ LEVELS: Final = 5
 _RANGE: Final = re.compile(
     r"(?<![\w.])(\d+)\s*(?:-|–|to|~)\s*(\d+)\s*%?\s+([^\W\d_]+)", re.IGNORECASE
 )
-_DEGREES: Final = re.compile(WORDING["signs"]["degree"], re.IGNORECASE)
+_DEGREES: Final = re.compile(
+    (
+        "(?:very |mostly |fairly |quite |extremely |somewhat |매우 |아주 |조금 )?(?:good|bad|"
+        "poor|fair|average|excellent|great|ok|okay|weak|strong|low|medium|moderate|"
+        "high|best|worst|perfect|partial|partially|full|fully|minimal|absent|none|some|"
+        "most|all|adequate|inadequate|acceptable|unacceptable|satisfactory|"
+        "unsatisfactory|basic|advanced|outstanding|terrible|mediocre|나쁨|좋음|보통|우수|미흡|부족|"
+        "양호|훌륭|최고|최악|상|중|하|없음|완벽)[.!]?"
+    ),
+    re.IGNORECASE,
+)
 
 
 def coarse_anchors(rubric: Rubric) -> Iterator[Remark]:

@@ -5,13 +5,12 @@ it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from honestone.core.authoring.lint.code_wordings import CODE_WORDINGS, CodeWording
 from honestone.core.authoring.lint.remark import Remark, asked
-from honestone.core.authoring.lint.words import WORDING, compiled, has, needs
-from honestone.core.json_value import Json
+from honestone.core.authoring.lint.words import compiled, has, needs
 from honestone.core.rubric import Check, Rubric
 
 
@@ -29,7 +28,7 @@ def check_for(text: str) -> Check | None:
     found_in = has(plain)
     wordings = ((pattern, rule) for pattern, needed, rule in _RULES if needed in found_in)
     found = (
-        rule.check(match)
+        _check_of(rule, match)
         for pattern, rule in wordings
         if (match := compiled(pattern).fullmatch(plain))
     )
@@ -44,8 +43,24 @@ def written(check: Check) -> str:
 # ----------------------------------------------------------------------------------------------------
 # reading
 
-_OPENING: Final = re.compile(WORDING["plain"]["opening"], re.IGNORECASE)
-_QUESTION: Final = re.compile(WORDING["plain"]["question"], re.IGNORECASE)
+_OPENING: Final = re.compile(
+    (
+        r"^(?:(?:the|this|its|your) )?(?:it|text|response|answer|output|document|"
+        r"summary|report|readme(?:\.md)?|file|artifact|post|essay|e-?mail|message|"
+        r"article|letter|page|reply|code|skill(?:\.md)?|prompt|description|note|"
+        r"content)\b\s*(?:(?:must|should|shall|may|can|does)\s+)?"
+    ),
+    re.IGNORECASE,
+)
+_QUESTION: Final = re.compile(
+    (
+        r"^(?:does|do|is|are|has|have)\s+(?:the |this |its )?(?:it|text|response|answer|"
+        r"output|document|summary|report|readme|file|artifact|post|essay|e-?mail|"
+        r"message|article|letter|page|reply|code|skill|prompt|description|note|"
+        r"content)\s+"
+    ),
+    re.IGNORECASE,
+)
 
 
 def _plain(text: str) -> str:
@@ -62,37 +77,23 @@ def _plain(text: str) -> str:
     return rest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rule:
-    """A row of `checks` in `wording.toml`. Without a `value` the check takes what is quoted, or the
-    number and `change`.
-    """
-
-    patterns: Sequence[str]
-    kind: str = ""
-    value: Json = None
-    negated: bool = False
-    change: int | None = None
-    make: str = ""
-
-    def check(self, match: re.Match[str]) -> Check | None:
-        if self.make:
-            return _MAKERS[self.make](match)
-        value = self.value
-        if self.change is not None:
-            digits = match["number"]
-            value = int(digits.replace(",", "")) + self.change if len(digits) <= 9 else -1
-            if value < 0:
-                return None
-        elif value is None:
-            value = match["quote"] if "quote" in match.re.groupindex else True
-        return Check(kind=self.kind, value=value, negated=self.negated)
+def _check_of(wording: CodeWording, match: re.Match[str]) -> Check | None:
+    """The check that a wording asks for; None where its number is out of range."""
+    if wording.make:
+        return _MAKERS[wording.make](match)
+    value = wording.value
+    if wording.change is not None:
+        digits = match["number"]
+        value = int(digits.replace(",", "")) + wording.change if len(digits) <= 9 else -1
+        if value < 0:
+            return None
+    elif value is None:
+        value = match["quote"] if "quote" in match.re.groupindex else True
+    return Check(kind=wording.kind, value=value, negated=wording.negated)
 
 
 _RULES: Final = [
-    (pattern, needs(pattern), rule)
-    for rule in (_Rule(**row) for row in WORDING["checks"])
-    for pattern in rule.patterns
+    (pattern, needs(pattern), wording) for wording in CODE_WORDINGS for pattern in wording.patterns
 ]
 
 

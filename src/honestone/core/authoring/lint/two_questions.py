@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.core.authoring.lint.remark import Remark, asked, short
-from honestone.core.authoring.lint.words import WORDING, word_list
+from honestone.core.authoring.lint.words import word_list
 from honestone.core.rubric import Rubric
 
 _VERBS: Final = word_list("verbs")
@@ -29,7 +29,10 @@ _JOINTS: Final = frozenset("and but or then ; &".split())
 _TOKEN: Final = re.compile(r"[^\W_][\w'’-]*|[,;:()\"“”`&]|—|–")
 _BREAKS: Final = frozenset('("“`:—–')
 
-_KOREAN_JOINED: Final = re.compile(WORDING["signs"]["korean_joined"])
+_KOREAN_JOINED: Final = re.compile(
+    r"(?:하|되|있|없|이|시키|나타내|보여주|밝히|들|적|쓰|주|맞)(?:고|며|으며|으면서),?\s+(?!있|싶|나서|나면|"
+    r"보면)(?=\S.*(?:다|까|요|가|음|함|됨|가\?|까\?)[.?]?$)|(?:한다|된다|있다|없다)\.?\s+(?:그리고|또한)\s"
+)
 _KOREAN_NOT: Final = re.compile(r"(?:않|말|하지|되지)고[,\s]")
 
 
