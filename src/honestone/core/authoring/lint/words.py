@@ -4,15 +4,15 @@ their stems.
 
 from __future__ import annotations
 
-import json
 import re
+import tomllib
 from functools import cache, lru_cache
 from typing import Final
 
-from honestone.core.tables import table_json
+from honestone.core.tables import table_text
 
-# The tables of `wording.toml`, with its parts put into the patterns.
-WORDING: Final = json.loads(table_json("authoring/lint/wording"))
+# The tables of `wording.toml`.
+WORDING: Final = tomllib.loads(table_text("authoring/lint/wording"))
 
 
 def word_list(name: str) -> frozenset[str]:
