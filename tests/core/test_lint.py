@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.authoring.lint import Remark, check_for, lint, suggested_id, written
+from honestone.core.authoring.lint.code_wordings import CODE_WORDINGS
 from honestone.core.authoring.lint.duplicates import _alike_pairs
-from honestone.core.authoring.lint.words import WORDING, has, needs
+from honestone.core.authoring.lint.wording import _TWO_NEGATIONS, _UNSEEN
+from honestone.core.authoring.lint.words import has, needs
 from honestone.core.checks import check_problem, compile_text_check, is_text_check
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 
@@ -569,9 +571,9 @@ def test_two_thousand_items_are_compared_quickly() -> None:
 TRIED_SELDOM = [
     pattern
     for pattern in (
-        *(pattern for row in WORDING["checks"] for pattern in row["patterns"]),
-        *(row["pattern"] for row in WORDING["unseen"]),
-        *WORDING["negation"]["patterns"],
+        *(pattern for wording in CODE_WORDINGS for pattern in wording.patterns),
+        *(row.pattern for row in _UNSEEN),
+        *_TWO_NEGATIONS,
     )
     if "(?P<number>" in pattern or re.search("[가-힣]", pattern)
 ]
