@@ -301,7 +301,7 @@ def test_an_audit_does_not_advise_an_audit(desk: Desk) -> None:
     audit = desk.run("audit", *told)
     assert "control" in audit.out and "honestone audit" not in audit.out + audit.err
     assert "try `audit`" not in audit.out
-    assert "hint: `honestone audit`" in desk.run("eval", *told).out
+    assert "`honestone audit` measures" in desk.run("eval", *told).out
 
 
 def test_folders_skills_and_images(desk: Desk) -> None:

@@ -15,7 +15,7 @@ from honestone.app.drafting_model import DraftingCost
 from honestone.core.spend import Usage
 from honestone.ports import CallFailed, Completion, Prompt
 
-from .desk import Desk
+from .desk import Desk, until
 
 MODEL = """
 import pathlib, re, sys
@@ -117,6 +117,43 @@ def test_a_suite_asks_again_only_where_the_judge_gave_no_answer(small: Desk) -> 
         small.run("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE).code == 0
         and calls(small) == 3
     )
+
+
+def test_improve_that_was_killed_asks_again_where_a_judge_gave_no_answer(small: Desk) -> None:
+    """The baseline had only one of two judges; resumed, it has both, and the usable one costs nothing
+    again.
+    """
+    small.file("note.md", "A note of apple.\n")
+    rubric = "rubric: 1\nthreshold: 60\ncriteria:\n"
+    small.file("rubric.yaml", rubric + "  - {id: a, requirement: It names the pear}\n")
+    steady = small.judge("steady")
+    body = """
+    import os, time
+    open("at-work", "w").write("x")
+    while not os.path.exists(HERE + "/good"):
+        time.sleep(0.05)
+    put(b"A note of apple and pear.\\n")
+    """
+    body = body.replace("HERE", repr(str(small.folder))).replace(
+        '"at-work"', repr(str(small.folder / "at-work"))
+    )
+    worker = small.worker("w", body)
+    judges = ("--judge", JUDGE, "--judge", steady.spec, "--holdout", small.judge("other").spec)
+    loop = ("improve", "note.md", "-r", "rubric.yaml", *judges, "--worker", worker.spec)
+    words = (*loop, "--policy", "keep-best", "--rounds", "1", "--json")
+    running = small.start(*words)
+    assert until((small.folder / "at-work").exists)
+    running.kill()
+    running.communicate()
+    assert calls(small) == 2 and steady.calls == 1
+    (small.folder / "good").touch()
+    done = small.run(*words)
+    assert "resuming run" in done.err, done.err
+    versions = {
+        tuple(row["before"] is None for row in one["criteria"]) for one in done.json["rounds"]
+    }
+    assert versions == {(False,)}
+    assert calls(small) == 4 and steady.calls == 2, (calls(small), steady.calls)
 
 
 def test_an_unusable_draft_is_asked_for_again(small: Desk) -> None:

@@ -181,6 +181,20 @@ def test_a_reason_of_all_items_is_said_once() -> None:
         assert "all 3" not in draw(report(why, why, "y: away")) and "all 1" not in draw(report(why))
 
 
+def test_a_judge_that_quotes_what_is_not_there_is_not_to_decide() -> None:
+    """Where none of its quotes is in the text; one that is found is enough."""
+
+    def report(*found: bool) -> str:
+        quotes = [{"judge": "codex", "quote": f"q{n}", "found": one} for n, one in enumerate(found)]
+        items = [samples.item("i", "Says i", {"codex": "yes"}, evidence=quotes)]
+        one = samples.criterion("c", 100.0, items=items)
+        return said(scorecard_text(samples.scorecard("pass", 100.0, [one])))
+
+    assert "none of its 2 quotes is in what it judged" in report(False, False)
+    assert "its quote is not in what it judged, so do not let it decide" in report(False)
+    assert "do not let it decide" not in report(False, True) + report()
+
+
 def test_self_evaluation_is_marked() -> None:
     """A score by the worker's own model says so."""
     text = scorecard_text(samples.passed() | {"self_evaluated": True, "low_confidence": True})

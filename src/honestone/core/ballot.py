@@ -89,6 +89,11 @@ class Ballot:
     unusable: tuple[tuple[str, int], ...] = ()
 
     @property
+    def is_unusable(self) -> bool:
+        """Whether its judge replied, and nothing of it was an answer."""
+        return bool(self.unusable) and not self.marks and not self.tampered
+
+    @property
     def voter(self) -> str:
         return self.draw_of or self.judge
 

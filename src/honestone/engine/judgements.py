@@ -78,9 +78,13 @@ class PanelJudgement(Judgement[LoopState]):
 
     async def resume(self, loop: LoopRunner[LoopState]) -> None:
         """A crash or a time-out is not a reply: judges that failed on the versions that still count
-        are asked again. A refusal is a reply, on record, and costs nothing to read again.
+        are asked again, and so are those that gave only unusable replies. A refusal is a reply, on
+        record, and costs nothing to read again.
         """
-        for version in dict.fromkeys((loop.state.best, loop.state.current)):
+        state = loop.state
+        rounds = state.rounds[-1:]
+        undecided = [one.version for one in rounds if one.is_open and one.version is not None]
+        for version in dict.fromkeys((state.best, state.current, *undecided)):
             ballots = loop.state.ballots.get((version, "panel"), {})
             failed = [
                 seat

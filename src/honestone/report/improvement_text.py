@@ -58,7 +58,7 @@ def improvement_text(doc: ImprovementDoc, style: Style = PLAIN) -> str:
         certification_lines(doc.certification, style),
         *(findings(card.criteria, style) if card else []),
         card_remarks(card, style, doc.last_flags) if card else [],
-        judge_table(card.judges if card else [], style),
+        judge_table(card.judges if card else [], style, card.criteria if card else ()),
         _advice(doc, style),
         _footer(doc, style),
     ]

@@ -30,7 +30,7 @@ def scorecard_text(doc: scorecard.ScorecardDoc, style: Style = PLAIN) -> str:
         score_table(doc, style),
         *findings(doc.criteria, style),
         card_remarks(doc, style),
-        judge_table(doc.judges, style),
+        judge_table(doc.judges, style, doc.criteria),
         footer(doc, style),
     ]
     return style.finish(join_sections(sections))
@@ -472,8 +472,14 @@ def remarks(flags: Iterable[str], notes: Iterable[str], style: Style) -> list[st
     return lines + bullet_lines(map(line, notes), style, indent="")
 
 
-def judge_table(judges: Sequence[scorecard.JudgeDoc], style: Style) -> list[str]:
-    """Who judged, who could not and why, and what was wrong with a reply."""
+def judge_table(
+    judges: Sequence[scorecard.JudgeDoc],
+    style: Style,
+    criteria: Sequence[scorecard.CriterionDoc] = (),
+) -> list[str]:
+    """Who judged, who could not and why, and what was wrong with a reply. `criteria` have the quotes
+    that they gave.
+    """
     if not judges:
         return []
     more = style.glyph("more")
@@ -493,6 +499,10 @@ def judge_table(judges: Sequence[scorecard.JudgeDoc], style: Style) -> list[str]
                 line(one.hint, 300), style.columns, first="      hint: ", most=4, more=more
             )
         lines += [style.paint(row, "dim") for row in _problem_lines(one.troubles, style)]
+        if invented := scorecard.invented_quotes(criteria, one.id):
+            lines += wrap(
+                invented, style.columns, first=f"      {style.glyph('warn')} ", rest="        "
+            )
         if one.unusable_replies:
             lines.append(
                 style.paint(

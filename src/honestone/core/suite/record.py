@@ -108,7 +108,7 @@ class CaseRecord:
         elif number in self._refused:
             self._refused = tuple(other for other in self._refused if other != number)
         self._unanswered -= {number}
-        if any(ballot.unusable and not ballot.marks for ballot in event.ballots):
+        if any(ballot.is_unusable for ballot in event.ballots):
             self._unanswered |= {number}
         self.ballots[number] = event.ballots
         produced = self.produced.get(number)

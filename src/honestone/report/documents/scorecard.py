@@ -537,6 +537,24 @@ def items_of(criteria: Iterable[CriterionDoc]) -> Iterator[tuple[CriterionDoc, I
 GROUPS: Final = (("Not met", "no"), ("Not answered", "unknown"), ("Met, but not in full", "split"))
 
 
+def invented_quotes(criteria: Iterable[CriterionDoc], judge: str) -> str | None:
+    """A remark on a judge none of whose quotes is in what it judged."""
+    found = [
+        quote.found
+        for _, item in items_of(criteria)
+        for quote in item.evidence
+        if quote.judge == judge and quote.found is not None
+    ]
+    if not found or any(found):
+        return None
+    none = "its quote is" if len(found) == 1 else f"none of its {len(found)} quotes is"
+    negated = " not" if len(found) == 1 else ""
+    return (
+        f"{none}{negated} in what it judged, so do not let it decide before "
+        "`honestone calibrate` has measured it"
+    )
+
+
 def common_note(found: Sequence[tuple[CriterionDoc, ItemDoc]]) -> str | None:
     """Why none of several items has an answer, where one reason holds for all of them."""
     notes = {item.note for _, item in found if item.is_unanswered}
