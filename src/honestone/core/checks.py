@@ -897,7 +897,9 @@ class AllKinds(Mapping[str, Kind]):
 
     def added(self, name: str) -> AddedCheck:
         """Raises KeyError for an unknown name, SettingsError where it cannot be loaded."""
-        return added_kinds()[name]()
+        added = added_kinds()[name]()
+        assert isinstance(added, AddedCheck)
+        return added
 
     def __contains__(self, name: object) -> bool:
         return name in _OWN or name in added_kinds()

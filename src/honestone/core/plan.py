@@ -116,15 +116,15 @@ class Plan:
         return cls(
             request=request,
             head=head,
-            at=_text(plain.get("at")),
-            contract=_text(plain.get("contract")),
+            at=_required_text(plain.get("at")),
+            contract=_required_text(plain.get("contract")),
             judges=_digests(plain.get("judges")),
             target=_text_or_none(plain.get("target")),
             artifact=_text_or_none(plain.get("artifact")),
             sandbox=_text_or_none(plain.get("sandbox")),
             files=_digests(plain.get("files")),
-            code=_text(plain.get("code")),
-            version=_text(plain.get("version")),
+            code=_required_text(plain.get("code")),
+            version=_required_text(plain.get("version")),
             needs={
                 who: MachineNeeds.from_plain(one)
                 for who, one in expected(dict, plain.get("needs"), "a table").items()
@@ -165,7 +165,7 @@ def _changed(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterable[str
 
 def _file(plain: object) -> BundleFile:
     path, chunks, executable = expected(list, plain, "a list")
-    name = _text(path)
+    name = _required_text(path)
     parts = name.split("/")
     if not name or name.startswith("/") or "\0" in name or {"", ".", ".."} & set(parts):
         raise ValueError(f"{name!r} leads out of the folder that travels")
@@ -173,12 +173,15 @@ def _file(plain: object) -> BundleFile:
 
 
 def _digests(value: object) -> dict[str, str]:
-    return {_text(name): _text(digest) for name, digest in expected(dict, value, "a table").items()}
+    return {
+        _required_text(name): _required_text(digest)
+        for name, digest in expected(dict, value, "a table").items()
+    }
 
 
-def _text(value: object) -> str:
+def _required_text(value: object) -> str:
     return expected(str, value, "a text")
 
 
 def _text_or_none(value: object) -> str | None:
-    return None if value is None else _text(value)
+    return None if value is None else _required_text(value)

@@ -369,7 +369,7 @@ class Scorer:
             found = (
                 (ZERO, ONE, False)
                 if low is None or high is None
-                else (self._one(low), self._one(high), True)
+                else (self._same_number(low), self._same_number(high), True)
             )
             # Only numbers that are kept for good may be known by their ids.
             shared = all(
@@ -379,7 +379,7 @@ class Scorer:
                 self._means[known] = found
         return found
 
-    def _one(self, number: Fraction) -> Fraction:
+    def _same_number(self, number: Fraction) -> Fraction:
         """The one object for a number, so that equal scores have equal ids."""
         if len(self._numbers) < _CACHE_LIMIT:
             return self._numbers.setdefault(number, number)
@@ -410,8 +410,8 @@ class Scorer:
             criterion=criterion,
             parent=parent,
             floor=self.rubric.floor_of(criterion, parent),
-            low=self._one(low),
-            high=self._one(high),
+            low=self._same_number(low),
+            high=self._same_number(high),
             applies=applies,
             items=items,
             by_judge=by_judge,

@@ -2,6 +2,15 @@
 
 `improve`, `improve --suite`, `step` and `stage run` are this loop with a policy and a judgement of
 their own.
+
+Why the state is only what the events say: a run can be killed between any two lines, and what it
+paid for must not be lost or paid for twice. So nothing is decided by anything but the state, the
+state changes by `apply` alone, and each event is in the store before the next question is asked.
+Resuming is then no case of its own: fold the events that are on record, and ask core again what
+to do. The same fold gives `show` and `rescore` their answers, so a report cannot differ from what
+the loop saw. The one thing outside the store is the person's file. Its change is announced by an
+event before it is made (`DeliveryBegun`), so that a loop which finds it half done knows what it
+meant to write.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def _mark(item: Item, given: object) -> Mark | str:
         return f"{answer!r} is not an answer"
     problem = answer_problem(item, answer)
     return problem or Mark(
-        cast(Answer, answer), _texts(entry.get("evidence")), _text(entry.get("suggestion"))
+        cast(Answer, answer), _texts(entry.get("evidence")), _text_if_any(entry.get("suggestion"))
     )
 
 
@@ -203,7 +203,7 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(text for text in found if isinstance(text, str) and text.strip())
 
 
-def _text(value: object) -> str | None:
+def _text_if_any(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 

@@ -61,7 +61,7 @@ def read_score(text: str, lo: float, hi: float) -> FreeReading:
     def understand(value: object) -> _Claim | None:
         return _score_claim(value, lo, hi, STATED)
 
-    return _read(
+    return _read_claims(
         text,
         _WORDS["score_keys"],
         understand,
@@ -71,12 +71,12 @@ def read_score(text: str, lo: float, hi: float) -> FreeReading:
 
 
 def read_yes_no(text: str) -> FreeReading:
-    return _read(text, _WORDS["yes_no_keys"], _yes_no_claim, _spoken_yes_no)
+    return _read_claims(text, _WORDS["yes_no_keys"], _yes_no_claim, _spoken_yes_no)
 
 
 def read_pairwise(text: str) -> FreeReading:
     """`a`, `b` or `tie`."""
-    return _read(text, _WORDS["pair_keys"], _pair_claim, _spoken_preferences)
+    return _read_claims(text, _WORDS["pair_keys"], _pair_claim, _spoken_preferences)
 
 
 def as_yes_no(value: object) -> bool | None:
@@ -114,7 +114,7 @@ def prepared(text: str) -> tuple[str, tuple[str, ...]]:
     )
 
 
-def _read(
+def _read_claims(
     text: str,
     keys: frozenset[str],
     understand: _Understand,
@@ -549,10 +549,10 @@ def _yes_no_claim(value: object) -> _Claim | None:
         return _Claim(answer, STATED)
     if isinstance(value, str) and _is_form(value):
         return None
-    return _Claim(None, STATED, f"the answer is {_named(value)}, not yes or no")
+    return _Claim(None, STATED, f"the answer is {_shown_value(value)}, not yes or no")
 
 
-def _named(value: object) -> str:
+def _shown_value(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -601,7 +601,7 @@ def _pair_claim(value: object) -> _Claim | None:
             return _Claim(_side(match[1]), STATED)
         if _is_form(value):
             return None
-    return _Claim(None, STATED, f"the preference is {_named(value)}, not a, b or tie")
+    return _Claim(None, STATED, f"the preference is {_shown_value(value)}, not a, b or tie")
 
 
 def _side(written: str) -> str:

@@ -224,13 +224,13 @@ def _regression(evidence: Evidence) -> LayerResult:
             "status"
         )
         return _blocking(
-            "regression", [f"nothing was applied: {_text(why) or 'no reason given'}"], ""
+            "regression", [f"nothing was applied: {_short_text(why) or 'no reason given'}"], ""
         )
     if evidence.evaluation is None:
         return _unknown("no evaluation was given, so nothing shows what it does to real tasks")
     verdict, reason = (
         _figure(evidence.evaluation, "verdict"),
-        _text(_figure(evidence.evaluation, "reason")),
+        _short_text(_figure(evidence.evaluation, "reason")),
     )
     because = f" ({reason})" if reason else ""
     if verdict == "fail":
@@ -267,7 +267,7 @@ def _review(evidence: Evidence) -> LayerResult:
     found = []
     if ranked.get("recommendation") == Recommendation.REJECT:
         blockers = ranked.get("blockers")
-        named = [_text(one) for one in blockers] if isinstance(blockers, list) else []
+        named = [_short_text(one) for one in blockers] if isinstance(blockers, list) else []
         found.append(f"the ranking rejects it{': ' + ', '.join(named) if named else ''}")
     if (
         _mapping(ranked.get("panel")).get("final_recommendation") == Recommendation.REJECT
@@ -361,9 +361,9 @@ def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _text(value: object) -> str:
+def _short_text(value: object) -> str:
     return " ".join(value.split())[:300] if isinstance(value, str) else ""
 
 
 def _word(value: object) -> str:
-    return f"`{_text(value)}`" if isinstance(value, str) else "(none)"
+    return f"`{_short_text(value)}`" if isinstance(value, str) else "(none)"
