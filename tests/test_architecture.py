@@ -350,7 +350,7 @@ system.person_folder
 """
 SHOWN = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.stored adapters.stores.sqlite adapters.stores.hostile_files adapters.stores.unfinished app app.history
-app.known_noise app.records app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.show cli.suites cli.suites.options cli.terminal
+app.known_noise app.records app.options app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.show cli.suites cli.suites.options cli.terminal
 core core.added_kinds core.artifact core.ballot core.checks core.choices core.contract core.errors core.events core.field_accuracy core.images
 core.json_value core.judge_spends core.labels core.loop core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.packing core.reading
 core.reading.evidence core.request core.rubric core.scorecard core.spend core.statistics core.statistics.noise core.store_address core.suite
@@ -362,7 +362,7 @@ system.judging_files core.plugins system.plugins system.private app.store_origin
 # Neither events nor what reads them: a suite's run says itself what it came to.
 LISTED = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.sqlite adapters.stores.stored
-adapters.stores.hostile_files adapters.stores.unfinished app app.run_figures app.run_list app.suites app.suites.kinds app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.runs
+adapters.stores.hostile_files adapters.stores.unfinished app app.run_figures app.run_list app.suites app.suites.kinds app.options app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.runs
 cli.terminal core core.added_kinds core.artifact core.ballot core.choices core.errors core.images core.json_value core.loop
 core.loop.named core.loop.proposal core.loop.result core.loop.result core.needs core.numbers core.packing core.request core.rubric
 core.spend core.store_address core.suite core.tables formats

@@ -59,7 +59,6 @@ from honestone.app.suites.compare import (
     CompareRequest,
     ComparisonResult,
     compare_runs,
-    require_gates,
 )
 from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.run import SuiteResult
@@ -368,7 +367,7 @@ def run_suite(
         target_timeout=target_timeout,
         min_pass_rate=None if min_pass_rate is None else exact(min_pass_rate),
         baseline=baseline,
-        fail_on=require_gates(_texts(fail_on)),
+        fail_on=_texts(fail_on),
         across_contracts=across_contracts,
         require_improvement=require_improvement,
         accept_loss=accept_loss,

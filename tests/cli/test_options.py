@@ -19,11 +19,8 @@ from honestone.app.noise import LOOKS
 from honestone.app.stages.evaluate import DEFAULT_TARGET, DEFAULT_THRESHOLD
 from honestone.cli.demo import EXAMPLES, FOLDER
 from honestone.cli.options import _DECLARED, options
-from honestone.cli.suites.options import SUITE_FORMATS
 from honestone.cli.terminal import FORMATS
 from honestone.core.audit.verdict import Tier
-from honestone.core.loop.named import POLICIES
-from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
 from honestone.core.statistics.agreement import Level
 from honestone.report.documents import KINDS
 
@@ -67,13 +64,8 @@ def test_every_table_is_of_a_command_or_of_another_table() -> None:
     [
         ("agreement", "--level", Level),
         ("audit", "--require-tier", reversed(Tier)),
-        ("vouched", "--require-tier", reversed(Tier)),
-        ("loop", "--require-tier", reversed(Tier)),
-        ("loop", "--policy", POLICIES),
         ("agents", "--agent", HOSTS),
-        ("eval", "--format", SUITE_FORMATS),
         ("rescore", "--format", FORMATS),
-        ("improve", "--format", (*FORMATS, "html")),
         ("show", "--schema", KINDS),
         ("suite convert", "--to", WRITTEN_FORMATS),
         ("rubric convert", "--to", RUBRIC_FORMATS),
@@ -87,8 +79,6 @@ def test_the_choices_are_those_of_the_code(table: str, name: str, known: object)
 
 
 def test_the_figures_are_those_of_the_code() -> None:
-    assert help_of("loop", "--max-diff").endswith(f"[{MAX_DIFF}]")
-    assert help_of("loop", "--max-growth").endswith(f"[{MAX_GROWTH:g}]")
     assert f"[{FOLDER};" in help_of("demo", "--dir")
     assert option("noise", "-n").default == LOOKS
     assert option("stage evaluate", "--eval-threshold").default == DEFAULT_THRESHOLD

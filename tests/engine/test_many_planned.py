@@ -89,7 +89,7 @@ def suite(folder: Path, rows: list[dict[str, object]]) -> Path:
     [
         CaseChoice(),
         CaseChoice(ids=("case-00001", "case-000?7", "case-*42")),
-        CaseChoice(tags=("hot",), shard=(2, 3)),
+        CaseChoice(tags=("hot",), shard="2/3"),
         CaseChoice(splits=("test",)),
         CaseChoice(
             failed=True,

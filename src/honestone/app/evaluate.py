@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -19,13 +20,16 @@ from honestone.app.between_calls import LEFT_OPEN
 from honestone.app.event_loop import each_interruptibly, run_interruptibly
 from honestone.app.judging_options import (
     BATCH_AT_ONCE,
+    AcceptLoss,
     JudgingOptions,
+    Locked,
     make_context,
     make_panel,
     notes_on_unnamed_files,
     refuse_too_big,
 )
 from honestone.app.known_noise import noise_on_record
+from honestone.app.options import BY_COMMAND, Option
 from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.trusting import contacts
@@ -68,26 +72,35 @@ _TEXT = "text"
 INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateRequest:
+@dataclass(frozen=True, kw_only=True)
+class ArtifactOptions:
+    """The options of `eval ARTIFACT` besides those of judging."""
+
+    gate_only: Annotated[bool, Option("Stop asking judges once the verdict cannot change.")] = False
+    input: Annotated[str | None, Option("The input that a target gets. [the artifact's text]")] = (
+        None
+    )
+    reference: Annotated[str | None, Option("A reference answer that judges see.")] = None
+    staged: Annotated[
+        bool, Option("Judge what is staged in git, as the next commit would have it.")
+    ] = False
+    accept_loss: Annotated[AcceptLoss, BY_COMMAND] = False
+    locked: Annotated[Locked, BY_COMMAND] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateRequest(ArtifactOptions):
     """What to score, by what. An artifact that is a `str` is the text itself.
 
-    `gate_only`: ask no more judges once the verdict cannot change. `locked`: refuse another
-    contract than the lock's. `finds_judges`: look for judges where none is named. `keep`: record
-    the run in the workspace's store. `staged`: judge what is staged in git.
+    `finds_judges`: look for judges where none is named. `keep`: record the run in the workspace's
+    store.
     """
 
     artifacts: tuple[Path | str, ...]
     rubric: Path | Rubric
     judging: JudgingOptions = field(default_factory=JudgingOptions)
     target: str | Target | Function = "identity"
-    input: str | None = None
-    reference: str | None = None
-    gate_only: bool = False
-    accept_loss: bool = False
-    locked: bool = False
     finds_judges: bool = True
-    staged: bool = False
     keep: bool = True
     # Judges are asked to be measured, so nothing has to vouch for them yet.
     measures: bool = False

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeAlias
 
-from honestone.app.options import Option, require_valid
+from honestone.app.options import BY_COMMAND, Option, require_valid
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK
@@ -96,16 +96,24 @@ ReadAs: TypeAlias = Annotated[
 ]
 AllowCode: TypeAlias = Annotated[
     bool,
-    Option(
-        "Run code of another tool's file, such as promptfoo's javascript assertions.", shared=False
-    ),
+    Option("Run code of another tool's file, such as promptfoo's javascript assertions."),
+]
+AcceptLoss: TypeAlias = Annotated[
+    bool,
+    Option("Read another tool's file although something in it has no meaning here."),
+]
+Locked: TypeAlias = Annotated[
+    bool,
+    Option("Refuse a rubric, prompt, judge or bar other than `rubric lock` wrote."),
+]
+RequireImprovement: TypeAlias = Annotated[
+    bool, Option("Pass only if the lower bound of the interval is above 0.")
 ]
 RequireCalibration: TypeAlias = Annotated[
     bool,
     Option(
         "Refuse a judge that `calibrate` has not measured as it is now, or found lenient, or with"
         " too few labels.",
-        shared=False,
     ),
 ]
 RequireTier: TypeAlias = Annotated[
@@ -113,7 +121,6 @@ RequireTier: TypeAlias = Annotated[
     Option(
         "Refuse a judge that `audit` has not found to be of that tier.",
         choices=TIERS,
-        shared=False,
     ),
 ]
 
@@ -204,10 +211,10 @@ class JudgingOptions:
     fresh: Annotated[bool, Option("Start over: ignore recorded replies.")] = False
     # The rest are options of single commands.
     # Run the code of another tool's file although it is not trusted.
-    allow_code: AllowCode = False
+    allow_code: Annotated[AllowCode, BY_COMMAND] = False
     # Of every judge that decides: measured against labels, of a tier of `audit`.
-    require_calibration: RequireCalibration = False
-    require_tier: RequireTier = None
+    require_calibration: Annotated[RequireCalibration, BY_COMMAND] = False
+    require_tier: Annotated[RequireTier, BY_COMMAND] = None
     # Ask through the providers' batch APIs. It is called with a line for each batch that was sent
     # or resumed.
     batch: Callable[[str], None] | None = None
@@ -216,7 +223,7 @@ class JudgingOptions:
         """Raises UsageError for what no command line would accept."""
         if self.quorum is not None and not is_quorum(self.quorum):
             raise UsageError(f"`quorum` is {self.quorum!r}, but must be {QUORUM_WORDS}")
-        require_valid(self)
+        require_valid(self, JudgingOptions)
 
     def outside(self, place: Callable[[Path], Path]) -> list[Path]:
         """Folders out of the project that may be read; `place` says where a named one is."""

@@ -13,19 +13,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Generic
+from typing import Annotated, Generic
 
 from honestone import ports
 from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
 from honestone.app.event_loop import run_to_end
 from honestone.app.judging_options import (
     EFFORTS,
+    AcceptLoss,
     Effort,
     JudgingOptions,
+    Seconds,
     limit,
     make_context,
     max_bytes,
 )
+from honestone.app.options import Argument, Option, require_valid
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.contract import Identity, differences, digest_json
@@ -38,11 +41,11 @@ from honestone.core.events import (
     StartedArtifact,
     total_spend,
 )
-from honestone.core.loop.named import BY_BELIEF
+from honestone.core.loop.named import BY_BELIEF, POLICIES
 from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
 from honestone.core.rates import rates_of
-from honestone.core.rubric import Check, Rubric
+from honestone.core.rubric import TIERS, Check, Rubric
 from honestone.core.spend import Meter, Spend
 from honestone.engine.journal import reserve_in
 from honestone.engine.loop_runner import Judgement, LoopRunner
@@ -252,42 +255,154 @@ MINUTES = 240
 DELIVER = ("best", "passed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImprovementRequest:
-    """What `improve` is asked for, as given; the defaults are those of the command. Relative paths
-    start in the workspace's folder.
+@dataclass(frozen=True, kw_only=True)
+class EditOptions:
+    """What is improved by, and who edits: options of `improve` that a host agent, which is its own
+    worker, does not have.
+    """
+
+    rubric: Annotated[Path | Rubric | None, Option("The rubric file.", short="-r")] = None
+    suite: Annotated[
+        Path | None,
+        Option(
+            "A suite instead of a rubric: its train split is shown, val accepts, test certifies."
+        ),
+    ] = None
+    target: Annotated[
+        str | ports.Target | ports.Function | None,
+        Option("With --suite: what does the tasks.", short="-t", metavar="TARGET"),
+    ] = None
+    candidates: Annotated[
+        int | None,
+        Option(
+            "With --suite: proposals per round; the best on the train split is kept. [1]",
+            min=1,
+            max=20,
+        ),
+    ] = None
+    min_pass_rate: Annotated[
+        float | None,
+        Option(
+            "With --suite: share of the tasks of val, and of test, that must pass. [1]",
+            min=0,
+            max=1,
+            metavar="0-1",
+        ),
+    ] = None
+    require_improvement: Annotated[
+        bool,
+        Option(
+            "With --suite: certify only if test rose for sure: the lower bound of its interval is"
+            " above 0."
+        ),
+    ] = False
+    worker: Annotated[
+        str | ports.Worker | ports.Function | None,
+        Option(
+            "Who edits: cmd:COMMAND, fix, ... [fix, where the rubric has fix commands]",
+            metavar="WORKER",
+        ),
+    ] = None
+    worker_timeout: Seconds = None
+    self_judge: Annotated[
+        bool,
+        Option(
+            "Let the worker's own model judge where no other judge can: SELF-EVALUATED.",
+            name="--self",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopOptions:
+    """The options of every improvement loop, whoever edits."""
+
+    holdouts: Annotated[
+        tuple[str | ports.Judge | ports.Function, ...],
+        Option(
+            "A judge that certifies and never steers; repeat for more."
+            " [the last of two or more judges; none: none]",
+            name="--holdout",
+            metavar="JUDGE",
+        ),
+    ] = ()
+    require_calibration: Annotated[
+        bool,
+        Option(
+            "Refuse a held-out judge that `calibrate` has not measured as it is now, or found"
+            " lenient."
+        ),
+    ] = False
+    require_tier: Annotated[
+        str | None,
+        Option("Refuse a judge that `audit` has not found to be of that tier.", choices=TIERS),
+    ] = None
+    policy: Annotated[
+        str | None,
+        Option(
+            "What is kept, and when it is PASSED."
+            " [belief; keep-best where code or a person judges]",
+            choices=POLICIES,
+        ),
+    ] = None
+    rounds: Annotated[
+        int | None,
+        Option(
+            "Rounds after the baseline. [by effort: 8, 16, 24; under keep-best 3, 5, 8]",
+            min=1,
+            max=100,
+        ),
+    ] = None
+    max_diff: Annotated[
+        int | None,
+        Option(f"Changed lines in one round. [{MAX_DIFF}]", min=1, metavar="LINES"),
+    ] = None
+    max_growth: Annotated[
+        float | None,
+        Option(
+            "How many times its first size the artifact may reach, from 40 KB on."
+            f" [{MAX_GROWTH:g}]",
+            min=1,
+            metavar="TIMES",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, Option("Leave the file alone; the best version is kept in the store.")
+    ] = False
+    output: Annotated[
+        Path | None, Option("Deliver the best version there and leave the file alone.")
+    ] = None
+    deliver: Annotated[
+        str,
+        Option(
+            "What is delivered: best is a version that PASSED, or one that is better than the"
+            " original by its marks and at least 80% sure to be by every vote, else the original;"
+            " passed is only one that PASSED.",
+            choices=DELIVER,
+            show_default=True,
+        ),
+    ] = "best"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImprovementRequest(LoopOptions, EditOptions):
+    """What `improve` is asked for, as given. Relative paths start in the workspace's folder.
 
     Of `rubric` and `suite` exactly one is named. `target`, `candidates`, `min_pass_rate` and
     `require_improvement` belong to a suite; `holdouts`, `require_calibration`, `require_tier`,
     `policy` and `self_judge` to a rubric.
     """
 
-    artifact: Path
-    rubric: Path | Rubric | None = None
-    suite: Path | None = None
+    artifact: Annotated[Path, Argument()]
     # What the suite says, where it was not read from its file.
     source: SuiteSource | None = None
+    accept_loss: AcceptLoss = False
     judging: JudgingOptions = field(default_factory=JudgingOptions)
-    accept_loss: bool = False
-    worker: str | ports.Worker | ports.Function | None = None
-    holdouts: tuple[str | ports.Judge | ports.Function, ...] = ()
-    policy: str | None = None
-    rounds: int | None = None
-    worker_timeout: float | None = None
-    max_diff: int | None = None
-    max_growth: float | None = None
-    # Refuse held-out judges that labels do not vouch for.
-    require_calibration: bool = False
-    # Refuse judges that `audit` has not found to be of that tier: high, medium or low.
-    require_tier: str | None = None
-    self_judge: bool = False
-    dry_run: bool = False
-    output: Path | None = None
-    deliver: str = "best"
-    target: str | ports.Target | ports.Function | None = None
-    candidates: int | None = None
-    min_pass_rate: float | None = None
-    require_improvement: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for what no command line would accept."""
+        require_valid(self, EditOptions)
+        require_valid(self, LoopOptions)
 
 
 def loop_limits(

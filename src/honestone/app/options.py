@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cache
@@ -23,6 +23,7 @@ from typing import (
     Final,
     Literal,
     TypeAlias,
+    TypeVar,
     Union,
     get_args,
     get_origin,
@@ -39,9 +40,8 @@ class Option:
     `name` is what is typed, where it is not the field's name with `-` for `_`; a flag that can be
     denied has both forms (`--keep/--no-keep`). `above` is a bound that is itself too low.
     `choices` are the words that are taken, where the type does not list them. `show_range`: help
-    and click's own messages show the bounds; without it only the request checks them. `shared`:
-    every command that takes the request has the option; one that is not is a parameter of the
-    commands that have it.
+    and click's own messages show the bounds; without it only the request checks them. `is_folder`: a folder
+    that exists. `variables`: the first of these environment variables that is set is its default.
     """
 
     help: str | None = None
@@ -55,13 +55,23 @@ class Option:
     choices: tuple[str, ...] = ()
     show_range: bool = True
     show_default: bool = False
-    shared: bool = True
+    hidden: bool = False
+    is_folder: bool = False
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Argument(Option):
     """The same for a value that is given by its place."""
 
+
+class _ByCommand:
+    """Annotated to a field: the option is not one of every command that takes the class. A command
+    that has it names it as a parameter, and puts its value in.
+    """
+
+
+BY_COMMAND: Final = _ByCommand()
 
 # The types that every door can pass on, as text or JSON. What else a field takes (a function, an
 # object) only Python can give.
@@ -84,6 +94,7 @@ class Declared:
     is_many: bool
     is_optional: bool
     only_python: bool
+    is_shared: bool
     default: Any
 
     @property
@@ -143,6 +154,8 @@ class Group:
     of: type
 
 
+T = TypeVar("T")
+
 # What declares options: a dataclass, or a function with its parameters.
 Declaring: TypeAlias = Any
 
@@ -157,21 +170,36 @@ def parts(of: Declaring) -> tuple[Declared | Group, ...]:
 
 
 def declared(of: Declaring) -> Iterator[Declared]:
-    """All its options, those of the classes that it takes at their place."""
+    """All its options, the shared ones of the classes that it takes at their place."""
     for one in parts(of):
-        if isinstance(one, Group):
-            yield from declared(one.of)
-        else:
+        if isinstance(one, Declared):
             yield one
+            continue
+        for inner in declared(one.of):
+            if inner.is_shared:
+                yield inner
 
 
-def require_valid(options: Any) -> None:
-    """Raises UsageError for a value of a field that its declaration excludes."""
-    for one in parts(options.__class__):
+def require_valid(options: object, of: Declaring) -> None:
+    """Raises UsageError for a value that its declaration, in the class `of`, excludes."""
+    for one in parts(of):
         if isinstance(one, Declared):
             why = one.problem(getattr(options, one.field))
             if why is not None:
                 raise UsageError(f"`{one.field}` is {why}")
+
+
+def build(of: Callable[..., T], values: Mapping[str, Any]) -> T:
+    """An instance of a class with options, from values by field; what is missing has its default,
+    and so has an option that is not shared.
+    """
+    fields: dict[str, Any] = {}
+    for one in parts(of):
+        if isinstance(one, Group):
+            fields[one.field] = build(one.of, values)
+        elif one.is_shared and one.field in values:
+            fields[one.field] = values[one.field]
+    return of(**fields)
 
 
 def _parts(hints: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Declared | Group]:
@@ -219,6 +247,7 @@ def _declared(field: str, option: Option, hint: Any, default: Any) -> Declared:
         only_python=any(
             one not in (*_PLAIN, NoneType) and get_origin(one) is not Literal for one in of_each
         ),
+        is_shared=BY_COMMAND not in getattr(hint, "__metadata__", ()),
         default=default,
     )
 

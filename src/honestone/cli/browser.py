@@ -8,10 +8,12 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias
 
+from honestone.app.options import Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import PERSON, dump_line, here
+from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
@@ -45,29 +47,58 @@ def _has_screen() -> bool:
     )
 
 
+# Options of a command that can ask a person in the browser.
+IsInBrowser: TypeAlias = Annotated[
+    bool, Option("Ask a person in the browser instead of the terminal.")
+]
+Port: TypeAlias = Annotated[
+    int | None,
+    Option(
+        "The port of the page, exactly that one; 0 is any that is free."
+        " [7410, or the next that is free]",
+        min=0,
+        max=65535,
+        metavar="N",
+    ),
+]
+OpensNone: TypeAlias = Annotated[bool, Option("Print the address of the page and open no browser.")]
+
+
+def refuse_without_browser(port: int | None, no_open: bool) -> None:
+    """Raises UsageError for options of a page that is not asked for."""
+    if port is not None or no_open:
+        raise UsageError(
+            f"{'--no-open' if no_open else '--port'} is about the page of --browser",
+            hint="add --browser",
+        )
+
+
+def _page(browser: IsInBrowser = False, port: Port = None, no_open: OpensNone = False) -> None:
+    """The options of a page."""
+
+
 def asks_people(command: Callable[..., int]) -> Callable[..., int]:
     """A command with --browser, which asks the judge and worker `human` there instead of at the
     terminal.
     """
 
-    @shared.options("browser")
     @wraps(command)
     def asking(*args: Any, browser: bool, port: int | None, no_open: bool, **options: Any) -> int:
         if not browser:
-            shared.refuse_without_browser(port, no_open)
+            refuse_without_browser(port, no_open)
             return command(*args, **options)
         from honestone.view.judging import person_in_browser
 
         workspace = here()
 
-        def said(address: Address) -> None:
+        def show_address(address: Address) -> None:
             announce(address, workspace, sys.stderr, as_json=True, opens=not no_open)
 
-        with person_in_browser(port, said) as person:
+        with person_in_browser(port, show_address) as person:
             set_before = PERSON.set(person)
             try:
                 return command(*args, **options)
             finally:
                 PERSON.reset(set_before)
 
-    return asking
+    return shared.with_params(asking, _page)

@@ -2,95 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Final
 
 import click
 
-from honestone.app.evaluate import EvaluateRequest, evaluate
+from honestone.app.evaluate import ArtifactOptions, EvaluateRequest, evaluate
+from honestone.app.judging_options import (
+    AcceptLoss,
+    AllowCode,
+    JudgingOptions,
+    Locked,
+    RequireCalibration,
+    RequireTier,
+)
+from honestone.app.options import Argument, Option, declared
+from honestone.app.suites.options import Concurrency, SuiteOptions, Targets
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
 from honestone.cli.show import refuse_other_formats
-from honestone.cli.suites.options import take_suite_request
+from honestone.cli.suites.options import SUITE_FORMATS
 from honestone.cli.terminal import MANY, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError
 from honestone.core.scorecard import Outcome
+from honestone.ports import Function, Target
 
 
 @click.command("eval", cls=Grouped, short_help="Score artifacts against a rubric, or run a suite.")
-@shared.options("eval")
 @asks_people
+@shared.from_parameters
 def eval_(
-    artifacts: tuple[str, ...],
-    rubric: Path | None,
-    targets: tuple[str, ...],
-    form: str,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
+    *,
+    named: Annotated[tuple[str, ...], Argument(metavar="ARTIFACT...|SUITE")],
+    rubric: Annotated[
+        Path | None, Option("The rubric file; without one, run a suite.", short="-r")
+    ] = None,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    targets: Targets = (),
+    require_calibration: RequireCalibration = False,
+    require_tier: RequireTier = None,
+    of_artifact: ArtifactOptions,
+    recorded: Annotated[bool, Option("Ask no judge: take the replies on record.")] = False,
+    batch: Annotated[
+        bool,
+        Option(
+            "Ask through the batch APIs of OpenAI and Anthropic: half the price, within 24 hours."
+        ),
+    ] = False,
+    accept_loss: AcceptLoss = False,
+    allow_code: AllowCode = False,
+    locked: Locked = False,
+    of_suite: SuiteOptions,
+    watch: Annotated[
+        bool,
+        Option("Run again whenever a file changes, until Ctrl-C; ask only what changed."),
+    ] = False,
+    concurrency: Concurrency = None,
+    remote: Annotated[
+        bool, Option("Have the cases run by runners on other machines (honestone runner).")
+    ] = False,
+    priority: Annotated[
+        int, Option("With --remote: runs of a higher one are worked on first. [0]")
+    ] = 0,
+    output: Annotated[Path | None, Option("Save the JSON report there too.")] = None,
+    form: Annotated[
+        str, Option(name="--format", short="-f", choices=SUITE_FORMATS, show_default=True)
+    ] = "text",
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Score files or folders against a rubric, or run the cases of a suite.
 
     Exits 0 when all pass, 1 when one fails, 3 when one could not be judged, 2 when something is
     wrong with the call.
     """
-    judging = shared.take_judging(options)
-    if options.pop("recorded"):
-        judging = replace(judging, max_calls=0)
-    paths = [Path(name) for name in artifacts]
-    shared_ones = {name: options.pop(name) for name in ("accept_loss", "locked")}
-    of_artifacts = {
-        name: options.pop(name) for name in ("gate_only", "input", "reference", "staged")
-    }
     form = "json" if as_json else form
-    in_batches = options.pop("batch")
+    judging = replace(
+        judging,
+        allow_code=allow_code,
+        require_calibration=require_calibration,
+        require_tier=require_tier,
+        max_calls=0 if recorded else judging.max_calls,
+    )
+    paths = tuple(map(Path, named))
     with Progress(quiet=quiet) as progress:
-        if in_batches:
+        if batch:
             judging = replace(judging, batch=progress.note)
-        if rubric is None:
-            from honestone.cli.eval_suite import eval_suite
-
-            if len(paths) != 1:
-                raise UsageError(
-                    "eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC"
-                )
-            _refuse_for_suites(of_artifacts)
-            remote = _remote(options)
-            asked = take_suite_request(paths[0], judging, options, targets=targets, **shared_ones)
-            return eval_suite(
-                asked, options["output"], progress, form, watch=options["watch"], remote=remote
+        if rubric is not None:
+            _refuse_given(SuiteOptions, "is for suites, but --rubric judges artifacts")
+            refuse_other_formats(form, "an artifact's scorecard")
+            request = EvaluateRequest(
+                **vars(replace(of_artifact, accept_loss=accept_loss, locked=locked)),
+                artifacts=paths,
+                rubric=rubric,
+                judging=judging,
+                target=_only_target(targets),
             )
-        _refuse_for_artifacts(options)
-        refuse_other_formats(form, "an artifact's scorecard")
-        request = EvaluateRequest(
-            artifacts=tuple(paths),
-            rubric=rubric,
-            judging=judging,
-            target=_only_target(targets),
-            **of_artifacts,
-            **shared_ones,
+            return _print(request, progress, form)
+        from honestone.cli.eval_suite import eval_suite, suite_request
+
+        if len(paths) != 1:
+            raise UsageError(
+                "eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC"
+            )
+        _refuse_given(ArtifactOptions, "is for artifacts; each case of a suite has its own")
+        options = replace(
+            of_suite,
+            targets=targets,
+            concurrency=concurrency,
+            accept_loss=accept_loss,
+            locked=locked,
         )
-        return _print(request, progress, form)
+        return eval_suite(
+            suite_request(paths[0], judging, options),
+            output,
+            progress,
+            form,
+            watch=watch,
+            remote=_priority(priority, remote=remote, watch=watch),
+        )
 
 
-def _remote(options: Mapping[str, Any]) -> int | None:
+def _priority(priority: int, *, remote: bool, watch: bool) -> int | None:
     """The priority of a run on other machines."""
-    if options["remote"] and options["watch"]:
+    if remote and watch:
         raise UsageError(
             "--watch runs the cases on this machine, and --remote on others",
             hint="leave one of the two out",
         )
-    if options["priority"] and not options["remote"]:
+    if priority and not remote:
         raise UsageError(
             "--priority is for runs on other machines", hint="add --remote, or leave it out"
         )
-    return int(options["priority"]) if options["remote"] else None
+    return priority if remote else None
 
 
-def _only_target(targets: tuple[str, ...]) -> str:
+def _only_target(targets: Targets) -> str | Target | Function:
     if len(targets) > 1:
         raise UsageError(
             "--target is given twice, but an artifact has one target",
@@ -118,21 +168,17 @@ def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
     return exit_code_of(summary.verdict)
 
 
-def _refuse_for_suites(of_artifacts: Mapping[str, object]) -> None:
-    for name, given in of_artifacts.items():
-        if given:
-            raise UsageError(
-                f"--{name.replace('_', '-')} is for artifacts; each case of a suite has its own",
-                hint="or name a --rubric",
-            )
+# Options of a suite's run that only the command has.
+_OF_SUITES: Final = ("watch", "concurrency", "remote", "priority", "output")
 
 
-def _refuse_for_artifacts(options: Mapping[str, object]) -> None:
-    """Options of suites are not silently without effect."""
-    written = {param.name: param.opts[-1] for param in click.get_current_context().command.params}
-    for name, given in options.items():
-        if given:
-            raise UsageError(
-                f"{written[name]} is for suites, but --rubric judges artifacts",
-                hint="leave one of the two out",
-            )
+def _refuse_given(of: type, why: str) -> None:
+    """Raises UsageError for an option of artifacts or of suites that would have no effect."""
+    fields = [one.field for one in declared(of) if one.is_shared]
+    if of is SuiteOptions:
+        fields += _OF_SUITES
+    context = click.get_current_context()
+    hint = "leave one of the two out" if of is SuiteOptions else "or name a --rubric"
+    for param in context.command.params:
+        if param.name in fields and context.params[param.name]:
+            raise UsageError(f"{param.opts[-1]} {why}", hint=hint)

@@ -4,16 +4,23 @@ with the verdict.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
+import click
+from click.core import ParameterSource
+
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.suites.options import SuiteOptions
 from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.table import TableResult, evaluate_columns
 from honestone.app.suites.watch import Report, Watch
 from honestone.cli.heartbeat import heartbeat_of
+from honestone.cli.options import shown_store
 from honestone.cli.suites.options import print_suite
 from honestone.cli.terminal import Progress, dump, dump_line, exit_code_of, here, write
 from honestone.core.errors import HonestoneError, UsageError
@@ -21,6 +28,44 @@ from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.table import TableDoc
 from honestone.report.errors import error_text
 from honestone.system.files import write_atomically
+
+# Options that make new outputs, or would make nothing of old ones.
+_OF_A_TARGET: Final = (
+    "targets",
+    "artifacts",
+    "outputs",
+    "fresh",
+    "target_timeout",
+    "baseline",
+    "update_baseline",
+    "with_skills",
+    "remote",
+    "priority",
+)
+
+
+def _judge_again(ctx: click.Context, suite: Path) -> str:
+    """This command with the outputs on record, instead of what makes new ones."""
+    words = ["honestone", "eval", str(suite), "--outputs", "last"]
+    for option in ctx.command.params:
+        name = option.name or ""
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not given or not isinstance(option, click.Option) or name in _OF_A_TARGET:
+            continue
+        value = ctx.params[name] if name in ctx.params else shown_store()
+        for one in value if option.multiple else [value]:
+            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], str(one)]
+    return shlex.join(words)
+
+
+def suite_request(suite: Path, judging: JudgingOptions, options: SuiteOptions) -> SuiteRequest:
+    return SuiteRequest(
+        **vars(options),
+        suite=suite,
+        judging=judging,
+        judge_again=_judge_again(click.get_current_context(), suite),
+        is_brief=True,
+    )
 
 
 def eval_suite(

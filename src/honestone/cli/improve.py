@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Annotated
 
 import click
 
 from honestone.app.improve import improve as improve_artifact
+from honestone.app.judging_options import AllowCode
 from honestone.app.loop import ImprovementRequest
+from honestone.app.options import Option
 from honestone.app.records import open_run
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
-from honestone.cli.terminal import Progress, here, render_improvement, write, write_page
+from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, write, write_page
 from honestone.core.errors import Interrupted
 from honestone.core.loop.state import Result
 from honestone.report.documents.improvement import RoundDoc
@@ -21,24 +24,32 @@ from honestone.system.drawing import style_for
 
 
 @click.command("improve", cls=Grouped, short_help="Improve an artifact until it passes.")
-@shared.options("improve")
 @asks_people
-def improve(form: str, as_json: bool, quiet: bool, **options: Any) -> int:
+@shared.from_parameters
+def improve(
+    *,
+    allow_code: AllowCode = False,
+    request: ImprovementRequest,
+    store: shared.StoreName = None,
+    form: Annotated[
+        str, Option(name="--format", short="-f", choices=(*FORMATS, "html"), show_default=True)
+    ] = "text",
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
+) -> int:
     """Improve a file or folder one criterion at a time until its rubric's gate is met, or a skill
     or prompt until the tasks of a suite pass.
 
     Running the same command again resumes an unfinished run. Exits 0 when PASSED, 1 when not, 3
     when it could not be judged or confirmed.
     """
-    judging = shared.take_judging(options)
+    request = replace(request, judging=replace(request.judging, allow_code=allow_code))
     with Progress(quiet=quiet) as progress:
 
         def show_round(document: RoundDoc) -> None:
             progress.show(round_text(document, style_for(progress.stream)))
 
-        result = improve_artifact(
-            here(), ImprovementRequest(judging=judging, **options), progress, decided=show_round
-        )
+        result = improve_artifact(here(), request, progress, decided=show_round)
     if form == "html" and not as_json:
         with open_run(here(), result.run) as record:
             write_page(record.improvement_page())

@@ -12,6 +12,7 @@ import click
 
 from honestone.app.label import HANGUL_KEYS, LabelQuestion, LabelRequest, LabelSession
 from honestone.cli import options as shared
+from honestone.cli.browser import refuse_without_browser
 from honestone.cli.terminal import Progress, dump_line, here, render, write
 from honestone.core.ballot import Answer
 from honestone.core.errors import Interrupted, UsageError
@@ -54,7 +55,7 @@ def label(
     )
     with Progress(quiet=quiet) as progress:
         if not browser:
-            shared.refuse_without_browser(port, no_open)
+            refuse_without_browser(port, no_open)
             document = _ask_all(LabelSession(here(), request, progress), _Desk(is_json=as_json))
             write(render(document, "json" if as_json else "text"))
             return 0

@@ -9,18 +9,26 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
 import click
 
-from honestone.core.errors import UsageError
+from honestone.app.options import (
+    REQUIRED,
+    Argument,
+    Declared,
+    Group,
+    Option,
+    build,
+    declared,
+    parts,
+)
 from honestone.core.tables import table_text
 
 if TYPE_CHECKING:
     from honestone.app.judging_options import JudgingOptions
-    from honestone.app.options import Declared
 
 
 class Amount(click.FloatRange):
@@ -46,6 +54,7 @@ class Quorum(click.ParamType[int | str]):
 STORE_NAMED: Final = "honestone.store"
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 _TYPES: Final = {
     "path": click.Path(path_type=Path),
@@ -71,9 +80,9 @@ def options(*names: str) -> Callable[[F], F]:
 def _made_of(name: str) -> Sequence[Callable[[Any], Any]]:
     """What a table has, in its order. The one of --store is made by code."""
     if name == "store":
-        return (_store_option,)
+        return [_decorator(next(declared(_with_store)))]
     if name in _DECLARED:
-        return [make_param(one) for one in _shared_options(*_DECLARED[name])]
+        return [_decorator(one) for one in _shared_options(*_DECLARED[name])]
     made: list[Callable[[Any], Any]] = []
     for written, row in tomllib.loads(_tables()[name]).items():
         if written.startswith("+"):
@@ -94,7 +103,7 @@ def _shared_options(*fields: str) -> Iterator[Declared]:
     from honestone.app.options import declared
 
     for one in declared(JudgingOptions):
-        if one.field in fields if fields else one.option.shared:
+        if one.field in fields if fields else one.is_shared:
             yield one
 
 
@@ -103,34 +112,57 @@ _DECLARED: Final[dict[str, tuple[str, ...]]] = {
     "bars": ("threshold", "floor"),
     "combine": ("combine",),
     "limits": ("max_calls", "max_usd", "max_minutes"),
-    "vouched": ("require_calibration", "require_tier"),
     "allow-outside": ("allow_outside",),
     "as": ("read_as",),
-    "allow-code": ("allow_code",),
     "stage-judges": ("judges", "judge_timeout"),
 }
 
 
-def make_param(one: Declared) -> Callable[[Any], Any]:
-    """An option or argument of click."""
-    from honestone.app.options import Argument
+def from_parameters(work: Callable[..., R]) -> Callable[..., R]:
+    """A function whose parameters are the options and arguments of a command: each has an `Option`
+    in its annotation, or is of a class that has (`honestone.app.options`), and gets its value.
+    """
 
+    @wraps(work)
+    def call(*args: Any, **values: Any) -> R:
+        taken: dict[str, Any] = {}
+        for one in parts(work):
+            if isinstance(one, Group):
+                taken[one.field] = build(one.of, values)
+            else:
+                taken[one.field] = values.get(one.field)
+        return work(*args, **taken)
+
+    return with_params(call, work)
+
+
+def with_params(call: Callable[..., R], of: Callable[..., object]) -> Callable[..., R]:
+    """Gives a function, after the options that it has, those of the parameters of another."""
+    own = getattr(call, "__click_params__", [])
+    # click keeps them in the order of decorators, the lowest first.
+    vars(call)["__click_params__"] = [*reversed([make_param(one) for one in declared(of)]), *own]
+    return call
+
+
+def make_param(one: Declared) -> click.Parameter:
+    """An option or argument of click."""
     option = one.option
-    settings: dict[str, Any] = {"metavar": option.metavar}
-    if not one.is_required:
-        settings["default"] = one.default if not one.is_many else None
+    settings: dict[str, Any] = {"metavar": option.metavar, "required": one.is_required}
+    if one.default is not REQUIRED and not one.is_many:
+        settings["default"] = one.default
+    if one.kind is not bool:
+        settings["type"] = _click_type(one)
     if isinstance(option, Argument):
         settings |= {"nargs": -1} if one.is_many else {}
-        settings |= {"required": one.is_required, "type": _click_type(one)}
-        return click.argument(one.field, **settings)
+        return click.Argument([one.field], **settings)
     settings |= {"help": option.help, "show_default": option.show_default}
-    settings |= {"required": one.is_required, "multiple": one.is_many}
-    if one.kind is bool and not one.is_many:
-        settings["is_flag"] = True
-    else:
-        settings["type"] = _click_type(one)
+    if option.variables:
+        settings["envvar"] = option.variables
+    settings |= {"hidden": option.hidden, "multiple": one.is_many, "is_flag": one.kind is bool}
+    if isinstance(option, StoreOption):
+        settings |= {"expose_value": False, "callback": _keep_store}
     names = [one.field, *filter(None, (option.short, one.typed))]
-    return click.option(*names, **settings)
+    return click.Option(names, **settings)
 
 
 def _click_type(one: Declared) -> Any:
@@ -138,12 +170,41 @@ def _click_type(one: Declared) -> Any:
     if one.choices:
         return Quorum() if one.kind is int else click.Choice(one.choices)
     if one.kind is Path:
-        return click.Path(path_type=Path)
+        return _FOLDER if option.is_folder else click.Path(path_type=Path)
     low = option.min if option.above is None else option.above
     if (low is None and option.max is None) or not option.show_range:
         return one.kind
     range_of: Any = click.IntRange if one.kind is int else Amount
     return range_of(min=low, max=option.max, min_open=option.above is not None)
+
+
+_FOLDER: Final = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+class StoreOption(Option):
+    """Its value is kept in the context, where `terminal.here` finds it."""
+
+
+StoreName: TypeAlias = Annotated[
+    str | None,
+    StoreOption(
+        "Where runs are kept: postgresql://HOST/DATABASE, or a folder."
+        " [HONESTONE_STORE, else .honestone]",
+        name="--store",
+        metavar="URL|DIR",
+    ),
+]
+AsJson: TypeAlias = Annotated[bool, Option("Print JSON on stdout.", name="--json")]
+IsQuiet: TypeAlias = Annotated[bool, Option("No progress and no notes.", short="-q")]
+RubricFile: TypeAlias = Annotated[Path, Option("The rubric file.", short="-r")]
+
+
+def _decorator(one: Declared) -> Callable[[Any], Any]:
+    def decorate(command: Any) -> Any:
+        vars(command).setdefault("__click_params__", []).append(make_param(one))
+        return command
+
+    return decorate
 
 
 @cache
@@ -172,13 +233,7 @@ def take_judging(options: dict[str, Any]) -> JudgingOptions:
     """The judging options, taken out of a command's keyword arguments."""
     from honestone.app.judging_options import JudgingOptions
 
-    # What a loop asks of its held-out judges is an option of its own.
-    others = ("batch", *(("require_calibration", "require_tier") if "holdouts" in options else ()))
-    names = [
-        field.name
-        for field in fields(JudgingOptions)
-        if field.name in options and field.name not in others
-    ]
+    names = [field.name for field in fields(JudgingOptions) if field.name in options]
     return JudgingOptions(**{name: options.pop(name) for name in names})
 
 
@@ -187,14 +242,7 @@ def _keep_store(ctx: click.Context, param: click.Parameter, value: str | None) -
         ctx.meta[STORE_NAMED] = value
 
 
-# For every command that opens a store; `terminal.here` takes it from the context.
-_store_option = click.option(
-    "--store",
-    metavar="URL|DIR",
-    expose_value=False,
-    callback=_keep_store,
-    help="Where runs are kept: postgresql://HOST/DATABASE, or a folder. [HONESTONE_STORE, else .honestone]",
-)
+def _with_store(store: StoreName = None) -> None: ...
 
 
 def named_store() -> str | None:
@@ -211,12 +259,3 @@ def shown_store() -> str:
     named = named_store() or ""
     address = store_address(named)
     return named if address is None else address.shown
-
-
-def refuse_without_browser(port: int | None, no_open: bool) -> None:
-    """Raises UsageError for options of a page that is not asked for."""
-    if port is not None or no_open:
-        raise UsageError(
-            f"{'--no-open' if no_open else '--port'} is about the page of --browser",
-            hint="add --browser",
-        )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, TypeAlias
 
 import click
 
 from honestone.app.agents.owned_run import SESSION_VARIABLES
-from honestone.app.loop import ImprovementRequest
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.loop import ImprovementRequest, LoopOptions
+from honestone.app.options import Argument, Option
 from honestone.app.step import (
     StepResult,
     StepsForm,
@@ -22,16 +24,27 @@ from honestone.cli import options as shared
 from honestone.cli.judge_prompt import read_reply_file
 from honestone.cli.main import LazyGroup
 from honestone.cli.terminal import Progress, dump, dump_line, here, write
+from honestone.core.choices import Ending
 from honestone.core.errors import Interrupted, UsageError
 from honestone.system.drawing import count
 
-_session_option = click.option(
-    "--session",
-    metavar="ID",
-    envvar=SESSION_VARIABLES,
-    callback=lambda ctx, param, value: value or None,
-    help=f"The agent's session that owns the run. [{', '.join(SESSION_VARIABLES)}]",
-)
+Session: TypeAlias = Annotated[
+    str | None,
+    Option(
+        f"The agent's session that owns the run. [{', '.join(SESSION_VARIABLES)}]",
+        metavar="ID",
+        variables=SESSION_VARIABLES,
+    ),
+]
+IsCompact: TypeAlias = Annotated[
+    bool,
+    Option(
+        "One line an action, prompts in files, a short end. The calls that follow do so too.",
+        name="--compact",
+    ),
+]
+# JSON is printed in any case.
+JsonAnyway: TypeAlias = Annotated[bool, Option(name="--json", hidden=True)]
 
 
 @click.group(
@@ -51,16 +64,18 @@ def step() -> None:
 
 
 @click.command("next")
-@shared.options("step next")
-@_session_option
-@shared.options("compact", "quiet")
+@shared.from_parameters
 def next_(
-    artifact: Path | None,
-    rubric: Path | None,
-    session: str | None,
-    compact: bool,
-    quiet: bool,
-    **options: Any,
+    *,
+    artifact: Annotated[Path | None, Argument()] = None,
+    rubric: Annotated[Path | None, Option("The rubric file.", short="-r")] = None,
+    json_anyway: JsonAnyway = False,
+    loop: LoopOptions,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    session: Session = None,
+    compact: IsCompact = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Run the loop until it needs somebody, and print what to do as JSON. Asking again prints the
     same.
@@ -73,31 +88,47 @@ def next_(
     Without ARTIFACT it resumes the latest run of this session, never another's. Exits 0 while there
     is something to do, then as `improve`.
     """
-    form = StepsForm(session=session, quiet=quiet, compact=compact)
+    form = StepsForm(session=session or None, quiet=quiet, compact=compact)
     if artifact is None:
         return _resume(None, Submission(), form)
     if rubric is None:
         raise UsageError(
             "a run of steps needs a rubric", hint=f"honestone step next {artifact} --rubric RUBRIC"
         )
-    request = ImprovementRequest(
-        artifact=artifact, rubric=rubric, judging=shared.take_judging(options), **options
-    )
+    request = ImprovementRequest(**vars(loop), artifact=artifact, rubric=rubric, judging=judging)
     with Progress(quiet=quiet) as progress:
         return _print(start_steps(here(), request, progress, form), progress)
 
 
 @click.command("submit")
-@shared.options("step submit")
-@_session_option
-@shared.options("compact", "store", "quiet")
+@shared.from_parameters
 def submit(
-    run: str | None,
-    reply_path: str | None,
-    ended: Any,
-    number: int | None,
-    message: str,
-    **form: Any,
+    *,
+    run: Annotated[str | None, Argument()] = None,
+    reply_path: Annotated[
+        str | None,
+        Option(
+            "A judge's reply, where one was asked for; - is stdin.", name="--reply", metavar="FILE"
+        ),
+    ] = None,
+    ended: Annotated[
+        Ending,
+        Option("How the edit ended; what it achieved is read from the bytes.", show_default=True),
+    ] = "exited",
+    number: Annotated[
+        int | None,
+        Option(
+            "The round that is handed in: repeated by mistake, it is not taken for the next one's.",
+            name="--round",
+            min=1,
+        ),
+    ] = None,
+    message: Annotated[str, Option("A word on it for the record.", metavar="TEXT")] = "",
+    json_anyway: JsonAnyway = False,
+    session: Session = None,
+    compact: IsCompact = False,
+    store: shared.StoreName = None,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Hand in the edited copy, or a judge's reply with --reply, and continue to the next action.
 
@@ -108,12 +139,18 @@ def submit(
     handed = Submission(
         reply=reply, is_edit=reply is None, round=number, ended=ended, message=message[:2000]
     )
-    return _resume(run, handed, StepsForm(**form))
+    form = StepsForm(session=session or None, quiet=quiet, compact=compact)
+    return _resume(run, handed, form)
 
 
 @click.command("status")
-@shared.options("step status")
-def status(run: str | None, as_json: bool) -> int:
+@shared.from_parameters
+def status(
+    *,
+    run: Annotated[str | None, Argument()] = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """Where the run is. Nothing is asked, decided or changed."""
     document = steps_status(here(), run)
     if as_json:

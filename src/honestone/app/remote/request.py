@@ -166,7 +166,7 @@ def ordered(workspace: Workspace, request: SuiteRequest) -> OrderedSuite:
         attempt_rule=request.attempt_rule,
         concurrency=request.concurrency,
         target_timeout=request.target_timeout,
-        min_pass_rate=None if request.min_pass_rate is None else str(request.min_pass_rate),
+        min_pass_rate=None if request.min_pass_rate is None else str(request.least_pass_rate),
         accept_loss=request.accept_loss,
     )
 

@@ -7,34 +7,46 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import Annotated
 
+from honestone.app.options import Option
 from honestone.core.each import Each, Old
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case, Split
 from honestone.system.drawing import count
-
-if TYPE_CHECKING:
-    pass
-
 
 ERRORED = ("target-error", "inconclusive", "skipped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseChoice:
-    """Which cases are run; nothing is all. `ids` may be patterns (`refund-*`); `shard` is (i, n),
-    from 1.
-    """
+    """Which cases are run; nothing is all."""
 
-    ids: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    splits: tuple[str, ...] = ()
-    shard: tuple[int, int] | None = None
-    failed: bool = False
-    errored: bool = False
+    ids: Annotated[
+        tuple[str, ...],
+        Option(
+            "Run this case only, or those that a pattern matches (`refund-*`); repeat it.",
+            name="--case",
+            short="-k",
+            metavar="ID",
+        ),
+    ] = ()
+    tags: Annotated[tuple[str, ...], Option("Run cases with this tag only.", name="--tag")] = ()
+    splits: Annotated[
+        tuple[str, ...], Option("Run this split only: train, val or test.", name="--split")
+    ] = ()
+    shard: Annotated[str | None, Option("Run every N-th case, from the I-th.", metavar="I/N")] = (
+        None
+    )
+    failed: Annotated[bool, Option("Run the cases that failed in the suite's last run.")] = False
+    errored: Annotated[bool, Option("Run the cases that the last run gave no verdict.")] = False
     # How the cases ended, instead of how they did in the last run.
     statuses: Mapping[str, Collection[str]] | None = None
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a shard that does not exist."""
+        if self.shard is not None:
+            parse_shard(self.shard)
 
 
 def those_of(of: Sequence[Old], is_wanted: Callable[[Old], bool]) -> Sequence[Old]:
@@ -80,7 +92,7 @@ def choose_cases(
         ended = {id for id, found in statuses.items() if any(status in wanted for status in found)}
         chosen = those_of(chosen, lambda case: case.id in ended)
     if choice.shard is not None:
-        number, of = choice.shard
+        number, of = parse_shard(choice.shard)
         chosen = chosen[number - 1 :: of]
     if not chosen:
         raise UsageError(

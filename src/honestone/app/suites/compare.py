@@ -8,6 +8,7 @@ from pathlib import Path
 
 from honestone.app.known_noise import noise_of_cases
 from honestone.app.results import DocumentResult
+from honestone.app.suites.options import require_gates
 from honestone.app.suites.subject import find_run_summary
 from honestone.app.workspace import Workspace
 from honestone.core.contract import ContractDocument, differences
@@ -16,7 +17,6 @@ from honestone.core.events import Started, SuiteStarted
 from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.suite.comparison import (
     COMPARE_GATES,
-    GATES,
     RunComparison,
     compare,
     judge_comparison,
@@ -27,16 +27,6 @@ from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc
 from honestone.report.suite import comparison_document, trend_document, with_noise
 from honestone.system.drawing import count
-
-
-def require_gates(gates: Sequence[str]) -> tuple[str, ...]:
-    for gate in gates:
-        if gate not in GATES:
-            raise UsageError(
-                f"--fail-on `{gate}` is not known",
-                hint=f"known: {', '.join(GATES)}; repeat it for several",
-            )
-    return tuple(gates)
 
 
 def compare_summaries(

@@ -15,9 +15,9 @@ from honestone.app import judging_options
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.rubric_plan import checks_of
 from honestone.app.rubrics.lock import LockedFiles, files_that_judge
-from honestone.app.suites.choice import CaseChoice
 from honestone.app.suites.columns import SuiteName
 from honestone.app.suites.contracts import CaseContracts
+from honestone.app.suites.options import SuiteOptions
 from honestone.app.suites.outputs import RecordedOutputs
 from honestone.app.suites.subject import Baseline, SuiteSubject
 from honestone.app.trusting import contacts
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 _LARGEST_SCRIPT = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteRequest:
-    """What is asked of a suite, as it was given: the options of `eval SUITE`."""
+@dataclass(frozen=True, kw_only=True)
+class SuiteRequest(SuiteOptions):
+    """What is asked of a suite, as it was given."""
 
     suite: Path
     # What the suite says, where it was not read from its file; `suite` is then its name alone.
@@ -62,35 +62,13 @@ class SuiteRequest:
     artifact: Path | None = None
     # What is run, where it is at hand, instead of the path of an artifact.
     subject: SuiteSubject | None = None
-    # Other skills, which are installed next to the one that is tried and are there without it too.
-    with_skills: tuple[Path, ...] = ()
     target: str | Target | Function | None = None
-    artifacts: tuple[Path, ...] = ()
-    # Several instead of one: each target with each artifact is a column of a table. None is twice.
-    targets: tuple[str | Target | Function, ...] = ()
-    # The table passes when one of its columns does; the cheapest of those is named.
-    pick: bool = False
-    # A run, `last` or a file: its outputs are judged, and no target is run.
-    outputs: str | None = None
     # The command that judges the outputs on record again; a note names it where that would do.
     judge_again: str | None = None
     # Outputs made since then (an ISO time) are used again while the target would be asked the same.
     outputs_since: str | None = None
-    choice: CaseChoice = field(default_factory=CaseChoice)
-    attempts: int | None = None
-    attempt_rule: str | None = None
-    concurrency: int | None = None
-    target_timeout: float | None = None
-    min_pass_rate: Fraction | None = None
-    baseline: str | None = None
     # The baseline itself, where it is at hand, instead of its name.
     against: Baseline | None = None
-    fail_on: tuple[str, ...] = ()
-    across_contracts: bool = False
-    update_baseline: bool = False
-    require_improvement: bool = False
-    accept_loss: bool = False
-    locked: bool = False
     cache: BaselineCache | None = None
     # The cases are run on other machines: whether the target can work on this one is not asked.
     is_ordered: bool = False
@@ -259,7 +237,7 @@ class SuitePlan:
 
     def is_judged_as(self, then: SuiteStarted) -> bool:
         """Whether a run was judged as this one will be."""
-        least = self.request.min_pass_rate
+        least = self.request.least_pass_rate
         contracts = {case.id: case.contract for case in then.cases}
         return (
             then.contract_id == self.contract.id
@@ -369,10 +347,10 @@ class SuitePlan:
             rubrics=self.contracts.rubrics_by_key(cases),
             cases=Each(cases, recorded) if request.is_ordered else tuple(map(recorded, cases)),
             outputs=None if self.outputs is None else self.outputs.source,
-            min_pass_rate=request.min_pass_rate
-            if request.min_pass_rate is not None
+            min_pass_rate=request.least_pass_rate
+            if request.least_pass_rate is not None
             else Fraction(1),
-            min_given=request.min_pass_rate is not None,
+            min_given=request.least_pass_rate is not None,
             notes=self.notes,
             mock=self.is_mock,
             isolated=subject.is_isolated,
