@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, ClassVar, Final, Generic, Literal, TypeAlias, TypedDict, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -221,6 +221,30 @@ class TaskRow(Struct, kw_only=True):
     error: str | None = ""
     attempts: Count = 1
     passes: Count = 0
+
+
+class WaitingEntry(TypedDict, total=False):
+    """A candidate that waits for a person, or that a person turned down. Other programs write these
+    files too: a value may be of another kind than ours, and other keys are left where they are.
+    """
+
+    candidate_id: object
+    run_id: object
+    lane: object
+    title: object
+    target: object
+    folder: object
+    target_path: object
+    category: object
+    risk_level: object
+    reason: object
+    reasons: object
+    diff: object
+    execution_plan: object
+    base_digest: object
+    candidate_digest: object
+    created_at: object
+    receipt_path: object
 
 
 class Figures(Struct, kw_only=True):

@@ -13,7 +13,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -38,7 +38,7 @@ from honestone.core.skill.plan import (
 from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.formats import stage_files as doc
 from honestone.formats.marked import read_marked
-from honestone.formats.stage_files import JsonObject, StageFile
+from honestone.formats.stage_files import StageFile
 from honestone.system.files import deliver, load_artifact, printable, write_atomically
 
 # Candidates that wait for a person, and those that a person turned down.
@@ -95,7 +95,11 @@ class StageFiles:
         return found
 
     def write(
-        self, body: D, *, name: str | None = None, more: Mapping[str, object] | None = None
+        self,
+        body: D,
+        *,
+        name: str | None = None,
+        more: Mapping[str, Sequence[object]] | None = None,
     ) -> StageFile[D]:
         """Write an artifact, with what it says beyond `body`, and return it as it would be read.
         Its place is `--output`, else `STATE_ROOT/FOLDER/NAME.json` (the run's id where no name is
@@ -128,7 +132,7 @@ class StageFiles:
         finally:
             os.close(handle)
 
-    def entries(self, which: Waiting) -> list[JsonObject]:
+    def entries(self, which: Waiting) -> list[doc.WaitingEntry]:
         """Oldest first. Raises UsageError where the file is damaged: it is never written over then."""
         path = self.root / _FILES[which]
         if not path.exists():
@@ -141,11 +145,11 @@ class StageFiles:
             )
         return entries
 
-    def add(self, which: Waiting, entry: JsonObject) -> None:
+    def add(self, which: Waiting, entry: doc.WaitingEntry) -> None:
         """The same candidate again takes the place of the earlier entry."""
         self.drop(which, entry, entry)
 
-    def drop(self, which: Waiting, entry: JsonObject, *instead: JsonObject) -> None:
+    def drop(self, which: Waiting, entry: doc.WaitingEntry, *instead: doc.WaitingEntry) -> None:
         with self._locked():
             found = self.entries(which)
             others = [
@@ -167,26 +171,24 @@ class StageFiles:
             raise UsageError("a memory must be a list", place=marked.at(), hint=_fix(path))
         return marked.value
 
-    def remember(self, entries: list[JsonObject]) -> None:
+    def remember(self, entries: Sequence[object]) -> None:
         with self._locked():
             write_json(self.root / "memory.json", entries)
 
     def note_state(self, receipt: doc.Receipt | doc.Promotion, *, target_path: str) -> None:
         """current_state.json and last_run.json after a decision, of its receipt."""
         reached, when = f"{receipt.stage}_{receipt.decision}", stamp()
-        common: Mapping[str, object] = {
+        common = {
             "truth_anchor": receipt.truth_anchor,
             "target_path": target_path,
             "candidate_id": receipt.candidate_id,
             "decision": receipt.decision,
             "receipt_path": receipt.truth_anchor,
         }
-        now: JsonObject = {
+        now = {
             "current_run_id": receipt.run_id,
             "stage": reached,
             "status": receipt.decision,
-        }
-        now |= {
             "next_step": receipt.next_step,
             "next_owner": receipt.next_owner,
             "updated_at": when,

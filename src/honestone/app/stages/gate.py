@@ -10,7 +10,7 @@ import fcntl
 import os
 import shlex
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path, PurePosixPath
@@ -455,7 +455,7 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
 
 
 def record_decision(
-    files: StageFiles, receipt: doc.Receipt, entry: JsonObject | None, skill: SkillUnderEdit
+    files: StageFiles, receipt: doc.Receipt, entry: doc.WaitingEntry | None, skill: SkillUnderEdit
 ) -> None:
     """What the next commands find: the parked candidate with its receipt, and the state of the
     pipeline.
@@ -606,7 +606,7 @@ def gather(
 
 def parked(
     skill: SkillUnderEdit, evidence: Evidence, result: GateResult, *, run_id: str, lane: str
-) -> JsonObject:
+) -> doc.WaitingEntry:
     """All that is needed to apply the candidate later."""
     plan = plans.plan_between(evidence.before, evidence.after)
     return {
@@ -683,7 +683,7 @@ def receipt_name(receipt: doc.Receipt) -> str:
     return f"gate-{receipt.run_id}-{receipt.candidate_id}"
 
 
-def _text_under(found: Mapping[str, object], key: str) -> str | None:
+def _text_under(found: layers.Fields, key: str) -> str | None:
     value = found.get(key)
     return value if isinstance(value, str) else None
 
@@ -823,11 +823,16 @@ def promote(
     entry = _waiting(candidate_id, files)
     named = _skill_path(entry)
     if reject:
-        veto = {
-            key: entry.get(key)
-            for key in ("candidate_id", "run_id", "folder", "candidate_digest", "title")
-        }
-        files.add("vetoes", {**veto, "reason": _DROPPED, "created_at": stamp()})
+        veto = doc.WaitingEntry(
+            candidate_id=entry.get("candidate_id"),
+            run_id=entry.get("run_id"),
+            folder=entry.get("folder"),
+            candidate_digest=entry.get("candidate_digest"),
+            title=entry.get("title"),
+            reason=_DROPPED,
+            created_at=stamp(),
+        )
+        files.add("vetoes", veto)
         return _promoted(entry, files, named, is_approved=False, pointer=None)
     with holding(files, named) as skill:
         pointer = None
@@ -841,7 +846,7 @@ def promote(
 _DROPPED = "a person turned it down"
 
 
-def _waiting(name: str, files: StageFiles) -> JsonObject:
+def _waiting(name: str, files: StageFiles) -> doc.WaitingEntry:
     """A candidate by its id; where two runs have one of the same id, by RUN/ID."""
     waiting = files.entries("pending")
     found = [one for one in waiting if name in (one.get("candidate_id"), _full_name(one))]
@@ -861,11 +866,13 @@ def _waiting(name: str, files: StageFiles) -> JsonObject:
     )
 
 
-def _full_name(entry: Mapping[str, object]) -> str:
+def _full_name(entry: doc.WaitingEntry) -> str:
     return f"{entry.get('run_id')}/{entry.get('candidate_id')}"
 
 
-def _approve(entry: JsonObject, skill: SkillUnderEdit, files: StageFiles) -> doc.RollbackPointer:
+def _approve(
+    entry: doc.WaitingEntry, skill: SkillUnderEdit, files: StageFiles
+) -> doc.RollbackPointer:
     if skill.version.digest != entry.get("base_digest"):
         raise UsageError(
             f"`{skill.named}` was edited since the candidate was parked; nothing was overwritten",
@@ -873,8 +880,8 @@ def _approve(entry: JsonObject, skill: SkillUnderEdit, files: StageFiles) -> doc
             "`honestone stage promote` lists it",
         )
     candidate = doc.CandidateEntry(
-        id=_required(entry, "candidate_id"),
-        target_path=_required(entry, "target_path"),
+        id=_required(entry.get("candidate_id"), "candidate_id"),
+        target_path=_required(entry.get("target_path"), "target_path"),
         execution_plan=msgspec.convert(entry.get("execution_plan") or {}, JsonObject),
     )
     after = plans.apply_plan(skill.plan_of(candidate), skill.version)
@@ -883,14 +890,16 @@ def _approve(entry: JsonObject, skill: SkillUnderEdit, files: StageFiles) -> doc
             f"the plan of `{candidate.id}` does not give the bytes that were parked; nothing was written",
             hint="its entry in pending_promote.json was changed: gate the candidate again",
         )
-    name = Path(safe_name(_required(entry, "run_id")), safe_name(f"promote-{candidate.id}"))
+    name = Path(
+        safe_name(_required(entry.get("run_id"), "run_id")), safe_name(f"promote-{candidate.id}")
+    )
     pointer = apply_in_place(files, skill, after, name=name)
     applied(files, skill)
     return pointer
 
 
 def _promoted(
-    entry: JsonObject,
+    entry: doc.WaitingEntry,
     files: StageFiles,
     named: str,
     *,
@@ -898,7 +907,10 @@ def _promoted(
     pointer: doc.RollbackPointer | None,
 ) -> StageFile[doc.Promotion]:
     """The receipt first: as long as the candidate still waits, the same command can be run again."""
-    name, run_id = _required(entry, "candidate_id"), _required(entry, "run_id")
+    name, run_id = (
+        _required(entry.get("candidate_id"), "candidate_id"),
+        _required(entry.get("run_id"), "run_id"),
+    )
     digest, risk, category, gated, lane = (
         value if isinstance(value := entry.get(key), str) else None
         for key in ("candidate_digest", "risk_level", "category", "receipt_path", "lane")
@@ -922,16 +934,16 @@ def _promoted(
     return receipt
 
 
-def _skill_path(entry: JsonObject) -> str:
+def _skill_path(entry: doc.WaitingEntry) -> str:
     target = entry.get("target")
-    return _required(target if isinstance(target, dict) else {}, "path", shown="target.path")
+    return _required(target.get("path") if isinstance(target, dict) else None, "target.path")
 
 
-def _required(entry: Mapping[str, object], key: str, *, shown: str = "") -> str:
-    value = entry.get(key)
+def _required(value: object, key: str) -> str:
+    """The text of an entry that waits under `key`. Raises UsageError where it is not one."""
     if not isinstance(value, str) or not value:
         raise UsageError(
-            f"an entry of pending_promote.json has no `{shown or key}`",
+            f"an entry of pending_promote.json has no `{key}`",
             hint="fix it, or gate the candidate again",
         )
     return value

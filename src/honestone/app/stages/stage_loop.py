@@ -50,9 +50,9 @@ class StagedFile:
 
 def _no_scorer() -> Scorer:
     """The gate decides without a scorecard."""
-    is_kept = Item(id="kept", requirement="The gate keeps it")
+    decision = Item(id="kept", requirement="The gate keeps it")
     return Scorer(
-        Rubric(criteria=(Criterion(id="gate", requirement="The gate keeps it", items=(is_kept,)),))
+        Rubric(criteria=(Criterion(id="gate", requirement="The gate keeps it", items=(decision,)),))
     )
 
 
