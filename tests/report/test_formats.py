@@ -83,3 +83,9 @@ def test_documents_fit_their_schemas(make) -> None:  # type: ignore[no-untyped-d
     """What the tests draw is what the schema describes."""
     document = json.loads(json.dumps(make()))
     jsonschema.validate(document, json_schema(formats.kind_of(document)))
+
+
+@pytest.mark.parametrize(("kind", "form"), sorted(formats.RENDERERS))
+def test_a_renderer_takes_the_document_of_its_kind(kind: str, form: str) -> None:
+    renderer = formats.RENDERERS[kind, form]
+    assert renderer.__annotations__["doc"] == document_class(kind).__name__

@@ -319,7 +319,7 @@ class _Work:
         self._looked_at: dict[Path, Loaded] = {}
         # The same text is the same question, whatever its number.
         self._asked_as: dict[Path, str] = {}
-        self._paths = self._named(request.artifacts)
+        self._paths = self._with_free_names(request.artifacts)
         self._has_folders = self._require_all()
         is_alone = len(self._paths) == 1 and self._target is None
         self._plan.preflight(self._load(self._paths[0]).version if is_alone else None)
@@ -371,7 +371,7 @@ class _Work:
             yield from self._plan.checker.judging_files(self._code_checks)
         yield from files_named([seat.identity for seat in self._programs], self._workspace.folder)
 
-    def _named(self, artifacts: Sequence[Path | str]) -> list[Path]:
+    def _with_free_names(self, artifacts: Sequence[Path | str]) -> list[Path]:
         """Texts get names that no file here has."""
         taken = {artifact for artifact in artifacts if isinstance(artifact, Path)}
         found: list[Path] = []
@@ -412,9 +412,9 @@ class _Work:
         return others
 
     def _load(self, path: Path) -> Loaded:
-        return self._looked_at.get(path) or self._read(path)
+        return self._looked_at.get(path) or self._load_artifact(path)
 
-    def _read(self, path: Path) -> Loaded:
+    def _load_artifact(self, path: Path) -> Loaded:
         plan = self._plan
         if not self._request.staged:
             return plan.load(path)

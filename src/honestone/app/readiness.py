@@ -71,7 +71,7 @@ def look_around(workspace: Workspace) -> ReadinessReport:
     return ReadinessReport(
         judges=tuple(survey(settings)),
         named_workers=tuple(
-            _named(name, entry, settings) for name, entry in settings.workers.items()
+            _entry_readiness(name, entry, settings) for name, entry in settings.workers.items()
         ),
         sandbox=Sandbox.choose("auto").name,
         no_bubblewrap=why_not_bubblewrap(),
@@ -89,7 +89,8 @@ def survey(settings: Settings) -> list[Readiness]:
         clis = [pool.submit(_cli, name) for name in CLIS]
         apis = [pool.submit(_api, name) for name in APIS]
         own = [
-            pool.submit(_named, name, entry, settings) for name, entry in settings.judges.items()
+            pool.submit(_entry_readiness, name, entry, settings)
+            for name, entry in settings.judges.items()
         ]
         return [future.result() for future in (*own, *clis, *apis)]
 
@@ -160,7 +161,7 @@ def _api(
     )
 
 
-def _named(name: str, entry: Mapping[str, object], settings: Settings) -> Readiness:
+def _entry_readiness(name: str, entry: Mapping[str, object], settings: Settings) -> Readiness:
     if leaves(entry) and not is_trusted(settings):
         return Readiness(
             name=name,
@@ -168,14 +169,14 @@ def _named(name: str, entry: Mapping[str, object], settings: Settings) -> Readin
             found="not trusted: the settings name a program or a host of their own",
             hint="read them, then `honestone trust`; or name it with --judge",
         )
-    provider = _text(entry, "provider") or "cli"
-    key, command = _text(entry, "api_key_env"), _text(entry, "command")
+    provider = _text_setting(entry, "provider") or "cli"
+    key, command = _text_setting(entry, "api_key_env"), _text_setting(entry, "command")
     if provider in CLIS:
         command = command and program_from(command, settings.here)
         return _cli(name, provider=provider, command=command, api_key_env=key)
     if provider == "cli":
         return _described(name, command, key, settings.here)
-    return _api(name, provider=provider, base_url=_text(entry, "base_url"), api_key_env=key)
+    return _api(name, provider=provider, base_url=_text_setting(entry, "base_url"), api_key_env=key)
 
 
 def _described(name: str, command: str | None, key: str | None, here: Path) -> Readiness:
@@ -191,7 +192,7 @@ def _described(name: str, command: str | None, key: str | None, here: Path) -> R
     )
 
 
-def _text(entry: Mapping[str, object], name: str) -> str | None:
+def _text_setting(entry: Mapping[str, object], name: str) -> str | None:
     """A setting that is text; the program of a command that is a list."""
     value = entry.get(name)
     if isinstance(value, list):

@@ -167,10 +167,10 @@ def _about_witnesses(state: LoopState, stop: Stop) -> Iterator[Advice]:
         for key in contested[:_MOST_ITEMS]:
             dissent = f"the panel finds it met, {ballot.voter} does not"
             text = f"A person's look (--judge human) at '{own[key].item.requirement}': {dissent}."
-            yield Advice(kind=Help.PERSON, text=text, about=_named(key))
+            yield Advice(kind=Help.PERSON, text=text, about=_item_name(key))
 
 
-def _named(key: Key) -> str:
+def _item_name(key: Key) -> str:
     """`CRITERION/ITEM`, or the criterion alone where it is one question."""
     return key[0] if key[0] == key[1] else "/".join(key)
 
@@ -297,7 +297,7 @@ def _about_items(state: LoopState) -> Iterator[Advice]:
         yield Advice(
             kind=Help.ITEM,
             text=f"A clearer item '{item.requirement}': {reason}.",
-            about=_named(key),
+            about=_item_name(key),
         )
 
 
@@ -370,7 +370,7 @@ def _about_answers(state: LoopState) -> Iterator[Advice]:
         why = next((ballot.abstained[key] for ballot in ballots if ballot.abstained.get(key)), "")
         needed = f"A person's answer (--judge human) to '{one.item.requirement}': no judge gave one"
         yield Advice(
-            kind=Help.PERSON, text=needed + (f" ({why})." if why else "."), about=_named(key)
+            kind=Help.PERSON, text=needed + (f" ({why})." if why else "."), about=_item_name(key)
         )
 
 

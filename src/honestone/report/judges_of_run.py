@@ -56,7 +56,7 @@ class JudgesOfRun:
 
     def add(self, criteria: Iterable[CriterionDoc], judges: Iterable[JudgeDoc]) -> None:
         for one in judges:
-            known = self._of(one.id)
+            known = self._figures_of(one.id)
             known.units += 1
             known.repaired += bool(one.problems or one.repairs)
             if one.is_absent:
@@ -67,19 +67,19 @@ class JudgesOfRun:
             }
             self._scores.append(scores)
             for judge, score in scores.items():
-                self._of(judge).scores.append(score)
+                self._figures_of(judge).scores.append(score)
             for item in criterion.items:
                 votes = {judge: answer for judge, answer in item.votes.items() if judge != CHECK}
                 self._answers.append(votes)
                 self._count(votes)
 
-    def _of(self, judge: str) -> JudgeFigures:
+    def _figures_of(self, judge: str) -> JudgeFigures:
         return self.judges.setdefault(judge, JudgeFigures(judge))
 
     def _count(self, votes: Mapping[str, str | float]) -> None:
         counted = Counter(map(str, votes.values()))
         for judge, answer in votes.items():
-            known = self._of(judge)
+            known = self._figures_of(judge)
             known.answers += 1
             known.apart += len(votes) > 2 and counted[str(answer)] * 2 < len(votes)
 

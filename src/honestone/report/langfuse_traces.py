@@ -160,8 +160,8 @@ class _Writer:
         for number, call in enumerate(reported.tool_calls or [] if reported else [], start=1):
             called: dict[str, Json] = {
                 "langfuse.observation.type": "tool",
-                "langfuse.observation.input": _text(call.arguments),
-                "langfuse.observation.output": _text(call.result),
+                "langfuse.observation.input": _as_text(call.arguments),
+                "langfuse.observation.output": _as_text(call.result),
                 "langfuse.observation.metadata.number": str(number),
                 "session.id": self._session,
             }
@@ -233,9 +233,9 @@ def _usage(reported: TraceDoc | None, target: str | None) -> dict[str, Json]:
     if target:
         found["langfuse.observation.model.name"] = target
     if counted:
-        found["langfuse.observation.usage_details"] = _text(counted)
+        found["langfuse.observation.usage_details"] = _as_text(counted)
     if reported.usd is not None:
-        found["langfuse.observation.cost_details"] = _text({"total": reported.usd})
+        found["langfuse.observation.cost_details"] = _as_text({"total": reported.usd})
     return found
 
 
@@ -265,10 +265,10 @@ def _span(
 def _value(value: Json) -> Json:
     if isinstance(value, list):
         return {"arrayValue": {"values": [_value(one) for one in value]}}
-    return {"stringValue": value if isinstance(value, str) else _text(value)}
+    return {"stringValue": value if isinstance(value, str) else _as_text(value)}
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

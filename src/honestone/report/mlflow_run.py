@@ -33,7 +33,7 @@ COLUMNS: Final = (
 def suite_mlflow(doc: SuiteReportDoc) -> MlflowRun:
     """The run. A run without a moment in its id begins in 1970."""
     began = moment_of_run(doc.run or "")
-    rows = [_row(case) for case in doc.cases]
+    rows = [_case_row(case) for case in doc.cases]
     return MlflowRun(
         experiment=doc.name,
         name=doc.run or doc.name,
@@ -93,7 +93,7 @@ def _tags(doc: SuiteReportDoc) -> dict[str, str]:
     }
 
 
-def _row(case: CaseDoc) -> tuple[MlflowCell, ...]:
+def _case_row(case: CaseDoc) -> tuple[MlflowCell, ...]:
     judges = {one.id: case.judge_score(one.id) for one in case.judges}
     scores = {id: None if score is None else float(score) for id, score in judges.items()}
     return (

@@ -124,7 +124,7 @@ def suite_jsonl(doc: SuiteReportDoc) -> str:
 def jsonl_parts(report: SuiteReport) -> Iterator[str]:
     """The same line by line."""
     for case in report.cases:
-        yield _json_lines([_row(report.head, case)])
+        yield _json_lines([_case_row(report.head, case)])
     yield _json_lines(_left_out(report.head))
 
 
@@ -132,7 +132,11 @@ def table_jsonl(doc: TableDoc) -> str:
     """The same of every column, case by case, each with its `column`."""
     reports = column_reports(doc)
     rows = [
-        {**_row(report, cell), "suite": doc.suite.title or doc.suite.path, "column": cell.column}
+        {
+            **_case_row(report, cell),
+            "suite": doc.suite.title or doc.suite.path,
+            "column": cell.column,
+        }
         for case in doc.cases
         for report, cell in zip(reports, case.cells, strict=True)
     ]
@@ -155,7 +159,7 @@ def _json_lines(rows: Iterable[Mapping[str, object]]) -> str:
     )
 
 
-def _row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
+def _case_row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
     row: dict[str, object] = {
         "test_id": case.id,
         "suite": doc.suite.title or doc.suite.path,

@@ -202,7 +202,9 @@ class _Places:
         against = [one for one in item.evidence if item.votes.get(one.judge) == "no"]
         quotes = [*against, *(one for one in item.evidence if one not in against)]
         found = [
-            place for one in quotes if (place := self._quoted(one) or self._named(one)) is not None
+            place
+            for one in quotes
+            if (place := self._quoted(one) or self._place_in_note(one)) is not None
         ]
         return list(found) or [_location(self._uri(""), {"startLine": 1})]
 
@@ -225,7 +227,7 @@ class _Places:
         }
         return _location(self._uri(file), region)
 
-    def _named(self, quote: QuoteDoc) -> Mapping[str, Json] | None:
+    def _place_in_note(self, quote: QuoteDoc) -> Mapping[str, Json] | None:
         """`page.md:3: a link leads nowhere`, where the artifact has such a file."""
         for match in _NAMED.finditer(quote.quote[:2000]):
             name = match["file"].removeprefix("./")

@@ -35,13 +35,13 @@ def checked_command(found: object, folder: Path) -> str:
 
 def _forms(folder: Path) -> tuple[str, ...]:
     """What the command may be, by what is on PATH."""
-    named = _named(folder) or _this_program()
+    named = _command_in_settings(folder) or _this_program()
     if len(shlex.split(named)) > 1:
         return (named,)
     return (NAME, f'"$(command -v {NAME} || echo {named})"')
 
 
-def _named(folder: Path) -> str | None:
+def _command_in_settings(folder: Path) -> str | None:
     """From the person's own records: what the files of a project say may be somebody else's words."""
     for base in (folder, *folder.parents, Path.home()):
         with suppress(FileError):

@@ -51,7 +51,7 @@ def check_rubric(
         raise UsageError(
             "--judge is for --golden and --oracle; nothing else asks judges", hint="leave it out"
         )
-    checked = _read(workspace, request)
+    checked = _read_rubric(workspace, request)
     checked.history = _history(checked, workspace, request.history)
     if request.fix:
         _fix(checked, request.golden)
@@ -120,7 +120,7 @@ class RubricCheck:
 # reading
 
 
-def _read(workspace: Workspace, request: RubricCheckRequest) -> RubricCheck:
+def _read_rubric(workspace: Workspace, request: RubricCheckRequest) -> RubricCheck:
     """The rubric in a file. Raises SourceErrors for what a foreign file says and ours cannot,
     unless that is accepted.
     """
