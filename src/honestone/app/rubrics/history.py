@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeAlias, TypedDict
 
 from honestone.app.rubrics.item_stats import ItemStats, Record, item_stats
 from honestone.app.workspace import Workspace
@@ -20,6 +20,17 @@ from honestone.ports import Store
 
 # How many of the newest runs are looked through.
 RUNS: Final = 500
+
+
+_Figure: TypeAlias = str | int | float | tuple[str, ...] | None
+
+
+class PlainHistory(TypedDict):
+    """A `History` as JSON."""
+
+    artifacts: int
+    runs: int
+    items: list[dict[str, _Figure]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +46,7 @@ class History:
         """Ids of criteria and items that have answers."""
         return frozenset(id for one in self.items for id in one.key)
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> PlainHistory:
         return {
             "artifacts": len(self.record),
             "runs": self.runs,
@@ -43,7 +54,7 @@ class History:
         }
 
 
-def _plain(one: ItemStats) -> dict[str, object]:
+def _plain(one: ItemStats) -> dict[str, _Figure]:
     """Its figures, none of which has more than nine places."""
     plain = asdict(one)
     criterion, item = plain.pop("key")
@@ -125,7 +136,7 @@ def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str])
     return found
 
 
-def _about(one: ItemStats, *, is_check: bool) -> Iterator[tuple[str, dict[str, object]]]:
+def _about(one: ItemStats, *, is_check: bool) -> Iterator[tuple[str, dict[str, _Figure]]]:
     """The rules that an item breaks, each with what was found."""
     over = f"over {one.artifacts} artifacts"
     if one.never_discriminates and not (

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypedDict
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging_options import JudgingOptions, make_panel, refuse_too_big
@@ -24,6 +24,40 @@ from honestone.system.drawing import count
 
 AT_ONCE: Final = 8
 Agreement = Literal["as expected", "differs", "undecided"]
+
+
+class PlainTried(TypedDict):
+    """A `Tried` as JSON."""
+
+    verdict: str
+    reasons: list[str]
+    score: float | None
+    interval: list[float | None]
+
+
+class PlainGoldenRow(PlainTried):
+    """A `GoldenRow` as JSON."""
+
+    example: str
+    told: Agreement
+    differences: list[str]
+
+
+class PlainGood(PlainTried):
+    path: str
+
+
+class PlainEmpty(PlainTried):
+    met: list[str]
+
+
+class PlainOracle(TypedDict):
+    """An `OracleResult` as JSON."""
+
+    told: Agreement
+    broken: list[str]
+    good: PlainGood
+    empty: PlainEmpty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +76,7 @@ class Tried:
     card: Scorecard
     verdict: Verdict
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> PlainTried:
         return {
             "verdict": str(self.verdict.outcome),
             "reasons": list(self.verdict.reasons),
@@ -130,7 +164,7 @@ class GoldenRow:
     agreement: Agreement
     differences: tuple[str, ...]
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> PlainGoldenRow:
         return {
             "example": self.example.name,
             "told": self.agreement,
@@ -176,7 +210,7 @@ class OracleResult:
     broken: tuple[str, ...] = ()
     met_by_nothing: tuple[str, ...] = field(default=())
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> PlainOracle:
         return {
             "told": self.agreement,
             "broken": list(self.broken),
