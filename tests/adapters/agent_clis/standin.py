@@ -96,6 +96,13 @@ class Use:
 
 
 @dataclass(frozen=True)
+class Find:
+    """The model asks Claude Code for a tool whose description was left out until it is asked for."""
+
+    tool: str
+
+
+@dataclass(frozen=True)
 class Fault:
     """Not a reply: a `status` with the protocol's own error, an `html` page, or a `hang` of so many
     seconds.
@@ -108,7 +115,7 @@ class Fault:
     message: str = ""
 
 
-Line = Say | Look | Change | Run | Learn | Use | Fault
+Line = Say | Look | Change | Run | Learn | Use | Find | Fault
 
 
 def edit_play(
@@ -314,6 +321,8 @@ class Dialect:
         """The call that does what the line says, with the tools there are."""
         if isinstance(line, Use):
             return line.name(tools) or "no_such_tool", dict(line.arguments)
+        if isinstance(line, Find):
+            return "ToolSearch", {"query": f"select:{line.tool}", "max_results": 5}
         choices = [(name, arguments(line)) for name, arguments in self.menu.get(type(line), [])]
         for name, arguments in choices:
             if name in tools:
