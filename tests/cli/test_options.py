@@ -1,70 +1,53 @@
-"""The table of options: every part of it is used, and what it says a second time is what the code
-knows.
-"""
+"""Options are declared once: what a door shows or refuses is what the declaration says."""
 
 from __future__ import annotations
 
-import re
-import tomllib
 from pathlib import Path
+from typing import Annotated
 
 import click
 import pytest
 
-import honestone.cli
+from honestone.app import keywords
 from honestone.app.agents.hosts import HOSTS
 from honestone.app.convert import RUBRIC_FORMATS
 from honestone.app.convert import SUITE_FORMATS as WRITTEN_FORMATS
+from honestone.app.judging_options import JudgingOptions
 from honestone.app.noise import LOOKS
+from honestone.app.options import Argument, Option, build, declared, require_valid
 from honestone.app.stages.evaluate import DEFAULT_TARGET, DEFAULT_THRESHOLD
 from honestone.cli.demo import EXAMPLES, FOLDER
-from honestone.cli.options import _DECLARED, options
+from honestone.cli.main import cli
+from honestone.cli.options import from_parameters
 from honestone.cli.terminal import FORMATS
 from honestone.core.audit.verdict import Tier
+from honestone.core.errors import UsageError
 from honestone.core.statistics.agreement import Level
 from honestone.report.documents import KINDS
 
-FOLDER_OF_COMMANDS = Path(honestone.cli.__file__).parent
-TABLES = tomllib.loads((FOLDER_OF_COMMANDS / "options.toml").read_text("utf-8"))
 
-
-def option(table: str, name: str) -> click.Parameter:
-    @click.command()
-    @options(table)
-    def command(**given: object) -> None: ...
-
+def option(path: str, name: str) -> click.Parameter:
+    command: click.Command | None = cli
+    context = click.Context(cli)
+    for word in path.split():
+        assert isinstance(command, click.Group)
+        command = command.get_command(context, word)
+    assert command is not None
     return next(one for one in command.params if name in one.opts)
 
 
-def help_of(table: str, name: str) -> str:
-    found = option(table, name)
+def help_of(path: str, name: str) -> str:
+    found = option(path, name)
     assert isinstance(found, click.Option)
     return found.help or ""
 
 
-def test_every_table_is_of_a_command_or_of_another_table() -> None:
-    code = "\n".join(path.read_text("utf-8") for path in FOLDER_OF_COMMANDS.parent.rglob("*.py"))
-    named = {
-        name
-        for call in re.findall(r"\boptions\((\"[^)]*)\)", code)
-        for name in re.findall(r'"([^"]+)"', call)
-    }
-    shared = {
-        name
-        for rows in TABLES.values()
-        for key in rows
-        if key[0] == "+"
-        for name in key[1:].split(" +")
-    }
-    assert named | shared == {*TABLES, *_DECLARED, "store"}
-
-
 @pytest.mark.parametrize(
-    ("table", "name", "known"),
+    ("path", "name", "known"),
     [
         ("agreement", "--level", Level),
         ("audit", "--require-tier", reversed(Tier)),
-        ("agents", "--agent", HOSTS),
+        ("agent install", "--agent", HOSTS),
         ("rescore", "--format", FORMATS),
         ("show", "--schema", KINDS),
         ("suite convert", "--to", WRITTEN_FORMATS),
@@ -72,8 +55,8 @@ def test_every_table_is_of_a_command_or_of_another_table() -> None:
         ("demo", "name", EXAMPLES),
     ],
 )
-def test_the_choices_are_those_of_the_code(table: str, name: str, known: object) -> None:
-    kind = option(table, name).type
+def test_the_choices_are_those_of_the_code(path: str, name: str, known: object) -> None:
+    kind = option(path, name).type
     assert isinstance(kind, click.Choice)
     assert list(kind.choices) == [str(one) for one in known]  # type: ignore[attr-defined]
 
@@ -82,16 +65,69 @@ def test_the_figures_are_those_of_the_code() -> None:
     assert f"[{FOLDER};" in help_of("demo", "--dir")
     assert option("noise", "-n").default == LOOKS
     assert option("stage evaluate", "--eval-threshold").default == DEFAULT_THRESHOLD
-    assert f"[{DEFAULT_TARGET}]" in help_of("stage-tasks", "--target")
+    assert f"[{DEFAULT_TARGET}]" in help_of("stage run", "--target")
 
 
 def test_a_flag_can_be_left_open() -> None:
-    """Given, denied, or not said."""
+    """Given, denied, or left out."""
 
     @click.command()
-    @options("scope")
-    def command(project: bool | None) -> bool | None:
+    @from_parameters
+    def command(
+        project: Annotated[bool | None, Option(name="--project/--user")] = None,
+    ) -> bool | None:
         return project
 
-    said = [command.main(words, standalone_mode=False) for words in ([], ["--user"], ["--project"])]
-    assert said == [None, False, True]
+    results = [
+        command.main(words, standalone_mode=False) for words in ([], ["--user"], ["--project"])
+    ]
+    assert results == [None, False, True]
+
+
+def test_a_parameter_becomes_an_option_of_its_type() -> None:
+    @click.command()
+    @from_parameters
+    def command(
+        *,
+        files: Annotated[tuple[Path, ...], Argument()],
+        limit: Annotated[int | None, Option(min=1, max=3)] = None,
+        above: Annotated[float, Option(above=0)] = 1.0,
+        judging: JudgingOptions,
+    ) -> tuple[object, ...]:
+        return files, limit, above, judging.ask
+
+    words = ["a", "b", "--limit", "2", "--ask", "item"]
+    found = command.main(words, standalone_mode=False)
+    assert found == ((Path("a"), Path("b")), 2, 1.0, "item")
+    for wrong in (["--limit", "4"], ["--above", "0"], ["--above", "inf"], ["--ask", "all"]):
+        with pytest.raises(click.UsageError):
+            command.main(["a", *wrong], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("repeat", 21, "`repeat` is 21, but must be at least 1 and at most 20"),
+        ("judge_timeout", 0, "`judge_timeout` is 0, but must be above 0"),
+        ("max_age", float("nan"), "`max_age` is nan, but must be at least 0"),
+        ("evidence", "maybe", "`evidence` is 'maybe', but must be one of warn, require, off"),
+        ("pack", None, "`pack` is None, but must be one of none, head, outline"),
+    ],
+)
+def test_a_request_refuses_what_the_command_refuses(field: str, value: object, why: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        build(JudgingOptions, {field: value})
+    assert str(refused.value).startswith(why)
+
+
+def test_what_a_command_alone_decides_is_not_built_from_what_was_typed() -> None:
+    """`--require-calibration` of a loop is about its held-out judges, not about those that decide."""
+    assert build(JudgingOptions, {"require_calibration": True}).require_calibration is False
+    shared = {one.field for one in declared(JudgingOptions) if one.is_shared}
+    assert {"allow_code", "require_calibration", "require_tier"}.isdisjoint(shared)
+    require_valid(JudgingOptions(repeat=20), JudgingOptions)
+
+
+def test_the_keywords_of_python_are_the_options() -> None:
+    fields = {one.field for one in declared(JudgingOptions)} - {"judges"}
+    assert set(keywords.JudgingKeywords.__annotations__) == fields

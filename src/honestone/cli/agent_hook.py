@@ -12,10 +12,11 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
+from honestone.app.options import Option
 from honestone.cli import options as shared
 from honestone.cli.main import LazyGroup
 from honestone.core.json_value import JsonObject, visible
@@ -46,8 +47,17 @@ def hook() -> None:
 
 
 @click.command("stop")
-@shared.options("agent hook stop")
-def stop(state: str | None) -> None:
+@shared.from_parameters
+def stop(
+    *,
+    state: Annotated[
+        str | None,
+        Option(
+            "Decide by the state.json of a rulph loop; {session_id} in the name is filled in.",
+            metavar="FILE",
+        ),
+    ] = None,
+) -> None:
     """Hold a session that owns an unfinished run of steps; let go otherwise.
 
     For `Stop` (Claude Code, Codex) and `AfterAgent` (Gemini). Held is {"decision": "block",

@@ -7,13 +7,14 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
 from honestone.app.agents import install as use_case
 from honestone.app.agents.hosts import HOSTS, Scope
 from honestone.app.agents.install import AgentState, Installed, agent_states
+from honestone.app.options import Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, write
 from honestone.system.drawing import clean, style_for
@@ -24,8 +25,29 @@ SCHEMA = "honestone.agent/1"
 @click.command(
     "install", short_help="Write the skill, the hooks and the MCP server for coding agents."
 )
-@shared.options("agent install")
-def install(project: bool | None, as_json: bool, **given: Any) -> int:
+@shared.from_parameters
+def install(
+    *,
+    agents: Annotated[
+        tuple[str, ...],
+        Option(
+            "Which agent; repeat for more.", name="--agent", choices=("claude", "codex", "gemini")
+        ),
+    ] = (),
+    project: Annotated[
+        bool | None,
+        Option("In this folder, or in your home.  [default: project]", name="--project/--user"),
+    ] = None,
+    mcp: Annotated[bool, Option("The MCP server too.")] = False,
+    command: Annotated[
+        str | None, Option("How the agent calls honestone.  [default: honestone]", metavar="CMD")
+    ] = None,
+    dry_run: Annotated[bool, Option("Say what would be written, and write nothing.")] = False,
+    force: Annotated[
+        bool, Option("Replace a skill that is not ours; uninstall gives it back.")
+    ] = False,
+    as_json: shared.AsJson = False,
+) -> int:
     """Write the skill, the hooks and with --mcp the MCP server into the files of coding agents:
     those on PATH, or --agent.
 
@@ -33,8 +55,15 @@ def install(project: bool | None, as_json: bool, **given: Any) -> int:
     what was put in.
     """
 
-    agents = given.pop("agents") or use_case.agents_on_path()
-    request = use_case.InstallRequest(agents=agents, scope=_place(project is False), **given)
+    agents = agents or use_case.agents_on_path()
+    request = use_case.InstallRequest(
+        agents=agents,
+        scope=_place(project is False),
+        mcp=mcp,
+        command=command,
+        dry_run=dry_run,
+        force=force,
+    )
     done = use_case.install(request)
     _tell(done, "written", "wrote", as_json=as_json)
     if not as_json and done.files and not request.dry_run:
@@ -44,22 +73,50 @@ def install(project: bool | None, as_json: bool, **given: Any) -> int:
 
 
 @click.command("uninstall", short_help="Take out what `agent install` put in.")
-@shared.options("agent uninstall")
-def uninstall(agents: tuple[str, ...], project: bool | None, as_json: bool, **given: Any) -> int:
+@shared.from_parameters
+def uninstall(
+    *,
+    agents: Annotated[
+        tuple[str, ...],
+        Option(
+            "Which agent; repeat for more.", name="--agent", choices=("claude", "codex", "gemini")
+        ),
+    ] = (),
+    project: Annotated[
+        bool | None,
+        Option("In this folder, or in your home.  [default: project]", name="--project/--user"),
+    ] = None,
+    dry_run: Annotated[bool, Option("Say what would be written, and write nothing.")] = False,
+    force: Annotated[bool, Option("Remove our skill even if it was edited.")] = False,
+    as_json: shared.AsJson = False,
+) -> int:
     """Take out what `honestone agent install` put in, for every agent or those named. Edits made
     since then stay.
     """
 
     request = use_case.InstallRequest(
-        agents=agents or tuple(HOSTS), scope=_place(project is False), **given
+        agents=agents or tuple(HOSTS), scope=_place(project is False), dry_run=dry_run, force=force
     )
     _tell(use_case.uninstall(request), "removed", "took ours out of", as_json=as_json)
     return 0
 
 
 @click.command("status", short_help="Whether honestone is installed in coding agents.")
-@shared.options("agents", "scope", "json")
-def status(agents: tuple[str, ...], project: bool | None, as_json: bool) -> int:
+@shared.from_parameters
+def status(
+    *,
+    agents: Annotated[
+        tuple[str, ...],
+        Option(
+            "Which agent; repeat for more.", name="--agent", choices=("claude", "codex", "gemini")
+        ),
+    ] = (),
+    project: Annotated[
+        bool | None,
+        Option("In this folder, or in your home.  [default: project]", name="--project/--user"),
+    ] = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """Whether the files of each agent hold what `honestone agent install` writes, here and in your
     home.
     """

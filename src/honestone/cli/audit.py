@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
 from honestone.app.audit import AuditRequest, below
 from honestone.app.audit import audit as audit_judges
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.terminal import Progress, here, render, write
 from honestone.core.audit.verdict import Tier
+from honestone.core.rubric import TIERS
 from honestone.system.drawing import line
 
 
 @click.command(
     "audit", short_help="Whether judges can be talked round, by probes with known answers."
 )
-@shared.options("audit")
 @asks_people
+@shared.from_parameters
 def audit(
-    artifact: Path,
-    rubric: Path,
-    require_tier: str | None,
-    form: str,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
+    *,
+    artifact: Annotated[Path, Argument()],
+    rubric: shared.RubricFile,
+    require_tier: Annotated[
+        str | None,
+        Option("Exit 1 where a judge does not reach that tier.", choices=TIERS),
+    ] = None,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    form: Annotated[
+        str, Option(name="--format", choices=("text", "json", "markdown"), show_default=True)
+    ] = "text",
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Ask judges questions whose answers are known, made from your rubric and artifact, and count
     the answers that flip.
@@ -45,7 +55,7 @@ def audit(
     Example:
       honestone audit README.md --rubric rubric.yaml --judge openai:gpt-5.1 --require-tier medium
     """
-    request = AuditRequest(artifact=artifact, rubric=rubric, judging=shared.take_judging(options))
+    request = AuditRequest(artifact=artifact, rubric=rubric, judging=judging)
     with Progress(quiet=quiet) as progress:
         document = audit_judges(here(), request, progress)
     write(render(document, "json" if as_json else form))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
 from honestone.app.calibrate import CalibrateRequest, calibrate_judges, require_measured
+from honestone.app.judging_options import AcceptLoss, JudgingOptions
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
@@ -17,10 +19,25 @@ from honestone.cli.terminal import Progress, here, render, write
 @click.command(
     "calibrate", cls=Grouped, short_help="How far judges agree with people who labelled a sample."
 )
-@shared.options("calibrate")
 @asks_people
+@shared.from_parameters
 def calibrate(
-    artifacts: tuple[Path, ...], strict: bool, form: str, as_json: bool, quiet: bool, **options: Any
+    *,
+    artifacts: Annotated[tuple[Path, ...], Argument(metavar="[ARTIFACT]...")] = (),
+    labels: Annotated[Path, Option("What people said: CSV or JSON lines.", metavar="FILE")],
+    rubric: shared.RubricFile,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    strict: Annotated[bool, Option("Exit 1 when a judge is lenient.")] = False,
+    accept_loss: AcceptLoss = False,
+    form: Annotated[
+        str,
+        Option(
+            name="--format", short="-f", choices=("text", "json", "markdown"), show_default=True
+        ),
+    ] = "text",
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Measure judges against people: judge every labelled artifact, and compare the answers with
     the labels.
@@ -41,7 +58,7 @@ def calibrate(
       honestone calibrate new/*.md --labels labels.csv --rubric rubric.yaml --judge codex --judge gemini --strict
     """
     request = CalibrateRequest(
-        population=artifacts, judging=shared.take_judging(options), **options
+        population=artifacts, judging=judging, labels=labels, rubric=rubric, accept_loss=accept_loss
     )
     with Progress(quiet=quiet) as progress:
         document = calibrate_judges(here(), request, progress)

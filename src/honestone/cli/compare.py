@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Annotated
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.app.records import open_run
 from honestone.app.suites import compare as use_case
 from honestone.cli import options as shared
@@ -17,15 +18,53 @@ from honestone.report.documents.suite import ComparisonDoc
 
 
 @click.command("compare", short_help="Compare two runs of a suite, case by case.")
-@shared.options("compare")
-def compare(form: str, as_json: bool, **asked: Any) -> int:
+@shared.from_parameters
+def compare(
+    *,
+    baseline: Annotated[str, Argument()],
+    candidate: Annotated[str, Argument()],
+    gates: Annotated[
+        tuple[str, ...],
+        Option(
+            "regression, missing or delta<0; repeat it. [regression and missing]",
+            name="--fail-on",
+            metavar="GATE",
+        ),
+    ] = (),
+    across_contracts: Annotated[
+        bool, Option("Compare runs that were judged differently all the same.")
+    ] = False,
+    require_improvement: Annotated[
+        bool, Option("Pass only if the lower bound of the interval is above 0.")
+    ] = False,
+    form: Annotated[
+        str,
+        Option(
+            name="--format",
+            short="-f",
+            choices=("text", "markdown", "json", "html"),
+            show_default=True,
+        ),
+    ] = "text",
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """Compare two runs of one suite: BASELINE, then CANDIDATE. Each is a run or a file with a saved
     --json report.
 
     Exits 0 when the candidate may replace the baseline, 1 when not, 3 when a case could not be
     judged.
     """
-    document = use_case.compare_runs(here(), use_case.CompareRequest(**asked))
+    document = use_case.compare_runs(
+        here(),
+        use_case.CompareRequest(
+            baseline=baseline,
+            candidate=candidate,
+            gates=gates,
+            across_contracts=across_contracts,
+            require_improvement=require_improvement,
+        ),
+    )
     if form == "html" and not as_json:
         _write_comparison(document)
     else:
@@ -47,8 +86,19 @@ def _write_comparison(document: ComparisonDoc) -> None:
 
 
 @click.command("trend", short_help="Show how a suite's results changed over its runs.")
-@shared.options("trend")
-def trend(runs: tuple[str, ...], form: str, as_json: bool) -> int:
+@shared.from_parameters
+def trend(
+    *,
+    runs: Annotated[tuple[str, ...], Argument(metavar="RUN...")],
+    form: Annotated[
+        str,
+        Option(
+            name="--format", short="-f", choices=("text", "markdown", "json"), show_default=True
+        ),
+    ] = "text",
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """Show runs in the order given: pass rate, mean score, and the cases that turned."""
     document = use_case.trend(here(), runs)
     write(render(document, "json" if as_json else form))

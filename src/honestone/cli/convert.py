@@ -6,27 +6,50 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
 from honestone.app.convert import Conversion
 from honestone.app.convert import convert_rubric as rubric_in
 from honestone.app.convert import convert_suite as suite_in
+from honestone.app.judging_options import AcceptLoss, FromOutside, ReadAs
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, write
 from honestone.system.new_file import refuse_overwriting, write_new
 
 
 @click.command("convert", short_help="Write a suite in another format.")
-@shared.options("suite convert")
+@shared.from_parameters
 def convert_suite(
-    path: Path,
-    to: str,
-    accept_loss: bool,
-    allow_outside: tuple[Path, ...],
-    read_as: str | None,
-    **writing: Any,
+    *,
+    path: Annotated[Path, Argument()],
+    to: Annotated[
+        str,
+        Option(
+            "The format to write.",
+            choices=(
+                "honestone",
+                "agentv",
+                "agentv-5",
+                "agentv-4",
+                "agentv-2",
+                "agentv-seed",
+                "task-suite",
+                "healthbench",
+            ),
+            show_default=True,
+        ),
+    ] = "honestone",
+    output: Annotated[Path | None, Option("Where to write it. [stdout]", metavar="FILE")] = None,
+    force: Annotated[bool, Option("Overwrite an existing file.")] = False,
+    accept_loss: Annotated[
+        bool, Option("Write the rest where one of the formats cannot say something.")
+    ] = False,
+    read_as: ReadAs = None,
+    quiet: shared.IsQuiet = False,
+    allow_outside: FromOutside = (),
 ) -> int:
     """Write a suite, ours or another tool's, in another format.
 
@@ -37,17 +60,21 @@ def convert_suite(
         path,
         to,
         accept_loss=accept_loss,
-        output=writing["output"],
+        output=output,
         allowed=allow_outside,
         read_as=read_as,
     )
-    return _give(made, **writing)
+    return _give(made, output=output, force=force, quiet=quiet)
 
 
 @click.command("show", short_help="Show a suite as it is run.")
-@shared.options("suite show")
+@shared.from_parameters
 def show_suite(
-    path: Path | None, schema: bool, accept_loss: bool, allow_outside: tuple[Path, ...]
+    *,
+    path: Annotated[Path | None, Argument(metavar="SUITE")] = None,
+    schema: Annotated[bool, Option("The JSON Schema of suite files, for editors.")] = False,
+    accept_loss: AcceptLoss = False,
+    allow_outside: FromOutside = (),
 ) -> int:
     """Show a suite as it is run, in our format: cases of tables, `defaults` and vars filled in."""
     if schema:
@@ -62,17 +89,28 @@ def show_suite(
 
 
 @click.command("convert", short_help="Write a rubric in another format.")
-@shared.options("rubric convert")
+@shared.from_parameters
 def convert_rubric(
-    path: Path, to: str, accept_loss: bool, read_as: str | None, **writing: Any
+    *,
+    path: Annotated[Path, Argument()],
+    to: Annotated[
+        str, Option("The format to write.", choices=("honestone", "autorubric"), show_default=True)
+    ] = "honestone",
+    output: Annotated[Path | None, Option("Where to write it. [stdout]", metavar="FILE")] = None,
+    force: Annotated[bool, Option("Overwrite an existing file.")] = False,
+    accept_loss: Annotated[
+        bool, Option("Write the rest where one of the formats cannot say something.")
+    ] = False,
+    read_as: ReadAs = None,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Write a rubric, ours or another tool's, in another format.
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and
     lists it as notes.
     """
-    made = rubric_in(path, to, accept_loss=accept_loss, output=writing["output"], read_as=read_as)
-    return _give(made, **writing)
+    made = rubric_in(path, to, accept_loss=accept_loss, output=output, read_as=read_as)
+    return _give(made, output=output, force=force, quiet=quiet)
 
 
 def _give(made: Conversion, *, output: Path | None, force: bool, quiet: bool) -> int:

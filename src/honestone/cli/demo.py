@@ -19,10 +19,11 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.core.errors import FileError, UsageError
 from honestone.system.drawing import Style, clean, style_for, wrap
@@ -47,8 +48,22 @@ EXAMPLES: Mapping[str, str] = {
 
 
 @click.command("demo", short_help="A whole run, offline, on real files.")
-@shared.options("demo")
-def demo(name: str, folder: Path | None, keep: bool, as_json: bool, quiet: bool) -> int:
+@shared.from_parameters
+def demo(
+    *,
+    name: Annotated[str, Argument(choices=("readme", "package", "skill"))] = "readme",
+    folder: Annotated[
+        Path | None,
+        Option(
+            "The folder to make. [honestone-demo; a number is added when it is there]",
+            name="--dir",
+            metavar="DIR",
+        ),
+    ] = None,
+    keep: Annotated[bool, Option("Keep the folder. [keep]", name="--keep/--no-keep")] = True,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
+) -> int:
     """A whole run, offline, on real files: readme, package or skill.
 
     Copies an example to a new folder, scores it, and improves it until it passes: programs judge

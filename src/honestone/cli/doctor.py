@@ -28,8 +28,12 @@ _SANDBOXES: Final = {
 
 
 @click.command("doctor", short_help="Which judges, workers and targets can run here.")
-@shared.options("store", "json")
-def doctor(as_json: bool) -> int:
+@shared.from_parameters
+def doctor(
+    *,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """Which judges, workers and targets can run here, and how to get the rest. Spends no call."""
     workspace = here()
     found = look_around(workspace)

@@ -10,9 +10,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import FileError
@@ -34,8 +36,15 @@ class _Done:
 
 
 @click.command("init", short_help="Write starter files to this folder.")
-@shared.options("init")
-def init(file: Path | None, folder: Path, as_json: bool) -> int:
+@shared.from_parameters
+def init(
+    *,
+    file: Annotated[Path | None, Argument()] = None,
+    folder: Annotated[Path, Option("The folder. [this one]", name="--dir", metavar="DIR")] = Path(
+        "."
+    ),
+    as_json: shared.AsJson = False,
+) -> int:
     """Write a starter rubric for FILE, or else for the document in this folder, and a settings
     file. Nothing is written over.
     """

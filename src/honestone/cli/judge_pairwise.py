@@ -5,10 +5,13 @@ in both orders.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
 import click
 
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.options import Argument
 from honestone.app.pairwise import ComparePairRequest, compare_pair
 from honestone.cli import options as shared
 from honestone.cli.terminal import Progress, dump, here, write
@@ -16,8 +19,17 @@ from honestone.system.drawing import style_for
 
 
 @click.command("pairwise", short_help="Compare two artifacts by one rubric.")
-@shared.options("judge pairwise")
-def pairwise(as_json: bool, quiet: bool, **options: Any) -> int:
+@shared.from_parameters
+def pairwise(
+    *,
+    a: Annotated[Path, Argument()],
+    b: Annotated[Path, Argument()],
+    rubric: shared.RubricFile,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
+) -> int:
     """Say which of two files or folders meets a rubric better, criterion by criterion.
 
     Every model judge is asked twice, with A first and with B first. What changes with the order is
@@ -28,7 +40,7 @@ def pairwise(as_json: bool, quiet: bool, **options: Any) -> int:
     """
     from honestone.report.pairwise import pairwise_text
 
-    request = ComparePairRequest(judging=shared.take_judging(options), **options)
+    request = ComparePairRequest(judging=judging, a=a, b=b, rubric=rubric)
     with Progress(quiet=quiet) as progress:
         found = compare_pair(here(), request, progress)
     write(

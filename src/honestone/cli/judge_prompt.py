@@ -5,10 +5,12 @@ it, recorded.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import FileError, UsageError
@@ -18,8 +20,30 @@ LONGEST_REPLY = 10_000_000
 
 
 @click.command("prompt")
-@shared.options("judge prompt")
-def prompt(as_json: bool, **asked: Any) -> None:
+@shared.from_parameters
+def prompt(
+    *,
+    artifact: Annotated[Path, Argument()],
+    rubric: shared.RubricFile,
+    input: Annotated[str | None, Option("The input that the text answers.")] = None,
+    reference: Annotated[str | None, Option("A reference answer that the judge sees.")] = None,
+    draw: Annotated[
+        int,
+        Option(
+            "Which look of this judge: 1 is that of agent:NAME#2.", min=0, max=99, show_default=True
+        ),
+    ] = 0,
+    judge: Annotated[
+        str | None,
+        Option(
+            "Whose reply is wanted; what is wrong with the one on record is then named.",
+            short="-j",
+            metavar="NAME",
+        ),
+    ] = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> None:
     """Print the prompt that a model judge would get about ARTIFACT.
 
     Let any agent or chat answer it, and hand the reply to `honestone judge submit`. The same
@@ -27,7 +51,17 @@ def prompt(as_json: bool, **asked: Any) -> None:
     """
     from honestone.app.host_judge import HostQuestion, host_prompt
 
-    found = host_prompt(here(), HostQuestion(**asked))
+    found = host_prompt(
+        here(),
+        HostQuestion(
+            artifact=artifact,
+            rubric=rubric,
+            input=input,
+            reference=reference,
+            draw=draw,
+            judge=judge,
+        ),
+    )
     if as_json:
         write(dump(found.document) + "\n")
         return
@@ -37,8 +71,29 @@ def prompt(as_json: bool, **asked: Any) -> None:
 
 
 @click.command("submit")
-@shared.options("judge submit")
-def submit(reply_path: str, as_json: bool, **asked: Any) -> int:
+@shared.from_parameters
+def submit(
+    *,
+    artifact: Annotated[Path, Argument()],
+    rubric: shared.RubricFile,
+    input: Annotated[str | None, Option("The input that the text answers.")] = None,
+    reference: Annotated[str | None, Option("A reference answer that the judge sees.")] = None,
+    draw: Annotated[
+        int,
+        Option(
+            "Which look of this judge: 1 is that of agent:NAME#2.", min=0, max=99, show_default=True
+        ),
+    ] = 0,
+    judge: Annotated[
+        str,
+        Option("Who answered: the judge is agent:NAME from now on.", short="-j", metavar="NAME"),
+    ],
+    reply_path: Annotated[
+        str, Option("The reply; - is stdin. [-]", name="--reply", metavar="FILE")
+    ] = "-",
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """Record a reply to `honestone judge prompt` as that of the judge agent:NAME.
 
     `honestone eval ARTIFACT --rubric RUBRIC --judge agent:NAME` then uses it at no cost. Exits 0
@@ -47,7 +102,18 @@ def submit(reply_path: str, as_json: bool, **asked: Any) -> int:
     """
     from honestone.app.host_judge import HostQuestion, submit_reply
 
-    document = submit_reply(here(), HostQuestion(**asked), read_reply_file(reply_path))
+    document = submit_reply(
+        here(),
+        HostQuestion(
+            artifact=artifact,
+            rubric=rubric,
+            input=input,
+            reference=reference,
+            draw=draw,
+            judge=judge,
+        ),
+        read_reply_file(reply_path),
+    )
     write(dump(document) + "\n" if as_json else _as_text(document))
     return 0 if document["complete"] else 1
 

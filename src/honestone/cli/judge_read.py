@@ -9,10 +9,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.core.errors import FileError, UsageError
 
@@ -23,15 +24,30 @@ Reader = Callable[[str], dict[str, object]]
 
 
 @click.command("read")
-@shared.options("judge read")
+@shared.from_parameters
 def read(
-    run: str | None,
-    kind: str | None,
-    scale: str | None,
-    items: str | None,
-    jsonl: bool,
-    field: str | None,
-    as_json: bool,
+    *,
+    run: Annotated[str | None, Argument(metavar="[RUN]")] = None,
+    kind: Annotated[
+        str | None,
+        Option(
+            "What the reply on stdin was asked for.",
+            choices=("yes-no", "score", "pairwise", "checklist"),
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None, Option("The scale of a score (default 1-10).", metavar="LO-HI")
+    ] = None,
+    items: Annotated[
+        str | None, Option("The items of a checklist, one a line.", metavar="FILE")
+    ] = None,
+    jsonl: Annotated[bool, Option("Read one JSON object a line, and print one a line.")] = False,
+    field: Annotated[
+        str | None,
+        Option("The key that holds the reply in each line (default raw).", metavar="NAME"),
+    ] = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Show how a judge's reply on stdin is read, or the unusable replies of RUN.
 

@@ -6,11 +6,13 @@ import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Final
 
 import click
 
+from honestone.app.judging_options import AcceptLoss
 from honestone.app.label import HANGUL_KEYS, LabelQuestion, LabelRequest, LabelSession
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.browser import refuse_without_browser
 from honestone.cli.terminal import Progress, dump_line, here, render, write
@@ -24,15 +26,42 @@ _RUN: Final = re.compile(r"last|[0-9A-Z]{4,26}")
 
 
 @click.command("label", short_help="Ask a person the items of a rubric, and keep the answers.")
-@shared.options("label")
+@shared.from_parameters
 def label(
-    artifacts: tuple[Path, ...],
-    browser: bool,
-    port: int | None,
-    no_open: bool,
-    as_json: bool,
-    quiet: bool,
-    **said: Any,
+    *,
+    artifacts: Annotated[tuple[Path, ...], Argument(metavar="ARTIFACT...|RUN")],
+    rubric: shared.RubricFile,
+    labels: Annotated[
+        Path, Option("Where answers are kept: NAME.jsonl or NAME.csv.", metavar="FILE")
+    ],
+    rater: Annotated[
+        str, Option("Who answers; `settled` answers what the others differ about.", metavar="NAME")
+    ],
+    sample: Annotated[
+        int | None,
+        Option(
+            "N of the texts; of a run as many of each status and score as can be, the same for every rater.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None,
+    browser: Annotated[
+        bool, Option("Ask a person in the browser instead of the terminal.")
+    ] = False,
+    port: Annotated[
+        int | None,
+        Option(
+            "The port of the page, exactly that one; 0 is any that is free. [7410, or the next that is free]",
+            metavar="N",
+            min=0,
+            max=65535,
+        ),
+    ] = None,
+    no_open: Annotated[bool, Option("Print the address of the page and open no browser.")] = False,
+    accept_loss: AcceptLoss = False,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Label artifacts by hand, so that `honestone calibrate` can measure judges against people. RUN
     labels what a run of eval judged: its artifacts, or the outputs of a suite.
@@ -51,7 +80,14 @@ def label(
     """
     run = _run_of(artifacts)
     request = LabelRequest(
-        artifacts=artifacts if run is None else (), run=run, own_order=browser, **said
+        artifacts=artifacts if run is None else (),
+        run=run,
+        own_order=browser,
+        rubric=rubric,
+        labels=labels,
+        rater=rater,
+        sample=sample,
+        accept_loss=accept_loss,
     )
     with Progress(quiet=quiet) as progress:
         if not browser:

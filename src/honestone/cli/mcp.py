@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
+from honestone.app.options import Option
 from honestone.cli import options as shared
 from honestone.core.errors import UsageError
 
 
 @click.command("mcp", short_help="A server for coding agents (MCP, on stdin and stdout).")
-@shared.options("mcp")
-def mcp(roots: tuple[Path, ...], allow_commands: bool) -> int:
+@shared.from_parameters
+def mcp(
+    *,
+    roots: Annotated[
+        tuple[Path, ...],
+        Option(
+            "A folder that may be read and written; repeat for more. [the working directory]",
+            name="--root",
+            metavar="DIR",
+            is_folder=True,
+        ),
+    ] = (),
+    allow_commands: Annotated[
+        bool,
+        Option(
+            "Run commands that the workspace or the agent names: cmd:, script: and python: judges, workers and targets, checks that run code, programs and addresses of settings."
+        ),
+    ] = False,
+) -> int:
     """Serve the commands as tools to a coding agent (MCP, on stdin and stdout), until stdin ends.
 
     The server runs outside of the agent's sandbox, with your keys. Without --allow-commands nothing

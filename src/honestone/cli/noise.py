@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
+from honestone.app.judging_options import JudgingOptions
 from honestone.app.noise import NoiseRequest, measure_noise
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.terminal import Progress, here, render, write
 
 
 @click.command("noise", short_help="How much the same bytes score differently when judged again.")
-@shared.options("noise")
 @asks_people
+@shared.from_parameters
 def noise(
-    artifact: Path, rubric: Path, looks: int, form: str, as_json: bool, quiet: bool, **options: Any
+    *,
+    artifact: Annotated[Path, Argument()],
+    rubric: shared.RubricFile,
+    looks: Annotated[int, Option("How often each judge looks.", name="-n", show_default=True)] = 5,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    form: Annotated[
+        str, Option(name="--format", choices=("text", "json", "markdown"), show_default=True)
+    ] = "text",
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Judge the same bytes again and again, and say which changes of the score mean nothing.
 
@@ -30,9 +42,7 @@ def noise(
     Example:
       honestone noise README.md --rubric rubric.yaml --judge openai:gpt-5.1 -n 5
     """
-    request = NoiseRequest(
-        artifact=artifact, rubric=rubric, judging=shared.take_judging(options), looks=looks
-    )
+    request = NoiseRequest(artifact=artifact, rubric=rubric, judging=judging, looks=looks)
     with Progress(quiet=quiet) as progress:
         document = measure_noise(here(), request, progress)
     write(render(document, "json" if as_json else form))

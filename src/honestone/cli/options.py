@@ -1,15 +1,11 @@
-"""The options of the commands, made of the tables in `options.toml`, and what of them commands
-share.
-"""
+"""Options and arguments of click, made from the parameters of a command, and what commands share."""
 
 from __future__ import annotations
 
 import math
-import re
-import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
-from functools import cache, wraps
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
@@ -25,10 +21,9 @@ from honestone.app.options import (
     declared,
     parts,
 )
-from honestone.core.tables import table_text
 
 if TYPE_CHECKING:
-    from honestone.app.judging_options import JudgingOptions
+    pass
 
 
 class Amount(click.FloatRange):
@@ -53,69 +48,7 @@ class Quorum(click.ParamType[int | str]):
 # Where the context of a command keeps what --store names.
 STORE_NAMED: Final = "honestone.store"
 
-F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
-
-_TYPES: Final = {
-    "path": click.Path(path_type=Path),
-    "folder": click.Path(path_type=Path, exists=True, file_okay=False),
-    "above-zero": Amount(min=0, min_open=True),
-    "quorum": Quorum(),
-}
-_RANGES: Final = {"int": click.IntRange, "float": click.FloatRange, "amount": Amount}
-
-
-def options(*names: str) -> Callable[[F], F]:
-    """The options and arguments of the tables of these names, for a command."""
-
-    def decorate(command: F) -> F:
-        for option in reversed([option for name in names for option in _made_of(name)]):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-@cache
-def _made_of(name: str) -> Sequence[Callable[[Any], Any]]:
-    """What a table has, in its order. The one of --store is made by code."""
-    if name == "store":
-        return [_decorator(next(declared(_with_store)))]
-    if name in _DECLARED:
-        return [_decorator(one) for one in _shared_options(*_DECLARED[name])]
-    made: list[Callable[[Any], Any]] = []
-    for written, row in tomllib.loads(_tables()[name]).items():
-        if written.startswith("+"):
-            made += [
-                option
-                for shared in written.removeprefix("+").split(" +")
-                for option in _made_of(shared)
-            ]
-        else:
-            made.append(
-                _made(written, {"is_flag": True, "help": row} if isinstance(row, str) else row)
-            )
-    return made
-
-
-def _shared_options(*fields: str) -> Iterator[Declared]:
-    from honestone.app.judging_options import JudgingOptions
-    from honestone.app.options import declared
-
-    for one in declared(JudgingOptions):
-        if one.field in fields if fields else one.is_shared:
-            yield one
-
-
-_DECLARED: Final[dict[str, tuple[str, ...]]] = {
-    "judging-options": (),
-    "bars": ("threshold", "floor"),
-    "combine": ("combine",),
-    "limits": ("max_calls", "max_usd", "max_minutes"),
-    "allow-outside": ("allow_outside",),
-    "as": ("read_as",),
-    "stage-judges": ("judges", "judge_timeout"),
-}
 
 
 def from_parameters(work: Callable[..., R]) -> Callable[..., R]:
@@ -123,9 +56,12 @@ def from_parameters(work: Callable[..., R]) -> Callable[..., R]:
     in its annotation, or is of a class that has (`honestone.app.options`), and gets its value.
     """
 
+    others = set(signature(work).parameters) - {one.field for one in parts(work)}
+
     @wraps(work)
     def call(*args: Any, **values: Any) -> R:
-        taken: dict[str, Any] = {}
+        # A parameter without an Option is one of click's own decorators.
+        taken = {name: value for name, value in values.items() if name in others}
         for one in parts(work):
             if isinstance(one, Group):
                 taken[one.field] = build(one.of, values)
@@ -199,50 +135,9 @@ IsQuiet: TypeAlias = Annotated[bool, Option("No progress and no notes.", short="
 RubricFile: TypeAlias = Annotated[Path, Option("The rubric file.", short="-r")]
 
 
-def _decorator(one: Declared) -> Callable[[Any], Any]:
-    def decorate(command: Any) -> Any:
-        vars(command).setdefault("__click_params__", []).append(make_param(one))
-        return command
-
-    return decorate
-
-
-@cache
-def _tables() -> dict[str, str]:
-    """Each table as text: a command reads those that it has."""
-    _, *parts = re.split(r"(?m)^\[(.+)\]$", table_text("options", __package__))
-    return {name.strip('"'): text for name, text in zip(parts[::2], parts[1::2], strict=True)}
-
-
-def _made(written: str, row: dict[str, Any]) -> Callable[[Any], Any]:
-    make = click.option if written.startswith("-") else click.argument
-    names = [*written.split(), *([row.pop("to")] if "to" in row else [])]
-    bounds = {name: row.pop(name) for name in ("min", "max") if name in row}
-    if "choice" in row:
-        row["type"] = click.Choice(row.pop("choice").split("|"))
-    elif bounds:
-        row["type"] = _RANGES[row["type"]](**bounds)
-    elif "type" in row:
-        row["type"] = _TYPES.get(row["type"]) or {"int": int, "float": float}[row["type"]]
-    if row.get("default") == "unset":
-        row["default"] = None
-    return make(*names, **row)
-
-
-def take_judging(options: dict[str, Any]) -> JudgingOptions:
-    """The judging options, taken out of a command's keyword arguments."""
-    from honestone.app.judging_options import JudgingOptions
-
-    names = [field.name for field in fields(JudgingOptions) if field.name in options]
-    return JudgingOptions(**{name: options.pop(name) for name in names})
-
-
 def _keep_store(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     if value is not None:
         ctx.meta[STORE_NAMED] = value
-
-
-def _with_store(store: StoreName = None) -> None: ...
 
 
 def named_store() -> str | None:

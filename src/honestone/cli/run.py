@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 
+from honestone.app.options import Argument
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
 from honestone.cli.terminal import dump, here, write
@@ -16,8 +19,13 @@ def run() -> None:
 
 
 @run.command("cancel", short_help="End a run, so that it is not resumed.")
-@shared.options("run cancel")
-def cancel(run_name: str, as_json: bool) -> int:
+@shared.from_parameters
+def cancel(
+    *,
+    run_name: Annotated[str, Argument(metavar="RUN")],
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """End a run that is not finished: its id, the beginning of it, or `last`. It is recorded as
     `interrupted`, and the same command starts a new one. Whoever works on a suite's run stops
     within seconds, on any machine that shares the store; what is on record is kept. Exits 2 for a

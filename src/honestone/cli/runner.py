@@ -5,10 +5,11 @@ who does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import click
 
+from honestone.app.options import Option
 from honestone.app.remote.runner import RunnerOptions, list_runners, run_runner
 from honestone.cli import options as shared
 from honestone.cli.heartbeat import heartbeat_of
@@ -22,8 +23,29 @@ NAMED: Final = 8
 
 
 @click.command("runner", short_help="Work on the cases of `eval SUITE --remote`.")
-@shared.options("runner")
-def runner(concurrency: int, only: str | None, drain: bool, grace: float, quiet: bool) -> int:
+@shared.from_parameters
+def runner(
+    *,
+    concurrency: Annotated[int, Option("Cases at a time.", min=1, max=1000, show_default=True)] = 8,
+    only: Annotated[
+        str | None,
+        Option("Cases of this run alone. [all that it can work on]", name="--run", metavar="RUN"),
+    ] = None,
+    drain: Annotated[
+        bool, Option("End when nothing is left: with 0, or with 2 when it refused all there was.")
+    ] = False,
+    grace: Annotated[
+        float,
+        Option(
+            "How long cases in hand may last after SIGTERM.",
+            metavar="SECONDS",
+            min=0,
+            show_default=True,
+        ),
+    ] = 60.0,
+    store: shared.StoreName = None,
+    quiet: shared.IsQuiet = False,
+) -> int:
     """Take cases of runs that were ordered with `eval SUITE --remote`, until it is stopped. It
     needs the store, the keys of the judges and targets, and their programs; everything else
     travels.
@@ -44,8 +66,12 @@ def runner(concurrency: int, only: str | None, drain: bool, grace: float, quiet:
 
 
 @click.command("runners", short_help="Which runners are at work, and what they refuse.")
-@shared.options("store", "json")
-def runners(as_json: bool) -> int:
+@shared.from_parameters
+def runners(
+    *,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """List the runners of the store: host, version, the runs they work on, cases in hand, the last
     heartbeat, and which runs each refuses and why.
     """

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
 from honestone.cli.terminal import dump, here, write
@@ -18,10 +20,28 @@ from honestone.system.drawing import line
     invoke_without_command=True,
     short_help="List recorded runs, import those of rulph.",
 )
-@shared.options("runs")
 @click.pass_context
+@shared.from_parameters
 def runs(
-    ctx: click.Context, limit: int, kind: str | None, verdict: str | None, as_json: bool
+    ctx: click.Context,
+    *,
+    limit: Annotated[int, Option(min=1, show_default=True)] = 20,
+    kind: Annotated[
+        str | None,
+        Option(
+            "Only runs of that kind: eval, suite, table, column, improve, stages, noise, audit, calibrate, imported.",
+            metavar="KIND",
+        ),
+    ] = None,
+    verdict: Annotated[
+        str | None,
+        Option(
+            "Only those with that verdict (pass, fail, ...) or result, or `unfinished`.",
+            metavar="VERDICT",
+        ),
+    ] = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
 ) -> int:
     """List recorded runs, newest first: verdict, title, pass rate or score, its change against the
     run before of the same subject and kind, calls, cost, time.
@@ -51,8 +71,13 @@ def runs(
 
 
 @runs.command("import", short_help="Keep a loop of rulph as a run.")
-@shared.options("runs import")
-def import_(file: Path, as_json: bool) -> int:
+@shared.from_parameters
+def import_(
+    *,
+    file: Annotated[Path, Argument()],
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """Keep the state of a rulph loop (its state.json) as a run that `show` shows: its numbers,
     without a verdict of ours.
     """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.app.records import RunRecord, open_run
 from honestone.cli import options as shared
 from honestone.cli.suites.options import SUITE_EXPORTS, SUITE_FORMATS, print_suite
@@ -46,7 +47,6 @@ class _Format(click.Choice[str]):
 
 
 @click.command("show", short_help="Show a recorded run.")
-@click.argument("run", default="last")
 @click.option(
     "-f",
     "--format",
@@ -55,9 +55,48 @@ class _Format(click.Choice[str]):
     default="text",
     show_default=True,
 )
-@shared.options("show")
+@shared.from_parameters
 def show(
-    run: str, form: str, version: str | None, has_all: bool, schema: str | None, as_json: bool
+    *,
+    run: Annotated[str, Argument()] = "last",
+    form: str,
+    version: Annotated[
+        str | None,
+        Option(
+            "Print that version of the artifact: a round, 0, `best` or `original`.", metavar="N"
+        ),
+    ] = None,
+    has_all: Annotated[
+        bool,
+        Option(
+            "HTML of over 1,000 cases or artifacts: the passed ones with their texts and answers too.",
+            name="--all",
+        ),
+    ] = False,
+    schema: Annotated[
+        str | None,
+        Option(
+            "Print the JSON Schema of a document of that kind instead.",
+            choices=(
+                "scorecard",
+                "improvement",
+                "report",
+                "comparison",
+                "trend",
+                "table",
+                "imported",
+                "pairwise",
+                "noise",
+                "audit",
+                "agreement",
+                "labels",
+                "calibration",
+                "rubric-draft",
+            ),
+        ),
+    ] = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
 ) -> int:
     """Show a run: its id, the beginning of it, or `last`.
 

@@ -5,9 +5,11 @@ store.
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.app.store import check_store, copy_store, make_roles, migrate_store, store_roles
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
@@ -26,8 +28,12 @@ def store() -> None:
 
 
 @store.command("check", short_help="Whether the store answers, and what it holds.")
-@shared.options("store", "json")
-def check(as_json: bool) -> int:
+@shared.from_parameters
+def check(
+    *,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """Open the store and say what it holds. Exits 2 when it does not answer, is missing or is
     damaged.
     """
@@ -35,8 +41,12 @@ def check(as_json: bool) -> int:
 
 
 @store.command("migrate", short_help="Give the store the newest format.")
-@shared.options("store", "json")
-def migrate(as_json: bool) -> int:
+@shared.from_parameters
+def migrate(
+    *,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
     """Make the tables of the store, or bring them to the format of this version. Upgrade honestone
     everywhere first.
     """
@@ -44,8 +54,18 @@ def migrate(as_json: bool) -> int:
 
 
 @store.command("roles", short_help="Make the database roles of a shared store.")
-@shared.options("store roles")
-def roles(as_sql: bool) -> int:
+@shared.from_parameters
+def roles(
+    *,
+    as_sql: Annotated[
+        bool,
+        Option(
+            "Print what it would do as SQL, for a user who may make roles: honestone store roles --sql | psql DATABASE.",
+            name="--sql",
+        ),
+    ] = False,
+    store: shared.StoreName = None,
+) -> int:
     """Make the roles honestone_reader, honestone_coordinator and honestone_runner in the database
     of a shared store, and give them their rights. Run it as the owner of the tables, again after
     each `store migrate`; docs/cluster.md says what each may do.
@@ -60,8 +80,14 @@ def roles(as_sql: bool) -> int:
 
 
 @store.command("copy", short_help="Copy every run into another store.")
-@shared.options("store copy")
-def copy(source: str, destination: str, as_json: bool, quiet: bool) -> int:
+@shared.from_parameters
+def copy(
+    *,
+    source: Annotated[str, Argument(metavar="FROM")],
+    destination: Annotated[str, Argument(metavar="TO")],
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
+) -> int:
     """Add every run, reply and version of the store FROM to the store TO. Each is a folder or an
     address; a second copy adds what is new.
     """

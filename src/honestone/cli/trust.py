@@ -5,10 +5,11 @@ that run code; stores.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import here, write
 from honestone.system.drawing import clean, count
@@ -23,8 +24,12 @@ STORE = Path("store")
 @click.command(
     "trust", short_help="Trust the settings of a checkout, the code of a suite, or a store."
 )
-@shared.options("trust")
-def trust(file: Path | None, revoke: bool) -> int:
+@shared.from_parameters
+def trust(
+    *,
+    file: Annotated[Path | None, Argument()] = None,
+    revoke: Annotated[bool, Option("Trust them no longer.")] = False,
+) -> int:
     """Trust a settings file (the nearest honestone.toml), with the files of the checkout that it
     names; or a suite of another tool that runs code of its own, with all files that it names.
 

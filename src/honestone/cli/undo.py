@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 
+from honestone.app.options import Argument
 from honestone.app.undo import undo as undo_run
 from honestone.cli import options as shared
 from honestone.cli.terminal import here, write
 
 
 @click.command("undo", short_help="Put a file back as it was before `improve`.")
-@shared.options("undo")
-def undo(run: str) -> int:
+@shared.from_parameters
+def undo(
+    *,
+    run: Annotated[str, Argument()] = "last",
+    store: shared.StoreName = None,
+) -> int:
     """Put the file or folder that a run of `improve` changed back as it was before: its id, the
     beginning of it, or `last` (the newest run of `improve` that changed a file and is not undone).
 

@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import click
 
+from honestone.app.options import Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import here
 
 
 @click.command("view", short_help="Look at runs in the browser, read-only, on this machine.")
-@shared.options("view")
+@shared.from_parameters
 def view(
-    host: str,
-    port: int | None,
-    names: tuple[str, ...],
-    no_open: bool,
-    no_token: bool,
-    as_json: bool,
+    *,
+    host: Annotated[
+        str, Option("The address to listen on.", metavar="H", show_default=True)
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None,
+        Option(
+            "The port, exactly that one; 0 is any that is free. [7410, or the next that is free]",
+            metavar="N",
+            min=0,
+            max=65535,
+        ),
+    ] = None,
+    names: Annotated[
+        tuple[str, ...],
+        Option(
+            "A further name that the server answers to, such as that of a tunnel; repeat it.",
+            name="--server-name",
+            metavar="NAME",
+        ),
+    ] = (),
+    no_open: Annotated[bool, Option("Print the address and open no browser.")] = False,
+    no_token: Annotated[
+        bool, Option("Let every program of this machine read the pages. Not beyond it.")
+    ] = False,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
 ) -> int:
     """Serve the runs of this store as web pages, until Ctrl-C: runs, verdicts, evidence in the
     text, rounds of a loop, cases by page, comparisons.

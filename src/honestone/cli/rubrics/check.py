@@ -5,10 +5,13 @@ judges as it must.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from honestone.app.judging_options import AcceptLoss, JudgingOptions
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.core.numbers import show_bar, show_points
@@ -23,8 +26,31 @@ if TYPE_CHECKING:
 
 
 @click.command("check", short_help="Find what is wrong or weak in a rubric.")
-@shared.options("rubric check")
-def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
+@shared.from_parameters
+def check(
+    *,
+    path: Annotated[Path, Argument()],
+    strict: Annotated[bool, Option("Findings exit 1.")] = False,
+    fix: Annotated[bool, Option("Fix what is safe to fix; comments and layout stay.")] = False,
+    golden: Annotated[
+        Path | None, Option("Examples with the verdict that the rubric must give.", metavar="DIR")
+    ] = None,
+    oracle: Annotated[
+        Path | None, Option("This must pass and an empty artifact must fail.", metavar="GOOD")
+    ] = None,
+    history: Annotated[
+        bool | None,
+        Option(
+            "What recorded runs say about the items. [on where there is a store]",
+            name="--history/--no-history",
+        ),
+    ] = None,
+    accept_loss: AcceptLoss = False,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
+) -> int:
     """Check a rubric, ours or another tool's. Errors exit 2; findings exit 0, or 1 with --strict.
 
     With --golden or --oracle judges are asked: exit 1 when a verdict is not as it must be, 3 when
@@ -32,7 +58,15 @@ def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """
     from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
 
-    request = RubricCheckRequest(judging=shared.take_judging(options), **options)
+    request = RubricCheckRequest(
+        judging=judging,
+        path=path,
+        fix=fix,
+        golden=golden,
+        oracle=oracle,
+        history=history,
+        accept_loss=accept_loss,
+    )
     with Progress(quiet=quiet) as progress:
         checked = check_rubric(here(), request, progress)
     if as_json:

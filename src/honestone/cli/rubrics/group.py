@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.convert import convert_rubric
 from honestone.cli.main import StrictGroup
@@ -32,9 +33,17 @@ rubric.add_command(convert_rubric)
 
 
 @rubric.command("show", short_help="Show a rubric as it is understood.")
-@shared.options("rubric show")
+@shared.from_parameters
 def show(
-    path: Path | None, schema: bool, template: str | None, formats: bool, as_json: bool
+    *,
+    path: Annotated[Path | None, Argument()] = None,
+    schema: Annotated[bool, Option("The JSON Schema of rubric files, for editors.")] = False,
+    template: Annotated[
+        str | None,
+        Option("A shipped rubric instead, as `rubric new --template` writes it.", metavar="NAME"),
+    ] = None,
+    formats: Annotated[bool, Option("The formats of other tools that are read.")] = False,
+    as_json: shared.AsJson = False,
 ) -> int:
     """Show how a rubric is understood: weights as shares, who answers what, every bar."""
     if formats:

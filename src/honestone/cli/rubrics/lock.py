@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from honestone.app.judging_options import AcceptLoss, JudgingOptions
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.system.drawing import clean
@@ -16,9 +18,19 @@ if TYPE_CHECKING:
 
 
 @click.command("lock", short_help="Lock rubric, prompt, judges and bars.")
-@shared.options("rubric lock")
+@shared.from_parameters
 def lock(
-    path: Path, artifacts: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any
+    *,
+    path: Annotated[Path, Argument(metavar="RUBRIC")],
+    artifacts: Annotated[tuple[Path, ...], Argument(metavar="[ARTIFACT]...")] = (),
+    only_check: Annotated[
+        bool, Option("Write nothing; exit 2 when something changed.", name="--check")
+    ] = False,
+    accept_loss: AcceptLoss = False,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Write RUBRIC.lock: the contract that `eval` with the same options has, and its id.
 
@@ -26,9 +38,17 @@ def lock(
     """
     from honestone.app.rubrics.lock import lock_rubric
 
-    judging = shared.take_judging(options)
+    judging = judging
     with Progress(quiet=quiet) as progress:
-        locked = lock_rubric(here(), path, artifacts, judging, note=progress.note, **options)
+        locked = lock_rubric(
+            here(),
+            path,
+            artifacts,
+            judging,
+            note=progress.note,
+            only_check=only_check,
+            accept_loss=accept_loss,
+        )
     print_lock(locked, as_json=as_json)
     return 0
 

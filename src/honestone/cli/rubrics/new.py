@@ -6,10 +6,11 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import click
 
+from honestone.app.options import Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.core.errors import UsageError
@@ -24,15 +25,61 @@ OUTPUT: Final = Path("rubric.yaml")
 
 
 @click.command("new", short_help="Write a rubric: a conversation, flags, or a template.")
-@shared.options("rubric new")
+@shared.from_parameters
 def new(
-    template: str | None,
-    source: Path | None,
-    list_templates: bool,
-    force: bool,
-    yes: bool,
-    as_json: bool,
-    **said: Any,
+    *,
+    about: Annotated[
+        str, Option("What is judged: in your own words, or a template's name.", metavar="TEXT")
+    ] = "",
+    criteria: Annotated[
+        tuple[str, ...],
+        Option("What matters; two at least.", name="--criterion", metavar='"NAME: WHAT"'),
+    ] = (),
+    items: Annotated[
+        tuple[str, ...],
+        Option("A yes/no item of a criterion.", name="--item", metavar='"NAME: ITEM"'),
+    ] = (),
+    anchors: Annotated[
+        tuple[str, ...],
+        Option(
+            "Five levels, lowest first, where items will not do.",
+            metavar='"NAME: A | B | C | D | E"',
+        ),
+    ] = (),
+    weights: Annotated[
+        tuple[str, ...],
+        Option("Percent; all of them or none. [equal]", name="--weight", metavar="NAME=30"),
+    ] = (),
+    threshold: Annotated[
+        float | None, Option("The overall score to reach. [70]", metavar="0-100")
+    ] = None,
+    floor: Annotated[
+        float | None, Option("What every criterion has to reach; 0 is off. [60]", metavar="0-100")
+    ] = None,
+    judge: Annotated[
+        str | None,
+        Option(
+            "The model that drafts the items; `none` drafts from your words and templates.",
+            short="-j",
+            metavar="JUDGE",
+        ),
+    ] = None,
+    template: Annotated[str | None, Option("Write this template as it is.", metavar="NAME")] = None,
+    source: Annotated[
+        Path | None,
+        Option(
+            "Draft from a file: a grading sheet (.csv), Markdown or text, YAML or JSON of any shape, a PDF or .docx.",
+            name="--from",
+            metavar="FILE",
+        ),
+    ] = None,
+    list_templates: Annotated[bool, Option("List the templates.")] = False,
+    output: Annotated[Path, Option(short="-o", metavar="FILE", show_default=True)] = Path(
+        "rubric.yaml"
+    ),
+    force: Annotated[bool, Option("Write over the output.")] = False,
+    yes: Annotated[bool, Option("Ask nothing, accept the draft and write it.", short="-y")] = False,
+    as_json: shared.AsJson = False,
 ) -> int:
     """Make a rubric out of what matters to you.
 
@@ -45,7 +92,17 @@ def new(
 
     if list_templates:
         return _list_templates(as_json)
-    request = NewRubricRequest(**said)
+    request = NewRubricRequest(
+        about=about,
+        criteria=criteria,
+        items=items,
+        anchors=anchors,
+        weights=weights,
+        threshold=threshold,
+        floor=floor,
+        judge=judge,
+        output=output,
+    )
     if template is not None:
         return _write_template(template, request, force=force, as_json=as_json)
     if source is not None:

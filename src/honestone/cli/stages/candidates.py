@@ -5,10 +5,19 @@ copy, and a panel's scores.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
+from honestone.app.judging_options import (
+    JudgeNames,
+    JudgingOptions,
+    MaxCalls,
+    MaxMinutes,
+    MaxUsd,
+    Seconds,
+)
+from honestone.app.options import Argument, Option
 from honestone.app.stages.candidates import ProposeRequest, RankRequest, propose, rank
 from honestone.cli import options as shared
 from honestone.cli.stages import group
@@ -17,9 +26,35 @@ from honestone.formats.stage_files import ScoredCandidate
 
 
 @click.command("propose", short_help="Candidates: real edits by a worker.")
-@shared.options("stage propose")
+@shared.from_parameters
 def propose_command(
-    state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any
+    *,
+    skill: Annotated[Path, Argument()],
+    worker: group.WorkerName,
+    candidates: group.Candidates = 1,
+    sources: group.Sources = (),
+    worker_timeout: Seconds = None,
+    traces: Annotated[
+        tuple[Path, ...],
+        Option(
+            "A traces file of an edit that was put back; repeat it.", name="--trace", metavar="FILE"
+        ),
+    ] = (),
+    task_suite: Annotated[
+        Path | None,
+        Option(
+            "Show the worker the tasks of this suite that failed last; never those of the test split.",
+            metavar="SUITE",
+        ),
+    ] = None,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
+    max_minutes: MaxMinutes = None,
+    state_root: group.StateRoot = None,
+    output: group.ArtifactFile = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Ask a worker for edits of a skill. Each is made in a private copy; the skill itself is not
     touched.
@@ -28,7 +63,16 @@ def propose_command(
     candidates.
     """
 
-    request = ProposeRequest(judging=group.judging_of(asked), **asked)
+    request = ProposeRequest(
+        judging=JudgingOptions(max_calls=max_calls, max_usd=max_usd, max_minutes=max_minutes),
+        skill=skill,
+        worker=worker,
+        candidates=candidates,
+        sources=sources,
+        worker_timeout=worker_timeout,
+        traces=traces,
+        task_suite=task_suite,
+    )
     with Progress(quiet=quiet) as progress:
         done = propose(request, group.stage_files(state_root, output), progress)
     found = [
@@ -41,15 +85,23 @@ def propose_command(
 
 
 @click.command("rank", short_help="Have a panel score the candidates.")
-@shared.options("stage rank")
+@shared.from_parameters
 def rank_command(
-    candidates: Path,
-    mock: bool,
-    state_root: Path | None,
-    output: Path | None,
-    as_json: bool,
-    quiet: bool,
-    **asked: Any,
+    *,
+    candidates: Annotated[Path, Option("The candidates artifact.", name="--input", metavar="FILE")],
+    judges: JudgeNames = (),
+    judge_timeout: Seconds = None,
+    mock: Annotated[
+        bool, Option("Use a mock panel that approves everything, for a dry run.")
+    ] = False,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
+    max_minutes: MaxMinutes = None,
+    state_root: group.StateRoot = None,
+    output: group.ArtifactFile = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Score every candidate from 0 to 10 and recommend what to do with it.
 
@@ -57,7 +109,13 @@ def rank_command(
     judges every candidate whose plan can be applied gets 7.
     """
 
-    judging = group.judging_of(asked)
+    judging = JudgingOptions(
+        judges=judges,
+        judge_timeout=judge_timeout,
+        max_calls=max_calls,
+        max_usd=max_usd,
+        max_minutes=max_minutes,
+    )
     if mock and judging.judges:
         raise click.UsageError(
             "--mock is a panel of its own: leave --judge out", click.get_current_context()

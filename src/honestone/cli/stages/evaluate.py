@@ -3,18 +3,59 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
+from honestone.app.judging_options import (
+    JudgeNames,
+    JudgingOptions,
+    MaxCalls,
+    MaxMinutes,
+    MaxUsd,
+    Seconds,
+)
+from honestone.app.options import Option
 from honestone.cli import options as shared
-from honestone.cli.stages.group import judging_of, stage_files
+from honestone.cli.stages import group
+from honestone.cli.stages.group import stage_files
 
 
 @click.command("evaluate", short_help="Run a candidate's edit on real tasks.")
-@shared.options("stage evaluate")
+@shared.from_parameters
 def evaluate_command(
-    state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any
+    *,
+    input: Annotated[Path | None, Option("The ranking artifact (pipeline mode).")] = None,
+    candidate_id: Annotated[
+        str | None, Option("The candidate of the ranking to evaluate.", metavar="ID")
+    ] = None,
+    standalone: Annotated[bool, Option("Evaluate a skill by itself, without a ranking.")] = False,
+    task_suite: Annotated[Path, Option("The task suite (YAML).")],
+    skill_path: Annotated[Path | None, Option("SKILL.md or its folder (standalone mode).")] = None,
+    baseline_cache_dir: Annotated[
+        Path | None, Option("Keep baselines here for 7 days. [the store]")
+    ] = None,
+    eval_threshold: Annotated[
+        float,
+        Option("The least score of a ranking that is worth running.", min=0, show_default=True),
+    ] = 6.0,
+    mock: Annotated[bool, Option("Run no agent and ask no judge, for a dry run.")] = False,
+    target: group.TaskTarget = None,
+    pass_k: group.PassK = 1,
+    judges: JudgeNames = (),
+    judge_timeout: Seconds = None,
+    fresh: Annotated[bool, Option("Run the baseline and ask every judge again.")] = False,
+    require_improvement: Annotated[
+        bool, Option("Pass only if the lower bound of the interval is above 0.")
+    ] = False,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
+    max_minutes: MaxMinutes = None,
+    state_root: group.StateRoot = None,
+    output: group.ArtifactFile = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Run a skill's tasks on two sides and write the evaluation artifact.
 
@@ -35,13 +76,31 @@ def evaluate_command(
     from honestone.cli.terminal import Progress, dump_line, write
     from honestone.core.skill.evaluation import EXIT_OF, SkillVerdict
 
-    skill, standalone = asked.pop("skill_path"), asked.pop("standalone")
     problem = mode_problem(
-        standalone=standalone, input=asked["input"], candidate_id=asked["candidate_id"], skill=skill
+        standalone=standalone, input=input, candidate_id=candidate_id, skill=skill_path
     )
     if problem is not None:
         raise click.UsageError(problem, click.get_current_context())
-    request = EvaluateSkillRequest(skill=skill, judging=judging_of(asked), **asked)
+    request = EvaluateSkillRequest(
+        skill=skill_path,
+        judging=JudgingOptions(
+            judges=judges,
+            judge_timeout=judge_timeout,
+            fresh=fresh,
+            max_calls=max_calls,
+            max_usd=max_usd,
+            max_minutes=max_minutes,
+        ),
+        input=input,
+        candidate_id=candidate_id,
+        task_suite=task_suite,
+        baseline_cache_dir=baseline_cache_dir,
+        eval_threshold=eval_threshold,
+        mock=mock,
+        target=target,
+        pass_k=pass_k,
+        require_improvement=require_improvement,
+    )
     with Progress(quiet=quiet) as progress:
         done = evaluate(request, stage_files(state_root, output), progress)
         for line in remarks(done.body):

@@ -8,13 +8,15 @@ original is back. What it parked a person approves or drops.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
+from honestone.app.options import Argument, Option
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.gate import ApplyRequest, GateRequest, apply, gate, promote
 from honestone.cli import options as shared
+from honestone.cli.stages import group
 from honestone.cli.stages.group import show_artifact, show_lines, stage_files
 from honestone.cli.terminal import dump, write
 from honestone.core.skill.gate_layers import EXIT_OF, Decision
@@ -24,14 +26,16 @@ _MARKS = {True: "ok", False: "not ok", None: "unknown"}
 
 
 @click.command("apply", short_help="Apply a candidate, with a backup.")
-@shared.options("stage apply")
+@shared.from_parameters
 def apply_command(
-    ranking: Path,
-    candidate_id: str,
-    state_root: Path | None,
-    output: Path | None,
-    as_json: bool,
-    quiet: bool,
+    *,
+    ranking: Annotated[Path, Option("The ranking artifact.", name="--input", metavar="FILE")],
+    candidate_id: Annotated[str, Option(metavar="ID")],
+    state_root: group.StateRoot = None,
+    output: group.ArtifactFile = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Carry out a candidate's plan on the skill. The original is kept; `stage gate` keeps the edit
     or puts it back.
@@ -50,9 +54,20 @@ def apply_command(
 
 
 @click.command("gate", short_help="Keep it, park it, or put the original back.")
-@shared.options("stage gate")
+@shared.from_parameters
 def gate_command(
-    state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any
+    *,
+    ranking: Annotated[Path, Option("The ranking artifact.", metavar="FILE")],
+    execution: Annotated[Path, Option("What `stage apply` wrote.", metavar="FILE")],
+    evaluation: Annotated[
+        Path | None,
+        Option("What `stage evaluate` wrote. Without it nothing is kept.", metavar="FILE"),
+    ] = None,
+    state_root: group.StateRoot = None,
+    output: group.ArtifactFile = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Decide about a candidate that was applied. For every decision but `keep` the skill is put
     back as it was.
@@ -61,7 +76,10 @@ def gate_command(
     promote`), 2 usage.
     """
 
-    done = gate(GateRequest(**asked), stage_files(state_root, output))
+    done = gate(
+        GateRequest(ranking=ranking, execution=execution, evaluation=evaluation),
+        stage_files(state_root, output),
+    )
     show_artifact(done.document, _lines(done.body), as_json=as_json)
     return EXIT_OF[Decision(done.body.decision)]
 
@@ -75,14 +93,18 @@ def _lines(receipt: Receipt) -> list[str]:
 
 
 @click.command("promote", short_help="Approve or drop what was parked.")
-@shared.options("stage promote")
+@shared.from_parameters
 def promote_command(
-    candidate_id: str | None,
-    reject: bool,
-    state_root: Path | None,
-    output: Path | None,
-    as_json: bool,
-    quiet: bool,
+    *,
+    candidate_id: Annotated[str | None, Argument(metavar="[ID]")] = None,
+    reject: Annotated[
+        bool, Option("Drop it, and never keep the same bytes for this skill.")
+    ] = False,
+    state_root: group.StateRoot = None,
+    output: group.ArtifactFile = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Apply the parked candidate ID to the skill, modes too, or drop it. Without ID: list what
     waits.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, TypeAlias
 
 import click
 
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.options import Option
 from honestone.app.stages.files import StageFiles
 from honestone.cli.main import LazyGroup
 from honestone.cli.terminal import dump, here, write
@@ -24,14 +24,35 @@ def stage() -> None:
     """
 
 
+StateRoot: TypeAlias = Annotated[
+    Path | None, Option("Where the pipeline keeps its files. [.honestone/stage]", metavar="DIR")
+]
+ArtifactFile: TypeAlias = Annotated[
+    Path | None, Option("Write the artifact there instead.", metavar="FILE")
+]
+WorkerName: TypeAlias = Annotated[
+    str, Option("Who edits: cmd:COMMAND, an agent CLI, ...", metavar="WORKER")
+]
+Candidates: TypeAlias = Annotated[
+    int, Option("Edits to ask for at a time.", min=1, max=20, show_default=True)
+]
+Sources: TypeAlias = Annotated[
+    tuple[Path, ...], Option("Feedback or notes; repeat it.", name="--source", metavar="FILE")
+]
+TaskTarget: TypeAlias = Annotated[
+    str | None,
+    Option("The agent that does the tasks. [claude]", short="-t", metavar="TARGET"),
+]
+PassK: TypeAlias = Annotated[
+    int,
+    Option(
+        "Attempts at each task; it passes if any of them does.", min=1, max=100, show_default=True
+    ),
+]
+
+
 def stage_files(state_root: Path | None, output: Path | None) -> StageFiles:
     return StageFiles.at(here(), state_root, output)
-
-
-def judging_of(asked: dict[str, Any]) -> JudgingOptions:
-    """Takes the options about judges and limits out of a command's arguments."""
-    names = ("judges", "judge_timeout", "max_calls", "max_usd", "max_minutes", "fresh")
-    return JudgingOptions(**{name: asked.pop(name) for name in names if name in asked})
 
 
 def show_artifact(document: Mapping[str, object], lines: Sequence[str], *, as_json: bool) -> None:

@@ -5,13 +5,12 @@ pipeline's files.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.group import show_lines, stage_files
+from honestone.cli.stages.group import ArtifactFile, StateRoot, show_lines, stage_files
 from honestone.cli.terminal import Progress, dump, write
 from honestone.formats.stage_files import SCHEMAS, stage_schema
 
@@ -20,8 +19,15 @@ if TYPE_CHECKING:
 
 
 @click.command("learn", short_help="What helped so far, per category.")
-@shared.options("stage-files")
-def learn_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool) -> int:
+@shared.from_parameters
+def learn_command(
+    *,
+    state_root: StateRoot = None,
+    output: ArtifactFile = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
+) -> int:
     """Report what kinds of edits were kept and what kinds were put back, and where.
 
     The list is kept in STATE_ROOT/memory.json, so that it outlives the receipts. What was put back

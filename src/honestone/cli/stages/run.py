@@ -5,10 +5,19 @@ something is kept.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from honestone.app.judging_options import (
+    JudgeNames,
+    JudgingOptions,
+    MaxCalls,
+    MaxMinutes,
+    MaxUsd,
+    Seconds,
+)
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.stages import group
 from honestone.cli.terminal import Progress, dump, write
@@ -18,9 +27,32 @@ if TYPE_CHECKING:
 
 
 @click.command("run", short_help="Run all stages, with up to three attempts.")
-@shared.options("stage run")
+@shared.from_parameters
 def run_command(
-    state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any
+    *,
+    skill: Annotated[Path, Argument()],
+    task_suite: Annotated[Path, Option("Task suite that decides.", metavar="SUITE")],
+    worker: group.WorkerName,
+    candidates: group.Candidates = 1,
+    sources: group.Sources = (),
+    worker_timeout: Seconds = None,
+    target: group.TaskTarget = None,
+    pass_k: group.PassK = 1,
+    judges: JudgeNames = (),
+    judge_timeout: Seconds = None,
+    retries: Annotated[
+        int, Option("Candidates that are tried at most.", min=1, max=50, show_default=True)
+    ] = 3,
+    mock: Annotated[bool, Option("Run no agent and ask no judge; then nothing is kept.")] = False,
+    fresh: Annotated[bool, Option("Start over, and run the baseline again.")] = False,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
+    max_minutes: MaxMinutes = None,
+    state_root: group.StateRoot = None,
+    output: group.ArtifactFile = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Improve a skill by what real tasks show. A candidate is tried on the tasks and kept only if
     the gate lets it; the worker is shown each that was rejected, with what failed. Every try starts
@@ -33,7 +65,26 @@ def run_command(
     """
     from honestone.app.stages.run import StageRunRequest, run_all_stages
 
-    request = StageRunRequest(judging=group.judging_of(asked), **asked)
+    request = StageRunRequest(
+        judging=JudgingOptions(
+            judges=judges,
+            judge_timeout=judge_timeout,
+            fresh=fresh,
+            max_calls=max_calls,
+            max_usd=max_usd,
+            max_minutes=max_minutes,
+        ),
+        skill=skill,
+        task_suite=task_suite,
+        worker=worker,
+        candidates=candidates,
+        sources=sources,
+        worker_timeout=worker_timeout,
+        target=target,
+        pass_k=pass_k,
+        retries=retries,
+        mock=mock,
+    )
     with Progress(quiet=quiet) as progress:
         done = run_all_stages(request, group.stage_files(state_root, output), progress)
     if as_json:

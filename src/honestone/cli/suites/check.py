@@ -5,10 +5,13 @@ is run.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.system.drawing import clean, count
@@ -19,8 +22,36 @@ if TYPE_CHECKING:
 
 
 @click.command("check", short_help="Find what is wrong or weak in a suite.")
-@shared.options("suite check")
-def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
+@shared.from_parameters
+def check(
+    *,
+    path: Annotated[Path, Argument()],
+    strict: Annotated[bool, Option("Findings exit 1; advice does not.")] = False,
+    skill: Annotated[
+        Path | None, Option("The skill it is for: its structure is looked at too.", metavar="DIR")
+    ] = None,
+    runs: Annotated[
+        tuple[str, ...],
+        Option(
+            "A run or a saved report that shows which tasks are passed. [the suite's runs on record]",
+            name="--with-run",
+            metavar="RUN",
+        ),
+    ] = (),
+    run_bare: Annotated[
+        bool, Option("Run the tasks once without any skill, to see which need none.", name="--run")
+    ] = False,
+    target: Annotated[
+        str | None, Option("With --run: who does the tasks.", short="-t", metavar="TARGET")
+    ] = None,
+    accept_loss: Annotated[
+        bool, Option("Check the rest of a file that says what honestone cannot.")
+    ] = False,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
+) -> int:
     """Check a suite, ours or another tool's. Errors and losses exit 2; findings exit 0, or 1 with
     --strict.
 
@@ -29,7 +60,15 @@ def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """
     from honestone.app.suites.check import SuiteCheckRequest, check_suite
 
-    request = SuiteCheckRequest(judging=shared.take_judging(options), **options)
+    request = SuiteCheckRequest(
+        judging=judging,
+        path=path,
+        skill=skill,
+        runs=runs,
+        run_bare=run_bare,
+        target=target,
+        accept_loss=accept_loss,
+    )
     with Progress(quiet=quiet) as progress:
         checked = check_suite(here(), request, progress)
     write(dump(checked.to_plain()) + "\n" if as_json else _text(checked))

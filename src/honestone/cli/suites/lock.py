@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
+from honestone.app.judging_options import AcceptLoss, JudgingOptions
+from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.rubrics.lock import print_lock
 
 
 @click.command("lock", short_help="Lock cases, rubrics, prompt, judges and bars.")
-@shared.options("suite lock")
+@shared.from_parameters
 def lock(
-    path: Path,
-    only_check: bool,
-    accept_loss: bool,
-    target: str | None,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
+    *,
+    path: Annotated[Path, Argument(metavar="SUITE")],
+    only_check: Annotated[
+        bool, Option("Write nothing; exit 2 when something changed.", name="--check")
+    ] = False,
+    accept_loss: AcceptLoss = False,
+    target: Annotated[
+        str | None, Option("What will answer the cases; not part of the lock.", short="-t")
+    ] = None,
+    judging: JudgingOptions,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.IsQuiet = False,
 ) -> int:
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
     from honestone.app.rubrics.lock import lock_file
@@ -29,7 +37,7 @@ def lock(
     from honestone.app.trusting import read_to_lock
     from honestone.cli.terminal import Progress, here
 
-    judging, workspace = shared.take_judging(options), here()
+    judging, workspace = judging, here()
     source = read_to_lock(workspace.path(path), judging, judging.outside(workspace.path))
     asked = SuiteRequest(
         suite=path, source=source, judging=judging, target=target or "mock", accept_loss=accept_loss

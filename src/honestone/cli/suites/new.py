@@ -7,10 +7,11 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import click
 
+from honestone.app.options import Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
 from honestone.system.drawing import clean, count, line
@@ -24,8 +25,76 @@ MOST_SHOWN = 30
 
 
 @click.command("new", short_help="Draft tasks from a skill, a table, transcripts or traces.")
-@shared.options("suite new")
-def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
+@shared.from_parameters
+def new(
+    *,
+    skill: Annotated[
+        Path | None,
+        Option(
+            "The skill's folder, or its SKILL.md; or a table of cases (.csv, .jsonl).",
+            name="--from",
+            metavar="SKILL|FILE",
+        ),
+    ] = None,
+    sessions: Annotated[
+        Path | None,
+        Option(
+            "Session logs of Claude Code or Codex, or JSON with `messages`.",
+            name="--from-transcripts",
+            metavar="DIR",
+        ),
+    ] = None,
+    traces: Annotated[
+        Path | None,
+        Option(
+            "Traces of an application: OpenTelemetry (OTLP JSON), Langfuse or Inspect. Needs --output.",
+            name="--from-traces",
+            metavar="FILE",
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None, Option("From traces: so many of them. [all]", metavar="N", min=1, max=10000)
+    ] = None,
+    by: Annotated[
+        str | None,
+        Option(
+            "With --sample: each value of KEY (model, name, tools, any attribute) keeps its share.",
+            metavar="KEY",
+        ),
+    ] = None,
+    seed: Annotated[int, Option("With --sample: another number takes another sample. [0]")] = 0,
+    output: Annotated[Path | None, Option("Where to write it. [stdout]", metavar="FILE")] = None,
+    form: Annotated[
+        str | None,
+        Option(
+            "task_suite 1.0 or ours. [task-suite; from a table or transcripts: honestone]",
+            name="--format",
+            short="-f",
+            choices=("task-suite", "honestone"),
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        Option(
+            "A model that drafts: codex, PROVIDER:MODEL, cmd:COMMAND.",
+            name="--judge",
+            short="-j",
+            metavar="MODEL",
+        ),
+    ] = None,
+    most: Annotated[
+        int | None,
+        Option(
+            "So many at most. [10; from transcripts: 30; from a table: all]",
+            name="--tasks",
+            metavar="N",
+            min=1,
+            max=200,
+        ),
+    ] = None,
+    force: Annotated[bool, Option("Write over a file that is there.")] = False,
+    as_json: shared.AsJson = False,
+) -> int:
     """Draft a suite of tasks, judged by code wherever words can tell.
 
     It is a draft: the file begins with what a person should look at. With --from and
@@ -38,7 +107,17 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
     """
     from honestone.app.suites.draft import SuiteDraftRequest, draft_tasks
 
-    request = SuiteDraftRequest(**asked)
+    request = SuiteDraftRequest(
+        skill=skill,
+        sessions=sessions,
+        traces=traces,
+        sample=sample,
+        by=by,
+        seed=seed,
+        form=form,
+        model=model,
+        most=most,
+    )
     if request.skill is None and request.sessions is None and request.traces is None:
         ctx = click.get_current_context()
         raise click.UsageError(
