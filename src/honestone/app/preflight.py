@@ -5,6 +5,7 @@ the place of each.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from honestone.app.rubric_plan import checks_of
@@ -14,6 +15,8 @@ from honestone.core.rubric import Rubric
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
+    from honestone.app.judging_options import JudgingOptions
+    from honestone.app.workspace import Workspace
     from honestone.core.suite.case import Case
     from honestone.formats.source import SuiteSource
 
@@ -65,6 +68,18 @@ def _without_missing_programs(
         else:
             left.append(error)
     return left
+
+
+def checker_for(base: Path, workspace: Workspace, judging: JudgingOptions) -> CheckRunner:
+    """What a `check` command asks whether checks of a file in `base` can be run; it runs none."""
+    from honestone.adapters.checks import CheckRunner
+
+    return CheckRunner(
+        base.resolve(),
+        sandbox=judging.sandbox,
+        pass_env=judging.pass_env,
+        folder=workspace.folder,
+    )
 
 
 def refused(

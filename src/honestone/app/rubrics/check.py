@@ -144,13 +144,9 @@ def _require_checks(checked: RubricCheck, workspace: Workspace, judging: Judging
     """Raises UsageError for checks that `eval` refuses."""
     if not any(item.check is not None for _, item in checked.rubric.questions()):
         return
-    from honestone.adapters.checks import CheckRunner
-    from honestone.app.preflight import require_checks_of_rubric
+    from honestone.app.preflight import checker_for, require_checks_of_rubric
 
-    folder = checked.path.parent.resolve()
-    checker = CheckRunner(
-        folder, sandbox=judging.sandbox, pass_env=judging.pass_env, folder=workspace.folder
-    )
+    checker = checker_for(checked.path.parent, workspace, judging)
     require_checks_of_rubric(checked.rubric, checked.marked.at(()), checker, checked.notes)
 
 

@@ -136,16 +136,10 @@ def _read_suite(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
 
 def _require_checks(checked: SuiteCheck, workspace: Workspace, judging: JudgingOptions) -> None:
     """Raises UsageError for checks that `eval` refuses."""
-    from honestone.adapters.checks import CheckRunner
-    from honestone.app.preflight import require_checks_of_cases
+    from honestone.app.preflight import checker_for, require_checks_of_cases
 
     source = checked.source
-    checker = CheckRunner(
-        source.base.resolve(),
-        sandbox=judging.sandbox,
-        pass_env=judging.pass_env,
-        folder=workspace.folder,
-    )
+    checker = checker_for(source.base, workspace, judging)
     require_checks_of_cases(
         source, source.suite.cases, checker, asks_embeddings=False, notes=checked.notes
     )
