@@ -115,7 +115,7 @@ def test_does_not_apply_only_where_it_may() -> None:
     """x is refused on an item that always applies and taken on one that may not."""
     sheet = new_sheet(QUESTION)
     typed(sheet, "x")
-    assert sheet.at == 0 and sheet.said[0].is_open and "always applies" in sheet.note
+    assert sheet.at == 0 and sheet.entries[0].is_open and "always applies" in sheet.note
     typed(sheet, "yx")
     assert sheet.marks()[PEAR] == Mark("n/a")
 
@@ -125,7 +125,7 @@ def test_a_number_off_the_scale_is_said_and_not_taken(number: str) -> None:
     """What is no number on the scale leaves the item open, and the person types another."""
     sheet = new_sheet(QUESTION)
     typed(sheet, f"yy{number}\r")
-    assert sheet.at == 2 and sheet.said[2].is_open and sheet.note
+    assert sheet.at == 2 and sheet.entries[2].is_open and sheet.note
     typed(sheet, "10\r")
     assert sheet.marks()[TONE] == Mark(10)
 
@@ -136,7 +136,7 @@ def test_y_is_no_number_and_a_number_is_no_yes() -> None:
     typed(sheet, "1")
     assert sheet.at == 0 and sheet.typing is None and "y or n" in sheet.note
     typed(sheet, "yyy")
-    assert sheet.at == 2 and sheet.said[2].is_open and "number" in sheet.note
+    assert sheet.at == 2 and sheet.entries[2].is_open and "number" in sheet.note
 
 
 def test_evidence_and_suggestion_go_with_the_answer() -> None:
@@ -152,8 +152,8 @@ def test_escape_leaves_the_text_as_it_was() -> None:
     press(sheet, Press("char", "e"))
     press(sheet, Press("char", "z"))
     press(sheet, Press("esc"))
-    assert sheet.typing is None and sheet.said[0].evidence == ""
-    assert press(sheet, Press("esc")) is None and sheet.said[0].is_open
+    assert sheet.typing is None and sheet.entries[0].evidence == ""
+    assert press(sheet, Press("esc")) is None and sheet.entries[0].is_open
 
 
 def test_a_korean_keyboard_works_unswitched() -> None:
@@ -182,7 +182,7 @@ def test_escape_sequences_and_pastes_answer_nothing(noise: str) -> None:
     """Arrows, function keys, mouse reports, titles and pasted text are no answers."""
     sheet = new_sheet(QUESTION)
     typed(sheet, noise)
-    assert sheet.at == 0 and all(said.is_open for said in sheet.said)
+    assert sheet.at == 0 and all(said.is_open for said in sheet.entries)
     typed(sheet, "y")
     assert sheet.at == 1
 
@@ -191,7 +191,7 @@ def test_a_paste_into_evidence_is_one_line() -> None:
     """Pasted line breaks do not end the line: they become spaces."""
     sheet = new_sheet(QUESTION)
     typed(sheet, "e\x1b[200~two\nlines \x1b[31mhere\x1b[201~\r")
-    assert sheet.said[0].evidence == "two lines \\x1b[31mhere" and sheet.at == 0
+    assert sheet.entries[0].evidence == "two lines \\x1b[31mhere" and sheet.at == 0
 
 
 @given(st.binary(max_size=80), st.integers(0, 80))
@@ -262,7 +262,7 @@ def test_a_damaged_draft_is_never_an_invalid_answer(plain: Any) -> None:
         }
     restore(sheet, plain)
     assert page_of(sheet, VIEW, Style(), 80).head
-    assert sheet.said[2].answer is None or 0 <= float(sheet.said[2].answer) <= 10
+    assert sheet.entries[2].answer is None or 0 <= float(sheet.entries[2].answer) <= 10
 
 
 # ------------------------------------------------------------------------------------------------------

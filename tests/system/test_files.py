@@ -329,7 +329,7 @@ def test_a_deleted_or_emptied_artifact_is_gone(tmp_path: Path, gone: object) -> 
 def test_strays_are_named(tmp_path: Path) -> None:
     """Files beside the artifact, links, and edits of what lies in it but is no part of it."""
     rubric = Entry(b"rubric: 1")
-    copy = make_copy(version_of(a="a"), tmp_path, name="artifact", beside={"rubric.yaml": rubric})
+    copy = make_copy(version_of(a="a"), tmp_path, name="artifact", siblings={"rubric.yaml": rubric})
     assert read_back(copy).strays == ()
     (tmp_path / "beside.txt").write_text("x")
     (copy.place / "link").symlink_to("/etc")

@@ -295,7 +295,7 @@ def _fix_worker(named: Named) -> ports.Worker:
         )
     return FixWorker(
         context.fixes,
-        beside=context.rubric_folder or context.cwd,
+        base=context.rubric_folder or context.cwd,
         artifact=_artifact(context),
         timeout=context.worker_timeout,
         pass_env=context.pass_env,

@@ -392,7 +392,7 @@ def keep_connections(loop: asyncio.AbstractEventLoop) -> None:
     _keeping.add(loop)
 
 
-async def close_kept() -> None:
+async def close_lingering() -> None:
     loop = asyncio.get_running_loop()
     _keeping.discard(loop)
     transport = _transports.pop(loop, None)
@@ -470,17 +470,17 @@ def failure_of(
     an HTTP date.
     """
     status, where = answer.status, host_of(endpoint.base_url)
-    said = error_said(answer)
-    words = clean(said.message, key) or "no reason given"
+    details = error_details(answer)
+    words = clean(details.message, key) or "no reason given"
     if 300 <= status < 400:
         target = clean(answer.headers.get("location", "elsewhere"), key, limit=120)
         return CallFailed(
             f"{where} redirects to {target}; redirects are not followed, so set `base_url` to where it leads"
         )
-    known = _known_trouble(said, words, status, variable or where, model)
+    known = _known_trouble(details, words, status, variable or where, model)
     if known is not None:
         return known
-    if status in (401, 403) or (status == 400 and said.is_about_the_key):
+    if status in (401, 403) or (status == 400 and details.is_about_the_key):
         if variable:
             return CallFailed(f"{variable} was refused ({status}): {words}")
         return CallFailed(
@@ -488,7 +488,7 @@ def failure_of(
         )
     if status == 407:
         return CallFailed(f"the proxy on the way to {where} wants a login ({status})")
-    if status in (400, 404, 422) and said.is_about_the_model(model, status):
+    if status in (400, 404, 422) and details.is_about_the_model(model, status):
         return CallFailed(
             f"no such model: {clean(model, key, limit=100)} at {where} ({status}): {words}"
         )
@@ -500,7 +500,7 @@ def failure_of(
         )
     if status in (400, 422):
         return HttpRefused(
-            f"{where} refused the request ({status}): {words}", f"{said.param} {words}"
+            f"{where} refused the request ({status}): {words}", f"{details.param} {words}"
         )
     if status in _RETRYABLE_BELOW_500 or (status >= 500 and status not in _HOPELESS_ABOVE_500):
         kind = "is in trouble" if status >= 500 else "gave up"
@@ -510,25 +510,25 @@ def failure_of(
         return CallFailed(
             f"{where} {kind} ({status}): {words}",
             retryable=True,
-            retry_after=said.wait if wait is None else wait,
+            retry_after=details.wait if wait is None else wait,
         )
     return CallFailed(f"{where} answered {status}: {words}")
 
 
 def _known_trouble(
-    said: Said, words: str, status: int, account: str, model: str
+    details: ErrorDetails, words: str, status: int, account: str, model: str
 ) -> CallFailed | None:
     """What has an answer of its own, whatever gateway it came through: no credit, a prompt that is
     too long, a filter.
     """
     # A limit by the minute uses the same words; it comes with a wait, or names its window.
-    passes = said.wait is not None or _A_WINDOW.search(said.message)
-    is_broke = status == 402 or said.code in _NO_CREDIT
+    passes = details.wait is not None or _A_WINDOW.search(details.message)
+    is_broke = status == 402 or details.code in _NO_CREDIT
     may_be_broke = status == 429 or (
-        status in (400, 403) and "credit balance" in said.message.casefold()
+        status in (400, 403) and "credit balance" in details.message.casefold()
     )
     if is_broke or (
-        may_be_broke and not passes and _CREDIT_WORDS.search(f"{said.code} {said.message}")
+        may_be_broke and not passes and _CREDIT_WORDS.search(f"{details.code} {details.message}")
     ):
         return CallFailed(
             f"the account behind {account} has no credit left ({status}): {words}",
@@ -536,21 +536,21 @@ def _known_trouble(
         )
     if status not in (400, 413, 422):
         return None
-    if _FILTERED.search(f"{said.code} {said.message}"):
+    if _FILTERED.search(f"{details.code} {details.message}"):
         from honestone.core.reading.stops import ANOTHER_JUDGE
 
         return CallFailed(f"content filter: {words}", hint=ANOTHER_JUDGE)
-    return _overflow(said, words, status, model)
+    return _overflow(details, words, status, model)
 
 
-def _overflow(said: Said, words: str, status: int, model: str) -> CallFailed | None:
+def _overflow(details: ErrorDetails, words: str, status: int, model: str) -> CallFailed | None:
     """A prompt that is longer than the model's context, with both sizes where the server names
     them.
     """
-    if not _OVERFLOW.search(f"{said.code} {said.message}"):
+    if not _OVERFLOW.search(f"{details.code} {details.message}"):
         return None
     # Names of models hold dates and sizes of their own.
-    plain = re.sub(r"\b\w[\w.]*(?:-[\w.]+)+", "", said.message).replace(",", "")
+    plain = re.sub(r"\b\w[\w.]*(?:-[\w.]+)+", "", details.message).replace(",", "")
     sizes = sorted({int(number) for number in re.findall(r"\b\d{3,9}\b", plain)})
     if len(sizes) < 2:
         reason = f"the prompt does not fit into the context of {model} ({status}): {words}"
@@ -563,7 +563,7 @@ def _overflow(said: Said, words: str, status: int, model: str) -> CallFailed | N
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ErrorDetails:
     """A server's own words about what went wrong, in whichever of the usual shapes they came."""
 
     message: str = ""
@@ -595,16 +595,18 @@ class Said:
         )
 
 
-def error_said(answer: Answer) -> Said:
+def error_details(answer: Answer) -> ErrorDetails:
     value = None if is_html(answer) else decode(answer.body)
     if isinstance(value, list) and value:
         value = value[0]
     if not isinstance(value, dict):
         page = is_html(answer)
-        return Said(message="a web page" if page else answer.body[:2000].decode(errors="replace"))
+        return ErrorDetails(
+            message="a web page" if page else answer.body[:2000].decode(errors="replace")
+        )
     error = value.get("error", value)
     if not isinstance(error, dict):
-        return Said(message=str(error), is_json=True)
+        return ErrorDetails(message=str(error), is_json=True)
     message = (
         error.get("message")
         or error.get("detail")
@@ -615,7 +617,7 @@ def error_said(answer: Answer) -> Said:
     details = tables(error.get("details"))
     reasons = [str(d["reason"]) for d in details if "reason" in d]
     waits = [w for w in (_google_wait(d.get("retryDelay")) for d in details) if w is not None]
-    return Said(
+    return ErrorDetails(
         message=message if isinstance(message, str) else json.dumps(message)[:2000],
         code=(reasons or [str(error.get("code") or error.get("type") or "")])[0],
         param=str(error.get("param") or ""),
@@ -631,16 +633,16 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
         return millis / 1000
-    said = headers.get("retry-after")
-    seconds = _number(said)
-    if seconds is not None or said is None:
+    header = headers.get("retry-after")
+    seconds = _number(header)
+    if seconds is not None or header is None:
         return seconds
     from email.utils import parsedate_to_datetime
 
     try:
         # The server's own clock decides how far away its date is, when it tells it.
         start = parsedate_to_datetime(headers["date"]).timestamp() if "date" in headers else now
-        return max(0.0, parsedate_to_datetime(said).timestamp() - start)
+        return max(0.0, parsedate_to_datetime(header).timestamp() - start)
     except (ValueError, TypeError, OverflowError):
         return None
 

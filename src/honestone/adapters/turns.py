@@ -82,7 +82,7 @@ class Turns:
         """Waits until fewer than `most` calls are under way, or than would be answered in `seconds`
         each.
         """
-        if self._waiting or self.under_way >= self._room(most, seconds):
+        if self._waiting or self.under_way >= self._headroom(most, seconds):
             await self._wait(most, seconds)
         else:
             self.under_way += 1
@@ -110,7 +110,7 @@ class Turns:
         self._bound = min(self._bound or turn.at_once, max(1, turn.at_once // 2))
         return True
 
-    def _room(self, most: int, seconds: float) -> int:
+    def _headroom(self, most: int, seconds: float) -> int:
         if not self.is_local:
             return most
         if self._bound is not None:
@@ -137,7 +137,7 @@ class Turns:
         """Gives turns to those who wait, in their order. A turn is counted when it is given."""
         while self._waiting:
             mine, most, seconds = self._waiting[0]
-            if not mine.done() and self.under_way >= self._room(most, seconds):
+            if not mine.done() and self.under_way >= self._headroom(most, seconds):
                 return
             self._waiting.popleft()
             if not mine.done():

@@ -92,13 +92,13 @@ class LeftOpen:
         return "runner" not in self.__dict__ or not asyncio.all_tasks(self.runner.get_loop())
 
     def close(self) -> None:
-        from honestone.adapters.transport import close_kept
+        from honestone.adapters.transport import close_lingering
 
         for store in (self._memory, self._store):
             if store is not None:
                 store.close()
         if "runner" in self.__dict__:
-            self.runner.run(close_kept())
+            self.runner.run(close_lingering())
             self.runner.close()
 
 

@@ -492,7 +492,7 @@ async def work_on_copy(
     with private_folder("work") as root:
         (root / "copy").mkdir()
         copy = make_copy(
-            before, root / "copy", name=place.path.name or "artifact", beside=dict(place.siblings)
+            before, root / "copy", name=place.path.name or "artifact", siblings=dict(place.siblings)
         )
         asked, brief_file = brief(copy.place), root / "brief.md"
         brief_file.write_text(asked.text, encoding="utf-8")

@@ -322,8 +322,8 @@ def program_of_filter(of_files: int) -> FilterProgram:
     answers.update(dict.fromkeys(attributes, ERRNO | EOPNOTSUPP))
     answers.update(dict.fromkeys(refused, ERRNO | EPERM))
     answers.update(dict.fromkeys(UNKNOWN_CALLS, ERRNO | ENOSYS))
-    for number, said in answers.items():
-        steps += [(equal, 0, 1, number), (answer, 0, 0, said)]
+    for number, reply in answers.items():
+        steps += [(equal, 0, 1, number), (answer, 0, 0, reply)]
     for number in makes_processes:
         steps += [(equal, 0, 4, number), (load, 0, 0, 16), (any_bit, 0, 1, NEW_USER)]
         steps += [(answer, 0, 0, ERRNO | EPERM), (answer, 0, 0, ALLOW)]
@@ -347,11 +347,11 @@ def listen_to(
 
     os.close(tells[1])
     os.close(answers[0])
-    told = os.read(tells[0], 20)
+    reported = os.read(tells[0], 20)
     os.close(tells[0])
-    if told and int(told) >= 0:
+    if reported and int(reported) >= 0:
         process = linux.syscall(434, program, 0)  # pidfd_open
-        listener = linux.syscall(438, process, int(told), 0)  # pidfd_getfd
+        listener = linux.syscall(438, process, int(reported), 0)  # pidfd_getfd
         os.close(process)
         roots = [os.path.realpath(path) for path in writable if os.path.isdir(path)]
         if listener >= 0:

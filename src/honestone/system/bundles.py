@@ -43,7 +43,7 @@ def collect(
             if is_hidden:
                 hidden[name] = None
             elif name not in files:
-                files[name] = _kept(path, name, keep)
+                files[name] = _stored_file(path, name, keep)
     if left := [name for name in hidden if name not in files]:
         raise FileError(
             f"{left[0]!r} is a hidden file, and those travel to other machines only where they are named",
@@ -110,7 +110,7 @@ def _why_not(path: Path) -> str | None:
     return None if found is None else f"holds a key ({found})"
 
 
-def _kept(path: Path, name: str, keep: Callable[[Mapping[str, bytes]], None]) -> BundleFile:
+def _stored_file(path: Path, name: str, keep: Callable[[Mapping[str, bytes]], None]) -> BundleFile:
     if printable(name) != name:
         raise FileError(
             f"the name {printable(name)!r} is not UTF-8, so the file cannot travel",

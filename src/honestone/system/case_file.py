@@ -46,7 +46,7 @@ class CaseFile(Sequence[Case]):
                 while page := list(islice(rest, PAGE)):
                     ids.extend(hash(case.id) for case, _ in page)
                     self._count += len(page)
-                    data = json.dumps([self._row(*one) for one in page]).encode()
+                    data = json.dumps([self._case_row(*one) for one in page]).encode()
                     file.write(data)
                     self._starts.append(self._starts[-1] + len(data))
                 file.flush()
@@ -61,7 +61,7 @@ class CaseFile(Sequence[Case]):
         ):  # they may only seem to be the same
             raise UsageError("two cases seem to have one id")
 
-    def _row(self, case: Case, place: str) -> list[object]:
+    def _case_row(self, case: Case, place: str) -> list[object]:
         number = self._numbers.setdefault(id(case.rubric), len(self._rubrics))
         if number == len(self._rubrics):
             self._rubrics.append(case.rubric)

@@ -30,7 +30,7 @@ def document_text(path: Path) -> str:
     `documents` is missing.
     """
     kind, what = DOCUMENTS[path.suffix.lower()]
-    data = _read(path)
+    data = _read_document(path)
     reading = run(
         [sys.executable, "-I", _document.__file__],
         cwd=path.resolve().parent,
@@ -57,7 +57,7 @@ def document_text(path: Path) -> str:
     return ended.stdout.decode(errors="replace").replace("\0", "")
 
 
-def _read(path: Path) -> bytes:
+def _read_document(path: Path) -> bytes:
     if not path.exists():
         raise FileError(f"file `{path}` not found", hint="is the name right?")
     if not path.is_file():

@@ -239,19 +239,19 @@ def cut(text: str, columns: int, more: str = "…") -> str:
     """Text in at most so many columns; what is left out is marked."""
     if width(text) <= columns:
         return text
-    room = columns - width(more)
-    if room < 1:
+    space = columns - width(more)
+    if space < 1:
         return more[:columns]
-    return _head(text, room).rstrip() + more
+    return _head(text, space).rstrip() + more
 
 
 def cut_middle(text: str, columns: int, more: str = "…") -> str:
     """Like `cut`, but both ends stay: the tail of a path or a command line tells it apart."""
-    room = columns - width(more)
-    if width(text) <= columns or room < 4:
+    space = columns - width(more)
+    if width(text) <= columns or space < 4:
         return cut(text, columns, more)
-    ending = tail(text, room * 2 // 3)
-    return _head(text, room - width(ending)) + more + ending
+    ending = tail(text, space * 2 // 3)
+    return _head(text, space - width(ending)) + more + ending
 
 
 def _head(text: str, columns: int) -> str:
@@ -294,27 +294,27 @@ def wrap(
     `more`.
     """
     rest = " " * width(first) if rest is None else rest
-    room = max(columns - max(width(first), width(rest)), 8)
-    lines = list(_wrapped(text, room)) or [""]
+    space = max(columns - max(width(first), width(rest)), 8)
+    lines = list(_wrapped(text, space)) or [""]
     if most is not None and len(lines) > most:
-        lines = [*lines[: most - 1], _head(lines[most - 1], room - width(more)) + more]
+        lines = [*lines[: most - 1], _head(lines[most - 1], space - width(more)) + more]
     return [(first if index == 0 else rest) + one for index, one in enumerate(lines)]
 
 
-def _wrapped(text: str, room: int) -> Iterator[str]:
+def _wrapped(text: str, space: int) -> Iterator[str]:
     held = ""
     for word in text.split():
-        if held and width(held) + 1 + width(word) <= room:
+        if held and width(held) + 1 + width(word) <= space:
             held = f"{held} {word}"
             continue
         # Chinese and Japanese have no spaces: such a "word" goes on where the line has room left.
-        if held and width(word) > room and width(held) + 2 < room:
-            head = _head(word, room - width(held) - 1)
+        if held and width(word) > space and width(held) + 2 < space:
+            head = _head(word, space - width(held) - 1)
             held, word = (f"{held} {head}", word[len(head) :]) if head else (held, word)
         if held:
             yield held
-        while width(word) > room:
-            head = _head(word, room) or word[0]
+        while width(word) > space:
+            head = _head(word, space) or word[0]
             yield head
             word = word[len(head) :]
         held = word

@@ -175,13 +175,13 @@ def _walk(root: Path, notes: list[str]) -> Iterator[Path]:
     """
     for folder, folders, names in os.walk(root, followlinks=False):
         here = Path(folder)
-        kept = []
+        entered = []
         for name in sorted(folders):
             if (here / name).is_symlink():
                 notes.append(f"left out {(here / name).relative_to(root)}: a link")
             elif name not in NEVER_PART:
-                kept.append(name)
-        folders[:] = kept
+                entered.append(name)
+        folders[:] = entered
         for name in sorted(names):
             path = here / name
             if path.is_symlink():
@@ -482,25 +482,25 @@ class PrivateCopy:
     root: Path
     place: Path
     is_folder: bool
-    beside: dict[str, Entry]
+    siblings: dict[str, Entry]
 
 
 def make_copy(
-    version: Version, root: Path, *, name: str, beside: dict[str, Entry] | None = None
+    version: Version, root: Path, *, name: str, siblings: dict[str, Entry] | None = None
 ) -> PrivateCopy:
     """`root` is a new empty folder. A folder artifact becomes `root/NAME/`, a file `root/NAME`."""
-    beside = beside or {}
+    siblings = siblings or {}
     if not version.is_folder:
         materialise(version, root)
         return PrivateCopy(root, root / next(iter(version.files)), False, {})
     place = root / printable(name)
     place.mkdir(parents=True)
     materialise(version, place)
-    for path, entry in beside.items():
+    for path, entry in siblings.items():
         target = _inside(place, path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(entry.data)
-    return PrivateCopy(root, place, True, beside)
+    return PrivateCopy(root, place, True, siblings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,7 +525,7 @@ def read_back(copy: PrivateCopy, *, max_bytes: int = MAX_BYTES) -> ReadBack:
         return ReadBack(
             None, strays, "the artifact is no longer a " + ("folder" if copy.is_folder else "file")
         )
-    exclude = {(copy.place / name).resolve() for name in copy.beside}
+    exclude = {(copy.place / name).resolve() for name in copy.siblings}
     try:
         return ReadBack(
             load_artifact(copy.place, exclude=exclude, max_bytes=max_bytes).version, strays
@@ -553,7 +553,7 @@ def _strays(copy: PrivateCopy) -> tuple[str, ...]:
                 and not name.endswith(_JUNK_ENDINGS)
             ):
                 found.append(str(path.relative_to(copy.root)))
-    for name, entry in copy.beside.items():
+    for name, entry in copy.siblings.items():
         path = copy.place / name
         if not path.is_file() or path.read_bytes() != entry.data:
             found.append(name)

@@ -71,12 +71,12 @@ class JudgingFiles:
         while waiting:
             path = waiting.pop()
             if path not in found:
-                _, digest, modules = self._read(path)
+                _, digest, modules = self._read_program(path)
                 found[path] = digest
                 waiting += modules
         return {path: digest for path, digest in found.items() if digest}
 
-    def _read(self, path: Path) -> tuple[tuple[int, ...], str, tuple[Path, ...]]:
+    def _read_program(self, path: Path) -> tuple[tuple[int, ...], str, tuple[Path, ...]]:
         """When it was last seen so, its digest (empty where there is no such file) and the modules
         it imports.
         """
@@ -86,7 +86,7 @@ class JudgingFiles:
             known = self._seen.get(path)
             if known is None or known[0] != stamp:
                 data = path.read_bytes()
-                modules = tuple(_modules_beside(path, data)) if self._is_followed(path) else ()
+                modules = tuple(_sibling_modules(path, data)) if self._is_followed(path) else ()
                 known = self._seen[path] = (stamp, hashlib.sha256(data).hexdigest(), modules)
             return known
         except OSError:
@@ -98,7 +98,7 @@ class JudgingFiles:
         )
 
 
-def _modules_beside(program: Path, data: bytes) -> Iterator[Path]:
+def _sibling_modules(program: Path, data: bytes) -> Iterator[Path]:
     """Where its imports would be found next to it, also those that are not there yet: a new one
     would take the place of the library's.
     """
@@ -136,7 +136,7 @@ def files_named(identity: object, base: Path) -> Iterator[Path]:
         files = command.get("files")
         if isinstance(files, Mapping):
             yield from (base / str(word) for word in files)
-        named = _named(command, base)
+        named = _named_files(command, base)
         yield from (
             base / name for name in (*named.files, *named.loaded) if (base / name).is_file()
         )
@@ -157,7 +157,7 @@ def programs_named(identity: object, *bases: Path) -> Iterator[Path]:
     """
     for command in _commands_in(identity):
         for base in bases:
-            named = _named(command, base)
+            named = _named_files(command, base)
             yield from (
                 base / name for name in (*named.scripts, *named.loaded) if (base / name).is_file()
             )
@@ -167,7 +167,9 @@ def parts_that_name_no_file(identity: object, base: Path) -> list[str]:
     """Parts of the commands in an identity of which only running them would tell which files they
     run.
     """
-    return [part for command in _commands_in(identity) for part in _named(command, base).unclear]
+    return [
+        part for command in _commands_in(identity) for part in _named_files(command, base).unclear
+    ]
 
 
 def _commands_in(identity: object) -> Iterator[Mapping[str, object]]:
@@ -181,7 +183,7 @@ def _commands_in(identity: object) -> Iterator[Mapping[str, object]]:
             yield from _commands_in(value)
 
 
-def _named(command: Mapping[str, object], base: Path) -> NamedFiles:
+def _named_files(command: Mapping[str, object], base: Path) -> NamedFiles:
     from honestone.core.judging_words import named_by  # not needed where nothing is run
 
     words = command["command"]

@@ -98,7 +98,7 @@ def holds_no_database(folder: Path) -> bool:
     """
     try:
         records = (NAMES - {MARK, ANCHOR}).intersection(os.listdir(folder))
-        start = _read(folder / DATABASE, follow=False)
+        start = _read_entries(folder / DATABASE, follow=False)
     except OSError:
         return False
     return (
@@ -150,7 +150,7 @@ def _holds(folder: Path) -> bool:
     """Whether the mark is of this folder, and of its database: one that has just been made is not
     in it yet.
     """
-    key, mark = _key(), _read(folder / MARK, follow=False)
+    key, mark = _key(), _read_entries(folder / MARK, follow=False)
     if key is None or mark is None:
         return False
     signatures = mark.split()
@@ -193,7 +193,7 @@ def _key_file() -> Path:
 
 def _key() -> bytes | None:
     try:
-        key = _read(_key_file(), follow=True)
+        key = _read_entries(_key_file(), follow=True)
     except RuntimeError:  # an account without a home
         return None
     return key if key is not None and len(key) == 64 else None
@@ -226,7 +226,7 @@ def _written(path: Path, data: bytes) -> Path:
     return half
 
 
-def _read(path: Path, *, follow: bool) -> bytes | None:
+def _read_entries(path: Path, *, follow: bool) -> bytes | None:
     try:
         handle = os.open(
             path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)

@@ -52,7 +52,7 @@ def private_folder(kind: str) -> Iterator[Path]:
     try:
         yield place
     except OSError as error:
-        if error.errno in _NO_ROOM and error.filename is None:
+        if error.errno in _FULL and error.filename is None:
             error.filename = str(place)
         raise
     finally:
@@ -81,7 +81,7 @@ def on_this_machine(name: str) -> Iterator[bool]:
 
 
 # What a write ends with on a full disk; it does not say on which.
-_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def forget(place: Path) -> None:

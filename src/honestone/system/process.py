@@ -377,7 +377,7 @@ class _Watched:
     def __post_init__(self) -> None:
         self._started = time.monotonic()
         self._deadline = None if self.timeout is None else self._started + self.timeout
-        self._room = self.output_limit
+        self._capacity = self.output_limit
         self._unfed = memoryview(self.stdin)
         self._is_over = self._timed_out = self._truncated = False
         self._refused = b""
@@ -460,7 +460,9 @@ class _Watched:
             if pipe is not None:
                 os.set_blocking(pipe.fileno(), False)
                 self._readers[pipe] = buffer
-                selector.register(pipe, selectors.EVENT_READ, lambda pipe=pipe: self._read(pipe))
+                selector.register(
+                    pipe, selectors.EVENT_READ, lambda pipe=pipe: self._read_pipe(pipe)
+                )
         if process.stdin is not None:
             os.set_blocking(process.stdin.fileno(), False)
             selector.register(process.stdin, selectors.EVENT_WRITE, self._feed)
@@ -497,9 +499,9 @@ class _Watched:
         if self._report is None:
             return
         with contextlib.suppress(BlockingIOError):
-            heard = os.read(self._report, 64)
-            self._refused += heard
-            if not heard:
+            received = os.read(self._report, 64)
+            self._refused += received
+            if not received:
                 self._selector.unregister(self._report)
                 os.close(self._report)
                 self._report = None
@@ -517,7 +519,7 @@ class _Watched:
             self._selector.unregister(pipe)
             pipe.close()
 
-    def _read(self, pipe: IO[bytes]) -> bool:
+    def _read_pipe(self, pipe: IO[bytes]) -> bool:
         """Take what is there. False when there is nothing more for now, or ever."""
         try:
             data = os.read(pipe.fileno(), _CHUNK)
@@ -527,15 +529,15 @@ class _Watched:
             self._selector.unregister(pipe)
             del self._readers[pipe]
             return False
-        self._readers[pipe] += data[: self._room]
-        self._truncated = self._truncated or len(data) > self._room
-        self._room -= min(len(data), self._room)
+        self._readers[pipe] += data[: self._capacity]
+        self._truncated = self._truncated or len(data) > self._capacity
+        self._capacity -= min(len(data), self._capacity)
         return True
 
     def _drain(self) -> None:
         """What was written before the end. A pipe that somebody still holds is not waited for."""
         for pipe in list(self._readers):
-            while not self._truncated and self._read(pipe):
+            while not self._truncated and self._read_pipe(pipe):
                 pass
 
     def _release(self) -> None:

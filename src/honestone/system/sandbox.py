@@ -229,8 +229,8 @@ def _bubblewrap() -> tuple[tuple[str, ...], str]:
             return (), f"`bwrap` does not work here: {error}"
         if done.returncode == 0:
             return (program, *options), ""
-        said = done.stderr.decode(errors="replace").partition(" See <")[0].strip()
-        problem = problem or said[:200] or f"exit {done.returncode}"
+        message = done.stderr.decode(errors="replace").partition(" See <")[0].strip()
+        problem = problem or message[:200] or f"exit {done.returncode}"
     return (), f"`bwrap` does not work here: {problem}"
 
 
@@ -275,19 +275,19 @@ def _rules(
     visible: tuple[Path, ...],
     closed: tuple[Path, ...],
 ) -> Rules:
-    kept_out = frozenset({*_hidden(), *(path.resolve() for path in closed)})
-    roots = frozenset({place for place in kept_out if not _below_any(place, visible)})
+    excluded = frozenset({*_hidden(), *(path.resolve() for path in closed)})
+    roots = frozenset({place for place in excluded if not _below_any(place, visible)})
     seen = [
         *_readable(Path("/"), roots | {Path("/dev"), Path("/proc")}),
         *(
             place
             for path in _asked_for(visible)
-            for place in _readable(path.resolve(), kept_out - {path.resolve()})
+            for place in _readable(path.resolve(), excluded - {path.resolve()})
         ),
         *(
             place
             for place in _needed(argv)
-            if not any(one.is_relative_to(place.resolve()) for one in kept_out)
+            if not any(one.is_relative_to(place.resolve()) for one in excluded)
         ),
         *_PROC,
     ]

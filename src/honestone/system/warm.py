@@ -24,7 +24,7 @@ from honestone.system import process
 from honestone.system.files import remove
 from honestone.system.private import end_inhabitants, forget, make_private
 
-_KEPT: Final = 4096
+_STDERR_TAIL: Final = 4096
 _CHUNK: Final = 65_536
 
 
@@ -37,7 +37,7 @@ class Gone(Exception):
 
 
 class WarmProgram:
-    """`argv` is started with the number of its end of the socket as the last word. `room` is a
+    """`argv` is started with the number of its end of the socket as the last word. `workdir` is a
     private folder for as long as it lives; HONESTONE_ROOM names it, and whatever still has that in
     its environment is ended with it.
     """
@@ -46,7 +46,7 @@ class WarmProgram:
         self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output_limit: int
     ) -> None:
         """Raises NotStarted."""
-        self.room = make_private("honestone-target-")
+        self.workdir = make_private("honestone-target-")
         self._limit = output_limit
         self._wire, theirs = socket.socketpair()
         self._wire.setblocking(False)
@@ -57,7 +57,7 @@ class WarmProgram:
             )
         except (OSError, ValueError) as error:
             self._wire.close()
-            _leave(self.room)
+            _leave(self.workdir)
             raise process.NotStarted(str(error)) from None
         finally:
             theirs.close()
@@ -66,7 +66,7 @@ class WarmProgram:
         os.set_blocking(self._errors.fileno(), False)
         process.watch_group(self._process.pid)
         # Also when nobody holds it any more, and when we exit.
-        self._end = weakref.finalize(self, _end, self._process, self._wire, self.room)
+        self._end = weakref.finalize(self, _end, self._process, self._wire, self.workdir)
 
     def _start(
         self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], wire: int
@@ -74,7 +74,7 @@ class WarmProgram:
         return subprocess.Popen(
             [*argv, str(wire)],
             cwd=cwd,
-            env={"HONESTONE_ROOM": str(self.room), **env},
+            env={"HONESTONE_ROOM": str(self.workdir), **env},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -139,7 +139,7 @@ class WarmProgram:
         """What is printed, as far as it is there."""
         with contextlib.suppress(BlockingIOError):
             data = os.read(self._errors.fileno(), _CHUNK)
-            self._stderr = (self._stderr + data)[-_KEPT:]
+            self._stderr = (self._stderr + data)[-_STDERR_TAIL:]
             self._printed += len(data)
             if not data or self._printed > self._limit:
                 asyncio.get_running_loop().remove_reader(self._errors)
@@ -154,7 +154,7 @@ class WarmProgram:
     def _drain_rest(self) -> None:
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._errors.fileno(), _CHUNK):
-                self._stderr = (self._stderr + data)[-_KEPT:]
+                self._stderr = (self._stderr + data)[-_STDERR_TAIL:]
 
     @property
     def is_over(self) -> bool:
@@ -167,16 +167,16 @@ class WarmProgram:
         self._end()
 
 
-def _end(program: subprocess.Popen[bytes], wire: socket.socket, room: Path) -> None:
+def _end(program: subprocess.Popen[bytes], wire: socket.socket, workdir: Path) -> None:
     wire.close()
     process.end_group(program, process.GRACE)
     if program.stderr is not None:
         program.stderr.close()
     process.forget_group(program.pid)
-    _leave(room)
+    _leave(workdir)
 
 
-def _leave(room: Path) -> None:
-    end_inhabitants(room)
-    remove(room)
-    forget(room)
+def _leave(workdir: Path) -> None:
+    end_inhabitants(workdir)
+    remove(workdir)
+    forget(workdir)

@@ -103,15 +103,15 @@ class Folder:
         self.path = root / "workspace"
         self.notes: tuple[str, ...] = ()
         self._root = root
-        self._kept = root / "before"
+        self._originals = root / "before"
         self._before: Mapping[str, State] = {}
 
     def start(self) -> None:
         """From here on, changes are the target's. Files are kept on disk, by digest, so that a diff
         can show what was there, and a check judge by it.
         """
-        self._kept.mkdir(exist_ok=True)
-        self._before = _snapshot(self.path, keep=self._kept)
+        self._originals.mkdir(exist_ok=True)
+        self._before = _snapshot(self.path, keep=self._originals)
 
     def diff(self, *, limit: int = DIFF_LIMIT) -> str:
         """What changed since the start, as a unified diff; empty when nothing did."""
@@ -128,8 +128,8 @@ class Folder:
         shown = visible(printable(name), 500)
         yield f"diff --git a/{shown} b/{shown}"
         yield from _heading(was, now)
-        old = self._text(was, self._kept / was.digest if was else None)
-        new = self._text(now, self.path / name)
+        old = self._file_text(was, self._originals / was.digest if was else None)
+        new = self._file_text(now, self.path / name)
         if (
             was is not None
             and now is not None
@@ -146,7 +146,7 @@ class Folder:
             yield f"+++ {f'b/{shown}' if now else '/dev/null'}"
             yield from hunks
 
-    def _text(self, state: State | None, path: Path | None) -> str | None:
+    def _file_text(self, state: State | None, path: Path | None) -> str | None:
         """The text of one side, empty where there is nothing; None when it cannot be shown."""
         if state is None:
             return ""
@@ -154,7 +154,7 @@ class Folder:
             return state.leads_to
         if state.kind != "file" or state.size > _SHOWN_FILE or path is None:
             return None
-        data = _read(path, _SHOWN_FILE + 1)
+        data = _read_file(path, _SHOWN_FILE + 1)
         return None if data is None or len(data) > _SHOWN_FILE else as_text(data)
 
     def left(self, *, limit: int = LEFT_LIMIT) -> Version:
@@ -162,15 +162,15 @@ class Folder:
         for checks.
         """
         files: dict[str, Entry] = {}
-        room = limit
+        budget = limit
         for name, path, seen in _everything(self.path):
             if not stat.S_ISREG(seen.st_mode) or printable(name) != name:
                 continue
-            data = _read(path, room + 1)
+            data = _read_file(path, budget + 1)
             if data is None:
                 raise OSError(errno.EACCES, f"{visible(name, 100)} in the workspace cannot be read")
-            room -= len(data)
-            if room < 0:
+            budget -= len(data)
+            if budget < 0:
                 raise OSError(errno.EFBIG, f"the workspace holds more than {limit / 1e6:g} MB")
             files[name] = Entry(data, bool(seen.st_mode & 0o100))
         return Version(dict(sorted(files.items())), is_folder=True)
@@ -186,7 +186,7 @@ class Folder:
             now = left.files.get(name)
             if now is not None and _hash(now.data) == state.digest:
                 files[name] = Entry(now.data, state.executable)
-            elif (data := _read(self._kept / state.digest, _SHOWN_FILE + 1)) is not None:
+            elif (data := _read_file(self._originals / state.digest, _SHOWN_FILE + 1)) is not None:
                 files[name] = Entry(data, state.executable)
         return None if files == left.files else Version(dict(sorted(files.items())), is_folder=True)
 
@@ -334,7 +334,7 @@ def _state_of(path: Path, seen: os.stat_result, stamp: tuple[int, ...], keep: Pa
     if not stat.S_ISREG(seen.st_mode):
         return State(kind="special", digest=str(stat.S_IFMT(seen.st_mode)), stamp=stamp)
     executable = bool(seen.st_mode & 0o100)
-    data = _read(path, _SHOWN_FILE + 1) if seen.st_size <= _SHOWN_FILE else None
+    data = _read_file(path, _SHOWN_FILE + 1) if seen.st_size <= _SHOWN_FILE else None
     if data is None:
         return State(
             kind="file", executable=executable, digest=_large(path), size=seen.st_size, stamp=stamp
@@ -365,7 +365,7 @@ def _opened(path: Path) -> BufferedReader:
     )
 
 
-def _read(path: Path, most: int) -> bytes | None:
+def _read_file(path: Path, most: int) -> bytes | None:
     """Up to `most` bytes of a regular file."""
     with contextlib.suppress(OSError), _opened(path) as file:
         return file.read(most)
@@ -500,15 +500,15 @@ def _cut(parts: Sequence[Callable[[], Iterator[str]]], limit: int) -> str:
     """The files' diffs up to a limit; whatever is missing is counted. One file may fill half of it,
     not all.
     """
-    out, room = [], limit
+    out, budget = [], limit
     for number, make in enumerate(parts):
-        if room <= 0:
+        if budget <= 0:
             out.append(f"[the diff is cut here: {len(parts) - number} more files]\n")
             break
         part = "".join(line + "\n" for line in make())
-        shown = part[: min(room, max(limit // 2, 1))]
+        shown = part[: min(budget, max(limit // 2, 1))]
         out.append(shown)
-        room -= len(shown)
+        budget -= len(shown)
         if len(shown) < len(part):
             out.append(
                 f"\n[the diff of this file is cut here: {len(part) - len(shown)} more characters]\n"

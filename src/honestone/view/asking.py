@@ -54,9 +54,9 @@ class Sent(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class NotTaken(Exception):
     """Why an answer was not taken, in words for the person, and the status that says so."""
 
-    def __init__(self, said: str, status: int = 422) -> None:
-        super().__init__(said)
-        self.said, self.status = said, status
+    def __init__(self, message: str, status: int = 422) -> None:
+        super().__init__(message)
+        self.message, self.status = message, status
 
 
 def read_sent(body: bytes) -> Sent:

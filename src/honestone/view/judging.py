@@ -27,13 +27,13 @@ _ENDING: Final = 5.0  # seconds for answers on their way to the page
 
 @contextmanager
 def person_in_browser(
-    port: int | None, said: Callable[[Address], None]
+    port: int | None, announce: Callable[[Address], None]
 ) -> Iterator[Callable[[Path], BrowserPerson]]:
-    """Makes the person from the folder of drafts, and serves as long as the command runs. `said` is
+    """Makes the person from the folder of drafts, and serves as long as the command runs. `announce` is
     called when the person is asked for the first time. Raises UsageError for a port that cannot be
     used.
     """
-    desk = PersonDesk(lambda: said(serving.address))
+    desk = PersonDesk(lambda: announce(serving.address))
     serving = Serving(JudgeSite(desk), ViewOptions(port=port), _PATH)
     ready, loop, stopped = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
 
@@ -93,7 +93,7 @@ class JudgeSite:
             try:
                 return as_json(self._take(read_sent(sent)))
             except NotTaken as error:
-                return as_json({"said": error.said}, error.status)
+                return as_json({"said": error.message}, error.status)
             except OSError as error:
                 return as_json({"said": f"this could not be kept: {error.strerror or error}"}, 500)
 
@@ -101,7 +101,9 @@ class JudgeSite:
         asked = self._desk.asked
         if asked is None or sent.sheet != asked.id:
             raise NotTaken("this is not asked any more: load the page again", 409)
-        is_done = _edited(asked, sent) if isinstance(asked, AskedEdit) else _said(asked, sent)
+        is_done = (
+            _edited(asked, sent) if isinstance(asked, AskedEdit) else _take_answers(asked, sent)
+        )
         if is_done:
             self._desk.hand_in(asked, wanted=sent.hand != "up")
             return {"done": True}
@@ -115,7 +117,7 @@ def _edited(asked: AskedEdit, sent: Sent) -> bool:
     return sent.hand is not None
 
 
-def _said(asked: AskedSheet, sent: Sent) -> bool:
+def _take_answers(asked: AskedSheet, sent: Sent) -> bool:
     """Whether the sheet is complete: it is handed in with the last answer."""
     sheet, at = asked.sheet, sent.at
     if sent.hand is not None:
@@ -152,11 +154,11 @@ def _sheet_page(asked: AskedSheet, named: str) -> Served:
         at = sheet.open_places[0]
     if at >= of:
         rows = [
-            (one.item.requirement, label_html.answer_words(said.answer))
-            for one, said in zip(sheet.items, sheet.said, strict=True)
+            (one.item.requirement, label_html.answer_words(entry.answer))
+            for one, entry in zip(sheet.items, sheet.entries, strict=True)
         ]
         return _page("sheet", rows=rows, at=of, of=of, sheet=asked.id)
-    one, said = sheet.items[at], sheet.said[at]
+    one, entry = sheet.items[at], sheet.entries[at]
     texts, others = _texts(asked.question)
     item = label_html.AskedItem(
         id=_question_id(asked, at),
@@ -167,9 +169,11 @@ def _sheet_page(asked: AskedSheet, named: str) -> Served:
         others=others,
         input=asked.question.input,
         reference=asked.question.reference,
-        answer_text="" if said.is_open else f"Your answer: {label_html.answer_words(said.answer)}",
-        evidence=said.evidence,
-        note=said.suggestion,
+        answer_text=""
+        if entry.is_open
+        else f"Your answer: {label_html.answer_words(entry.answer)}",
+        evidence=entry.evidence,
+        note=entry.suggestion,
         note_label="What to change",
         last_words=""
         if set(sheet.open_places) - {at}

@@ -23,12 +23,12 @@ _PATH = "/label"
 
 
 def label_in_browser(
-    session: LabelSession, port: int | None, said: Callable[[Address], None]
+    session: LabelSession, port: int | None, announce: Callable[[Address], None]
 ) -> None:
     """Serves until it is interrupted; every answer is on disk before the next item is shown. Raises
     UsageError for a port that cannot be used.
     """
-    serve(LabelSite(session), ViewOptions(port=port), said, _PATH)
+    serve(LabelSite(session), ViewOptions(port=port), announce, _PATH)
 
 
 class LabelSite:
@@ -63,7 +63,7 @@ class LabelSite:
                     {"at": self._take(read_sent(sent)), "of": len(self._session.questions)}
                 )
             except NotTaken as error:
-                return as_json({"said": error.said}, error.status)
+                return as_json({"said": error.message}, error.status)
             except HonestoneError as error:
                 return as_json({"said": str(error)}, 500)
 
@@ -152,12 +152,12 @@ class LabelSite:
             yield DifferenceRow(
                 artifact=one.place[0],
                 requirement=self._session.requirement(one.place),
-                answers=[_said(one, rater) for rater in found.raters],
+                answers=[_rater_answer(one, rater) for rater in found.raters],
                 settled="" if given is None else answer_words(given.answer),
             )
 
 
-def _said(one: Difference, rater: str) -> str:
+def _rater_answer(one: Difference, rater: str) -> str:
     return answer_words(one.answers[rater]) if rater in one.answers else "skipped"
 
 

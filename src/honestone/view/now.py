@@ -21,16 +21,16 @@ def live_part(store: Store, info: RunInfo) -> LivePart:
     """How a run is now. `seq` is the number of its events, with the state of one that nothing works
     on: its page is another.
     """
-    kept = store.live(info.id)
+    stored = store.live(info.id)
     age = datetime.now(UTC) - datetime.fromisoformat(info.started)
-    state = state_now(is_finished=info.finished is not None, age=age.total_seconds(), latest=kept)
+    state = state_now(is_finished=info.finished is not None, age=age.total_seconds(), latest=stored)
     count = store.event_count(info.id)
     return LivePart(
         source=f"/run/{info.id}/live",
         seq=str(count) if state == "running" else f"{count}-{state}",
         subject=info.subject,
         state=state,
-        live=None if kept is None else kept.live,
+        live=None if stored is None else stored.live,
     )
 
 

@@ -122,7 +122,7 @@ class Pages:
             first=pages.first_row,
             count=ROWS,
         )
-        pages = PageOf(number=pages.number, total=found.total, query=_kept(query))
+        pages = PageOf(number=pages.number, total=found.total, query=_filters_of(query))
         lines = [_line(run, found.now.get(run.info.id)) for run in found.runs]
         part = list_part(lines, found.total)
         if query.get("after") == part.seq:
@@ -309,13 +309,13 @@ def _filter_of(query: Query) -> CaseFilter:
 
 def _among(table: CaseTable, query: Query, id: str) -> view_html.CaseAmong:
     """The cases before and after one, as the filter in the address shows them."""
-    kept = {name: query[name] for name in (*_FILTERS, "sort") if query.get(name)}
+    filters = {name: query[name] for name in (*_FILTERS, "sort") if query.get(name)}
     ids = [row.case.id for row in table.chosen(_filter_of(query))]
     if id not in ids:
-        return view_html.CaseAmong(query=kept)
+        return view_html.CaseAmong(query=filters)
     at = ids.index(id)
     return view_html.CaseAmong(
-        query=kept,
+        query=filters,
         before=ids[at - 1] if at else None,
         after=ids[at + 1] if at + 1 < len(ids) else None,
         number=at + 1,
@@ -354,13 +354,15 @@ def _has_words(case: TableCaseDoc, words: Sequence[str]) -> bool:
 def _page_of(query: Query, total: int) -> PageOf:
     number = max(1, whole_number(query.get("page", "")) or 1)
     last = max(1, -(-total // ROWS))
-    return PageOf(number=min(number, last) if total else number, total=total, query=_kept(query))
+    return PageOf(
+        number=min(number, last) if total else number, total=total, query=_filters_of(query)
+    )
 
 
 def _part(query: Query) -> PartOf:
-    kept = {name: value for name, value in query.items() if name not in ("part", *ASKED)}
-    return PartOf(number=max(1, whole_number(query.get("part", "")) or 1), query=kept)
+    filters = {name: value for name, value in query.items() if name not in ("part", *ASKED)}
+    return PartOf(number=max(1, whole_number(query.get("part", "")) or 1), query=filters)
 
 
-def _kept(query: Query) -> dict[str, str]:
+def _filters_of(query: Query) -> dict[str, str]:
     return {name: value for name, value in query.items() if name not in ("page", *ASKED) and value}

@@ -30,10 +30,10 @@ from honestone.report.suite import case_document
 from honestone.view.following import FollowedSuite, case_of
 from honestone.view.now import live_part
 
-_KEPT_TABLES: Final = 4
-_KEPT_FIGURES: Final = 2000
+_MOST_TABLES: Final = 4
+_MOST_FIGURES: Final = 2000
 
-Kept = TypeVar("Kept")
+Cached = TypeVar("Cached")
 
 
 class _Open(threading.local):
@@ -128,7 +128,7 @@ class Viewer:
             if part is not None and part.state == "running":
                 return RunFigures()  # reading all of it each second would cost more than they say
             key = run if part is None else f"{run} {part.seq}"
-            return self._keep(self._figures, key, _KEPT_FIGURES, lambda: figures_of_run(store, run))
+            return self._keep(self._figures, key, _MOST_FIGURES, lambda: figures_of_run(store, run))
 
         return figures
 
@@ -147,11 +147,11 @@ class Viewer:
 
         if record.info.finished is None:
             followed = self._keep(
-                self._followed, record.info.id, _KEPT_TABLES, lambda: FollowedSuite(record.info.id)
+                self._followed, record.info.id, _MOST_TABLES, lambda: FollowedSuite(record.info.id)
             )
             is_running = live_part(record.store, record.info).state == "running"
             return followed.table(record.store, is_running=is_running)
-        return self._keep(self._tables, record.info.id, _KEPT_TABLES, made)
+        return self._keep(self._tables, record.info.id, _MOST_TABLES, made)
 
     def rows(self, *runs: str) -> list[dict[str, CaseRow]]:
         """The cases of runs by id, without their texts."""
@@ -192,17 +192,17 @@ class Viewer:
             return trend_in(store, self.workspace, [store.find_run(name).id for name in names])
 
     def _keep(
-        self, kept: OrderedDict[str, Kept], key: str, most: int, make: Callable[[], Kept]
-    ) -> Kept:
+        self, cache: OrderedDict[str, Cached], key: str, most: int, make: Callable[[], Cached]
+    ) -> Cached:
         with self._lock:
-            if key in kept:
-                kept.move_to_end(key)
-                return kept[key]
+            if key in cache:
+                cache.move_to_end(key)
+                return cache[key]
         made = make()
         with self._lock:
-            kept[key] = made
-            while len(kept) > most:
-                kept.popitem(last=False)
+            cache[key] = made
+            while len(cache) > most:
+                cache.popitem(last=False)
         return made
 
 

@@ -125,7 +125,7 @@ class IdleConnections:
 
         return connected
 
-    def heard(self, request: web.BaseRequest) -> None:
+    def note_request(self, request: web.BaseRequest) -> None:
         """A request on it is answered: the connection is a browser's."""
         if (timer := self._open.pop(request.protocol, None)) is not None:
             timer.cancel()
@@ -153,13 +153,13 @@ def _on_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def serve(
-    site: Site, options: ViewOptions, said: Callable[[Address], None], start: str = "/"
+    site: Site, options: ViewOptions, announce: Callable[[Address], None], start: str = "/"
 ) -> None:
-    """Serves until it is interrupted. `said` is called once it can be reached. Raises UsageError as
+    """Serves until it is interrupted. `announce` is called once it can be reached. Raises UsageError as
     `Serving` does.
     """
     serving = Serving(site, options, start)
-    asyncio.run(_until_interrupted(serving, lambda: said(serving.address)))
+    asyncio.run(_until_interrupted(serving, lambda: announce(serving.address)))
 
 
 async def _until_interrupted(serving: Serving, ready: Callable[[], None]) -> None:
@@ -239,7 +239,7 @@ def application(
             answer = _response(refused(status))
             answer.force_close()
             return answer
-        waiting.heard(request)
+        waiting.note_request(request)
         if access.opens(named) and request.method == "GET":
             return _without_token(request, access, named)
         try:

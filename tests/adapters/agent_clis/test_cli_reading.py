@@ -532,7 +532,7 @@ def test_failures_name_the_variable_and_the_next_step(monkeypatch: pytest.Monkey
     cli = known_cli("claude")
     by_key = Setup(label="c", program="c", key_names=("MY_KEY",), model="m9")
     by_login = Setup(label="c", program="c", auth="login")
-    refused = CliOutcome(kind="refused", status=401, said="no")
+    refused = CliOutcome(kind="refused", status=401, reason="no")
     assert (
         "MY_KEY" in failure(cli, by_key, refused).reason
         and not failure(cli, by_key, refused).retryable

@@ -463,7 +463,7 @@ def test_patterns_are_not_given_up_for_the_time_of_others(monkeypatch):
         text_checks, "in_time", lambda compute, _: in_time(compute, 300 if calls else 0.3)
     )
     checks = [check(name) for name in "abc"]
-    assert text_checks.told_all(checks, "x") == [(True, None)] * 3
+    assert text_checks.text_answers(checks, "x") == [(True, None)] * 3
     assert "".join(calls) == "ababc"
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 

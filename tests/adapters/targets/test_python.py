@@ -305,7 +305,7 @@ def test_nothing_is_left_behind(folder: Path) -> None:
     target = PythonTarget("warm:does", cwd=folder, timeout=20)
     target.refuse(())
     pid = int((folder / "imported").read_text())
-    room = target._idle[0].room
+    room = target._idle[0].workdir
     assert room.is_dir()
     del target
     for _ in range(200):

@@ -39,7 +39,7 @@ FIXES = ("python3 one.py", "python3 two.py", "python3 bad.py", "python3 slow.py"
 
 
 def fixer(beside: Path, *fixes: str, timeout: float = 20) -> FixWorker:
-    return FixWorker(fixes or FIXES, beside=beside, artifact=beside / "none", timeout=timeout)
+    return FixWorker(fixes or FIXES, base=beside, artifact=beside / "none", timeout=timeout)
 
 
 def propose(worker: FixWorker, place: Path, *fixes: str) -> WorkDone:

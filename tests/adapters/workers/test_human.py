@@ -22,7 +22,7 @@ class Somebody:
     """A person who does this to the copy; they hand it in unless `edit` returns False."""
 
     def __init__(self, kept: Path, edit: Callable[[Path], object]) -> None:
-        self.kept = kept
+        self.drafts = kept
         self._edit = edit
         self.told: list[str] = []
 
@@ -89,7 +89,7 @@ def test_giving_up_changes_nothing(tmp_path: Path) -> None:
     place = engine_copy(tmp_path / "engine")
     done = propose(HumanWorker("human", person), place)
     assert place.read_text() == "one\n" and "gave this round up" in done.message
-    assert list(person.kept.iterdir()) == []
+    assert list(person.drafts.iterdir()) == []
 
 
 def test_an_edit_cut_short_is_there_again(tmp_path: Path) -> None:

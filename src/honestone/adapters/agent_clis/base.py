@@ -119,13 +119,13 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliOutcome:
-    """What a call came to. `text` is the final message (of `answer`, `cut`), `said` what it gave as
-    the reason.
+    """What a call came to. `text` is the final message (of `answer`, `cut`), `reason` what it gave as
+    the reason of any other.
     """
 
     kind: Kind
     text: str = ""
-    said: str = ""
+    reason: str = ""
     status: int | None = None
     usage: Usage = field(default_factory=Usage)
     model: str | None = None
@@ -157,11 +157,11 @@ class AgentCli(ABC):
         """Whether this person is logged in, from their own files. Starts nothing, asks no server."""
 
     @abstractmethod
-    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command: ...
+    def judge(self, setup: Setup, folders: CliFolders, prompt: Prompt, key: str) -> Command: ...
 
     @abstractmethod
     def worker(
-        self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str
+        self, setup: Setup, folders: CliFolders, brief: str, place: Path, key: str
     ) -> Command: ...
 
     @abstractmethod
@@ -172,13 +172,15 @@ class AgentCli(ABC):
         """
 
     @abstractmethod
-    def shelf(self, room: CliFolders, folder: Path) -> Path:
+    def shelf(self, folders: CliFolders, folder: Path) -> Path:
         """Where it looks for skills: in the private home; where that is not known, in the folder it
         works in.
         """
 
     @abstractmethod
-    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
+    def agent(
+        self, setup: Setup, folders: CliFolders, task: str, folder: Path, key: str
+    ) -> Command:
         """A task of a case, done in `folder` with its tools, and with the skills on its shelf."""
 
 
@@ -265,13 +267,13 @@ FAILURES: Final = tomllib.loads(Path(__file__).with_name("failures.toml").read_t
 _ABOUT: Final[Mapping[Kind, str]] = FAILURES["about"]
 
 
-def classify(said: str, status: int | None = None) -> tuple[Kind, int | None]:
+def classify(message: str, status: int | None = None) -> tuple[Kind, int | None]:
     """What a CLI's words are about. A status that it gives, or that is in its words, is worth more
     than wording.
     """
-    text = said.casefold()
+    text = message.casefold()
     if status is None:
-        found = _STATUS.search(said)
+        found = _STATUS.search(message)
         status = int(found[1] or found[2]) if found else None
     wording: Kind = next(
         (kind for kind, pattern in _ABOUT.items() if re.search(pattern, text)), "crashed"
@@ -290,21 +292,25 @@ def classify(said: str, status: int | None = None) -> tuple[Kind, int | None]:
 
 
 def failed(
-    said: str, status: int | None = None, *, otherwise: Kind = "crashed", usage: Usage | None = None
+    message: str,
+    status: int | None = None,
+    *,
+    otherwise: Kind = "crashed",
+    usage: Usage | None = None,
 ) -> CliOutcome:
-    kind, status = classify(said, status)
+    kind, status = classify(message, status)
     return CliOutcome(
         kind=otherwise if kind == "crashed" else kind,
-        said=said,
+        reason=message,
         status=status,
         usage=usage or Usage(),
-        retry_after=wait_of(said),
+        retry_after=wait_of(message),
     )
 
 
-def wait_of(said: str) -> float | None:
+def wait_of(message: str) -> float | None:
     """The seconds that the other side asked to wait, when its words say so."""
-    found = _WAIT.search(said)
+    found = _WAIT.search(message)
     if not found:
         return None
     unit = {"ms": 0.001, "m": 60.0, "min": 60.0}.get((found[2] or "s").casefold(), 1.0)
@@ -316,7 +322,7 @@ def last_line(data: bytes) -> str:
     return lines[-1] if lines else ""
 
 
-def last_said(ended: Ended) -> str:
+def last_message(ended: Ended) -> str:
     return last_line(ended.stderr) or last_line(ended.stdout) or "it printed nothing"
 
 

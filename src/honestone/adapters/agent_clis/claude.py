@@ -40,21 +40,25 @@ class Claude(KnownCli):
             base.read_own(state / ".claude.json").get("oauthAccount")
         )
 
-    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
-        instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
+    def judge(self, setup: Setup, folders: CliFolders, prompt: Prompt, key: str) -> Command:
+        instructions = folders.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
         argv = _start(setup, "--bare" if setup.auth == "key" else "--safe-mode")
         argv += ["--tools", "", "--max-turns", "1", "--system-prompt-file", str(instructions)]
-        return self._command(setup, room, argv, prompt.text, room.work, key)
+        return self._command(setup, folders, argv, prompt.text, folders.work, key)
 
-    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
+    def worker(
+        self, setup: Setup, folders: CliFolders, brief: str, place: Path, key: str
+    ) -> Command:
         argv = _start(setup, "--safe-mode")
         argv += _editing(self.given["tools"])
-        return self._command(setup, room, argv, brief, base.folder_of(place), key)
+        return self._command(setup, folders, argv, brief, base.folder_of(place), key)
 
-    def shelf(self, room: CliFolders, folder: Path) -> Path:
-        return room.home / ".claude" / "skills"
+    def shelf(self, folders: CliFolders, folder: Path) -> Path:
+        return folders.home / ".claude" / "skills"
 
-    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
+    def agent(
+        self, setup: Setup, folders: CliFolders, task: str, folder: Path, key: str
+    ) -> Command:
         """Settings of the folder it works in are not loaded: they may hold commands that it would
         run by itself.
         """
@@ -70,7 +74,7 @@ class Claude(KnownCli):
         argv += _editing(f"{self.given['tools']},Skill")
         argv += [
             "--add-dir",
-            str(self.shelf(room, folder)),
+            str(self.shelf(folders, folder)),
         ]  # else it may not read what a skill refers to
         if setup.model:
             argv += ["--model", setup.model]
@@ -79,21 +83,21 @@ class Claude(KnownCli):
             raise CallFailed(
                 f"claude would send the file {attached[1]!r} along, which is outside of its folder"
             )
-        command = self._command(setup, room, argv, task, folder, key)
-        command = command if setup.auth == "key" else _in_our_home(command, room)
+        command = self._command(setup, folders, argv, task, folder, key)
+        command = command if setup.auth == "key" else _in_our_home(command, folders)
         # The list of skills reaches the model as an attachment.
         attachments = "CLAUDE_CODE_DISABLE_ATTACHMENTS"
         env = {name: value for name, value in command.env.items() if name != attachments}
         return replace(command, env={**env, **self.given["agent_env"]})
 
     def _command(
-        self, setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str
+        self, setup: Setup, folders: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str
     ) -> Command:
         env = dict(self.given["env"])
         if setup.base_url:
             env["ANTHROPIC_BASE_URL"] = setup.base_url.rstrip("/")
         if setup.auth == "key":
-            env |= {"ANTHROPIC_API_KEY": key, "CLAUDE_CONFIG_DIR": str(room.home / ".claude")}
+            env |= {"ANTHROPIC_API_KEY": key, "CLAUDE_CONFIG_DIR": str(folders.home / ".claude")}
             return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env)
         env["HOME"] = str(Path.home())
         passed = ("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "DBUS_SESSION_BUS_ADDRESS")
@@ -105,7 +109,7 @@ class Claude(KnownCli):
         result = next((event for event in reversed(events) if event.get("type") == "result"), None)
         result = result or base.first_object(ended.stdout)
         if result is None or result.get("type") != "result":
-            return base.failed(base.last_said(ended), otherwise="bad answer")
+            return base.failed(base.last_message(ended), otherwise="bad answer")
         outcome = _read_result(result, setup)
         return replace(outcome, trace=_trace(events, result, outcome.usage))
 
@@ -117,22 +121,22 @@ def _read_result(result: Table, setup: Setup) -> CliOutcome:
     outcome = CliOutcome(
         kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None
     )
-    said, subtype = string(result.get("result")), string(result.get("subtype"))
+    message, subtype = string(result.get("result")), string(result.get("subtype"))
     # `subtype` is "success" on a 401 as well, and `result` then holds the error's words: never an
     # answer.
     if result.get("is_error") is not False or subtype != "success":
         if subtype == "error_max_turns":
-            return replace(outcome, kind="turn limit", said="it used all its turns")
-        other = base.failed(said or subtype, count(result.get("api_error_status")), usage=usage)
+            return replace(outcome, kind="turn limit", reason="it used all its turns")
+        other = base.failed(message or subtype, count(result.get("api_error_status")), usage=usage)
         return replace(other, denials=denials, model=outcome.model)
     if result.get("stop_reason") == "max_tokens":
-        return replace(outcome, kind="cut", text=said)
+        return replace(outcome, kind="cut", text=message)
     if result.get("stop_reason") not in ("end_turn", "tool_use", "stop_sequence"):
-        return replace(outcome, kind="broken", said="the stream ended before the reply did")
+        return replace(outcome, kind="broken", reason="the stream ended before the reply did")
     if not usage.output_tokens:
-        said = "it asked no model; the prompt was taken for a command"
-        return replace(outcome, kind="bad answer", said=said, usage=Usage())
-    return base.answered(said, outcome)
+        message = "it asked no model; the prompt was taken for a command"
+        return replace(outcome, kind="bad answer", reason=message, usage=Usage())
+    return base.answered(message, outcome)
 
 
 def _start(setup: Setup, mode: str) -> list[str]:
@@ -160,14 +164,14 @@ def _editing(tools: str) -> list[str]:
     ]
 
 
-def _in_our_home(command: Command, room: CliFolders) -> Command:
+def _in_our_home(command: Command, folders: CliFolders) -> Command:
     """A login used from a home of ours, for in the person's own are their skills and instructions
     too.
     """
     env = {name: value for name, value in command.env.items() if name != "HOME"}
-    env["CLAUDE_CONFIG_DIR"] = str(room.home / ".claude")
+    env["CLAUDE_CONFIG_DIR"] = str(folders.home / ".claude")
     own = base.own_home("CLAUDE_CONFIG_DIR", ".claude") / ".credentials.json"
-    links = {room.home / ".claude" / own.name: own} if own.exists() else {}
+    links = {folders.home / ".claude" / own.name: own} if own.exists() else {}
     if not links and not os.environ.get("CLAUDE_CODE_OAUTH_TOKEN", "").strip():
         raise CallFailed(
             "claude's login is in the system's keychain, where an isolated run cannot use it; type: claude setup-token, "

@@ -42,24 +42,28 @@ class Codex(KnownCli):
             home
         )
 
-    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
-        instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
+    def judge(self, setup: Setup, folders: CliFolders, prompt: Prompt, key: str) -> Command:
+        instructions = folders.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
         settings = {**self.given["judge"], "model_instructions_file": str(instructions)}
         never = [*self.given["never_for_judges"], *self.given["never"]]
         argv = [*self._start(setup), "-s", "read-only", *_without(never), *_with(settings)]
         if prompt.schema is not None and is_strict(prompt.schema):
-            argv += ["--output-schema", str(room.put("schema.json", json.dumps(prompt.schema)))]
-        return self._command(setup, room, argv, prompt.text, room.work, key)
+            argv += ["--output-schema", str(folders.put("schema.json", json.dumps(prompt.schema)))]
+        return self._command(setup, folders, argv, prompt.text, folders.work, key)
 
-    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
-        return self._edits(setup, room, brief, base.folder_of(place), key)
+    def worker(
+        self, setup: Setup, folders: CliFolders, brief: str, place: Path, key: str
+    ) -> Command:
+        return self._edits(setup, folders, brief, base.folder_of(place), key)
 
-    def shelf(self, room: CliFolders, folder: Path) -> Path:
-        return room.home / ".codex" / "skills"
+    def shelf(self, folders: CliFolders, folder: Path) -> Path:
+        return folders.home / ".codex" / "skills"
 
-    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
-        command = self._edits(setup, room, task, folder, key, skills=True)
-        if command.env["CODEX_HOME"] != str(room.home / ".codex"):
+    def agent(
+        self, setup: Setup, folders: CliFolders, task: str, folder: Path, key: str
+    ) -> Command:
+        command = self._edits(setup, folders, task, folder, key, skills=True)
+        if command.env["CODEX_HOME"] != str(folders.home / ".codex"):
             raise CallFailed(
                 "codex's login is in the system's keyring, so it only works in the person's own folder, where their skills "
                 'are too; use auth = "key"'
@@ -69,7 +73,7 @@ class Codex(KnownCli):
     def _edits(
         self,
         setup: Setup,
-        room: CliFolders,
+        folders: CliFolders,
         brief: str,
         folder: Path,
         key: str,
@@ -81,7 +85,7 @@ class Codex(KnownCli):
         policy = {
             **given,
             "exclude": [CHILD_KEY, *given["exclude"]],
-            "set": {"HONESTONE_CALL": str(room.root)},
+            "set": {"HONESTONE_CALL": str(folders.root)},
         }
         settings = {**self.given["edits"], "shell_environment_policy": policy}
         argv = self._start(setup, skills=skills, hidden=_skills_in(folder) if skills else [])
@@ -93,7 +97,7 @@ class Codex(KnownCli):
             "-C",
             str(folder),
         ]
-        return self._command(setup, room, argv, brief, folder, key)
+        return self._command(setup, folders, argv, brief, folder, key)
 
     def _start(
         self, setup: Setup, *, skills: bool = False, hidden: Sequence[Path] = ()
@@ -114,12 +118,12 @@ class Codex(KnownCli):
         return [*argv, "-m", setup.model] if setup.model else argv
 
     def _command(
-        self, setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str
+        self, setup: Setup, folders: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str
     ) -> Command:
         """`-` reads the prompt from stdin; nothing of it is ever on the command line."""
-        env = {"CODEX_HOME": str(room.home / ".codex")}
+        env = {"CODEX_HOME": str(folders.home / ".codex")}
         links: dict[Path, Path] = {}
-        (room.home / ".codex").mkdir(parents=True, exist_ok=True)
+        (folders.home / ".codex").mkdir(parents=True, exist_ok=True)
         provider = {
             "name": "OpenAI" if setup.auth == "login" else "honestone",
             **self.given["provider"],
@@ -139,7 +143,7 @@ class Codex(KnownCli):
                 # The login file itself, through a link; beside it nothing of the person's:
                 # AGENTS.md of a real CODEX_HOME is read whatever the settings say.
                 links = {
-                    room.home / ".codex" / name: own / name
+                    folders.home / ".codex" / name: own / name
                     for name in ("auth.json", "auth.json.lock")
                 }
             else:
@@ -194,8 +198,8 @@ def _read_events(events: Sequence[Table], ended: Ended) -> CliOutcome:
         # it is nothing.
         return replace(result, text=text if result.kind == "cut" else "")
     if saw_events:
-        return CliOutcome(kind="broken", said="no closing event")
-    return base.failed(base.last_said(ended), otherwise="bad answer")
+        return CliOutcome(kind="broken", reason="no closing event")
+    return base.failed(base.last_message(ended), otherwise="bad answer")
 
 
 def _failure(trouble: str, usage: Usage) -> CliOutcome:
@@ -204,13 +208,13 @@ def _failure(trouble: str, usage: Usage) -> CliOutcome:
     if body is None:
         return base.failed(trouble, usage=usage)
     error = body.get("error")
-    said = (
+    message = (
         string(table(error).get("message"))
         or string(error)
         or string(body.get("message"))
         or trouble
     )
-    return base.failed(said, usage=usage, otherwise="rejected")
+    return base.failed(message, usage=usage, otherwise="rejected")
 
 
 def _skills_in(folder: Path) -> list[Path]:
@@ -309,10 +313,14 @@ def _denied(item: Table) -> list[str]:
     if item.get("type") not in ("command_execution", "file_change", "mcp_tool_call"):
         return []
     is_bad = item.get("status") in ("failed", "declined") or item.get("exit_code") not in (0, None)
-    said = string(item.get("aggregated_output")) or string(table(item.get("error")).get("message"))
+    printed = string(item.get("aggregated_output")) or string(
+        table(item.get("error")).get("message")
+    )
     what = string(item.get("command")) or string(item.get("type"))
-    is_denied = _SURELY_DENIED.search(said) or (is_bad and _DENIED.search(said))
-    return [f"{what}: {said}".strip(": ")] if is_denied or item.get("status") == "declined" else []
+    is_denied = _SURELY_DENIED.search(printed) or (is_bad and _DENIED.search(printed))
+    return (
+        [f"{what}: {printed}".strip(": ")] if is_denied or item.get("status") == "declined" else []
+    )
 
 
 def _keeps_login_in_keyring(home: Path) -> bool:

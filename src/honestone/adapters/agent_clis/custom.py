@@ -56,11 +56,13 @@ class Custom(AgentCli):
     def has_login(self) -> bool:
         return False
 
-    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
+    def judge(self, setup: Setup, folders: CliFolders, prompt: Prompt, key: str) -> Command:
         text = f"{prompt.system.rstrip()}\n\n{prompt.text}" if prompt.system else prompt.text
-        return self._command(setup, text, room.work, room.work, key)
+        return self._command(setup, text, folders.work, folders.work, key)
 
-    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
+    def worker(
+        self, setup: Setup, folders: CliFolders, brief: str, place: Path, key: str
+    ) -> Command:
         return self._command(setup, brief, base.folder_of(place), place, key)
 
     def _command(self, setup: Setup, stdin: str, cwd: Path, place: Path, key: str) -> Command:
@@ -79,16 +81,18 @@ class Custom(AgentCli):
             env["HOME"] = str(Path.home())
         return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env)
 
-    def shelf(self, room: CliFolders, folder: Path) -> Path:
+    def shelf(self, folders: CliFolders, folder: Path) -> Path:
         return folder / ".agents" / "skills"
 
-    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
+    def agent(
+        self, setup: Setup, folders: CliFolders, task: str, folder: Path, key: str
+    ) -> Command:
         return self._command(setup, task, folder, folder, key)
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         if ended.exit != 0:
-            said = base.last_line(ended.stderr) or base.last_line(ended.stdout)
-            return base.failed(f"exit code {ended.exit}" + (f": {said}" if said else ""))
+            printed = base.last_line(ended.stderr) or base.last_line(ended.stdout)
+            return base.failed(f"exit code {ended.exit}" + (f": {printed}" if printed else ""))
         if self._form == "text":
             return base.answered(base.text_of(ended.stdout), CliOutcome(kind="answer"))
         found = [
@@ -97,11 +101,12 @@ class Custom(AgentCli):
             if text is not None
         ]
         if not found:
-            said = (
+            printed = (
                 base.last_line(ended.stdout) or base.last_line(ended.stderr) or "it printed nothing"
             )
             return CliOutcome(
-                kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}"
+                kind="bad answer",
+                reason=f"nothing at `{'.'.join(self._path)}` of its output: {printed}",
             )
         return base.answered(found[-1], CliOutcome(kind="answer"))
 

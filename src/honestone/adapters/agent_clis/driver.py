@@ -113,14 +113,14 @@ async def carry_out(cli: AgentCli, setup: Setup, build: Build) -> CliOutcome:
     """
     require_login(cli, setup)
     key = read_key(cli, setup)
-    with private_room() as room:
-        command = build(room, key)
+    with private_folders() as folders:
+        command = build(folders, key)
         place_links(command)
         try:
             ended = await process.run(
                 command.argv,
                 cwd=command.cwd,
-                env=environment(setup, room, command),
+                env=environment(setup, folders, command),
                 stdin=command.stdin.encode("utf-8", "replace"),
                 timeout=setup.timeout,
                 output_limit=OUTPUT_LIMIT,
@@ -128,22 +128,22 @@ async def carry_out(cli: AgentCli, setup: Setup, build: Build) -> CliOutcome:
         except process.NotStarted as error:
             raise CallFailed(f"{error.reason}; to get it: {cli.install}", missing=True) from None
         finally:
-            end_inhabitants(room.root)
+            end_inhabitants(folders.root)
             give_back(command)
         return _without_key(_outcome(cli, setup, ended, command), key)
 
 
 def _outcome(cli: AgentCli, setup: Setup, ended: process.Ended, command: Command) -> CliOutcome:
     if ended.timed_out:
-        return CliOutcome(kind="timeout", said=f"it had not ended after {setup.timeout:g} s")
+        return CliOutcome(kind="timeout", reason=f"it had not ended after {setup.timeout:g} s")
     if ended.truncated:
         return CliOutcome(
-            kind="crashed", said=f"it printed more than {OUTPUT_LIMIT // 1_000_000} MB"
+            kind="crashed", reason=f"it printed more than {OUTPUT_LIMIT // 1_000_000} MB"
         )
     return replace(cli.read(ended, setup), notes={**command.notes, "exit": ended.exit})
 
 
-def environment(setup: Setup, room: CliFolders, command: Command) -> dict[str, str]:
+def environment(setup: Setup, folders: CliFolders, command: Command) -> dict[str, str]:
     """Built from nothing but a few harmless names. Proxies are not used for a server on this
     machine.
     """
@@ -152,13 +152,13 @@ def environment(setup: Setup, room: CliFolders, command: Command) -> dict[str, s
         is not None
     )
     own = {
-        MARK: str(room.root),
-        "HOME": str(room.home),
-        "TMPDIR": str(room.tmp),
-        "XDG_CONFIG_HOME": str(room.home / ".config"),
-        "XDG_DATA_HOME": str(room.home / ".local/share"),
-        "XDG_CACHE_HOME": str(room.home / ".cache"),
-        "XDG_STATE_HOME": str(room.home / ".local/state"),
+        MARK: str(folders.root),
+        "HOME": str(folders.home),
+        "TMPDIR": str(folders.tmp),
+        "XDG_CONFIG_HOME": str(folders.home / ".config"),
+        "XDG_DATA_HOME": str(folders.home / ".local/share"),
+        "XDG_CACHE_HOME": str(folders.home / ".cache"),
+        "XDG_STATE_HOME": str(folders.home / ".local/state"),
         "NO_COLOR": "1",
         "TERM": "dumb",
     }
@@ -172,15 +172,15 @@ def environment(setup: Setup, room: CliFolders, command: Command) -> dict[str, s
 
 
 @contextlib.contextmanager
-def private_room() -> Iterator[CliFolders]:
+def private_folders() -> Iterator[CliFolders]:
     """A new folder that only this person can read; gone afterwards, with all that was written into
     it.
     """
     with private_folder("call") as root:
-        room = CliFolders(root=root)
-        for folder in (room.home, room.work, room.tmp):
+        folders = CliFolders(root=root)
+        for folder in (folders.home, folders.work, folders.tmp):
             folder.mkdir()
-        yield room
+        yield folders
 
 
 def place_links(command: Command) -> None:
@@ -209,7 +209,7 @@ def _without_key(outcome: CliOutcome, key: str) -> CliOutcome:
     return replace(
         outcome,
         text=clean(outcome.text),
-        said=clean(outcome.said),
+        reason=clean(outcome.reason),
         denials=tuple(map(clean, outcome.denials)),
         trace=outcome.trace
         and Trace.from_plain(json.loads(clean(json.dumps(outcome.trace.to_plain())))),
@@ -222,7 +222,7 @@ def _without_key(outcome: CliOutcome, key: str) -> CliOutcome:
 
 def failure(cli: AgentCli, setup: Setup, outcome: CliOutcome) -> CallFailed:
     """What went wrong and what to do about it."""
-    said = one_line(outcome.said)
+    stated = one_line(outcome.reason)
     where = setup.base_url or "its service"
     key = (
         next((name for name in setup.key_names if os.environ.get(name)), "")
@@ -237,7 +237,7 @@ def failure(cli: AgentCli, setup: Setup, outcome: CliOutcome) -> CallFailed:
         "model": f"`{setup.model}`" if setup.model else "of its default",
         "seconds": f"{setup.timeout:g}",
         "number": f" ({outcome.status})" if outcome.status else "",
-        "because": f": {said}" if said else "",
+        "because": f": {stated}" if stated else "",
     }
     reason = (_WITH_KEY if key else {}).get(outcome.kind) or _REASONS.get(
         outcome.kind, "{cli} failed{because}"

@@ -45,17 +45,19 @@ class Gemini(KnownCli):
         login = base.read_own(base.own_home("GEMINI_CLI_HOME", "") / ".gemini" / "oauth_creds.json")
         return bool(login.get("refresh_token") or login.get("access_token"))
 
-    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
-        rules = room.put("no-tools.toml", _DENY_ALL)
-        instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
+    def judge(self, setup: Setup, folders: CliFolders, prompt: Prompt, key: str) -> Command:
+        rules = folders.put("no-tools.toml", _DENY_ALL)
+        instructions = folders.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
         argv = [*_start(setup), "--approval-mode", "default", "--admin-policy", str(rules)]
         # Its loop detector takes a repetitive answer for a loop, stops it and exits 0.
         settings = {"model": {"maxSessionTurns": 1, "disableLoopDetection": True}}
         return self._command(
-            setup, room, argv, prompt.text, key, settings, GEMINI_SYSTEM_MD=str(instructions)
+            setup, folders, argv, prompt.text, key, settings, GEMINI_SYSTEM_MD=str(instructions)
         )
 
-    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
+    def worker(
+        self, setup: Setup, folders: CliFolders, brief: str, place: Path, key: str
+    ) -> Command:
         folder = base.folder_of(place)
         argv = [
             *_start(setup),
@@ -70,14 +72,16 @@ class Gemini(KnownCli):
         }
         # It is started elsewhere, so it must know what a relative path means.
         brief = f"Work in the folder {folder}; relative paths start there.\n\n{brief}"
-        return self._command(setup, room, argv, brief, key, settings)
+        return self._command(setup, folders, argv, brief, key, settings)
 
-    def shelf(self, room: CliFolders, folder: Path) -> Path:
-        return room.home / ".gemini" / "skills"
+    def shelf(self, folders: CliFolders, folder: Path) -> Path:
+        return folders.home / ".gemini" / "skills"
 
-    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
+    def agent(
+        self, setup: Setup, folders: CliFolders, task: str, folder: Path, key: str
+    ) -> Command:
         argv = [*_start(setup, "stream-json"), "--approval-mode", "auto_edit"]
-        shelf = self.shelf(room, folder)
+        shelf = self.shelf(folders, folder)
         for place in (folder, *([shelf] if shelf.is_dir() else [])):
             argv += ["--include-directories", str(place)]
         settings = {
@@ -86,12 +90,12 @@ class Gemini(KnownCli):
             "skills": {"enabled": True, "disabled": _own_skills(setup.program, shelf)},
         }
         task = f"Work in the folder {folder}; relative paths start there.\n\n{task}"
-        return self._command(setup, room, argv, task, key, settings)
+        return self._command(setup, folders, argv, task, key, settings)
 
     def _command(
         self,
         setup: Setup,
-        room: CliFolders,
+        folders: CliFolders,
         argv: list[str],
         prompt: str,
         key: str,
@@ -99,7 +103,7 @@ class Gemini(KnownCli):
         **more: str,
     ) -> Command:
         own = base.own_home("GEMINI_CLI_HOME", "") / ".gemini"
-        env = {"GEMINI_CLI_HOME": str(room.home), **self.given["env"], **more}
+        env = {"GEMINI_CLI_HOME": str(folders.home), **self.given["env"], **more}
         links: dict[Path, Path] = {}
         if setup.auth == "key":
             env["GEMINI_API_KEY"] = key
@@ -109,21 +113,21 @@ class Gemini(KnownCli):
             # No flag switches off the person's own GEMINI.md, so their login is used in place, from
             # a home without one.
             links = {
-                room.home / ".gemini" / name: own / name
+                folders.home / ".gemini" / name: own / name
                 for name in _LOGIN_FILES
                 if (own / name).exists()
             }
             if setup.base_url:
                 env["CODE_ASSIST_ENDPOINT"] = setup.base_url.rstrip("/")
-        room.put("home/.gemini/settings.json", json.dumps(self._settings(setup) | settings))
+        folders.put("home/.gemini/settings.json", json.dumps(self._settings(setup) | settings))
         # An empty .env in the working folder ends the search for one in the folders above it.
-        room.put("work/.env", "")
-        room.put("work/.gemini/.env", "")
-        room.put("work/.geminiignore", "*\n")
+        folders.put("work/.env", "")
+        folders.put("work/.gemini/.env", "")
+        folders.put("work/.geminiignore", "*\n")
         stdin, escaped = keep_at_signs(prompt)
         return Command(
             argv=tuple(argv),
-            cwd=room.work,
+            cwd=folders.work,
             stdin=stdin,
             env=env,
             links=links,
@@ -155,7 +159,7 @@ def _read_object(result: Table | None, ended: Ended) -> CliOutcome:
         result = _error_on(ended.stderr)
     if result is None:
         return base.failed(
-            base.last_said(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer"
+            base.last_message(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer"
         )
     stats = table(result.get("stats"))
     models = {name: table(value) for name, value in table(stats.get("models")).items()}
@@ -173,12 +177,14 @@ def _read_object(result: Table | None, ended: Ended) -> CliOutcome:
     if error:
         return replace(_failure(table(error), ended), usage=usage, denials=outcome.denials)
     if stopped:  # exit 0, half a text, and no error
-        return replace(outcome, kind="turn limit", said=stopped)
+        return replace(outcome, kind="turn limit", reason=stopped)
     if text.strip() and not usage.output_tokens:
-        return replace(outcome, kind="bad answer", said="it asked no model")
+        return replace(outcome, kind="bad answer", reason="it asked no model")
     if not text.strip() and not models:
         return replace(
-            outcome, kind="bad answer", said="it asked no model; the prompt may be too large for it"
+            outcome,
+            kind="bad answer",
+            reason="it asked no model; the prompt may be too large for it",
         )
     return base.answered(text, outcome)
 
@@ -248,12 +254,12 @@ def _as_one_object(events: Sequence[Table], ended: Ended) -> dict[str, Any] | No
     end = next((event for event in reversed(events) if event.get("type") == "result"), None)
     if end is None:
         return None
-    said: list[str] = []
+    pieces: list[str] = []
     for event in events:
         if event.get("type") == "tool_use":
-            said = []  # what comes before a tool call is not the answer
+            pieces = []  # what comes before a tool call is not the answer
         elif event.get("type") == "message" and event.get("role") == "assistant":
-            said.append(string(event.get("content")))
+            pieces.append(string(event.get("content")))
     stats = table(end.get("stats"))
     models = {
         name: {
@@ -266,7 +272,7 @@ def _as_one_object(events: Sequence[Table], ended: Ended) -> dict[str, Any] | No
         for name, model in table(stats.get("models")).items()
     }
     whole: dict[str, Any] = {
-        "response": "".join(said),
+        "response": "".join(pieces),
         "stats": {"models": models},
         "warnings": [
             string(event.get("message")) for event in events if event.get("type") == "error"
@@ -299,22 +305,22 @@ def _trace(events: Sequence[Table], usage: Usage) -> Trace:
 
 def _failure(error: Table, ended: Ended) -> CliOutcome:
     code = count(error.get("code"))
-    said = string(error.get("message"))
-    inner = table(table(base.first_object(said.encode())).get("error"))
+    message = string(error.get("message"))
+    inner = table(table(base.first_object(message.encode())).get("error"))
     status = code if code is not None and 400 <= code < 600 else count(inner.get("code"))
     if status is None and "ModelNotFoundError" in base.text_of(ended.stderr):
         status = 404
     if code == 41:
-        return CliOutcome(kind="not signed in", said=said)
-    if code == 53 or "max session turns" in said.casefold():
-        return CliOutcome(kind="turn limit", said=said)
-    if error.get("type") == "INVALID_STREAM" and "empty" in said.casefold():
-        return CliOutcome(kind="empty", said=said)
-    reason = string(inner.get("message")) or said or string(error.get("type"))
+        return CliOutcome(kind="not signed in", reason=message)
+    if code == 53 or "max session turns" in message.casefold():
+        return CliOutcome(kind="turn limit", reason=message)
+    if error.get("type") == "INVALID_STREAM" and "empty" in message.casefold():
+        return CliOutcome(kind="empty", reason=message)
+    reason = string(inner.get("message")) or message or string(error.get("type"))
     if error.get("type") == "INVALID_STREAM":
-        return CliOutcome(kind="broken", said=reason)
+        return CliOutcome(kind="broken", reason=reason)
     if code == 52:
-        return CliOutcome(kind="wrong setting", said=reason)
+        return CliOutcome(kind="wrong setting", reason=reason)
     return base.failed(
         reason, status if status is not None else _STATUS_OF_EXIT.get(ended.exit or 0)
     )

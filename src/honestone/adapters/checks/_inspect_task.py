@@ -37,7 +37,7 @@ def samples_of(make: Callable[..., Any]) -> dict[str, object]:
 def sample_of(logged: Any) -> dict[str, Any]:
     full = import_module("inspect_ai.log").resolve_sample_attachments(logged, "full")
     calls = [event for event in full.events if event.event == "model"]
-    said = full.model_dump(mode="json", include={"id", "target", "metadata"})
+    described = full.model_dump(mode="json", include={"id", "target", "metadata"})
     messages = (
         [
             one.model_dump(mode="json", include={"role", "content", "tool_calls"})
@@ -47,7 +47,7 @@ def sample_of(logged: Any) -> dict[str, Any]:
         else []
     )
     tools = [tool.name for tool in calls[0].tools] if calls else []
-    return {"sample": {**said, "input": messages}, "calls": len(calls), "tools": tools}
+    return {"sample": {**described, "input": messages}, "calls": len(calls), "tools": tools}
 
 
 def asked(make: Callable[..., Any], scorer: int) -> int:
@@ -74,13 +74,13 @@ def score(
         raise RuntimeError(
             "for this output the task asks the model again, and the target was asked once"
         )
-    (said,) = sample.scores.values()
-    if not isinstance(said.value, bool | int | float | str):
+    (result,) = sample.scores.values()
+    if not isinstance(result.value, bool | int | float | str):
         raise RuntimeError("the scorer gave several values instead of one")
-    value = import_module("inspect_ai.scorer").value_to_float()(said.value)
+    value = import_module("inspect_ai.scorer").value_to_float()(result.value)
     if value != value:
-        raise RuntimeError(f"the scorer gave no score: {said.explanation}")
-    reason = f"{said.value}: {said.explanation}" if said.explanation else str(said.value)
+        raise RuntimeError(f"the scorer gave no score: {result.explanation}")
+    reason = f"{result.value}: {result.explanation}" if result.explanation else str(result.value)
     return {"pass": value > 0.5, "score": value, "reason": reason}
 
 
@@ -99,9 +99,9 @@ def run(task: Any, output: str, **options: Any) -> Any:
     model = import_module("inspect_ai.model")
 
     def reply(*asked: object) -> Any:
-        said = model.ModelOutput.from_content(STAND_IN, output)
-        said.usage = model.ModelUsage()  # else it is counted with tables from a server
-        return said
+        answer = model.ModelOutput.from_content(STAND_IN, output)
+        answer.usage = model.ModelUsage()  # else it is counted with tables from a server
+        return answer
 
     stand_in = model.get_model(STAND_IN, custom_outputs=reply, memoize=False)
     folder = (

@@ -72,17 +72,17 @@ def printed(file: str, given: list[Any]) -> str:
     )
 
 
-def finished(said: object) -> object:
+def finished(value: object) -> object:
     """What was said, or what is awaited."""
-    if not hasattr(said, "__await__"):
-        return said
+    if not hasattr(value, "__await__"):
+        return value
     import asyncio
 
-    return asyncio.run(awaited(said))
+    return asyncio.run(awaited(value))
 
 
-async def awaited(said: object) -> object:
-    return await said  # type: ignore[misc]
+async def awaited(value: object) -> object:
+    return await value  # type: ignore[misc]
 
 
 def inline(code: str) -> Callable[..., object]:
@@ -113,17 +113,17 @@ def named(file: str, function: str) -> Callable[..., object]:
     return called
 
 
-def answer_of(said: object) -> dict[str, object]:
-    if isinstance(said, float) and said - said != 0:
-        return {"odd": str(said)}
+def answer_of(value: object) -> dict[str, object]:
+    if isinstance(value, float) and value - value != 0:
+        return {"odd": str(value)}
     try:
-        json.dumps(said, allow_nan=False)
+        json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         given = (
-            vars(said) if hasattr(said, "__dict__") else None
+            vars(value) if hasattr(value, "__dict__") else None
         )  # a data class, or a model of a library
-        return {"odd": type(said).__name__} if given is None else answer_of(dict(given))
-    return {"value": said}
+        return {"odd": type(value).__name__} if given is None else answer_of(dict(given))
+    return {"value": value}
 
 
 # --------------------------------------------------------------------------------- evaluators of
@@ -174,17 +174,17 @@ def evaluation_context(output: object, given: Mapping[str, Any]) -> EvaluatorCon
     )
 
 
-def graded(said: Any) -> object:
+def graded(returned: Any) -> object:
     """A grading result: every boolean must be true; numbers are scores and texts are labels, which
     fail nothing.
     """
     passed, scores, reasons = True, [], []
-    for name, result in (said if isinstance(said, Mapping) else {"": said}).items():
+    for name, result in (returned if isinstance(returned, Mapping) else {"": returned}).items():
         value, reason = (
             (result.value, result.reason) if hasattr(result, "value") else (result, None)
         )
         if not isinstance(value, bool | int | float | str):
-            return said
+            return returned
         passed = passed and value is not False
         scores.append(1.0 if isinstance(value, str) else float(value))
         reasons.append(": ".join(part for part in (name, str(value), reason) if part))

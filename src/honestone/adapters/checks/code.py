@@ -65,8 +65,8 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
         used = [word for word in words if os.path.isabs(word)] + [
             words[at] for at in _programs(words)
         ]
-        kept = [word for word in used if setting.beside(word) is not None]
-        files = process.describe_command(kept, setting.base)["files"]
+        siblings = [word for word in used if setting.sibling(word) is not None]
+        files = process.describe_command(siblings, setting.base)["files"]
     else:
         files = {check.value: digest_of(judging_files(check, setting), setting.base)}
     return {"sandbox": setting.sandbox.name, "files": files}
@@ -77,8 +77,8 @@ def judging_files(check: Check, setting: Setting) -> list[Path]:
     command, if it is not judged.
     """
     if check.kind == "pytest":
-        tests = setting.beside(_without_test_name(check.text), even_judged=True)
-        return [] if tests is None else list(_tests_beside(tests))
+        tests = setting.sibling(_without_test_name(check.text), even_judged=True)
+        return [] if tests is None else list(_sibling_tests(tests))
     if check.kind == "python":
         module = module_file(check.text, setting)
         if module is not None and module.name == "__init__.py":
@@ -88,7 +88,7 @@ def judging_files(check: Check, setting: Setting) -> list[Path]:
     return [
         path
         for at in programs
-        if (path := setting.beside(words[at])) is not None and path.is_file()
+        if (path := setting.sibling(words[at])) is not None and path.is_file()
     ]
 
 
@@ -111,7 +111,7 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
             _python_with_pytest()
             name = _without_test_name(check.text)
             inside = version is None or setting.in_version(name, version) is not None
-            if setting.beside(name, even_judged=True) is None and not inside:
+            if setting.sibling(name, even_judged=True) is None and not inside:
                 hint = "the path of a test file or folder is relative to the rubric's folder"
                 raise UsageError(
                     f"the tests {name!r} of the check `pytest` are not there", hint=hint
@@ -141,13 +141,13 @@ async def find(check: Check, subject: Subject) -> Finding:
     try:
         match check.kind:
             case "command":
-                told = await _command(check, subject)
+                answer = await _command(check, subject)
             case "grader":
                 return await _grader(check, subject, sandbox)
             case "pytest":
-                told = await _pytest(check, subject)
+                answer = await _pytest(check, subject)
             case _:
-                told = await _python(check, subject)
+                answer = await _python(check, subject)
     except FinalAnswer as ended:
         met = (
             False if isinstance(ended, TooSlow) else ended.met
@@ -155,7 +155,7 @@ async def find(check: Check, subject: Subject) -> Finding:
         return finding(check, (met, ended.note), sandbox=sandbox, final=True)
     except process.NotStarted as error:
         return finding(check, (None, f"could not run: {error.reason}"), sandbox=sandbox)
-    return finding(check, told, sandbox=sandbox)
+    return finding(check, answer, sandbox=sandbox)
 
 
 class FinalAnswer(Exception):
@@ -255,8 +255,8 @@ def _environment(
     """Nothing but harmless variables; a home and a place for temporary files that are private and
     empty.
     """
-    said = str(subject.said(copy))
-    named = {check.option("output_env", ""): said} if "output_env" in check.options else {}
+    output_file = str(subject.output_file(copy))
+    named = {check.option("output_env", ""): output_file} if "output_env" in check.options else {}
     return (
         search_path(setting)
         | named
@@ -264,7 +264,7 @@ def _environment(
             "HOME": str(copy.home),
             "TMPDIR": str(copy.tmp),
             "HONESTONE_ARTIFACT": str(copy.artifact),
-            "AI_OUTPUT_FILE": said,
+            "AI_OUTPUT_FILE": output_file,
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONIOENCODING": "utf-8",
             "PYTHONUSERBASE": site.getuserbase(),  # else it would be sought in the private home
@@ -272,7 +272,7 @@ def _environment(
     )
 
 
-def _shown_beside(setting: Setting) -> list[Path]:
+def _shown_siblings(setting: Setting) -> list[Path]:
     """Tools and modules next to the rubric may need their neighbours, and Python the packages of
     the user.
     """
@@ -311,13 +311,13 @@ def _resolved(
                 process.find_program(word, cwd=setting.base, env=env)
             continue
         in_version = None if version is None else setting.in_version(word, version)
-        beside = setting.beside(word)
-        if beside is not None and not (
+        sibling = setting.sibling(word)
+        if sibling is not None and not (
             version is not None and setting.prefers_version(word, version)
         ):
             if at == 0:
-                process.find_program(str(beside), cwd=setting.base, env=env)
-            out[at] = str(beside)
+                process.find_program(str(sibling), cwd=setting.base, env=env)
+            out[at] = str(sibling)
         elif in_version is not None:
             if at == 0 and version is not None and not _may_run(version, in_version):
                 raise process.NotStarted(
@@ -349,7 +349,7 @@ async def _grader(check: Check, subject: Subject, sandbox: str) -> Finding:
         subject,
         copy,
         stdin=asked.encode("utf-8", "replace"),
-        visible=_shown_beside(subject.setting),
+        visible=_shown_siblings(subject.setting),
     )
     return _graded(check, ended, sandbox)
 
@@ -381,7 +381,7 @@ async def _command(check: Check, subject: Subject) -> CheckAnswer:
         subject.text.encode("utf-8", "replace") if check.options.get("stdin") == "artifact" else b""
     )
     ended = await run_confined(
-        words, check, subject, copy, stdin=stdin, visible=_shown_beside(subject.setting)
+        words, check, subject, copy, stdin=stdin, visible=_shown_siblings(subject.setting)
     )
     expected = check.options.get("expect_exit", 0)
     if ended.exit == _UNCLEAR and ended.stderr.endswith(b"it is not clear which is meant\n"):
@@ -395,7 +395,7 @@ def _as_printed(check: Check, ended: process.Ended) -> CheckAnswer:
     stdout = ended.stdout.decode(errors="replace")
     for kind, value in check.option("expect_stdout", dict[str, str]()).items():
         printed = Check(kind=kind, value=value)
-        met, note = text_checks.told(compile_text_check(printed), stdout)
+        met, note = text_checks.text_answer(compile_text_check(printed), stdout)
         if not met:
             return met, f"stdout: {note}"
     return True, f"{exit_words(ended.exit)}{last_words_of(ended)}"
@@ -538,14 +538,14 @@ async def _ask_child(
         subject,
         copy,
         stdin=stdin,
-        visible=[*_shown_beside(subject.setting), *visible, _CHILD],
+        visible=[*_shown_siblings(subject.setting), *visible, _CHILD],
     )
     with contextlib.suppress(OSError, ValueError, SyntaxError):
-        seal, _, said = answer.read_bytes()[:_LARGEST_ANSWER].partition(b"\n")
+        seal, _, reply = answer.read_bytes()[:_LARGEST_ANSWER].partition(b"\n")
         if hmac.compare_digest(
-            seal, hashlib.sha256(key.encode() + said + key.encode()).hexdigest().encode()
+            seal, hashlib.sha256(key.encode() + reply + key.encode()).hexdigest().encode()
         ):
-            return ended, dict(ast.literal_eval(said.decode()))
+            return ended, dict(ast.literal_eval(reply.decode()))
     return ended, None
 
 
@@ -559,29 +559,29 @@ def _copied_tests(path: str, subject: Subject, copy: CheckWorkspace) -> str | No
     """
     name, mark, test = path.partition("::")
     setting = subject.setting
-    beside = setting.beside(name, even_judged=True)
-    if beside is None:
+    sibling = setting.sibling(name, even_judged=True)
+    if sibling is None:
         inside = setting.in_version(name, subject.version)
         if inside is None:
             return None
-        beside = copy.work / inside
-    if beside.is_dir():
+        sibling = copy.work / inside
+    if sibling.is_dir():
         shutil.copytree(
-            beside, copy.extra / "tests", symlinks=True, ignore=shutil.ignore_patterns(*NEVER_PART)
+            sibling, copy.extra / "tests", symlinks=True, ignore=shutil.ignore_patterns(*NEVER_PART)
         )
         return f"{copy.extra / 'tests'}{mark}{test}"
     size = 0
-    for helper in _tests_beside(beside):
+    for helper in _sibling_tests(sibling):
         size += helper.stat().st_size
         if size > _LARGEST_TESTS:
             break
-        target = copy.extra / helper.relative_to(beside.parent)
+        target = copy.extra / helper.relative_to(sibling.parent)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(helper, target)
-    return f"{copy.extra / beside.name}{mark}{test}"
+    return f"{copy.extra / sibling.name}{mark}{test}"
 
 
-def _tests_beside(place: Path) -> Iterator[Path]:
+def _sibling_tests(place: Path) -> Iterator[Path]:
     """A test file and the modules next to it, itself first; or all files of a test folder, which
     `fixtures` is.
     """

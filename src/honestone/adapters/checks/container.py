@@ -21,9 +21,9 @@ async def run_contained(check: Check, setting: Setting, stdin: bytes) -> Ended:
 
     Raises NotStarted.
     """
-    said: Mapping[str, str | int | float] = check.option("container", {})
+    options: Mapping[str, str | int | float] = check.option("container", {})
     name = f"honestone-{secrets.token_hex(8)}"
-    limits = [f"--{key}={said[key]}" for key in ("memory", "cpus") if key in said]
+    limits = [f"--{key}={options[key]}" for key in ("memory", "cpus") if key in options]
     program, *rest = check.words
     words = [
         "run",
@@ -34,7 +34,7 @@ async def run_contained(check: Check, setting: Setting, stdin: bytes) -> Ended:
         *limits,
         "--entrypoint",
         program,
-        str(said["image"]),
+        str(options["image"]),
         *rest,
     ]
     env = base_environment(pass_names=(*_DAEMON, *setting.pass_env))

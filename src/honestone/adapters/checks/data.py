@@ -40,7 +40,7 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
 
 
 def judging_files(check: Check, setting: Setting) -> list[Path]:
-    path = setting.beside(check.value, even_judged=True) if isinstance(check.value, str) else None
+    path = setting.sibling(check.value, even_judged=True) if isinstance(check.value, str) else None
     return [path] if check.kind == "json-schema" and path is not None and path.is_file() else []
 
 
@@ -56,7 +56,7 @@ def _schema_can_be_found(check: Check, setting: Setting, version: Version | None
     return (
         version is not None
         or not isinstance(check.value, str)
-        or setting.beside(check.value, even_judged=True) is not None
+        or setting.sibling(check.value, even_judged=True) is not None
     )
 
 
@@ -71,7 +71,7 @@ async def find(check: Check, subject: Subject) -> Finding:
     if check.kind == "contains-json":
         return finding(check, over_texts(check, subject, lambda text: _contains(text, problem_of)))
 
-    def told(text: str) -> CheckAnswer:
+    def look(text: str) -> CheckAnswer:
         problem, can_tell = problem_of(_calls_in(text) if check.kind == "function-calls" else text)
         if not can_tell:
             return None, problem
@@ -79,7 +79,7 @@ async def find(check: Check, subject: Subject) -> Finding:
             return problem is not None, "it fits the schema"
         return problem is None, problem
 
-    met, note = over_texts(check, subject, told)
+    met, note = over_texts(check, subject, look)
     return finding(check, (met, note), final=True)
 
 
@@ -242,7 +242,7 @@ def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
         return _schema_of_calls(_plain(check.value))
     if not isinstance(check.value, str):
         return _plain(check.value)
-    path, name = setting.beside(check.value, even_judged=True), None
+    path, name = setting.sibling(check.value, even_judged=True), None
     if version is not None and path is None:
         name = setting.in_version(check.value, version)
     try:

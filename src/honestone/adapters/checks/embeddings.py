@@ -37,9 +37,9 @@ async def find(check: Check, subject: Subject) -> Finding:
     embedder = _embedder(check, subject.setting)
     bar, best = check.option("min_score", DEFAULT_BARS["similar"]), 0.0
     try:
-        said = await _vector(embedder, normal(subject.text), subject)
+        vector = await _vector(embedder, normal(subject.text), subject)
         for reference in check.words:
-            best = max(best, cosine(said, await _vector(embedder, normal(reference), subject)))
+            best = max(best, cosine(vector, await _vector(embedder, normal(reference), subject)))
             if best >= bar:
                 break
     except CallFailed as failed:
@@ -59,8 +59,8 @@ async def _vector(embedder: Embedder, text: str, subject: Subject) -> list[float
     if subject.once is None:
         return list((await call())["vector"])
     key = digest_json({"embedding": text, "by": dict(embedder.identity)})
-    kept: Mapping[str, Any] = await subject.once(key, "embeddings", call)
-    return [float(number) for number in kept["vector"]]
+    stored: Mapping[str, Any] = await subject.once(key, "embeddings", call)
+    return [float(number) for number in stored["vector"]]
 
 
 async def _traced(embedder: Embedder, text: str) -> tuple[list[float], Usage]:

@@ -21,33 +21,33 @@ from honestone.core.rubric import Check
 from honestone.ports import Finding
 from honestone.system.files import below
 
-_BESIDE: Final = "beside"
+_SIBLINGS: Final = "beside"
 _MARKDOWN: Final = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
-_NOT_BESIDE: Final = (".git", ".honestone", "node_modules", ".venv")
-_MOST_FILES_BESIDE: Final = 20_000
-_LARGEST_PAGE_BESIDE: Final = 5_000_000
+_NOT_SIBLINGS: Final = (".git", ".honestone", "node_modules", ".venv")
+_MOST_SIBLINGS: Final = 20_000
+_LARGEST_SIBLING: Final = 5_000_000
 
 
 def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
     """The neighbours of a single file change what its links resolve to."""
-    folder = _beside(check, setting)
+    folder = _sibling_folder(check, setting)
     if folder is None:
         return {}
     whole = hashlib.sha256()
     for count, path in enumerate(_files_below(folder)):
-        if count == _MOST_FILES_BESIDE:
+        if count == _MOST_SIBLINGS:
             break
         if setting.name_in_artifact(path) is None:
             whole.update(
                 f"{path.relative_to(folder).as_posix()}\0".encode("utf-8", "surrogateescape")
             )
-            if path.suffix.lower() in _MARKDOWN and path.stat().st_size <= _LARGEST_PAGE_BESIDE:
+            if path.suffix.lower() in _MARKDOWN and path.stat().st_size <= _LARGEST_SIBLING:
                 whole.update(hashlib.sha256(path.read_bytes()).digest())
-    return {_BESIDE: "sha256:" + whole.hexdigest()}
+    return {_SIBLINGS: "sha256:" + whole.hexdigest()}
 
 
 def preflight(check: Check, setting: Setting, version: Version | None) -> None:
-    folder = check.option(_BESIDE, "")
+    folder = check.option(_SIBLINGS, "")
     if folder and not (setting.base / folder).is_dir():
         raise UsageError(
             f"`beside` of `{check.name}` is {folder!r}, but there is no such folder",
@@ -133,7 +133,7 @@ class _FolderOnDisk:
 
     def text(self, path: str) -> str | None:
         place = self._inside(path)
-        if place is None or not place.is_file() or place.stat().st_size > _LARGEST_PAGE_BESIDE:
+        if place is None or not place.is_file() or place.stat().st_size > _LARGEST_SIBLING:
             return None
         return as_text(place.read_bytes())
 
@@ -170,20 +170,22 @@ def _links_of_file(check: Check, subject: Subject) -> CheckAnswer:
     """
     (name,) = subject.version.files
     page = read_page(subject.text)
-    folder = _beside(check, subject.setting)
+    folder = _sibling_folder(check, subject.setting)
     if folder is not None:
-        beside = _FolderOnDisk(folder)
-        return _verdict(list(_problems(page, name, _Site(beside.holds, beside.text, {name: page}))))
+        siblings = _FolderOnDisk(folder)
+        return _verdict(
+            list(_problems(page, name, _Site(siblings.holds, siblings.text, {name: page})))
+        )
     problems = list(
         _problems(page, name, _Site(lambda path: False, lambda path: None, {name: page}))
     )
     others = any("not there" in problem for problem in problems)
-    told = _verdict(problems)
-    if others and told[1] is not None:
+    answer = _verdict(problems)
+    if others and answer[1] is not None:
         return False, visible(
-            f"{told[1]} (the file is judged alone: name its folder with `beside`)"
+            f"{answer[1]} (the file is judged alone: name its folder with `beside`)"
         )
-    return told
+    return answer
 
 
 def _verdict(broken: list[str]) -> CheckAnswer:
@@ -240,10 +242,12 @@ def _is_markdown(path: str) -> bool:
     return path.lower().endswith(_MARKDOWN)
 
 
-def _beside(check: Check, setting: Setting) -> Path | None:
-    folder = check.option(_BESIDE, "")
+def _sibling_folder(check: Check, setting: Setting) -> Path | None:
+    folder = check.option(_SIBLINGS, "")
     return None if not folder else setting.base / folder
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    return (path for path in below(folder, _NOT_BESIDE) if path.is_file() and not path.is_symlink())
+    return (
+        path for path in below(folder, _NOT_SIBLINGS) if path.is_file() and not path.is_symlink()
+    )

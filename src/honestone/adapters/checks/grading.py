@@ -84,12 +84,12 @@ def answer(check: Check, ended: Ended) -> CheckAnswer:
             ": ".join(filter(None, (f"the grader ended with exit code {ended.exit}", printed)))
         )
     try:
-        said: Any = json_once(printed)
-        score = score_of(said)
+        report: Any = json_once(printed)
+        score = score_of(report)
     except (ValueError, RecursionError) as error:
         return None, visible(f"the grader's answer cannot be read: {error}")
     least = exact(check.option("min_score", 1.0))
-    return score >= least, _note(said, score)
+    return score >= least, _note(report, score)
 
 
 def _is_only_text(check: Check, printed: str) -> bool:
@@ -97,30 +97,30 @@ def _is_only_text(check: Check, printed: str) -> bool:
     return check.option("takes_text", False) and not printed.startswith(("{", "["))
 
 
-def score_of(said: Any) -> Fraction:
+def score_of(report: Any) -> Fraction:
     """The score from 0 to 1; without one the share of the assertions that passed. Raises
     ValueError.
     """
-    if not isinstance(said, Mapping):
+    if not isinstance(report, Mapping):
         raise ValueError("it is not a JSON object")
-    if "score" in said:
-        written = said["score"]
+    if "score" in report:
+        written = report["score"]
         if isinstance(written, bool) or not isinstance(written, int | float):
             raise ValueError(f"its `score` is {written!r}, not a number")
         score = exact(written)
         if not 0 <= score <= 1:
             raise ValueError(f"its `score` is {written}, not from 0 to 1")
         return score
-    passed = [one.get("passed") for one in tables(said.get("assertions"))]
+    passed = [one.get("passed") for one in tables(report.get("assertions"))]
     if not passed or not all(isinstance(one, bool) for one in passed):
         raise ValueError("it has no `score`")
     return Fraction(passed.count(True), len(passed))
 
 
-def _note(said: Table, score: Fraction) -> str:
+def _note(report: Table, score: Fraction) -> str:
     failed = [
         str(one.get("text", ""))
-        for one in tables(said.get("assertions"))
+        for one in tables(report.get("assertions"))
         if one.get("passed") is False
     ]
     return f"score {float(score):g}" + (f": {'; '.join(failed[:3])}" if failed else "")

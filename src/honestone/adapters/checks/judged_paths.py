@@ -187,7 +187,7 @@ class _Rule:
         entry = None if name is None else self._start.files.get(name)
         if entry is not None:
             return entry.data
-        path = self._setting.beside(word)
+        path = self._setting.sibling(word)
         with contextlib.suppress(OSError):
             if path is not None and path.is_file() and path.stat().st_size <= _LARGEST_SCRIPT:
                 return path.read_bytes()
@@ -204,8 +204,8 @@ def _is_shown(word: str, named: judging_words.NamedFiles) -> bool:
 def _in_artifact(name: str, setting: Setting) -> str | None:
     """The name in the artifact of what a check calls `name`, also where only the artifact has it."""
     found = setting.name_in_artifact(setting.base / name)
-    is_beside = setting.beside(name, even_judged=True) is not None
-    return found if found is not None or is_beside else os.path.normpath(name)
+    is_sibling = setting.sibling(name, even_judged=True) is not None
+    return found if found is not None or is_sibling else os.path.normpath(name)
 
 
 def _around(tests: PurePosixPath, name: str) -> bool:

@@ -43,8 +43,8 @@ def _distance(check: Check, text: str) -> Finding:
         distance = edit_distance(text, wanted, most)
     except ValueError as error:
         raise GaveUp(str(error)) from None
-    said = f"more than {most}" if distance is None else str(distance)
-    return finding(check, (distance is not None, f"the edit distance is {said}"))
+    shown = f"more than {most}" if distance is None else str(distance)
+    return finding(check, (distance is not None, f"the edit distance is {shown}"))
 
 
 # The check, the text and the references, all in normal form.

@@ -159,7 +159,7 @@ class CheckRunner:
 
     def run_texts(self, compiled: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
         """Compiled checks of one text, at once, in their order."""
-        return text_checks.told_all(compiled, text)
+        return text_checks.text_answers(compiled, text)
 
     async def run(
         self,
@@ -180,9 +180,9 @@ class CheckRunner:
         """The same of what is judged and is at hand."""
         compiled = [self.compile(check) for check in checks]
         texts = [one for one in compiled if one is not None]
-        told = iter(self.run_texts(texts, subject.text) if texts else ())
+        text_answers = iter(self.run_texts(texts, subject.text) if texts else ())
         return [
-            _finding(*next(told)) if one is not None else await _find(check, subject)
+            _finding(*next(text_answers)) if one is not None else await _find(check, subject)
             for check, one in zip(checks, compiled, strict=True)
         ]
 

@@ -100,9 +100,9 @@ async def find(check: Check, subject: Subject) -> Finding:
     threshold = check.options.get("threshold")
     try:
         given = await _transformed(check, subject)
-        said = await _run(script, given, check, subject)
+        returned = await _run(script, given, check, subject)
         bar = None if threshold is None else exact(check.option("threshold", 0.0))
-        graded = grade(said, script.language, bar, negated=check.negated)
+        graded = grade(returned, script.language, bar, negated=check.negated)
     except (OddReply, _Raised) as wrong:
         return _unmet(check, subject, f"{script.language}: {wrong}")
     except code.FinalAnswer as ended:
@@ -220,17 +220,17 @@ async def _run(
         )
     except NotStarted as error:
         raise code.FinalAnswer(None, f"could not run: {error.reason}") from None
-    said = _reply_in(answer)
-    if said is None:
+    reply = _reply_in(answer)
+    if reply is None:
         raise _Raised(
             f"ended without an answer ({code.exit_words(ended.exit)}){code.last_words_of(ended)}"
         )
-    if "value" not in said:
-        odd = said.get("odd")
+    if "value" not in reply:
+        odd = reply.get("odd")
         raise _Raised(
-            str(said["error"]) if odd is None else f"it returned {odd}, which is not a value"
+            str(reply["error"]) if odd is None else f"it returned {odd}, which is not a value"
         )
-    return said["value"]
+    return reply["value"]
 
 
 def _reply_in(path: Path) -> Mapping[str, Json] | None:
@@ -251,7 +251,7 @@ def _context(check: Check, subject: Subject) -> dict[str, Json]:
     context: dict[str, Json] = {"vars": {}, **(written if isinstance(written, Mapping) else {})}
     test = context.get("test")
     context["test"] = {**(test if isinstance(test, Mapping) else {}), "vars": context["vars"]}
-    said: dict[str, Json] = {"prompt": subject.input, "providerResponse": {"output": subject.text}}
+    known: dict[str, Json] = {"prompt": subject.input, "providerResponse": {"output": subject.text}}
     if subject.output is not None:
-        said["duration"] = subject.output.duration_ms / 1000
-    return {**said, **context}
+        known["duration"] = subject.output.duration_ms / 1000
+    return {**known, **context}

@@ -65,7 +65,7 @@ class Setting:
                 return real.relative_to(parent).as_posix()
         return None
 
-    def beside(self, name: str, *, even_judged: bool = False) -> Path | None:
+    def sibling(self, name: str, *, even_judged: bool = False) -> Path | None:
         """What is next to the rubric under this name; a part of what is judged only if asked for."""
         with contextlib.suppress(OSError, ValueError):
             path = self.base / name
@@ -148,7 +148,7 @@ class Subject:
         replies = None if trace is None else trace.extra.get("replies")
         return [str(one) for one in replies] if isinstance(replies, list) else []
 
-    def said(self, copy: CheckWorkspace) -> Path:
+    def output_file(self, copy: CheckWorkspace) -> Path:
         """Where in a copy the file is that is judged: the output, else the artifact."""
         return copy.artifact if self.output is None else copy.work / OUTPUT_NAME
 
@@ -287,7 +287,7 @@ def _globs(check: Check) -> str:
 
 def finding(
     check: Check,
-    told: CheckAnswer,
+    answer: CheckAnswer,
     *,
     sandbox: str | None = None,
     final: bool = False,
@@ -297,7 +297,7 @@ def finding(
     None, and has no score. A note is of what is wrong; next to a score it stays where the check is
     met.
     """
-    met, note = told
+    met, note = answer
     if met is not None and check.negated and not final:
         met = not met
     score = None if met is None else score

@@ -38,11 +38,11 @@ class TookTooLong(BaseException):
 
 async def find(check: Check, subject: Subject) -> Finding:
     compiled = compile_text_check(check)
-    met, note = over_texts(check, subject, lambda text: told(compiled, text))
+    met, note = over_texts(check, subject, lambda text: text_answer(compiled, text))
     return Finding(met=met, note=note)
 
 
-def told_all(checks: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
+def text_answers(checks: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
     """What compiled checks say of a text, each in bounded time.
 
     Setting an alarm takes longer than most patterns, so one is set for all of them. When it rings,
@@ -56,14 +56,14 @@ def told_all(checks: Sequence[TextCheck], text: str) -> list[CheckAnswer]:
             pass
         else:
             return [next(found) if _needs_time(one, text) else one.evaluate(text) for one in checks]
-    return [told(one, text) for one in checks]
+    return [text_answer(one, text) for one in checks]
 
 
 def _needs_time(compiled: TextCheck, text: str) -> bool:
     return compiled.guard_from is not None and len(text) >= compiled.guard_from
 
 
-def told(compiled: TextCheck, text: str) -> CheckAnswer:
+def text_answer(compiled: TextCheck, text: str) -> CheckAnswer:
     """What a compiled check says of a text, in bounded time."""
     if not _needs_time(compiled, text):
         return compiled.evaluate(text)

@@ -20,24 +20,24 @@ async def find(check: Check, subject: Subject) -> Finding:
     if subject.output is None:
         return Finding(met=None, note=NO_RUN)
     try:
-        told = trace_answer(check, known_of(subject.output))
+        answer = trace_answer(check, known_of(subject.output))
     except RecursionError:
-        told = None, "the arguments of its tool calls are nested too deeply"
-    return finding(check, told)
+        answer = None, "the arguments of its tool calls are nested too deeply"
+    return finding(check, answer)
 
 
 def known_of(output: Output) -> Trace:
     """What was measured, or counted by the one who was paid, before what the target says of itself."""
-    told, usage = output.trace or Trace(), output.usage
+    trace, usage = output.trace or Trace(), output.usage
 
-    def first(measured: Any, said: Any) -> Any:
-        return said if measured is None else measured
+    def first(measured: Any, reported: Any) -> Any:
+        return reported if measured is None else measured
 
     return replace(
-        told,
-        input_tokens=first(usage.input_tokens, told.input_tokens),
-        output_tokens=first(usage.output_tokens, told.output_tokens),
-        usd=first(usage.usd, told.usd),
+        trace,
+        input_tokens=first(usage.input_tokens, trace.input_tokens),
+        output_tokens=first(usage.output_tokens, trace.output_tokens),
+        usd=first(usage.usd, trace.usd),
         # A run that takes no millisecond was not measured: a recorded one, which may tell.
-        duration_ms=output.duration_ms or told.duration_ms,
+        duration_ms=output.duration_ms or trace.duration_ms,
     )

@@ -164,7 +164,7 @@ class _Sending:
 
     def _check(self, answer: Answer, what: str) -> None:
         """That the server took all of it."""
-        where, words = self._server.where, transport.error_said(answer).message
+        where, words = self._server.where, transport.error_details(answer).message
         if answer.status in (401, 403):
             names = " and ".join(KEY_VARIABLES)
             raise self._failure(
@@ -178,8 +178,8 @@ class _Sending:
             raise self._failure(
                 f"{where} did not take the {what} ({answer.status}): {words or 'no reason given'}"
             )
-        said = transport.decode(answer.body)
-        refused = _refused(said) if isinstance(said, dict) else ""
+        reply = transport.decode(answer.body)
+        refused = _refused(reply) if isinstance(reply, dict) else ""
         if refused:
             raise self._failure(f"{where} did not take all {what}: {refused}")
 
@@ -192,15 +192,15 @@ class _Sending:
         )
 
 
-def _refused(said: Mapping[str, object]) -> str:
+def _refused(reply: Mapping[str, object]) -> str:
     """What the answer to a part says was not taken (207, and OTLP's `partialSuccess`); empty where
     all was.
     """
-    number, errors = said.get("rejected"), said.get("errors")
+    number, errors = reply.get("rejected"), reply.get("errors")
     if number:
         first = next((one.get("message") for one in tables(errors)), "")
         return f"{number} refused: {first or 'no reason given'}"
-    partial = said.get("partialSuccess")
+    partial = reply.get("partialSuccess")
     if isinstance(partial, dict) and str(partial.get("rejectedSpans") or "0") != "0":
         return f"{partial['rejectedSpans']} spans refused: {partial.get('errorMessage') or 'no reason given'}"
     return ""

@@ -33,12 +33,12 @@ class PairJudge(PromptedJudge):
         if self.budget.holds(whole.body):
             return Fitted(whole, lambda problems: pair_prompt(question, problems))
         both = (question.first, question.second)
-        room = characters_for_text(self.budget, whole.body, both)
+        capacity = characters_for_text(self.budget, whole.body, both)
         sizes = [text_size(version) for version in both]
-        rooms = [max(room // 2, room - sizes[1]), max(room // 2, room - sizes[0])]
+        shares = [max(capacity // 2, capacity - sizes[1]), max(capacity // 2, capacity - sizes[0])]
         first, second = (
             None if size <= space else pack(version, self.budget.pack, space)
-            for version, size, space in zip(both, sizes, rooms, strict=True)
+            for version, size, space in zip(both, sizes, shares, strict=True)
         )
         shown = pair_prompt(question, (), (first, second))
         if self.budget.holds(shown.body):

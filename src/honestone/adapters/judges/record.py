@@ -56,10 +56,10 @@ class RecordJudge(NothingToClose):
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         artifact = question.artifact
-        said: dict[str, Any] = {"path": artifact.path, "digest": artifact.version.digest}
+        body: dict[str, Any] = {"path": artifact.path, "digest": artifact.version.digest}
         if question.case is not None:
-            said |= {"case": question.case, "attempt": question.attempt}
-        return Request(body=json.dumps(said))
+            body |= {"case": question.case, "attempt": question.attempt}
+        return Request(body=json.dumps(body))
 
     async def ask(self, request: Request, question: Question) -> Reply:
         artifact = question.artifact
@@ -86,11 +86,11 @@ def _rows(text: str, path: Path) -> list[tuple[str, str]]:
     except ValueError:
         whole = None
     if isinstance(whole, dict):
-        return [_row(whole, text, path)]
+        return [_record_row(whole, text, path)]
     if isinstance(whole, list):
         # Rows of a list are cut out again as text, so that a damaged row is still read by the one
         # strict reader.
-        return [_row(row, json.dumps(row, default=repr), path) for row in whole]
+        return [_record_row(row, json.dumps(row, default=repr), path) for row in whole]
     rows = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -98,13 +98,13 @@ def _rows(text: str, path: Path) -> list[tuple[str, str]]:
                 row = load_strict(line)
             except ValueError as error:
                 raise FileError(f"no JSON: {error}", place=f"{path}:{number}", hint=_HINT) from None
-            rows.append(_row(row, line, path))
+            rows.append(_record_row(row, line, path))
     if not rows:
         raise FileError(f"{str(path)!r} holds no recorded answers", hint=_HINT)
     return rows
 
 
-def _row(row: object, text: str, path: Path) -> tuple[str, str]:
+def _record_row(row: object, text: str, path: Path) -> tuple[str, str]:
     return _name(row), _as_answers(row, path) if _is_tree(row) else text
 
 

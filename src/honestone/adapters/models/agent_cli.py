@@ -15,7 +15,9 @@ class AgentCliModel(CliAdapter):
     async def complete(self, prompt: Prompt) -> Completion:
         require_sendable(self.cli, prompt.text)
         outcome = await carry_out(
-            self.cli, self.setup, lambda room, key: self.cli.judge(self.setup, room, prompt, key)
+            self.cli,
+            self.setup,
+            lambda folders, key: self.cli.judge(self.setup, folders, prompt, key),
         )
         is_cut = outcome.kind == "cut" and bool(outcome.text.strip())
         if outcome.kind != "answer" and not is_cut:

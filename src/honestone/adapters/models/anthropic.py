@@ -57,9 +57,9 @@ class AnthropicMessages(ApiModel):
         stop = string(value.get("stop_reason"))
         blocks = tables(value["content"])
         called = [block for block in blocks if block.get("type") == "tool_use"]
-        said = "".join(string(block.get("text")) for block in blocks if block.get("type") == "text")
+        text = "".join(string(block.get("text")) for block in blocks if block.get("type") == "text")
         return Completion(
-            text="\n\n".join([*([said] if said else []), *map(json.dumps, called)]),
+            text="\n\n".join([*([text] if text else []), *map(json.dumps, called)]),
             calls=api_model.calls_of(called, "input"),
             cut=stop in _CUT,
             usage=self.usage(value),

@@ -246,14 +246,14 @@ async def _look(endpoint: Endpoint, *, is_ollama: bool) -> str | None:
                 endpoint, base_url=endpoint.base_url.removesuffix("/v1"), key=KeyVariable()
             )
             answer = await transport.get(root, "/api/version")
-            said = decode(answer.body) if answer is not None and answer.status == 200 else None
-            if isinstance(said, dict) and "version" in said:
-                return f"Ollama {clean(str(said['version']), '', limit=40)}"
+            reply = decode(answer.body) if answer is not None and answer.status == 200 else None
+            if isinstance(reply, dict) and "version" in reply:
+                return f"Ollama {clean(str(reply['version']), '', limit=40)}"
         answer = await transport.get(endpoint, "/models")
         if answer is None:
             return None
-        said = decode(answer.body)
-        listed = said.get("data") if isinstance(said, dict) else None
+        reply = decode(answer.body)
+        listed = reply.get("data") if isinstance(reply, dict) else None
         if answer.status == 200 and isinstance(listed, list):
             return f"a server with {len(listed)} model{'' if len(listed) == 1 else 's'}"
         # It may keep its list behind the key.

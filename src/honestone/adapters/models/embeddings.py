@@ -58,9 +58,9 @@ class HttpEmbedder:
         finally:
             await let_go(call)
         if is_google:
-            return self._read(table(value.get("embedding")).get("values")), Usage()
+            return self._read_vector(table(value.get("embedding")).get("values")), Usage()
         rows = tables(value.get("data"))
-        vector = self._read(rows[0].get("embedding") if rows else None)
+        vector = self._read_vector(rows[0].get("embedding") if rows else None)
         return vector, usage(count(table(value.get("usage")).get("prompt_tokens")), None, None)
 
     def _openai(self, text: str) -> tuple[str, JsonObject]:
@@ -76,7 +76,7 @@ class HttpEmbedder:
         more = {} if self.dimensions is None else {"outputDimensionality": self.dimensions}
         return f"/{model}:embedContent", {**body, **more}
 
-    def _read(self, numbers: object) -> list[float]:
+    def _read_vector(self, numbers: object) -> list[float]:
         if not isinstance(numbers, list) or not numbers:
             raise no_reply("no embedding", self.model)
         if len(numbers) > MOST_NUMBERS or not all(_is_number(one) for one in numbers):

@@ -71,13 +71,15 @@ class GoogleGenerate(ApiModel):
         first = candidates[0] if candidates else {}
         parts = tables(table(first.get("content")).get("parts"))
         called = [table(part["functionCall"]) for part in parts if "functionCall" in part]
-        said = [part for part in parts if not part.get("thought")]
+        shown = [part for part in parts if not part.get("thought")]
         stop = string(first.get("finishReason")) or blocked
         detail: dict[str, Any] = {} if stop in ("", "STOP") else {"stop": stop}
         if self.options.probability and "logprobsResult" in first:
             detail["probability"] = answers(google_tokens(first["logprobsResult"]))
         return Completion(
-            text=json.dumps(said) if called else "".join(string(part.get("text")) for part in said),
+            text=json.dumps(shown)
+            if called
+            else "".join(string(part.get("text")) for part in shown),
             calls=api_model.calls_of(called, "args"),
             cut=stop == "MAX_TOKENS",
             usage=self.usage(value),

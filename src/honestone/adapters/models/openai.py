@@ -83,10 +83,10 @@ class OpenAIResponses(ApiModel):
         messages = [item for item in tables(value["output"]) if item.get("type") == "message"]
         # Newer models think aloud in messages of their own; the answer is in those marked final.
         final = [m for m in messages if m.get("phase") == "final_answer"] or messages
-        said, tokens = [], []
+        texts, tokens = [], []
         for message in final:
             parts = tables(message.get("content"))
-            said.append("".join(string(p.get("text")) or string(p.get("refusal")) for p in parts))
+            texts.append("".join(string(p.get("text")) or string(p.get("refusal")) for p in parts))
             tokens += [t for p in parts for t in openai_tokens(p.get("logprobs"))]
         called = [item for item in tables(value["output"]) if item.get("type") == "function_call"]
         reason = (
@@ -96,7 +96,7 @@ class OpenAIResponses(ApiModel):
         )
         refused = any(p.get("type") == "refusal" for m in final for p in tables(m.get("content")))
         return Completion(
-            text="\n".join([*said, *map(json.dumps, called)]),
+            text="\n".join([*texts, *map(json.dumps, called)]),
             calls=api_model.calls_of(called),
             cut=status == "incomplete" and reason != "content_filter",
             usage=self.usage(value),
@@ -207,14 +207,14 @@ class OpenAIChat(ApiModel):
         )
 
 
-def _with_calls(said: str, calls: Sequence[Table]) -> str:
+def _with_calls(text: str, calls: Sequence[Table]) -> str:
     """What was said; with calls of tools the message as JSON, or its calls alone where nothing was
     said.
     """
     if not calls:
-        return said
+        return text
     return json.dumps(
-        {"role": "assistant", "content": said, "tool_calls": calls} if said else calls
+        {"role": "assistant", "content": text, "tool_calls": calls} if text else calls
     )
 
 

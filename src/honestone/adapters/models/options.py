@@ -89,7 +89,7 @@ def _number(low: float, high: float) -> Callable[[str, object], float]:
     return read
 
 
-def _of(
+def _options_of(
     kind: type, words: str, is_fit: Callable[[Any], object] = lambda value: True
 ) -> Callable[[str, object], Any]:
     def read(name: str, value: object) -> Any:
@@ -112,9 +112,11 @@ def _extra(name: str, value: object) -> dict[str, object]:
 _READ: Final[Mapping[str, Callable[[str, object], Any]]] = {
     "temperature": _number(0, 10),
     "top_p": _number(0, 1),
-    "seed": _of(int, "a whole number", lambda seed: -(2**63) <= seed < 2**63),
-    "max_output_tokens": _of(int, "a whole number above 0", lambda tokens: 0 < tokens < 2**63),
-    "effort": _of(str, "a word such as low or high", str.strip),
-    "probability": _of(bool, "true or false"),
+    "seed": _options_of(int, "a whole number", lambda seed: -(2**63) <= seed < 2**63),
+    "max_output_tokens": _options_of(
+        int, "a whole number above 0", lambda tokens: 0 < tokens < 2**63
+    ),
+    "effort": _options_of(str, "a word such as low or high", str.strip),
+    "probability": _options_of(bool, "true or false"),
     "extra": _extra,
 }

@@ -40,8 +40,8 @@ class AskedSheet:
         self._keep()
 
     def remark(self, place: int, evidence: str, suggestion: str) -> None:
-        said = self.sheet.said[place]
-        said.evidence, said.suggestion = evidence, suggestion
+        entry = self.sheet.entries[place]
+        entry.evidence, entry.suggestion = evidence, suggestion
         self._keep()
 
     def _keep(self) -> None:
@@ -116,14 +116,14 @@ class PersonDesk:
 
 
 class BrowserPerson:
-    """Whoever sits at the browser. `kept` is the folder of drafts."""
+    """Whoever sits at the browser. `drafts` is the folder of drafts."""
 
-    def __init__(self, kept: Path, desk: PersonDesk) -> None:
-        self.kept = kept
+    def __init__(self, drafts: Path, desk: PersonDesk) -> None:
+        self.drafts = drafts
         self._desk = desk
 
     async def answer(self, question: Question, key: str, name: str) -> Mapping[Key, Mark | None]:
-        sheet, draft = new_sheet(question), self.kept / f"{key}.json"
+        sheet, draft = new_sheet(question), self.drafts / f"{key}.json"
         restore(sheet, read_draft(draft))
         sheet.typing, sheet.text = None, ""
         await self._desk.wait(
@@ -132,7 +132,7 @@ class BrowserPerson:
         return sheet.marks()
 
     def forget(self, key: str) -> None:
-        (self.kept / f"{key}.json").unlink(missing_ok=True)
+        (self.drafts / f"{key}.json").unlink(missing_ok=True)
 
     async def edit(self, brief: str, place: Path, brief_file: Path) -> bool:
         return await self._desk.wait(AskedEdit(id=_id(str(place), brief), brief=brief, place=place))

@@ -100,7 +100,7 @@ class Sheet:
     """
 
     items: tuple[SheetItem, ...]
-    said: list[ItemAnswer]
+    entries: list[ItemAnswer]
     at: int = 0
     typing: str | None = None
     text: str = ""
@@ -118,10 +118,12 @@ class Sheet:
 
     @property
     def open_places(self) -> list[int]:
-        return [place for place, said in enumerate(self.said) if said.is_open]
+        return [place for place, entry in enumerate(self.entries) if entry.is_open]
 
     def marks(self) -> dict[Key, Mark | None]:
-        return {asked.key: said.mark for asked, said in zip(self.items, self.said, strict=True)}
+        return {
+            asked.key: entry.mark for asked, entry in zip(self.items, self.entries, strict=True)
+        }
 
 
 def new_sheet(question: Question) -> Sheet:
@@ -134,7 +136,7 @@ def new_sheet(question: Question) -> Sheet:
         for criterion in question.criteria
         for item in criterion.items
     )
-    return Sheet(items=items, said=[ItemAnswer() for _ in items])
+    return Sheet(items=items, entries=[ItemAnswer() for _ in items])
 
 
 # -------------------------------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ def _go(sheet: Sheet, place: int) -> None:
 
 
 def _forward(sheet: Sheet) -> None:
-    if not sheet.is_at_end and not sheet.said[sheet.at].is_open:
+    if not sheet.is_at_end and not sheet.entries[sheet.at].is_open:
         _go(sheet, sheet.at + 1)
     else:
         sheet.note = "" if sheet.is_at_end else "answer it first, or press s to skip it"
@@ -211,9 +213,9 @@ def _answer(sheet: Sheet, key: str) -> None:
     if sheet.is_at_end:
         sheet.note = "Enter hands it in, b goes back"
         return
-    said, item = sheet.said[sheet.at], sheet.item
+    entry, item = sheet.entries[sheet.at], sheet.item
     if key == "s":
-        say(sheet, sheet.at, None, said.evidence, said.suggestion)
+        say(sheet, sheet.at, None, entry.evidence, entry.suggestion)
     elif key == "x" and item.may_not_apply:
         _set(sheet, NOT_APPLICABLE)
     elif key in _ANSWERS and item.anchors is None:
@@ -221,9 +223,9 @@ def _answer(sheet: Sheet, key: str) -> None:
     elif item.anchors is not None and re.fullmatch(r"[\d.-]", key):
         sheet.typing, sheet.text = "score", key
     elif key == "e":
-        sheet.typing, sheet.text = "evidence", said.evidence
+        sheet.typing, sheet.text = "evidence", entry.evidence
     elif key == "w":
-        sheet.typing, sheet.text = "suggestion", said.suggestion
+        sheet.typing, sheet.text = "suggestion", entry.suggestion
     elif len(key) == 1:
         sheet.note = _what_else(item, key)
 
@@ -237,15 +239,15 @@ def _what_else(item: Item, key: str) -> str:
 
 
 def _set(sheet: Sheet, answer: Answer) -> None:
-    said = sheet.said[sheet.at]
-    say(sheet, sheet.at, answer, said.evidence, said.suggestion)
+    entry = sheet.entries[sheet.at]
+    say(sheet, sheet.at, answer, entry.evidence, entry.suggestion)
 
 
 def say(sheet: Sheet, place: int, answer: Answer | None, evidence: str, suggestion: str) -> None:
     """Answer the item at a place, which has no problem, or skip it with None; the next item is
     shown.
     """
-    sheet.said[place] = ItemAnswer(
+    sheet.entries[place] = ItemAnswer(
         answer=answer, skipped=answer is None, evidence=evidence, suggestion=suggestion
     )
     _go(sheet, place + 1)
@@ -277,7 +279,7 @@ def typed_with(text: str, key: Press) -> str:
 
 def _finish_typing(sheet: Sheet) -> None:
     what, text = sheet.typing, sheet.text.strip()
-    said = sheet.said[sheet.at]
+    entry = sheet.entries[sheet.at]
     if what == "score":
         match = _NUMBER.fullmatch(text)
         if match is None:
@@ -290,9 +292,9 @@ def _finish_typing(sheet: Sheet) -> None:
             return
         _set(sheet, number)
     elif what == "evidence":
-        said.evidence = text
+        entry.evidence = text
     else:
-        said.suggestion = text
+        entry.suggestion = text
     sheet.typing, sheet.text = None, ""
 
 
@@ -308,8 +310,8 @@ def draft_of(sheet: Sheet) -> dict[str, Any]:
         "typing": sheet.typing,
         "text": sheet.text,
         "said": [
-            {"item": list(asked.key), **asdict(said)}
-            for asked, said in zip(sheet.items, sheet.said, strict=True)
+            {"item": list(asked.key), **asdict(entry)}
+            for asked, entry in zip(sheet.items, sheet.entries, strict=True)
         ],
     }
 
@@ -322,13 +324,13 @@ def restore(sheet: Sheet, plain: object) -> None:
         or not isinstance(plain.get("said"), list)
     ):
         return
-    kept = {
+    stored = {
         tuple(one["item"]): one
         for one in plain["said"]
         if isinstance(one, dict) and _is_key(one.get("item"))
     }
-    for asked, said in zip(sheet.items, sheet.said, strict=True):
-        _restore_one(said, asked.item, kept.get(asked.key, {}))
+    for asked, entry in zip(sheet.items, sheet.entries, strict=True):
+        _restore_one(entry, asked.item, stored.get(asked.key, {}))
     at = plain.get("at")
     if isinstance(at, int) and 0 <= at <= len(sheet.items):
         sheet.at = at
@@ -339,16 +341,16 @@ def restore(sheet: Sheet, plain: object) -> None:
         sheet.typing, sheet.text = str(typing), text[:LONGEST_TEXT]
 
 
-def _restore_one(said: ItemAnswer, item: Item, kept: Mapping[str, Any]) -> None:
-    answer = kept.get("answer")
+def _restore_one(entry: ItemAnswer, item: Item, stored: Mapping[str, Any]) -> None:
+    answer = stored.get("answer")
     if answer is not None and answer_problem(item, answer) is None:
-        said.answer = answer
-    elif kept.get("skipped") is True:
-        said.skipped = True
+        entry.answer = answer
+    elif stored.get("skipped") is True:
+        entry.skipped = True
     for name in ("evidence", "suggestion"):
-        text = kept.get(name)
+        text = stored.get(name)
         if isinstance(text, str):
-            setattr(said, name, text[:LONGEST_TEXT])
+            setattr(entry, name, text[:LONGEST_TEXT])
 
 
 def _is_key(value: object) -> bool:
@@ -414,7 +416,7 @@ def _head(sheet: Sheet, view: View, style: Style, columns: int) -> list[str]:
 
 
 def _item_page(sheet: Sheet, view: View, style: Style, columns: int) -> list[str]:
-    asked, said = sheet.items[sheet.at], sheet.said[sheet.at]
+    asked, entry = sheet.items[sheet.at], sheet.entries[sheet.at]
     out: list[str] = []
     if view.input is not None:
         out += [
@@ -435,34 +437,34 @@ def _item_page(sheet: Sheet, view: View, style: Style, columns: int) -> list[str
         out.append("")
         for value, text in asked.item.anchors.levels:
             out += wrap(line(text), columns, first=f"{as_written(value):>6}  ")
-    said_so_far = _said_lines(said, style, columns)
-    return [*out, "", *said_so_far] if said_so_far else out
+    entry_lines = _entry_lines(entry, style, columns)
+    return [*out, "", *entry_lines] if entry_lines else out
 
 
-def _said_lines(said: ItemAnswer, style: Style, columns: int) -> list[str]:
+def _entry_lines(entry: ItemAnswer, style: Style, columns: int) -> list[str]:
     out = []
-    if not said.is_open:
-        out.append(style.paint(_shown_answer(said), "green" if said.answer is True else "yellow"))
-    if said.evidence:
-        out += wrap(line(said.evidence), columns, first="evidence: ", rest="    ")
-    if said.suggestion:
-        out += wrap(line(said.suggestion), columns, first="to change: ", rest="    ")
+    if not entry.is_open:
+        out.append(style.paint(_shown_answer(entry), "green" if entry.answer is True else "yellow"))
+    if entry.evidence:
+        out += wrap(line(entry.evidence), columns, first="evidence: ", rest="    ")
+    if entry.suggestion:
+        out += wrap(line(entry.suggestion), columns, first="to change: ", rest="    ")
     return out
 
 
-def _shown_answer(said: ItemAnswer) -> str:
-    if said.answer is None:
+def _shown_answer(entry: ItemAnswer) -> str:
+    if entry.answer is None:
         return "skipped"
-    if isinstance(said.answer, bool):
-        return "yes" if said.answer else "no"
-    return "does not apply" if said.answer == NOT_APPLICABLE else str(said.answer)
+    if isinstance(entry.answer, bool):
+        return "yes" if entry.answer else "no"
+    return "does not apply" if entry.answer == NOT_APPLICABLE else str(entry.answer)
 
 
 def _end_page(sheet: Sheet, style: Style, columns: int) -> list[str]:
     still_open = len(sheet.open_places)
     out = wrap(progress_words(sheet), columns)
-    for number, (asked, said) in enumerate(zip(sheet.items, sheet.said, strict=True), 1):
-        answer = "-" if said.is_open else _shown_answer(said)
+    for number, (asked, entry) in enumerate(zip(sheet.items, sheet.entries, strict=True), 1):
+        answer = "-" if entry.is_open else _shown_answer(entry)
         out += wrap(
             f"{answer}: {line(asked.item.requirement)}",
             columns,
@@ -478,8 +480,8 @@ def _end_page(sheet: Sheet, style: Style, columns: int) -> list[str]:
 
 def progress_words(sheet: Sheet) -> str:
     """`11 items answered, 1 skipped`."""
-    skipped = sum(said.skipped for said in sheet.said)
-    answered = len(sheet.said) - skipped - len(sheet.open_places)
+    skipped = sum(entry.skipped for entry in sheet.entries)
+    answered = len(sheet.entries) - skipped - len(sheet.open_places)
     return f"{count(answered, 'item')} answered" + (f", {skipped} skipped" if skipped else "")
 
 
@@ -517,11 +519,11 @@ def _row_of(words: Sequence[str], between: str, columns: int) -> list[str]:
 
 def fitted(page: FormPage, rows: int, scroll: int) -> list[str]:
     """The page in so many rows: the keys stay in sight, and a body that is too long scrolls."""
-    room = max(rows - len(page.head) - len(page.foot), 1)
-    if len(page.body) <= room:
+    height = max(rows - len(page.head) - len(page.foot), 1)
+    if len(page.body) <= height:
         return [*page.head, *page.body, *page.foot][:rows]
-    start = min(scroll, len(page.body) - room)
-    return [*page.head, *page.body[start : start + room], *page.foot][-rows:]
+    start = min(scroll, len(page.body) - height)
+    return [*page.head, *page.body[start : start + height], *page.foot][-rows:]
 
 
 def typed_row(text: str, columns: int) -> str:
@@ -541,19 +543,19 @@ def _one_at_a_time() -> asyncio.Lock:
 
 
 class TerminalPerson:
-    """Whoever sits at the controlling terminal: answers questions, edits copies. `kept` is the
+    """Whoever sits at the controlling terminal: answers questions, edits copies. `drafts` is the
     folder of drafts.
     """
 
-    def __init__(self, kept: Path) -> None:
-        self.kept = kept
+    def __init__(self, drafts: Path) -> None:
+        self.drafts = drafts
 
     # -- as a judge
 
     async def answer(self, question: Question, key: str, name: str) -> Mapping[Key, Mark | None]:
         async with _one_at_a_time():
             sheet = new_sheet(question)
-            draft = self.kept / f"{key}.json"
+            draft = self.drafts / f"{key}.json"
             restore(sheet, read_draft(draft))
             view = View(name=name, path=question.artifact.path, input=question.input)
             try:
@@ -571,7 +573,7 @@ class TerminalPerson:
             return sheet.marks()
 
     def forget(self, key: str) -> None:
-        (self.kept / f"{key}.json").unlink(missing_ok=True)
+        (self.drafts / f"{key}.json").unlink(missing_ok=True)
 
     # -- as a worker
 
@@ -645,7 +647,7 @@ async def _open(question: Question, terminal: Terminal) -> str | None:
     with tempfile.TemporaryDirectory(prefix="honestone-look-") as folder:
         path = Path(folder) / (Path(question.artifact.path).name or "artifact")
         path.write_text(shown_text(question), encoding="utf-8")
-        return await run_lent(command, path, Path(folder), terminal)
+        return await run_in_terminal(command, path, Path(folder), terminal)
 
 
 def shown_text(question: Question) -> str:
@@ -667,7 +669,7 @@ def shown_text(question: Question) -> str:
     )
 
 
-async def run_lent(command: str, path: Path, folder: Path, terminal: Terminal) -> str | None:
+async def run_in_terminal(command: str, path: Path, folder: Path, terminal: Terminal) -> str | None:
     """Lend the terminal to a program of the person's. Returns what went wrong."""
     try:
         words = shlex.split(command)
@@ -676,7 +678,7 @@ async def run_lent(command: str, path: Path, folder: Path, terminal: Terminal) -
     if not words:
         return f"{command!r} is not a command"
     env = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
-    with terminal.lent() as fd:
+    with terminal.handed_over() as fd:
         try:
             running = await asyncio.create_subprocess_exec(
                 *words, str(path), stdin=fd, stdout=fd, stderr=fd, cwd=folder, env=env
@@ -715,7 +717,7 @@ async def _edit(brief: str, place: Path, brief_file: Path, terminal: Terminal) -
         return is_wanted
     while True:
         before = state_of(place)
-        trouble = await run_lent(
+        trouble = await run_in_terminal(
             command, place, place if place.is_dir() else place.parent, terminal
         )
         if trouble is None and state_of(place) != before:

@@ -120,7 +120,7 @@ class Terminal:
         self._modes.close()
 
     @contextmanager
-    def lent(self) -> Iterator[int]:
+    def handed_over(self) -> Iterator[int]:
         """The terminal as other programs expect it, for as long as one of them has it."""
         self._leave()
         try:
@@ -138,7 +138,7 @@ class Terminal:
                 self._size = self.size
                 return Press("resize")
             if self._has_input():
-                self._ready += self._keys.feed(self._read())
+                self._ready += self._keys.feed(self._read_bytes())
                 quiet = 0
                 continue
             quiet += 1
@@ -156,7 +156,7 @@ class Terminal:
         except (OSError, ValueError):
             return True
 
-    def _read(self) -> bytes:
+    def _read_bytes(self) -> bytes:
         try:
             data = os.read(self._fd, 4096)
         except OSError:
@@ -225,19 +225,19 @@ def others_held_back() -> Iterator[None]:
         for stream in streams:
             stream.flush()
             aside = os.dup(stream.fileno())
-            kept: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-            os.dup2(kept.fileno(), stream.fileno())
-            held.append((stream, aside, kept))
+            output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+            os.dup2(output.fileno(), stream.fileno())
+            held.append((stream, aside, output))
         yield
     finally:
-        for stream, aside, kept in held:
+        for stream, aside, output in held:
             with suppress(OSError, ValueError):
                 stream.flush()
             os.dup2(aside, stream.fileno())
             os.close(aside)
-            kept.seek(0)
-            with suppress(OSError), kept, open(stream.fileno(), "wb", closefd=False) as terminal:
-                terminal.write(without_frames(kept.read()))
+            output.seek(0)
+            with suppress(OSError), output, open(stream.fileno(), "wb", closefd=False) as terminal:
+                terminal.write(without_frames(output.read()))
 
 
 def without_frames(printed: bytes) -> bytes:

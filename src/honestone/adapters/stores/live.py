@@ -36,14 +36,14 @@ class _Beat:
     def __init__(self, record: Record, now: float) -> None:
         self.record = record
         self.at = now
-        self.kept: LiveRun | None = None
+        self.stored: LiveRun | None = None
 
     def due(self, now: float) -> LiveRun | None:
         """What is to be kept now."""
         if now - self.at < STEP:
             return None
         found = self.record()
-        return found if found != self.kept or now - self.at >= BEAT else None
+        return found if found != self.stored or now - self.at >= BEAT else None
 
 
 class LiveRecords(ABC):
@@ -79,7 +79,7 @@ class LiveRecords(ABC):
         with self._writing:
             with self._lock:
                 beat = self._beats.pop(run, None)
-            if beat is not None and beat.kept is not None:
+            if beat is not None and beat.stored is not None:
                 self._write(replace(beat.record(), has_ended=True))
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class LiveRecords(ABC):
                 found = beat.due(now)
                 if found is not None:
                     self._write(found)
-                    beat.at, beat.kept = now, found
+                    beat.at, beat.stored = now, found
 
     def _work(self) -> None:
         idle_since = self._clock()

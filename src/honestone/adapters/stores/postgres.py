@@ -58,7 +58,7 @@ on conflict (run, once) where once is not null do nothing
 _IN_TURN: Final = b"select pg_advisory_xact_lock(%s)"
 # With `once = any(...)` all events of the run would be read until the server has looked at its
 # tables.
-_KEPT_ONCE: Final = b"""
+_STORED_ONCE: Final = b"""
 select once, seq, data from unnest(%s::bytea[]) wanted join honestone.events on run = %s and once = wanted
 """
 _INSERT_CASE: Final = b"insert into honestone.cases (run, number, id, data) values (%s, %s, %s, %s)"
@@ -358,11 +358,13 @@ class PostgresStore:
             return {}
         found = self._db.read(partial(_on_record, run=run, every=[every[place] for place in lost]))
         return {
-            place: self._read(run, *found[once]) if (once := every[place].once) in found else None
+            place: self._read_rows(run, *found[once])
+            if (once := every[place].once) in found
+            else None
             for place in lost
         }
 
-    def _read(self, run: str, number: int, data: bytes) -> Event:
+    def _read_rows(self, run: str, number: int, data: bytes) -> Event:
         return stored.read_event(
             data, number, run, self._shown, self._cases(run) if number == 1 else ()
         )
@@ -388,9 +390,9 @@ class PostgresStore:
             for id, (case, _) in found.items()
             for once in stored.once_of_attempts(id, case.attempts)
         }
-        rows = self._rows(_KEPT_ONCE, (list(of_case), run))
+        rows = self._rows(_STORED_ONCE, (list(of_case), run))
         for once, number, data in sorted(rows, key=lambda row: row[1]):
-            found[of_case[once]][1].append(self._read(run, number, data))
+            found[of_case[once]][1].append(self._read_rows(run, number, data))
         return found
 
     def finish_run(self, run: str, result: str, event: Recordable) -> None:
@@ -439,7 +441,7 @@ class PostgresStore:
 
     def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
         for number, data in self._pages(_EVENTS, run, after):
-            yield self._read(run, number, data)
+            yield self._read_rows(run, number, data)
 
     def _pages(
         self, query: bytes, run: str, after: int, limit: int = 1
@@ -470,7 +472,7 @@ class PostgresStore:
                 one = stored.recorded_case(data)
                 page[one.id] = []
                 known.update(dict.fromkeys(stored.once_of_attempts(one.id, one.attempts), one.id))
-            for once, number, data in self._rows(_KEPT_ONCE, (list(known), run)):
+            for once, number, data in self._rows(_STORED_ONCE, (list(known), run)):
                 page[known[once]].append((number, data))
 
         def read(case: str) -> Iterator[Event]:
@@ -486,7 +488,7 @@ class PostgresStore:
             ]
             for number, data in sorted([*page.get(case, ()), *rows]):
                 if number <= end:
-                    yield self._read(run, number, data)
+                    yield self._read_rows(run, number, data)
 
         return read
 
@@ -571,9 +573,11 @@ class PostgresStore:
     ) -> StoredReply | None:
         row = (key, stored.text_of(judge), stored.timestamp(), stored.encode(reply))
         waiting = self._undelivered.keep([row], self._run)
-        is_kept = self._db.write(partial(self._add_reply, row=row, known=known), away=waiting.write)
+        is_stored = self._db.write(
+            partial(self._add_reply, row=row, known=known), away=waiting.write
+        )
         waiting.remove()
-        return None if is_kept or known is None else self.answers([key])[key][known]
+        return None if is_stored or known is None else self.answers([key])[key][known]
 
     def _add_reply(self, cursor: Cursor[TupleRow], row: stored.ReplyRow, known: int | None) -> bool:
         """False where there are more than `known`. What comes when the run is over already is not
@@ -725,7 +729,7 @@ def _on_record(
 ) -> dict[bytes, tuple[int, bytes]]:
     """By `once`: the number and data of those events that are on record already."""
     once = [new.once for new in every if new.once is not None]
-    rows = cursor.execute(_KEPT_ONCE, (once, run)).fetchall() if once else []
+    rows = cursor.execute(_STORED_ONCE, (once, run)).fetchall() if once else []
     return {bytes(key): (number, data) for key, number, data in rows}
 
 
@@ -745,12 +749,12 @@ def _add_events(cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEv
 
 def _lost(every: Sequence[stored.NewEvent], known: Collection[bytes]) -> set[int]:
     lost: set[int] = set()
-    kept = set(known)
+    stored_keys = set(known)
     for place, new in enumerate(every):
-        if new.once in kept or stored.follows_lost(place, every, lost):
+        if new.once in stored_keys or stored.follows_lost(place, every, lost):
             lost.add(place)
         elif new.once is not None:  # of several in one transaction the first one counts
-            kept.add(new.once)
+            stored_keys.add(new.once)
     return lost
 
 

@@ -226,7 +226,7 @@ class PostgresConnection:
                     away()
                 if time.monotonic() - last >= self._patience:
                     what = (
-                        f"refuses to write ({self._said(error)}) and has done so"
+                        f"refuses to write ({self._error_text(error)}) and has done so"
                         if is_for_now
                         else "has not answered"
                     )
@@ -246,12 +246,12 @@ class PostgresConnection:
         self.renew()
 
     def _no_connection(self, error: Exception) -> StoreError:
-        said = self._said(error)
+        text = self._error_text(error)
         hint = "is it running, and is the address right? honestone store check tries it again"
         for words, better in _HINTS:
-            if words in said:
+            if words in text:
                 hint = better
-        return StoreError(f"the store {self.address.shown} cannot be opened: {said}", hint=hint)
+        return StoreError(f"the store {self.address.shown} cannot be opened: {text}", hint=hint)
 
     def _trouble(self, error: psycopg.Error) -> StoreError:
         hint = "`honestone store check` says more"
@@ -259,9 +259,9 @@ class PostgresConnection:
             hint = "this database user may not write to the store: ask its owner for the rights (docs/cluster.md)"
         elif isinstance(error, errors.DiskFull):
             hint = "make room on the server; what was kept so far is not lost"
-        return StoreError(f"the store {self.address.shown}: {self._said(error)}", hint=hint)
+        return StoreError(f"the store {self.address.shown}: {self._error_text(error)}", hint=hint)
 
-    def _said(self, error: Exception) -> str:
+    def _error_text(self, error: Exception) -> str:
         lines: Sequence[str] = [line.strip() for line in str(error).splitlines() if line.strip()]
         text = (lines or [type(error).__name__])[-1 if "FATAL" in str(error) else 0]
         return self.address.without_secrets(text)

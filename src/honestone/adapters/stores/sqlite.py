@@ -341,11 +341,11 @@ class SqliteStore:
         if blobs:
             with self._transaction():
                 self._insert_blobs(blobs)
-                is_kept = self._insert_event(run, new)
+                is_stored = self._insert_event(run, new)
         else:
             with self._reading():  # One statement is a transaction of its own.
-                is_kept = self._insert_event(run, new)
-        return None if is_kept else self._on_record(run, new)
+                is_stored = self._insert_event(run, new)
+        return None if is_stored else self._on_record(run, new)
 
     def append_many(self, run: str, events: Iterable[Recordable]) -> Mapping[int, Event | None]:
         every = [stored.NewEvent.of(event) for event in events]
@@ -638,7 +638,7 @@ class SqliteStore:
 
     def _on_record(self, run: str, lost: stored.NewEvent) -> Event | None:
         with self._reading():
-            row = self._db.execute(_KEPT_ONCE, (run, lost.once)).fetchone()
+            row = self._db.execute(_STORED_ONCE, (run, lost.once)).fetchone()
         return None if row is None else self._event(run, *row)
 
     def _insert_blobs(self, blobs: Mapping[str, bytes]) -> None:
@@ -690,7 +690,7 @@ _APPEND = (
     "insert into events (run, seq, data, once) select ?1, coalesce(max(seq), 0) + 1, ?2, ?3 from events where run = ?1 "
     "on conflict (run, once) where once is not null do nothing"
 )
-_KEPT_ONCE = "select seq, data from events where run = ? and once = ?"
+_STORED_ONCE = "select seq, data from events where run = ? and once = ?"
 _CASES = "select data from cases where run = ? and number > ? order by number"
 _CASE = "select data from cases where run = ? and id = ? order by number"
 # The line whose end is the last time at which any slot was taken; no account is called so.

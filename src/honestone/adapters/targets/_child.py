@@ -23,14 +23,14 @@ def main() -> None:
     wire = socket.socket(fileno=int(sys.argv[1]))
     wire.set_inheritable(False)
     calls, source = _Calls(), wire.makefile("rb")
-    while (asked := _read(source)) is not None:
+    while (asked := _read_message(source)) is not None:
         answer = calls.answer(asked)
         sys.stdout.flush()
         wire.sendall(len(answer).to_bytes(4, "big") + answer)
     os._exit(0)  # threads that the function left behind are not waited for
 
 
-def _read(source: Any) -> dict[str, Any] | None:
+def _read_message(source: Any) -> dict[str, Any] | None:
     """None when the other end is closed."""
     size = source.read(4)
     body = source.read(int.from_bytes(size, "big")) if len(size) == 4 else b""

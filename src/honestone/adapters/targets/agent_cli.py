@@ -77,10 +77,12 @@ class AgentCliTarget(CliAdapter):
     async def _carried_out(self, task: Task, setup: Setup, text: str) -> CliOutcome:
         with ExitStack() as shelves:
 
-            def build(room: CliFolders, key: str) -> Command:
-                folder = task.folder or made_folder(room.root / "task")
-                skill = shelves.enter_context(skills_installed(task, self.cli.shelf(room, folder)))
-                command = self.cli.agent(setup, room, text, folder, key)
+            def build(folders: CliFolders, key: str) -> Command:
+                folder = task.folder or made_folder(folders.root / "task")
+                skill = shelves.enter_context(
+                    skills_installed(task, self.cli.shelf(folders, folder))
+                )
+                command = self.cli.agent(setup, folders, text, folder, key)
                 return (
                     command
                     if skill is None

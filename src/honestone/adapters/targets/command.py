@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, TOO_LONG, as_output
-from honestone.adapters.targets.working_directory import Room, room_for
+from honestone.adapters.targets.working_directory import Workdir, workdir_for
 from honestone.core.checks import visible
 from honestone.core.suite.case import Case, OutputForm
 from honestone.ports import NothingToClose, Output, Task
@@ -82,20 +82,22 @@ class CommandTarget(NothingToClose):
 
     async def run(self, task: Task) -> Output:
         text = prompt_of(task)
-        with room_for(task, cwd=self._program.cwd, pass_env=self._program.pass_env) as room:
-            if room.artifact is None and any("{ARTIFACT}" in word for word in self._program.argv):
+        with workdir_for(task, cwd=self._program.cwd, pass_env=self._program.pass_env) as workdir:
+            if workdir.artifact is None and any(
+                "{ARTIFACT}" in word for word in self._program.argv
+            ):
                 return Output(
                     text="", error="the command names {ARTIFACT}, but this run is given none"
                 )
-            prompt, out = room.own / "prompt.txt", room.own / "output.txt"
+            prompt, out = workdir.own / "prompt.txt", workdir.own / "output.txt"
             prompt.write_bytes(text.encode("utf-8", "replace"))
-            argv = filled(self._words(room), _places(task, text, room, prompt, out))
+            argv = filled(self._words(workdir), _places(task, text, workdir, prompt, out))
             timeout = task.timeout or self._program.timeout
             try:
-                words, rules, env = self._confined(argv, room, task)
+                words, rules, env = self._confined(argv, workdir, task)
                 ended = await process.run(
                     words,
-                    cwd=room.cwd,
+                    cwd=workdir.cwd,
                     env=env,
                     rules=rules,
                     limits=None if self._box is None else process.Limits(),
@@ -111,33 +113,33 @@ class CommandTarget(NothingToClose):
             return self._output(ended, out if to_file else None, timeout)
 
     def _confined(
-        self, argv: Sequence[str], room: Room, task: Task
+        self, argv: Sequence[str], workdir: Workdir, task: Task
     ) -> tuple[Sequence[str], process.Rules | None, Mapping[str, str]]:
         """The words, rules and variables of a run in the sandbox: with a home of its own, and what
         its words name in sight.
         """
         if self._box is None or not self._box.is_used:
-            return argv, None, room.env
-        root = room.own.parent
+            return argv, None, workdir.env
+        root = workdir.own.parent
         home, tmp = (root / name for name in ("boxed-home", "boxed-tmp"))
         home.mkdir()
         tmp.mkdir()
-        env = {**room.env, "HOME": str(home), "TMPDIR": str(tmp)}
-        program = process.find_program(argv[0], cwd=room.cwd, env=env)
+        env = {**workdir.env, "HOME": str(home), "TMPDIR": str(tmp)}
+        program = process.find_program(argv[0], cwd=workdir.cwd, env=env)
         named = [self._program.cwd / word for word in self._program.identity["files"]]
         box, also = self._box, [] if task.folder is None else [task.folder]
         words, rules = box.sandbox.confine(
-            [program, *argv[1:]], room.cwd, root, [box.base, *named, *also], box.hidden, also
+            [program, *argv[1:]], workdir.cwd, root, [box.base, *named, *also], box.hidden, also
         )
         return words, rules, env
 
-    def _words(self, room: Room) -> Sequence[str]:
+    def _words(self, workdir: Workdir) -> Sequence[str]:
         """In another folder than the person's, a program named relative to that one is found all
         the same.
         """
-        if room.cwd == self._program.cwd:
+        if workdir.cwd == self._program.cwd:
             return self._program.argv
-        return anchor_program(self._program.argv, self._program.cwd, artifact=room.own)
+        return anchor_program(self._program.argv, self._program.cwd, artifact=workdir.own)
 
     def _output(self, ended: process.Ended, file: Path | None, timeout: float) -> Output:
         took = int(ended.duration * 1000)
@@ -184,7 +186,7 @@ def failure_of(ended: process.Ended, timeout: float) -> str | None:
     return None
 
 
-def _places(task: Task, text: str, room: Room, prompt: Path, out: Path) -> dict[str, str]:
+def _places(task: Task, text: str, workdir: Workdir, prompt: Path, out: Path) -> dict[str, str]:
     messages = [{"role": message.role, "content": message.content} for message in task.messages]
     return {
         "{PROMPT}": text,
@@ -192,8 +194,8 @@ def _places(task: Task, text: str, room: Room, prompt: Path, out: Path) -> dict[
         "{OUTPUT_FILE}": str(out),
         "{CASE_ID}": task.case,
         "{ATTEMPT}": str(task.attempt),
-        "{WORKSPACE}": str(room.cwd),
-        "{ARTIFACT}": str(room.artifact),
+        "{WORKSPACE}": str(workdir.cwd),
+        "{ARTIFACT}": str(workdir.artifact),
         "{INPUT_JSON}": json.dumps(messages),
     }
 

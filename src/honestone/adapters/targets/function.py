@@ -44,8 +44,8 @@ class FunctionTarget(NothingToClose):
         began, timeout = time.monotonic(), task.timeout or self._call.timeout
         try:
             given, named = arguments(self._artifact, given_of(task), artifact)
-            said = await self._call.within(timeout, *given, **named)
-            return returned(said, duration_ms=since(began))
+            value = await self._call.within(timeout, *given, **named)
+            return returned(value, duration_ms=since(began))
         except TimeoutError:
             why = f"no output within {timeout:g} s"
         except (Raised, Misread, TypeError) as error:

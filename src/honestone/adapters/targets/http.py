@@ -73,7 +73,9 @@ class HttpTarget:
         got = await hold(self).exchange(
             "POST", endpoint, "", headers | key_header(endpoint.auth, key), body
         )
-        output = Output(text="", error=got.reason) if isinstance(got, CallFailed) else _read(got)
+        output = (
+            Output(text="", error=got.reason) if isinstance(got, CallFailed) else _read_answer(got)
+        )
         error = output.error.replace(key, "[key]") if output.error and key else output.error
         return replace(output, error=error, duration_ms=since(started))
 
@@ -81,14 +83,14 @@ class HttpTarget:
         await let_go(self)
 
 
-def _read(answer: Answer) -> Output:
+def _read_answer(answer: Answer) -> Output:
     if answer.headers.get("content-encoding", "identity") != "identity":
         return Output(text="", error="its reply is compressed, which was not asked for")
     if 300 <= answer.status < 400:
         return Output(text="", error=f"it answered {answer.status}: redirects are not followed")
     if answer.status != 200:
-        said = visible(" ".join(answer.body[:2000].decode("utf-8", "replace").split()), 200)
-        return Output(text="", error=f"it answered {answer.status}: {said}".rstrip(": "))
+        body = visible(" ".join(answer.body[:2000].decode("utf-8", "replace").split()), 200)
+        return Output(text="", error=f"it answered {answer.status}: {body}".rstrip(": "))
     kind = answer.headers.get("content-type", "").partition(";")[0]
     return as_output(answer.body, is_json="json" in kind.casefold())
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 from honestone.adapters.targets._child import MARK
 from honestone.adapters.targets.command import failure_of, given_of
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, parsed, returned, since
-from honestone.adapters.targets.working_directory import room_for
+from honestone.adapters.targets.working_directory import workdir_for
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case
@@ -111,11 +111,11 @@ class PythonTarget:
         return Output(text="", error=why, duration_ms=since(began))
 
     async def _alone(self, task: Task, timeout: float) -> Table:
-        with room_for(task, cwd=self._cwd, pass_env=self._pass_env) as room:
-            program = await self._ready(room.cwd, room.env, timeout)
+        with workdir_for(task, cwd=self._cwd, pass_env=self._pass_env) as workdir:
+            program = await self._ready(workdir.cwd, workdir.env, timeout)
             try:
-                own = {name: value for name, value in room.env.items() if name.startswith(MARK)}
-                return await _call(program, task, room.artifact, room.cwd, own, timeout)
+                own = {name: value for name, value in workdir.env.items() if name.startswith(MARK)}
+                return await _call(program, task, workdir.artifact, workdir.cwd, own, timeout)
             finally:
                 await asyncio.to_thread(program.end)
 
@@ -128,9 +128,9 @@ class PythonTarget:
             program = await self._ready(self._cwd, env, timeout)
         try:
             own = {"HONESTONE_CASE": task.case, "HONESTONE_ATTEMPT": str(task.attempt)}
-            own["HONESTONE_ROOM"] = str(program.room)
+            own["HONESTONE_ROOM"] = str(program.workdir)
             left = max(timeout - (time.monotonic() - began), 0.01)
-            with _copy(task, program.room) as artifact:
+            with _copy(task, program.workdir) as artifact:
                 if artifact is not None:
                     own["HONESTONE_ARTIFACT"] = str(artifact)
                 return await _call(program, task, artifact, task.folder or self._cwd, own, left)
@@ -152,7 +152,7 @@ class PythonTarget:
             "paths": [str(p) for p in self._places],
         }
         try:
-            answer = _read(await program.ask(json.dumps(named).encode(), timeout))
+            answer = _read_reply(await program.ask(json.dumps(named).encode(), timeout))
         except Gone as gone:
             raise _NotReady(
                 failure_of(gone.ended, timeout) or "importing it ended the program"
@@ -187,16 +187,16 @@ async def _call(
         "cwd": str(cwd.absolute()),
         "env": dict(env),
     }
-    return _read(await program.ask(json.dumps(asked).encode(), timeout))
+    return _read_reply(await program.ask(json.dumps(asked).encode(), timeout))
 
 
 @contextlib.contextmanager
-def _copy(task: Task, room: Path) -> Iterator[Path | None]:
+def _copy(task: Task, workdir: Path) -> Iterator[Path | None]:
     """A private copy of the artifact for one call."""
     if task.version is None:
         yield None
         return
-    place = room / "copy"
+    place = workdir / "copy"
     place.mkdir()
     try:
         yield make_copy(task.version, place, name="artifact").place
@@ -204,7 +204,7 @@ def _copy(task: Task, room: Path) -> Iterator[Path | None]:
         remove(place)
 
 
-def _read(answer: bytes) -> Table:
+def _read_reply(answer: bytes) -> Table:
     with contextlib.suppress(Misread):
         return table(parsed(answer.decode("utf-8", "replace")))
     return {}

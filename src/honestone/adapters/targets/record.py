@@ -19,7 +19,7 @@ from honestone.adapters.targets.record_files import (
     Where,
     read_record,
 )
-from honestone.adapters.targets.trace_parsing import Misread, told
+from honestone.adapters.targets.trace_parsing import Misread, json_output
 from honestone.core.errors import UsageError
 from honestone.core.json_value import listed, visible
 from honestone.core.suite.case import Case
@@ -45,7 +45,7 @@ def require_all(
     """Raises UsageError that names the attempts without an output."""
     missing = sorted(set(wanted) - known.keys())
     if missing:
-        named = ", ".join(_named(*one) for one in missing[:5])
+        named = ", ".join(_case_name(*one) for one in missing[:5])
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise UsageError(f"no output is recorded for {named}{more}", place=place, hint=hint)
 
@@ -142,8 +142,10 @@ def _doubled(
     by = [one.made_by for one in (file.output(first), second[1])]
     makers = f", by {listed([str(one) for one in by])}" if by[0] != by[1] else ""
     hint = "keep the outputs of one of them" if makers else "keep one of the two rows"
-    said = f"the output of case {_named(*key)} is recorded twice; first in line {line}{makers}"
-    return UsageError(said, place=file.place(second[0][0]), hint=hint)
+    message = (
+        f"the output of case {_case_name(*key)} is recorded twice; first in line {line}{makers}"
+    )
+    return UsageError(message, place=file.place(second[0][0]), hint=hint)
 
 
 def _output(row: RecordedOutput, id: str, file: RecordFile, where: Where) -> Output:
@@ -156,7 +158,7 @@ def _output(row: RecordedOutput, id: str, file: RecordFile, where: Where) -> Out
             )
         return Output(text="", error=visible(row.error), duration_ms=_took(row))
     try:
-        output = told(
+        output = json_output(
             {
                 "output": row.output,
                 **{key: one for key, one in (row.reported or {}).items() if one is not None},
@@ -177,7 +179,7 @@ def _took(row: RecordedOutput) -> int:
     return round(ms) if isinstance(ms, int | float) and 0 <= ms <= 10**12 else 0
 
 
-def _named(id: str, number: int) -> str:
+def _case_name(id: str, number: int) -> str:
     return f"`{visible(id, 80)}`{_attempt(number)}"
 
 

@@ -120,7 +120,7 @@ def read_record(path: Path, name: str) -> RecordFile:
         return RecordFile(
             name=name, digest=lines.digest, rows=lines, places=lambda: lines.numbers, about={}
         )
-    data = _read(path, name)
+    data = _read_records(path, name)
     digest = digest_of(data)
     if data.startswith(b"PK\x03\x04"):
         return _archive(data, name, digest)
@@ -146,7 +146,7 @@ def read_record(path: Path, name: str) -> RecordFile:
     )
 
 
-def _read(path: Path, name: str) -> bytes:
+def _read_records(path: Path, name: str) -> bytes:
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:
             raise FileError(f"the record {name!r} is larger than {MAX_BYTES / 1e6:g} MB")
@@ -215,7 +215,7 @@ class _FileLines(Sequence[Any]):
             for number, line in enumerate(file, 1):
                 digest.update(line)
                 if not line.isspace():
-                    _row(line, name, number)
+                    _record_row(line, name, number)
                     self._rows.extend((at, len(line), zlib.crc32(line), number))
                 at += len(line)
         self.digest = f"sha256:{digest.hexdigest()}"
@@ -263,17 +263,17 @@ class _FileLines(Sequence[Any]):
                 f"the record {self._name!r} was changed while it was used",
                 place=f"{self._name}:{number}",
             )
-        return _row(line, self._name, number)
+        return _record_row(line, self._name, number)
 
 
 def _lines(text: str, name: str) -> Iterator[tuple[int, object]]:
     """Each line that holds something, with its number."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield number, _row(line, name, number)
+            yield number, _record_row(line, name, number)
 
 
-def _row(line: str | bytes, name: str, number: int) -> object:
+def _record_row(line: str | bytes, name: str, number: int) -> object:
     try:
         return json_once(line if isinstance(line, str) else _text_of(line))
     except (ValueError, RecursionError) as error:
@@ -314,7 +314,7 @@ def _plain(row: Table) -> RecordedOutput:
         names=(_id(row.get("id")),),
         attempt=_number(row.get("attempt", 1)),
         output=row.get("output"),
-        error=_text(row.get("error")),
+        error=_text_or_none(row.get("error")),
         reported=rest,
     )
 
@@ -336,39 +336,39 @@ def _of_report(row: Table) -> Iterator[RecordedOutput]:
             extra = trace.get("extra")
             trace = {**table(extra), **{k: v for k, v in trace.items() if k != "extra"}}
         reasons = each.get("reasons")
-        why = _text(each.get("error")) or (
-            _text(reasons[0]) if isinstance(reasons, list) and reasons else None
+        why = _text_or_none(each.get("error")) or (
+            _text_or_none(reasons[0]) if isinstance(reasons, list) and reasons else None
         )
         yield RecordedOutput(
             names=(name,),
             attempt=_number(each.get("attempt", 1)),
             output=None if has_failed else each.get("output"),
-            error=why or _text(row.get("error")) or "it failed" if has_failed else None,
+            error=why or _text_or_none(row.get("error")) or "it failed" if has_failed else None,
             reported={**reported, "trace": trace},
             duration_ms=each.get("duration_ms"),
-            diff=_text(each.get("diff")),
+            diff=_text_or_none(each.get("diff")),
             input=row.get("input"),
-            made_by=_text(row.get("target")),
+            made_by=_text_or_none(row.get("target")),
         )
 
 
 def _of_inspect(row: Table) -> RecordedOutput:
-    said, failed = row["output"], row.get("error")
-    text = said.get("completion")
-    if text is None and isinstance(said.get("choices"), list) and said["choices"]:
-        text = _content(down(said["choices"][0], "message", "content"))
-    usage = said.get("usage")
-    seconds = said.get("time")
+    response, failed = row["output"], row.get("error")
+    text = response.get("completion")
+    if text is None and isinstance(response.get("choices"), list) and response["choices"]:
+        text = _content(down(response["choices"][0], "message", "content"))
+    usage = response.get("usage")
+    seconds = response.get("time")
     return RecordedOutput(
         names=(_id(row.get("id")),),
         attempt=_number(row.get("epoch", 1)),
         output=None if failed else text,
-        error=(_text(down(failed, "message")) or "the sample failed")
+        error=(_text_or_none(down(failed, "message")) or "the sample failed")
         if failed
-        else _text(said.get("error")),
+        else _text_or_none(response.get("error")),
         reported={name: down(usage, name) for name in ("input_tokens", "output_tokens")},
         duration_ms=seconds * 1000 if isinstance(seconds, float | int) else None,
-        made_by=_text(said.get("model")),
+        made_by=_text_or_none(response.get("model")),
     )
 
 
@@ -396,10 +396,10 @@ def _of_promptfoo(row: Table) -> RecordedOutput:
         names=tuple(_promptfoo_names(row)),
         attempt=None,
         output=output,
-        error=_text(down(response, "error")) or _text(row.get("error")),
+        error=_text_or_none(down(response, "error")) or _text_or_none(row.get("error")),
         reported=reported,
         duration_ms=row.get("latencyMs"),
-        made_by=_text(down(row, "provider", "id")) or _text(row.get("provider")),
+        made_by=_text_or_none(down(row, "provider", "id")) or _text_or_none(row.get("provider")),
     )
 
 
@@ -408,7 +408,7 @@ def _promptfoo_names(row: Table) -> Iterator[str]:
     being those of variables that list several. Which these are is not in a result, so each choice
     of them is a name.
     """
-    described = _text(down(row, "testCase", "description"))
+    described = _text_or_none(down(row, "testCase", "description"))
     test = _test_number(row.get("testIdx")) if described is None else slug(described, limit=60)
     if described is not None:
         yield described
@@ -418,7 +418,11 @@ def _promptfoo_names(row: Table) -> Iterator[str]:
         if isinstance(variables, dict)
         else []
     )
-    label = _text(down(row, "prompt", "label")) or _text(down(row, "prompt", "raw")) or ""
+    label = (
+        _text_or_none(down(row, "prompt", "label"))
+        or _text_or_none(down(row, "prompt", "raw"))
+        or ""
+    )
     prompts = [
         "",
         f"{slug(label, limit=40)}/",
@@ -439,7 +443,7 @@ def _spelled(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _text(value: object) -> str | None:
+def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 

@@ -45,7 +45,7 @@ def as_output(data: bytes, *, is_json: bool, duration_ms: int = 0) -> Output:
     if not is_json:
         return Output(text=text, duration_ms=duration_ms)
     try:
-        return told(parsed(text), duration_ms=duration_ms)
+        return json_output(parsed(text), duration_ms=duration_ms)
     except Misread as why:
         return Output(text="", error=str(why), duration_ms=duration_ms)
 
@@ -64,19 +64,19 @@ def parsed(text: str) -> Any:
         raise Misread(f"its output is not JSON: {visible(str(error), 120)}") from None
 
 
-def told(value: Any, *, duration_ms: int = 0) -> Output:
+def json_output(value: Any, *, duration_ms: int = 0) -> Output:
     """A JSON text, or an object with `output`; what else is in it is the trace. Raises Misread."""
     if isinstance(value, str):
-        return Output(text=_text(value), duration_ms=duration_ms)
+        return Output(text=_trace_text(value), duration_ms=duration_ms)
     if not isinstance(value, Mapping) or not isinstance(value.get("output"), str):
         raise Misread(f"its output is not {WANTED}")
     if value.get("error"):
         raise Misread("it has an `output` and an `error`, so it is open which of the two counts")
-    text = _text(value["output"])
-    beside = {key: inner for key, inner in value.items() if key != "output"}
-    if not beside:
+    text = _trace_text(value["output"])
+    others = {key: inner for key, inner in value.items() if key != "output"}
+    if not others:
         return Output(text=text, duration_ms=duration_ms)
-    trace = read_trace(beside)
+    trace = read_trace(others)
     return Output(text=text, duration_ms=duration_ms, trace=trace, usage=usage_of(trace))
 
 
@@ -84,10 +84,10 @@ def returned(value: object, *, duration_ms: int = 0) -> Output:
     """The output that a function returned, as Python has it. Raises Misread."""
     if not isinstance(value, (str, Mapping)):
         raise Misread(f"it returned {type(value).__name__}, not a text")
-    return told(value, duration_ms=duration_ms)
+    return json_output(value, duration_ms=duration_ms)
 
 
-def _text(text: str) -> str:
+def _trace_text(text: str) -> str:
     """JSON can spell half a character, which no file and no judge can be given."""
     try:
         text.encode()

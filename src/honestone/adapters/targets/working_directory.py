@@ -29,7 +29,7 @@ _ISOLATED: Final = ("PATH", "LANG", "HOME", "TMPDIR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Workdir:
     """`own` is a private empty folder; `artifact` a private copy of the artifact, of a skill the
     folder it is in.
     """
@@ -41,7 +41,7 @@ class Room:
 
 
 @contextlib.contextmanager
-def room_for(task: Task, *, cwd: Path, pass_env: Sequence[str] = ()) -> Iterator[Room]:
+def workdir_for(task: Task, *, cwd: Path, pass_env: Sequence[str] = ()) -> Iterator[Workdir]:
     """The place of one run; what was made for it is gone afterwards."""
     with private_folder("target") as root:
         try:
@@ -50,7 +50,7 @@ def room_for(task: Task, *, cwd: Path, pass_env: Sequence[str] = ()) -> Iterator
             with skills_installed(task, work / SKILLS) as skill:
                 artifact = skill if task.isolated else _artifact(task, root, skill)
                 env = _environment(task, root, artifact, skill, pass_env)
-                yield Room(cwd=work, env=env, own=own, artifact=artifact)
+                yield Workdir(cwd=work, env=env, own=own, artifact=artifact)
         finally:
             end_inhabitants(root)
 
@@ -80,10 +80,10 @@ def _environment(
         }
         return process.base_environment({**case, **places}, pass_names=pass_env)
     env = process.base_environment(pass_names=pass_env)
-    kept = {name: value for name, value in env.items() if name in (*_ISOLATED, *pass_env)}
-    kept.setdefault("LANG", "C.UTF-8")
+    allowed = {name: value for name, value in env.items() if name in (*_ISOLATED, *pass_env)}
+    allowed.setdefault("LANG", "C.UTF-8")
     fresh = {"HOME": str(made_folder(root / "home")), "TMPDIR": str(made_folder(root / "tmp"))}
-    return {**kept, **fresh, **places}
+    return {**allowed, **fresh, **places}
 
 
 @contextlib.contextmanager

@@ -18,9 +18,9 @@ class _Names(msgspec.Struct, forbid_unknown_fields=True):
     metrics: dict[str, tuple[str, str, str]]
 
 
-_SAID: Final = msgspec.toml.decode(table_text("names", __package__), type=_Names)
-ATTRIBUTES: Final = _SAID.attributes
-METRICS: Final = _SAID.metrics
+_TABLES: Final = msgspec.toml.decode(table_text("names", __package__), type=_Names)
+ATTRIBUTES: Final = _TABLES.attributes
+METRICS: Final = _TABLES.metrics
 # A score: one event for the whole and one for each criterion.
 EVALUATION_EVENT: Final = "gen_ai.evaluation.result"
 

@@ -188,7 +188,7 @@ class OtelTelemetry:
 
     def begin(self, activity: Activity) -> OtelSpan:
         inside = trace.get_current_span().get_span_context().is_valid
-        name, kind, attributes = _named(activity)
+        name, kind, attributes = _span_name(activity)
         span = self.tracer.start_span(
             name, context=None if inside else self._outer, kind=kind, attributes=_clean(attributes)
         )
@@ -355,7 +355,7 @@ class OtelSpan:
                 )
 
 
-def _named(activity: Activity) -> tuple[str, trace.SpanKind, _Attributes]:
+def _span_name(activity: Activity) -> tuple[str, trace.SpanKind, _Attributes]:
     """Name, kind and attributes of a span. The name is one of few: ids are attributes."""
     internal = trace.SpanKind.INTERNAL
     match activity:

@@ -52,7 +52,7 @@ class AgentCliWorker(CliAdapter, EagerWorker):
             outcome = await carry_out(
                 self.cli,
                 self.setup,
-                lambda room, key: self.cli.worker(self.setup, room, text, place, key),
+                lambda folders, key: self.cli.worker(self.setup, folders, text, place, key),
             )
         except CallFailed as failed:
             return WorkDone(ended="crashed", message=failed.reason)
@@ -79,7 +79,7 @@ def work_done(cli: AgentCli, setup: Setup, outcome: CliOutcome, *, is_changed: b
         message = one_line("was not allowed to: " + "; ".join(outcome.denials), LAST_WORDS)
         return WorkDone(ended="denied", exit=code, message=message, usage=outcome.usage)
     if outcome.kind in ("answer", "empty", "turn limit"):
-        words = outcome.text.strip() or outcome.said
+        words = outcome.text.strip() or outcome.reason
         return WorkDone(ended="exited", exit=code, message=clipped(words), usage=outcome.usage)
     message = failure(cli, setup, outcome).reason
     return WorkDone(ended="crashed", exit=code, message=message, usage=outcome.usage)
@@ -87,8 +87,8 @@ def work_done(cli: AgentCli, setup: Setup, outcome: CliOutcome, *, is_changed: b
 
 def clipped(words: str) -> str:
     """Its last words: the end is where a worker sums up."""
-    kept = "".join(c for c in words if c.isprintable() or c == "\n").strip()
-    return kept if len(kept) <= LAST_WORDS else "…" + kept[-LAST_WORDS + 1 :]
+    printable = "".join(c for c in words if c.isprintable() or c == "\n").strip()
+    return printable if len(printable) <= LAST_WORDS else "…" + printable[-LAST_WORDS + 1 :]
 
 
 def _snapshot(place: Path) -> dict[str, str]:

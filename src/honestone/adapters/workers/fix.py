@@ -27,7 +27,7 @@ class FixWorker(NothingToClose):
         self,
         fixes: Sequence[str],
         *,
-        beside: Path,
+        base: Path,
         artifact: Path,
         timeout: float,
         pass_env: Sequence[str] = (),
@@ -35,15 +35,15 @@ class FixWorker(NothingToClose):
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
         self._commands = {
-            fix: anchor_program(split_command(fix), beside, artifact=artifact) for fix in fixes
+            fix: anchor_program(split_command(fix), base, artifact=artifact) for fix in fixes
         }
         for fix, argv in self._commands.items():
             # A relative program may be part of a folder artifact: then it is there in every copy.
             if not (artifact.is_dir() and (artifact / argv[0]).is_file()):
-                require_program(argv, beside, what=f"the fix command `{fix}`")
+                require_program(argv, base, what=f"the fix command `{fix}`")
         self.identity = {
             "kind": "fix",
-            "fixes": [describe_command(argv, beside) for argv in self._commands.values()],
+            "fixes": [describe_command(argv, base) for argv in self._commands.values()],
         }
 
     def can_work_on(self, fixes: Sequence[str]) -> bool:

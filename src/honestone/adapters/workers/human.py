@@ -13,10 +13,10 @@ from honestone.ports import Brief, CallFailed, EagerWorker, WorkDone
 
 
 class Person(Protocol):
-    """Somebody who can edit. `kept` is a folder for unfinished work."""
+    """Somebody who can edit. `drafts` is a folder for unfinished work."""
 
     @property
-    def kept(self) -> Path: ...
+    def drafts(self) -> Path: ...
 
     async def edit(self, brief: str, place: Path, brief_file: Path) -> bool:
         """False when they give it up. Raises CallFailed when no one is there."""
@@ -40,16 +40,16 @@ class HumanWorker(EagerWorker):
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         self._tidy()
-        kept = keep_copy(self._person.kept / f"work-{work_key(brief, place)}", brief, place)
+        copy = keep_copy(self._person.drafts / f"work-{work_key(brief, place)}", brief, place)
         try:
-            is_handed_in = await self._person.edit(kept.brief, kept.place, kept.brief_file)
+            is_handed_in = await self._person.edit(copy.brief, copy.place, copy.brief_file)
         except CallFailed as absent:
             return WorkDone(ended="crashed", message=absent.reason)
         if is_handed_in:
-            kept.hand_over(place)
-            self._handed_in.append(kept)
+            copy.hand_over(place)
+            self._handed_in.append(copy)
         else:
-            kept.remove()
+            copy.remove()
         return WorkDone(
             ended="exited", exit=0, message="" if is_handed_in else "the person gave this round up"
         )
@@ -61,6 +61,6 @@ class HumanWorker(EagerWorker):
         """What was handed in before this moment is on record; until then a kill may have come
         between.
         """
-        for kept in self._handed_in:
-            kept.remove()
+        for copy in self._handed_in:
+            copy.remove()
         self._handed_in.clear()

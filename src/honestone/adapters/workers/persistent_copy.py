@@ -54,19 +54,19 @@ def keep_copy(folder: Path, brief: Brief, place: Path) -> PersistentCopy:
     """The copy in `folder`; made of the engine's, whose artifact is at `place`, unless it is there
     already.
     """
-    kept = PersistentCopy(folder, place.name)
+    copy = PersistentCopy(folder, place.name)
     if folder.is_dir():
-        return kept
+        return copy
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Made aside and moved in one step: what is there is whole.
     making = folder.with_name(f".{folder.name}-{os.getpid()}")
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir()
     mirror(place.parent, making / _COPY)
-    text = brief.text.replace(str(place), str(kept.place))
+    text = brief.text.replace(str(place), str(copy.place))
     (making / _BRIEF).write_text(text, encoding="utf-8")
     making.rename(folder)
-    return kept
+    return copy
 
 
 def mirror(source: Path, target: Path) -> None:

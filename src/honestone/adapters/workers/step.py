@@ -56,9 +56,9 @@ class StepWorker(EagerWorker):
                 "the worker `step` is a host agent that works one action at a time",
                 hint="start it with: honestone step next ARTIFACT --rubric RUBRIC",
             )
-        kept, edit = keep_copy(self.folder / f"round-{brief.round}", brief, place), self.edit
+        copy, edit = keep_copy(self.folder / f"round-{brief.round}", brief, place), self.edit
         if edit is not None and edit.round == brief.round:
-            kept.hand_over(place)
+            copy.hand_over(place)
             self.has_taken = True
             return WorkDone(
                 ended=edit.ended, exit=0 if edit.ended == "exited" else None, message=edit.message
@@ -67,6 +67,6 @@ class StepWorker(EagerWorker):
             "propose",
             round=brief.round,
             focus=list(brief.focus),
-            brief=kept.brief,
-            location=str(kept.place),
+            brief=copy.brief,
+            location=str(copy.place),
         )

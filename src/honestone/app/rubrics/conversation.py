@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.people.form import editor, run_lent
+from honestone.adapters.people.form import editor, run_in_terminal
 from honestone.adapters.people.questions import LeftForLater, QuestionPages
 from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held_back
 from honestone.app.drafting_model import criteria_by_model, find_model
@@ -433,7 +433,7 @@ class _Conversation:
                 _EDIT_HEAD + rubric_text(with_bars(draft, self.answers)), encoding="utf-8"
             )
             while True:
-                trouble = await run_lent(command, path, Path(folder), self.pages.terminal)
+                trouble = await run_in_terminal(command, path, Path(folder), self.pages.terminal)
                 try:
                     read = parse_rubric(path.read_text("utf-8"), "rubric.yaml").rubric
                 except (HonestoneError, OSError, UnicodeDecodeError) as error:

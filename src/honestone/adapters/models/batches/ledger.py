@@ -14,7 +14,7 @@ from honestone.core.errors import StoreError
 from honestone.system.files import write_below
 
 # Replies of a batch can be fetched for 29 days (Anthropic) or 30 (OpenAI).
-KEPT_DAYS: Final = 28
+RETENTION_DAYS: Final = 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class BatchLedger:
                 batch = msgspec.json.decode(path.read_bytes(), type=OpenBatch)
             except (OSError, ValueError):  # msgspec's own errors are ValueErrors
                 continue
-            if batch.since < time.time() - KEPT_DAYS * 86_400:
+            if batch.since < time.time() - RETENTION_DAYS * 86_400:
                 self.forget(batch)
             elif batch.place == place:
                 found.append(batch)
