@@ -261,7 +261,7 @@ def show_run(took: dict[tuple[bool, int], Took], few: int, many: int) -> None:
 
 
 def ask_grants(url: str, run: str, folder: str, stop: str) -> int:
-    from honestone.core.spend import GrantRequest
+    from honestone.core.judging.spend import GrantRequest
 
     store = opened(url, Path(folder))
     number = 0
@@ -275,7 +275,7 @@ def ask_grants(url: str, run: str, folder: str, stop: str) -> int:
 def opened(url: str, folder: Path):  # type: ignore[no-untyped-def]
     from honestone.adapters.registry import open_store
     from honestone.adapters.stores.place import StorePlace
-    from honestone.core.store_address import store_address
+    from honestone.core.record.store_address import store_address
 
     return open_store(StorePlace(folder=folder, address=store_address(url)), readonly=False)
 

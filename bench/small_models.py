@@ -31,8 +31,8 @@ sys.path.insert(0, str(REPO))
 
 from tests.model.server import Relay, Server  # noqa: E402
 
+from honestone.core.judging.rubric import Anchors, Item  # noqa: E402
 from honestone.core.reading.reply import ReplySchema, read_reply  # noqa: E402
-from honestone.core.rubric import Anchors, Item  # noqa: E402
 
 HONESTONE = Path(sys.executable).with_name("honestone")
 CONTROL = "The text contains the word "

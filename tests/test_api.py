@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import honestone
-from honestone.core.ballot import Mark
+from honestone.core.judging.ballot import Mark
 from honestone.testing import ScriptedJudge
 
 WORDS = "rubric: 1\nthreshold: 50\nfloor: 0\ncriteria:\n  - {id: hello, check: {contains: hello}}\n  - {id: bye, check: {contains: bye}}\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import honestone
-from honestone.core.ballot import Question
+from honestone.core.judging.ballot import Question
 from honestone.testing import ScriptedJudge
 
 RUBRIC = """\

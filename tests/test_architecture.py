@@ -337,37 +337,37 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
 
 
 CHECKED = """
-adapters adapters.stores adapters.stores.unfinished app app.convert app.judging_options app.options app.rubrics app.rubrics.check
+adapters adapters.stores adapters.stores.unfinished app app.convert app.judging.judging_options app.options app.rubrics app.rubrics.check
 app.workspace cli cli.commands cli.ctrl_c cli.convert cli.main cli.options cli.rubrics cli.rubrics.check cli.rubrics.group cli.rubrics.lock
-cli.rubrics.new cli.terminal core core.added_kinds core.artifact core.authoring core.authoring.lint core.ballot core.checks core.choices core.errors
-core.field_accuracy core.images core.json_value core.loop core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.request
-core.rubric core.scorecard core.spend core.store_address core.suite core.suite.trace_checks core.tables formats core.plugins system.plugins
-formats.check_words formats.document formats.fields formats.findings formats.marked formats.nodes formats.project
-formats.reader formats.rubric_file formats.settings formats.source formats.toml_nodes formats.values
-formats.yaml_nodes interop
-interop.reader interop.recognise ports system system.drawing system.new_file app.store_origin system.own_stores
-system.person_folder
+cli.rubrics.new cli.terminal core core.checking.added_kinds core.artifact core.authoring core.authoring.lint core.judging.ballot core.checking.checks core.judging.choices core.errors
+core.checking.field_accuracy core.judging.images core.json_value core.loop core.loop.named core.editing.proposal core.editing.result core.judging.needs core.numbers core.judging.request
+core.judging.rubric core.judging.scorecard core.judging.spend core.record.store_address core.suite core.checking.trace_checks core.tables formats core.plugins system.plugins
+formats.rubric.check_words formats.syntax.document formats.fields formats.findings formats.syntax.marked formats.syntax.nodes formats.project
+formats.syntax.reader formats.rubric.rubric_file formats.settings formats.source formats.syntax.toml_nodes formats.values
+formats.syntax.yaml_nodes interop
+interop.reader interop.recognise ports system system.drawing system.new_file app.store_origin system.trust.own_stores
+system.trust.person_folder
 """
 SHOWN = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.stored adapters.stores.sqlite adapters.stores.hostile_files adapters.stores.unfinished app app.history
-app.known_noise app.records app.options app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.show cli.suites cli.suites.options cli.terminal
-core core.added_kinds core.artifact core.ballot core.checks core.choices core.contract core.errors core.events core.field_accuracy core.images
-core.json_value core.judge_spends core.labels core.loop core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.packing core.reading
-core.reading.evidence core.request core.rubric core.scorecard core.spend core.statistics core.statistics.noise core.store_address core.suite
-core.suite.case core.suite.trace core.suite.trace_checks core.tables engine engine.place formats formats.marked
-formats.nodes formats.project formats.settings formats.toml_nodes ports report report.documents report.documents.noise
-report.documents.scorecard report.errors report.formats report.scorecard report.text system system.drawing system.files
-system.judging_files core.plugins system.plugins system.private app.store_origin system.git_index system.own_stores system.person_folder
+app.judging.known_noise app.runs.records app.options app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.recorded.show cli.suites cli.suites.options cli.terminal
+core core.checking.added_kinds core.artifact core.judging.ballot core.checking.checks core.judging.choices core.judging.contract core.errors core.events core.checking.field_accuracy core.judging.images
+core.json_value core.judge_spends core.statistics.labels core.loop core.loop.named core.editing.proposal core.editing.result core.judging.needs core.numbers core.judging.packing core.reading
+core.reading.evidence core.judging.request core.judging.rubric core.judging.scorecard core.judging.spend core.statistics core.statistics.noise core.record.store_address core.suite
+core.suite.case core.suite.trace core.checking.trace_checks core.tables engine engine.place formats formats.syntax.marked
+formats.syntax.nodes formats.project formats.settings formats.syntax.toml_nodes ports report report.documents report.documents.noise
+report.documents.scorecard report.errors report.formats report.building.scorecard report.terminal.text system system.drawing system.files
+system.trust.judging_files core.plugins system.plugins system.processes.private app.store_origin system.trust.git_index system.trust.own_stores system.trust.person_folder
 """
 # Neither events nor what reads them: a suite's run says itself what it came to.
 LISTED = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.sqlite adapters.stores.stored
-adapters.stores.hostile_files adapters.stores.unfinished app app.run_figures app.run_list app.suites app.suites.kinds app.options app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.runs
-cli.terminal core core.added_kinds core.artifact core.ballot core.choices core.errors core.images core.json_value core.loop
-core.loop.named core.loop.proposal core.loop.result core.loop.result core.needs core.numbers core.packing core.request core.rubric
-core.spend core.store_address core.suite core.tables formats
-formats.marked formats.nodes formats.project formats.settings formats.toml_nodes ports system system.drawing system.files
-core.plugins system.plugins system.private app.store_origin system.git_index system.own_stores system.person_folder
+adapters.stores.hostile_files adapters.stores.unfinished app app.run_figures app.runs.run_list app.suites core.record.kinds app.options app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.recorded.runs
+cli.terminal core core.checking.added_kinds core.artifact core.judging.ballot core.judging.choices core.errors core.judging.images core.json_value core.loop
+core.loop.named core.editing.proposal core.editing.result core.editing.result core.judging.needs core.numbers core.judging.packing core.judging.request core.judging.rubric
+core.judging.spend core.record.store_address core.suite core.tables formats
+formats.syntax.marked formats.syntax.nodes formats.project formats.settings formats.syntax.toml_nodes ports system system.drawing system.files
+core.plugins system.plugins system.processes.private app.store_origin system.trust.git_index system.trust.own_stores system.trust.person_folder
 """
 
 
@@ -418,8 +418,8 @@ def test_the_core_loads_none_of_it() -> None:
 
 _FROM_OUTSIDE = {
     "app/workspace",
-    "app/telemetry",
-    "app/exporting",
+    "app/doors/telemetry",
+    "app/runs/exporting",
     "app/git_versions",
     "app/agents",
 }

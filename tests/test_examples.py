@@ -26,7 +26,7 @@ from jsonschema import Draft202012Validator
 
 from honestone.cli.demo import EXAMPLES, examples_folder
 from honestone.formats.findings import find
-from honestone.formats.rubric_file import read_rubric
+from honestone.formats.rubric.rubric_file import read_rubric
 
 NAMES = sorted(EXAMPLES)
 

@@ -13,11 +13,11 @@ import pytest
 from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Entry, Version
 from honestone.core.authoring.lint import lint
-from honestone.core.ballot import CHECK, Ballot, JudgeState, Mark
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Key, Rubric
-from honestone.core.scorecard import Outcome, Scorer, judge_gate
-from honestone.formats.rubric_file import parse_rubric
+from honestone.core.judging.ballot import CHECK, Ballot, JudgeState, Mark
+from honestone.core.judging.rubric import Key, Rubric
+from honestone.core.judging.scorecard import Outcome, Scorer, judge_gate
+from honestone.formats.rubric.rubric_file import parse_rubric
 from honestone.templates import template_names, template_text
 
 GOOD = Path(__file__).parent / "good_examples"

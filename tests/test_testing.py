@@ -17,10 +17,10 @@ from honestone.adapters.judges.script import ScriptJudge
 from honestone.adapters.models.command import CommandModel
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.adapters.workers.command import CommandWorker
-from honestone.core.ballot import Mark, Question, Reading
-from honestone.core.needs import MachineNeeds
+from honestone.core.judging.ballot import Mark, Question, Reading
+from honestone.core.judging.needs import MachineNeeds
 from honestone.ports import Brief, CallFailed, Completion, Prompt, Reply, Request, Usage, WorkDone
-from honestone.system.process import Program
+from honestone.system.processes.process import Program
 from honestone.testing import (
     ScriptedJudge,
     ScriptedModel,

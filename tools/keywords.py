@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.options import Declared, parts
 
 FILE = Path(__file__).parent.parent / "src/honestone/app/keywords.py"

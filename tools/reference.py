@@ -8,11 +8,11 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from honestone.core.checks import KINDS, Kind
+from honestone.core.checking.checks import KINDS, Kind
 from honestone.core.plugins import EXTENSION_POINTS, ExtensionPoint
 from honestone.core.suite.case import SUITE_VERSION
 from honestone.formats.fields import SHAPES, TAKES, VERSION, Shape
-from honestone.formats.reader import Keys
+from honestone.formats.syntax.reader import Keys
 from honestone.interop.reader import Reader
 from honestone.interop.recognise import readers
 

@@ -11,6 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 from simulation import Simulation
 from worlds import World, near
 
+from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.errors import UsageError
 from honestone.core.events import (
     BallotCast,
@@ -23,9 +24,11 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
+from honestone.core.judging.rubric import Key, Rubric
+from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.spend import Spend
 from honestone.core.loop.delivery import delivery
 from honestone.core.loop.named import POLICIES, policy_named
-from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import (
     Accept,
     Action,
@@ -40,9 +43,6 @@ from honestone.core.loop.state import (
     decide,
     state_of_rubric,
 )
-from honestone.core.rubric import Key, Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.spend import Spend
 
 ORACLE: Final = "oracle"
 MAX_CALLS: Final = 30

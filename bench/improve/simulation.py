@@ -21,8 +21,8 @@ import msgspec
 from msgspec.structs import replace
 from worlds import World
 
-from honestone.core.ballot import Ballot, JudgeState, Mark
-from honestone.core.rubric import Key, Rubric
+from honestone.core.judging.ballot import Ballot, JudgeState, Mark
+from honestone.core.judging.rubric import Key, Rubric
 
 YES: Final = Mark(True)
 NO: Final = Mark(False)

@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from honestone.core.errors import FileError, UsageError
+from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
 from honestone.core.numbers import exact
-from honestone.core.rubric import Anchors, Criterion, Item, Rubric
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Points = Annotated[float, msgspec.Meta(ge=0, le=100)]

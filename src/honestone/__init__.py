@@ -40,10 +40,17 @@ if TYPE_CHECKING:
         step,
     )
     from honestone.core.artifact import Artifact, Version
-    from honestone.core.ballot import Ballot, Mark
     from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
-    from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
-    from honestone.core.scorecard import Outcome, Rule, Scorecard, Scorer, Verdict, judge_gate
+    from honestone.core.judging.ballot import Ballot, Mark
+    from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
+    from honestone.core.judging.scorecard import (
+        Outcome,
+        Rule,
+        Scorecard,
+        Scorer,
+        Verdict,
+        judge_gate,
+    )
     from honestone.core.suite.case import Case, Message, Suite
 
 __version__ = "0.1.0"
@@ -52,23 +59,23 @@ __version__ = "0.1.0"
 _PLACES = {
     "Artifact": "core.artifact",
     "Version": "core.artifact",
-    "Ballot": "core.ballot",
-    "Mark": "core.ballot",
+    "Ballot": "core.judging.ballot",
+    "Mark": "core.judging.ballot",
     "HonestoneError": "core.errors",
     "UsageError": "core.errors",
     "RubricError": "core.errors",
     "CouldNotJudge": "core.errors",
-    "Rubric": "core.rubric",
-    "Criterion": "core.rubric",
-    "Item": "core.rubric",
-    "Anchors": "core.rubric",
-    "Check": "core.rubric",
-    "Scorer": "core.scorecard",
-    "Scorecard": "core.scorecard",
-    "Rule": "core.scorecard",
-    "Outcome": "core.scorecard",
-    "Verdict": "core.scorecard",
-    "judge_gate": "core.scorecard",
+    "Rubric": "core.judging.rubric",
+    "Criterion": "core.judging.rubric",
+    "Item": "core.judging.rubric",
+    "Anchors": "core.judging.rubric",
+    "Check": "core.judging.rubric",
+    "Scorer": "core.judging.scorecard",
+    "Scorecard": "core.judging.scorecard",
+    "Rule": "core.judging.scorecard",
+    "Outcome": "core.judging.scorecard",
+    "Verdict": "core.judging.scorecard",
+    "judge_gate": "core.judging.scorecard",
     "Suite": "core.suite.case",
     "Case": "core.suite.case",
     "Message": "core.suite.case",
@@ -152,6 +159,6 @@ def read_rubric(path: Any) -> Rubric:
 
 def parse_rubric(text: str) -> Rubric:
     """The rubric in a text. Raises RubricError with the place of what is wrong."""
-    from honestone.formats.rubric_file import parse_rubric as parse
+    from honestone.formats.rubric.rubric_file import parse_rubric as parse
 
     return parse(text, "rubric").rubric

@@ -34,26 +34,33 @@ from typing import (
 
 import msgspec
 
-from honestone.app import given
 from honestone.app.between_calls import keeping_open
-from honestone.app.evaluate import (
+from honestone.app.doors import given
+from honestone.app.doors.given import GivenRubric, GivenSuite, Judges, Targets, Text
+from honestone.app.doors.quiet import Quiet
+from honestone.app.doors.telemetry import telemetry_of_python
+from honestone.app.event_loop import run_in_thread
+from honestone.app.improving.improve import ImprovementResult
+from honestone.app.improving.improve import improve as improve_artifact
+from honestone.app.improving.loop import ImprovementRequest
+from honestone.app.improving.step import (
+    StepResult,
+    StepsForm,
+    Submission,
+    resume_steps,
+    start_steps,
+)
+from honestone.app.judging.evaluate import (
     Evaluated,
     EvaluateRequest,
     evaluate_all,
     evaluate_one,
     require_pass,
 )
-from honestone.app.event_loop import run_in_thread
-from honestone.app.given import GivenRubric, GivenSuite, Judges, Targets, Text
-from honestone.app.improve import ImprovementResult
-from honestone.app.improve import improve as improve_artifact
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.keywords import JudgingKeywords
-from honestone.app.loop import ImprovementRequest
-from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
-from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
 from honestone.app.suites.choice import CaseChoice
 from honestone.app.suites.compare import (
     CompareRequest,
@@ -64,11 +71,10 @@ from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.subject import SuiteSubject, read_report
 from honestone.app.suites.table import TableResult, evaluate_columns
-from honestone.app.telemetry import telemetry_of_python
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.numbers import exact
-from honestone.core.suite.record import RunSummary
+from honestone.core.record.record import RunSummary
 from honestone.ports import Function, Judge, Target, Worker
 from honestone.report.documents import JsonDocument
 from honestone.system.event_loop import run_blocking

@@ -21,29 +21,29 @@ from typing import (
     runtime_checkable,
 )
 
-from honestone.core.ballot import Reading as Reading
-from honestone.core.choices import Ending
-from honestone.core.images import Image as Image
-from honestone.core.needs import NO_NEEDS, MachineNeeds
-from honestone.core.request import Request as Request
-from honestone.core.spend import GrantRequest, RunGrants
-from honestone.core.spend import Usage as Usage
-from honestone.core.store_address import HEARTBEAT, PATIENCE
+from honestone.core.judging.ballot import Reading as Reading
+from honestone.core.judging.choices import Ending
+from honestone.core.judging.images import Image as Image
+from honestone.core.judging.needs import NO_NEEDS, MachineNeeds
+from honestone.core.judging.request import Request as Request
+from honestone.core.judging.spend import GrantRequest, RunGrants
+from honestone.core.judging.spend import Usage as Usage
+from honestone.core.record.store_address import HEARTBEAT, PATIENCE
 
 if TYPE_CHECKING:
     from honestone.core.artifact import Version
-    from honestone.core.ballot import Question
-    from honestone.core.checks import CheckAnswer, TextCheck
+    from honestone.core.checking.checks import CheckAnswer, TextCheck
     from honestone.core.events import Event, RecordedCase
     from honestone.core.json_value import JsonObject
+    from honestone.core.judging.ballot import Question
+    from honestone.core.judging.packing import Budget
+    from honestone.core.judging.rubric import Check, Key
     from honestone.core.live import LiveRun, StoredLive
-    from honestone.core.packing import Budget
-    from honestone.core.queue import CasesLeft, QueuedCase, RunnerCard, SeenRunner
-    from honestone.core.rubric import Check, Key
+    from honestone.core.record.queue import CasesLeft, QueuedCase, RunnerCard, SeenRunner
+    from honestone.core.record.telemetry import Activity, CallAnswer, TracedScore
     from honestone.core.skill.skill_file import Skill
     from honestone.core.suite.case import Case, Message
     from honestone.core.suite.trace import ToolCall, Trace
-    from honestone.core.telemetry import Activity, CallAnswer, TracedScore
 
 # A person's function, given in place of a judge, target or worker.
 Function: TypeAlias = Callable[..., object]

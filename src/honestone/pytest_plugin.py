@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from honestone.app.given import GivenRubric, Judges
+    from honestone.app.doors.given import GivenRubric, Judges
     from honestone.app.suites.once import Cases
     from honestone.core.errors import HonestoneError
-    from honestone.core.rubric import Rubric
+    from honestone.core.judging.rubric import Rubric
     from honestone.formats.source import SuiteSource
     from honestone.report.documents import JsonDocument
     from honestone.report.documents.suite import CaseDoc
@@ -81,7 +81,7 @@ def pytest_configure_node(node: Any) -> None:
     """Called by pytest-xdist for each process it starts, in the one that starts them: all get one
     folder to share.
     """
-    from honestone.system.private import make_private
+    from honestone.system.processes.private import make_private
 
     stash = node.config.stash
     if _SHARED not in stash:
@@ -91,7 +91,7 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     from honestone.system.files import remove
-    from honestone.system.private import forget
+    from honestone.system.processes.private import forget
 
     if (place := config.stash.get(_SHARED, None)) is not None:
         remove(place)
@@ -189,11 +189,11 @@ class Honestone:
         not be found out.
         """
         __tracebackhide__ = True
-        from honestone.app import given
         from honestone.app.between_calls import keeping_open
-        from honestone.app.evaluate import EvaluateRequest, evaluate_one, require_pass
-        from honestone.app.judging_options import JudgingOptions
-        from honestone.app.quiet import Quiet
+        from honestone.app.doors import given
+        from honestone.app.doors.quiet import Quiet
+        from honestone.app.judging.evaluate import EvaluateRequest, evaluate_one, require_pass
+        from honestone.app.judging.judging_options import JudgingOptions
         from honestone.app.workspace import Workspace
         from honestone.core.errors import CouldNotJudge, HonestoneError
         from honestone.system.event_loop import run_blocking
@@ -246,8 +246,8 @@ class SuiteFile(pytest.File):
 
     def _read_with_permission(self) -> SuiteSource:
         """A suite with code of its own. Raises UsageError where no person trusts it."""
-        from honestone.app.judging_options import JudgingOptions
-        from honestone.app.trusting import read_with_permission
+        from honestone.app.judging.judging_options import JudgingOptions
+        from honestone.app.judging.trusting import read_with_permission
 
         return read_with_permission(self.path, JudgingOptions(), ())
 
@@ -277,8 +277,8 @@ class SuiteFile(pytest.File):
         return run_once(shared, str(self.path), self._run)
 
     def _run(self) -> Cases:
-        from honestone.app.judging_options import JudgingOptions
-        from honestone.app.quiet import Quiet
+        from honestone.app.doors.quiet import Quiet
+        from honestone.app.judging.judging_options import JudgingOptions
         from honestone.app.suites.choice import CaseChoice
         from honestone.app.suites.once import cases_of
         from honestone.app.suites.plan import SuiteRequest

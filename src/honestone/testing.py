@@ -36,15 +36,15 @@ from typing import Any, Final, TypeAlias, TypeVar
 from honestone import ports
 from honestone.core import events
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Answer, Question, Reading, answer_problem, asked_criteria
 from honestone.core.errors import StoreError
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.judging.ballot import Answer, Question, Reading, answer_problem, asked_criteria
+from honestone.core.judging.needs import MachineNeeds
+from honestone.core.judging.request import judge_request
+from honestone.core.judging.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
+from honestone.core.judging.spend import GrantRequest, RunGrants
 from honestone.core.live import LiveRun
-from honestone.core.needs import MachineNeeds
 from honestone.core.reading.answers import read_program
-from honestone.core.request import judge_request
-from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
-from honestone.core.spend import GrantRequest, RunGrants
 
 T = TypeVar("T")
 
@@ -1042,7 +1042,8 @@ def _check_identity(thing: Any) -> None:
     )
     needs = ports.needs_of(thing)
     _require(
-        isinstance(needs, MachineNeeds), "`needs` must be a MachineNeeds of honestone.core.needs"
+        isinstance(needs, MachineNeeds),
+        "`needs` must be a MachineNeeds of honestone.core.judging.needs",
     )
     texts = {"identity": text, "needs": json.dumps(needs.to_plain())}
     for name, value in os.environ.items():

@@ -13,7 +13,7 @@ import pytest
 
 from honestone.adapters.machine import ThisMachine
 from honestone.adapters.registry import AdapterContext, make_judge, make_target
-from honestone.core.needs import KeyNeed, MachineNeeds
+from honestone.core.judging.needs import KeyNeed, MachineNeeds
 from honestone.formats.settings import Settings
 from honestone.ports import needs_of
 

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.cli.main import main
-from honestone.formats.json_edit import cut_out, put_in
-from honestone.formats.toml_edit import cut_table, put_table
+from honestone.formats.syntax.json_edit import cut_out, put_in
+from honestone.formats.syntax.toml_edit import cut_table, put_table
 
 SKILL = {
     "claude": ".claude/skills/honestone/SKILL.md",

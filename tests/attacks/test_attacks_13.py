@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from honestone.system.sandbox import Sandbox
+from honestone.system.processes.sandbox import Sandbox
 
 from .corpus import PYTHON, Attack, Desk, Ended
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from honestone.core.errors import UsageError
-from honestone.system.sandbox import Sandbox
+from honestone.system.processes.sandbox import Sandbox
 
 from .corpus import Attack, Desk, Ended
 

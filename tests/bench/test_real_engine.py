@@ -18,7 +18,6 @@ from worlds import World
 
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.stores.sqlite import SqliteStore
-from honestone.core.ballot import Question
 from honestone.core.events import (
     BallotCast,
     EditProposed,
@@ -28,9 +27,10 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
+from honestone.core.judging.ballot import Question
+from honestone.core.judging.spend import Meter
 from honestone.core.loop.named import POLICIES
 from honestone.core.loop.state import Action, LoopState, Propose
-from honestone.core.spend import Meter
 from honestone.engine.judgements import PanelJudgement
 from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.panel import Evaluator, Panel, Seat

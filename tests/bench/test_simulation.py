@@ -14,7 +14,7 @@ import pytest
 from simulation import Simulation
 from worlds import World
 
-from honestone.core.ballot import JudgeState
+from honestone.core.judging.ballot import JudgeState
 
 MANY = 500
 

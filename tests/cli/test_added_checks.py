@@ -9,7 +9,7 @@ import pytest
 from .desk import Desk
 
 MODULE = """
-from honestone.core.checks import AddedCheck, Kind
+from honestone.core.checking.checks import AddedCheck, Kind
 
 KIND = Kind(doc="So many words are shouted.", takes="a number", schema={"type": "integer", "minimum": 1}, example="{shouts: 2}")
 

@@ -14,7 +14,7 @@ import pytest
 
 from honestone import run_suite
 from honestone.core.errors import UsageError
-from honestone.system.sandbox import Sandbox
+from honestone.system.processes.sandbox import Sandbox
 
 from .desk import Desk
 

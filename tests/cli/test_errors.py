@@ -807,7 +807,8 @@ runpy.run_module("honestone", run_name="__main__", alter_sys=True)
 
 @pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize(
-    "name", ["honestone.cli.main", "click", "honestone.cli.eval", "honestone.core.scorecard"]
+    "name",
+    ["honestone.cli.main", "click", "honestone.cli.eval", "honestone.core.judging.scorecard"],
 )
 def test_ctrl_c_while_modules_are_imported(ready: Desk, name: str, wrapped: bool) -> None:
     """No traceback, also where Python wraps the interrupt because a class is being made."""

@@ -33,9 +33,9 @@ from honestone.adapters.people.form import (
 from honestone.adapters.people.keys import KeyReader, Press
 from honestone.adapters.people.terminal import without_frames
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import AskedCriterion, Mark, Question
+from honestone.core.judging.ballot import AskedCriterion, Mark, Question
+from honestone.core.judging.rubric import Anchors, Item
 from honestone.core.numbers import exact
-from honestone.core.rubric import Anchors, Item
 from honestone.ports import Reply
 from honestone.system.drawing import Style, width
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from honestone.app.holding_out import hold_one_out
-from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.app.improving.holding_out import hold_one_out
+from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.engine.panel import Seat
 
 from .desk import Desk

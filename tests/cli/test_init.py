@@ -9,7 +9,7 @@ import pytest
 
 from honestone.cli.init import starter_rubric, starters
 from honestone.formats.findings import find
-from honestone.formats.rubric_file import read_rubric
+from honestone.formats.rubric.rubric_file import read_rubric
 from honestone.formats.settings import read_settings
 
 from .desk import Desk

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from honestone.cli import judge_read
+from honestone.cli.judges import judge_read
 from honestone.core.errors import FileError, UsageError
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from honestone import run_suite
-from honestone.system.sandbox import Sandbox
+from honestone.system.processes.sandbox import Sandbox
 
 from .desk import Desk
 

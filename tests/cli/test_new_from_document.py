@@ -132,7 +132,7 @@ def test_a_page_that_unpacks_to_far_more_is_given_up(desk: Desk) -> None:
 
 def test_without_the_extra_its_name_is_said(desk: Desk, tmp_path: Path) -> None:
     """Where the library is missing: exit 2 with what to install. The file is named, not read."""
-    from honestone.system import _document, documents
+    from honestone.system.processes import _document, documents
 
     broken = tmp_path / "child.py"
     broken.write_text(f"import sys\nsys.exit({_document.MISSING})\n")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from honestone.formats.marked import parse_marked
+from honestone.formats.syntax.marked import parse_marked
 
 from .desk import Desk
 

@@ -12,10 +12,10 @@ from honestone.app import keywords
 from honestone.app.agents.hosts import HOSTS
 from honestone.app.convert import RUBRIC_FORMATS
 from honestone.app.convert import SUITE_FORMATS as WRITTEN_FORMATS
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.noise import LOOKS
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.options import Argument, Option, build, declared, require_valid
 from honestone.app.stages.evaluate import DEFAULT_TARGET, DEFAULT_THRESHOLD
+from honestone.app.trust.noise import LOOKS
 from honestone.cli.demo import EXAMPLES, FOLDER
 from honestone.cli.main import cli
 from honestone.cli.options import from_parameters

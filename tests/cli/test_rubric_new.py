@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.app.rubrics.draft_file import from_json, to_json
+from honestone.app.authoring.draft_file import from_json, to_json
 from honestone.core.authoring.rubric_drafting import CriterionWish
-from honestone.formats.rubric_file import read_rubric
+from honestone.formats.rubric.rubric_file import read_rubric
 from honestone.templates import template_names, template_text
 
 from .desk import HONESTONE, Desk
@@ -781,7 +781,7 @@ def test_a_damaged_draft_file_is_no_draft(plain: Any) -> None:
 
 
 def _answers() -> Any:
-    from honestone.app.rubrics.draft_file import RubricAnswers
+    from honestone.app.authoring.draft_file import RubricAnswers
 
     return RubricAnswers(
         about="x", wanted=[CriterionWish(name="a", items=("b",))], typing=("about", "y")

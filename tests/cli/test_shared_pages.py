@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.desk import Desk
-from honestone.report.sharing import last_part, without_commands, without_folders
+from honestone.report.pages.sharing import last_part, without_commands, without_folders
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 RUBRIC = "rubric: 1\ntitle: Fruit\ncriteria:\n  - {id: a, requirement: names an apple}\n"

@@ -283,7 +283,7 @@ def test_new_from_transcripts(plants: Desk) -> None:
 
 def plain(desk: Desk, name: str) -> list[dict[str, object]]:
     """What a suite asks, in whatever format it is written."""
-    from honestone.core.rubric import to_plain
+    from honestone.core.judging.rubric import to_plain
     from honestone.interop.recognise import read_any_suite
 
     cases = read_any_suite(desk.folder / name).suite.cases

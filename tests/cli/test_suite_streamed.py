@@ -16,14 +16,14 @@ from tests.report.suite_samples import HOSTILE, case, every_status, hostile, rep
 
 from honestone.cli.suites.options import dump_report
 from honestone.cli.terminal import dump
-from honestone.report.case_by_case import SuiteReport
+from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
-from honestone.report.junit import junit_parts, suite_junit
-from honestone.report.markdown import suite_markdown
-from honestone.report.rows import csv_parts, jsonl_parts, suite_csv, suite_jsonl
-from honestone.report.suite_html import MOST_WHOLE, suite_html, suite_pieces
-from honestone.report.suite_text import suite_text
+from honestone.report.exports.junit import junit_parts, suite_junit
+from honestone.report.exports.rows import csv_parts, jsonl_parts, suite_csv, suite_jsonl
+from honestone.report.pages.markdown import suite_markdown
+from honestone.report.pages.suite_html import MOST_WHOLE, suite_html, suite_pieces
 from honestone.report.templates import in_pieces
+from honestone.report.terminal.suite_text import suite_text
 
 WORDS = st.text(max_size=12) | st.just(HOSTILE) | st.just('\n "cases": []') | st.just("=1+1")
 

@@ -16,10 +16,10 @@ import pytest
 
 from honestone.core.errors import HonestoneError
 from honestone.formats import settings as settings_module
-from honestone.formats.document import Document
-from honestone.formats.marked import parse_marked
 from honestone.formats.settings import read_settings
-from honestone.formats.suite_file import read_suite
+from honestone.formats.suite.suite_file import read_suite
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.marked import parse_marked
 
 from .batches import answer_to
 from .desk import Desk

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import pytest
 
-from honestone.app.drafting_model import DraftingCost
-from honestone.core.spend import Usage
+from honestone.app.authoring.drafting_model import DraftingCost
+from honestone.core.judging.spend import Usage
 from honestone.ports import CallFailed, Completion, Prompt
 
 from .desk import Desk, until

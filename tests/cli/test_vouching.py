@@ -12,9 +12,9 @@ import pytest
 import honestone
 from honestone.core.errors import UsageError
 from honestone.core.statistics.calibration import MOST_FALSE_PASSES, unmet_labels_wanted
-from honestone.formats.rubric_file import parse_rubric, read_rubric
-from honestone.formats.rubric_write import dump_rubric
-from honestone.formats.suite_write import dump_suite
+from honestone.formats.rubric.rubric_file import parse_rubric, read_rubric
+from honestone.formats.rubric.rubric_write import dump_rubric
+from honestone.formats.suite.suite_write import dump_suite
 from honestone.interop.recognise import read_any_suite
 
 from .desk import Desk, Program

@@ -17,8 +17,8 @@ from tests.engine import engine_world as world
 
 from honestone.core.errors import StoreAway
 from honestone.core.events import OtherEvent
-from honestone.core.rates import RateLimits
-from honestone.core.spend import Meter, RunGrants
+from honestone.core.judging.spend import Meter, RunGrants
+from honestone.core.record.rates import RateLimits
 from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Store

@@ -12,15 +12,15 @@ import pytest
 from tests.cli.desk import until
 from tests.cluster.test_postgres import first, opened
 
-from honestone.core.spend import RunGrants
+from honestone.core.judging.spend import RunGrants
 
 CAP, BLOCK = 300, 6
 PROGRAM = """if True:
     import asyncio, sys, time
     from pathlib import Path
     from honestone.adapters.stores.postgres import PostgresStore
-    from honestone.core.spend import Meter, Usage
-    from honestone.core.store_address import store_address
+    from honestone.core.judging.spend import Meter, Usage
+    from honestone.core.record.store_address import store_address
     from honestone.engine.journal import give_back, reserve_in, take_call
     from honestone.ports import RunOrigin
     url, folder, run, cap, block, log = sys.argv[1:]

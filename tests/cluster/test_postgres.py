@@ -28,10 +28,10 @@ from honestone.core.events import (
     SuiteStarted,
     event_to_plain,
 )
-from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.store_address import StoreAddress, store_address
+from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.record.record import read_record
+from honestone.core.record.store_address import StoreAddress, store_address
 from honestone.core.suite.case import Case
-from honestone.core.suite.record import read_record
 from honestone.ports import RunOrigin
 from honestone.testing import check_store
 
@@ -72,8 +72,8 @@ def test_a_rate_holds_over_three_processes(url: str, tmp_path: Path) -> None:
         import asyncio, sys, time
         from pathlib import Path
         from honestone.adapters.stores.postgres import PostgresStore
-        from honestone.core.rates import RateLimits
-        from honestone.core.store_address import store_address
+        from honestone.core.record.rates import RateLimits
+        from honestone.core.record.store_address import store_address
         from honestone.engine.journal import turn
         from honestone.ports import RunOrigin
         store = PostgresStore(store_address(sys.argv[1]), Path(sys.argv[2]), origin=RunOrigin())
@@ -111,7 +111,7 @@ def test_ten_processes_open_create_and_write_at_the_same_moment(url: str, tmp_pa
         import sys
         from pathlib import Path
         from honestone.adapters.stores.postgres import PostgresStore
-        from honestone.core.store_address import store_address
+        from honestone.core.record.store_address import store_address
         from honestone.ports import RunOrigin
         store = PostgresStore(store_address(sys.argv[1]), Path(sys.argv[2]), origin=RunOrigin())
         number = int(sys.argv[3])

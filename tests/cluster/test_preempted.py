@@ -12,8 +12,8 @@ from typing import cast
 import pytest
 from tests.cli.desk import until
 
-from honestone.core.queue import MISSED, QueuedCase, RunnerCard
-from honestone.core.store_address import HEARTBEAT
+from honestone.core.record.queue import MISSED, QueuedCase, RunnerCard
+from honestone.core.record.store_address import HEARTBEAT
 from honestone.engine.runner import Heartbeat
 from honestone.ports import Queue
 

@@ -16,8 +16,8 @@ from honestone.adapters.registry import open_queue, open_store
 from honestone.adapters.stores.place import StorePlace
 from honestone.core.errors import StoreError
 from honestone.core.events import RunFinished
-from honestone.core.queue import LOST, RefusedRun, RunnerCard
-from honestone.core.store_address import store_address
+from honestone.core.record.queue import LOST, RefusedRun, RunnerCard
+from honestone.core.record.store_address import store_address
 from honestone.ports import Queue, Store
 
 from .server import Server

@@ -23,8 +23,8 @@ from honestone.core.events import (
     StartedSuite,
     SuiteStarted,
 )
-from honestone.core.queue import RunnerCard
-from honestone.core.store_address import StoreAddress, store_address
+from honestone.core.record.queue import RunnerCard
+from honestone.core.record.store_address import StoreAddress, store_address
 from honestone.ports import RunOrigin
 
 from .server import Server

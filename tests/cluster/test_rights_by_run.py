@@ -17,9 +17,9 @@ from honestone.adapters.registry import open_queue, open_store
 from honestone.adapters.stores.place import StorePlace
 from honestone.core.errors import StoreError
 from honestone.core.events import AttemptJudged, OutputProduced, RunFinished
-from honestone.core.queue import QueuedCase, RunnerCard
-from honestone.core.spend import GrantRequest, RunGrants, Spend
-from honestone.core.store_address import store_address
+from honestone.core.judging.spend import GrantRequest, RunGrants, Spend
+from honestone.core.record.queue import QueuedCase, RunnerCard
+from honestone.core.record.store_address import store_address
 from honestone.ports import Queue, SharedStore, Store
 
 from .server import Server

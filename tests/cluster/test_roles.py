@@ -13,8 +13,8 @@ import pytest
 
 from honestone.adapters.registry import open_queue
 from honestone.adapters.stores.place import StorePlace
-from honestone.core.queue import RunnerCard
-from honestone.core.store_address import store_address
+from honestone.core.record.queue import RunnerCard
+from honestone.core.record.store_address import store_address
 
 from .server import Server
 from .site import Site

@@ -16,8 +16,8 @@ import pytest
 from honestone.adapters.registry import open_queue, open_store
 from honestone.adapters.stores.place import StorePlace
 from honestone.core.errors import StoreError
-from honestone.core.queue import QueuedCase, RunnerCard
-from honestone.core.store_address import store_address
+from honestone.core.record.queue import QueuedCase, RunnerCard
+from honestone.core.record.store_address import store_address
 from honestone.engine.runner import Heartbeat, RunnerLoop, RunRefused, RunSession
 from honestone.ports import Store
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from honestone.core.ballot import CHECK, NOT_APPLICABLE, Answer, Ballot, Mark
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Key, Rubric
+from honestone.core.judging.ballot import CHECK, NOT_APPLICABLE, Answer, Ballot, Mark
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Key, Rubric
 
 # -------------------------------------------------------------------------------------------------------
 # builders

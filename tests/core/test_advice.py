@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import Ballot, JudgeState, ballot_to_plain
+from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.events import RunFinished, event_from_plain
-from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.judging.ballot import Ballot, JudgeState, ballot_to_plain
 from honestone.core.loop.state import LoopLimits, LoopState, Result, fold
-from honestone.report.advice import MOST, Advice, Help, advise
+from honestone.report.building.advice import MOST, Advice, Help, advise
 
 from .strategies import ballot, checked, checklist, percent, rubric, yes_no
 from .test_loop import LIMITS, ONE, Scene, result, scores

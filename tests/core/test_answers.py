@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import (
+from honestone.core.judging.ballot import (
     Ballot,
     JudgeState,
     Mark,
@@ -22,8 +22,8 @@ from honestone.core.ballot import (
     ballot_from_plain,
     ballot_to_plain,
 )
+from honestone.core.judging.rubric import Item, Key, Rubric
 from honestone.core.reading.answers import read_answers, read_program
-from honestone.core.rubric import Item, Key, Rubric
 
 from .strategies import ballots, checklist, percent, rubric, rubrics, scale, yes_no
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import Ballot, Mark
-from honestone.core.rubric import Anchors, Criterion, Item, Rubric
-from honestone.core.scorecard import Outcome, Scorer, Verdict
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
+from honestone.core.judging.scorecard import Outcome, Scorer, Verdict
 from honestone.core.suite.attempts import (
     Attempt,
     CaseResult,
@@ -309,7 +309,7 @@ def test_a_judge_is_held_to_its_expected_range(
     card = SCORER.card(
         [Ballot(judge="j", marks={} if points is None else {("q", "q"): Mark(points)})]
     )
-    from honestone.core.scorecard import judge_gate
+    from honestone.core.judging.scorecard import judge_gate
 
     assert meets(expect, card, judge_gate(card, RUBRIC)).outcome == outcome
 

@@ -22,9 +22,9 @@ from honestone.core.audit.probes import (
     swapped_quotes,
 )
 from honestone.core.audit.verdict import JudgeAudit, ProbeResult, Tier, audit_of
-from honestone.core.ballot import Ballot, JudgeState, asked_criteria
 from honestone.core.events import ProbeAnswered, event_from_plain, event_to_plain
-from honestone.core.rubric import Item, Rubric
+from honestone.core.judging.ballot import Ballot, JudgeState, asked_criteria
+from honestone.core.judging.rubric import Item, Rubric
 
 from .strategies import ballot, checked, checklist, group, percent, rubric, yes_no
 

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import pytest
 
-from honestone.core import events, rubric
+from honestone.core import events
 from honestone.core.json_value import Codec, Form, JsonObject
+from honestone.core.judging import rubric
 from honestone.core.suite import case
 
 Share: TypeAlias = Fraction

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from honestone.core.contract import (
+from honestone.core.judging.contract import (
     Contract,
     canonical,
     differences,
@@ -19,7 +19,7 @@ from honestone.core.contract import (
     digest_of_list,
     make_contract,
 )
-from honestone.core.rubric import Check, Item, Rubric, from_plain, to_plain
+from honestone.core.judging.rubric import Check, Item, Rubric, from_plain, to_plain
 
 from .strategies import checklist, points, rubric, rubrics, scale, yes_no
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from honestone.core.ballot import Ballot, Mark
 from honestone.core.belief.comparison import Look, VersionComparison, VersionEdit
+from honestone.core.editing.proposal import ProposalOutcome
+from honestone.core.editing.result import DeliveryRule
 from honestone.core.events import (
     BallotCast,
     EditProposed,
@@ -26,10 +27,12 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
+from honestone.core.judging.scorecard import Line
+from honestone.core.judging.spend import Spend
 from honestone.core.loop.delivery import LEAST_SURE, delivery
 from honestone.core.loop.named import POLICIES, policy_named
-from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.result import DeliveryRule
 from honestone.core.loop.state import (
     Accept,
     Ask,
@@ -49,9 +52,6 @@ from honestone.core.loop.suite_loop import (
     state_of_suite,
     steering_rubric,
 )
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
-from honestone.core.scorecard import Line
-from honestone.core.spend import Spend
 from honestone.core.suite.case import Case, Message, Split
 from property_examples import examples
 

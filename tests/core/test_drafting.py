@@ -38,7 +38,7 @@ from honestone.core.authoring.rubric_drafting import (
     vague_criterion,
     weights_problem,
 )
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.prompts.drafting import draft_prompt
 
 BOOKS = (

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checks import read_check
-from honestone.core.errors import RubricError
-from honestone.core.field_accuracy import (
+from honestone.core.checking.checks import read_check
+from honestone.core.checking.field_accuracy import (
     date_pattern,
     fields_answer,
     look_up,
     number_of,
     path_steps,
 )
+from honestone.core.errors import RubricError
 
 DOCUMENT = {
     "name": "Ada",

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from honestone.core.ballot import CHECK, Ballot, Mark
+from honestone.core.editing.proposal import ProposalOutcome
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.rubric import Check, Item, Rubric
+from honestone.core.judging.scorecard import Scorecard, Scorer
 from honestone.core.loop.policies import (
     below_floor,
     choose_focus,
@@ -18,10 +21,7 @@ from honestone.core.loop.policies import (
     unmet_items,
     write_brief,
 )
-from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import Round
-from honestone.core.rubric import Check, Item, Rubric
-from honestone.core.scorecard import Scorecard, Scorer
 
 from .strategies import ballot, checked, checklist, group, judged, percent, rubric, scale, yes_no
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.images import (
+from honestone.core.judging.images import (
     LARGEST_IMAGE,
     MOST_BYTES,
     MOST_IMAGES,

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.app.rubrics.item_stats import Record, correlation, discrimination, item_stats
-from honestone.core.ballot import CHECK, Ballot, Mark
-from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.rubric import Anchors, Criterion, Item, Key, Rubric
 
 ITEMS = ("early", "middle", "late")
 RUBRIC = Rubric(

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import CHECK, Ballot
 from honestone.core.events import (
     ArtifactJudged,
     AttemptJudged,
@@ -18,7 +17,8 @@ from honestone.core.events import (
     event_to_plain,
     judge_spends,
 )
-from honestone.core.spend import Spend
+from honestone.core.judging.ballot import CHECK, Ballot
+from honestone.core.judging.spend import Spend
 
 SPENDS = st.builds(
     Spend,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.judging_words import (
+from honestone.core.checking.judging_words import (
     is_setting,
     is_test,
     named_by,

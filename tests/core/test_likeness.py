@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.likeness import bleu, cosine, edit_distance, gleu, rouge_n
-from honestone.core.refusal import is_refusal
+from honestone.core.checking.likeness import bleu, cosine, edit_distance, gleu, rouge_n
+from honestone.core.reading.refusal import is_refusal
 
 short = st.text(alphabet="abc", max_size=9)
 sentences = st.lists(

@@ -15,8 +15,8 @@ from honestone.core.authoring.lint.code_wordings import CODE_WORDINGS
 from honestone.core.authoring.lint.duplicates import _alike_pairs
 from honestone.core.authoring.lint.wording import _TWO_NEGATIONS, _UNSEEN
 from honestone.core.authoring.lint.words import has, needs
-from honestone.core.checks import check_problem, compile_text_check, is_text_check
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
+from honestone.core.checking.checks import check_problem, compile_text_check, is_text_check
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
 
 from .strategies import rubrics
 
@@ -296,7 +296,7 @@ def test_the_check_shown_answers_the_item(
 @pytest.mark.parametrize("text", BAD["code-could-answer"].splitlines())
 def test_the_check_shown_can_be_pasted(text: str) -> None:
     """What is printed reads back as the very check, by the rubric reader itself."""
-    from honestone.formats.rubric_file import parse_rubric
+    from honestone.formats.rubric.rubric_file import parse_rubric
 
     check = check_for(text)
     assert check is not None

@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import CHECK, Ballot, Mark, ballot_to_plain
+from honestone.core.editing.proposal import ProposalOutcome
+from honestone.core.editing.result import exit_code
 from honestone.core.events import (
     BallotCast,
     DeliveryBegun,
@@ -29,9 +30,10 @@ from honestone.core.events import (
     event_from_plain,
     event_to_plain,
 )
+from honestone.core.judging.ballot import CHECK, Ballot, Mark, ballot_to_plain
+from honestone.core.judging.rubric import Item, Rubric
+from honestone.core.judging.scorecard import Line, Scorer
 from honestone.core.loop.named import policy_named
-from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.result import exit_code
 from honestone.core.loop.state import (
     Accept,
     Action,
@@ -45,8 +47,6 @@ from honestone.core.loop.state import (
     decide,
     fold,
 )
-from honestone.core.rubric import Item, Rubric
-from honestone.core.scorecard import Line, Scorer
 
 from .strategies import answers as valid_answers
 from .strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checks import check_problem, compile_text_check, read_check
+from honestone.core.checking.checks import check_problem, compile_text_check, read_check
 from honestone.core.json_value import JsonObject
-from honestone.core.rubric import Check
+from honestone.core.judging.rubric import Check
 
 NAMES = ["order", "id", "item", "note"]
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn")), max_size=20)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
+from honestone.core.judging.needs import NO_NEEDS, KeyNeed, MachineNeeds
 
 
 @dataclass

@@ -14,12 +14,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Question, asked_criteria
-from honestone.core.pairwise import read_pair_reply
+from honestone.core.judging.ballot import Question, asked_criteria
+from honestone.core.judging.rubric import Item
 from honestone.core.reading.answers import read_program
 from honestone.core.reading.free_checklist import read_checklist
+from honestone.core.reading.pairwise import read_pair_reply
 from honestone.core.reading.reply import ReplySchema, read_reply
-from honestone.core.rubric import Item
 
 from .strategies import checklist, rubric, yes_no
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.packing import (
+from honestone.core.judging.packing import (
     Budget,
     Pack,
     characters_for_text,

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Version
-from honestone.core.ballot import Ballot, JudgeState, Mark
-from honestone.core.pairwise import (
+from honestone.core.judging.ballot import Ballot, JudgeState, Mark
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
+from honestone.core.judging.scorecard import Rule
+from honestone.core.reading.pairwise import (
     Choice,
     Comparison,
     Order,
@@ -24,8 +26,6 @@ from honestone.core.pairwise import (
     read_pair_reply,
     same,
 )
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
-from honestone.core.scorecard import Rule
 
 TOKEN = "0123456789ab"
 CHOICES: tuple[Choice, ...] = ("first", "second", "tie")

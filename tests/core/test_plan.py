@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.needs import KeyNeed, MachineNeeds
-from honestone.core.plan import Bundle, BundleFile, Plan
+from honestone.core.judging.needs import KeyNeed, MachineNeeds
+from honestone.core.record.plan import Bundle, BundleFile, Plan
 
 WORDS = st.text(max_size=12)
 PARTS = st.text(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.loop.proposal import (
+from honestone.core.editing.proposal import (
     ProposalOutcome,
     classify,
     diff_size,

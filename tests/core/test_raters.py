@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import Answer
-from honestone.core.labels import LabelTarget
+from honestone.core.judging.ballot import Answer
+from honestone.core.judging.rubric import Anchors, Criterion, Item
 from honestone.core.numbers import exact
-from honestone.core.raters import Place, agreement_of, is_through, order_of, sample
-from honestone.core.rubric import Anchors, Criterion, Item
 from honestone.core.statistics.agreement import Level, alphas
+from honestone.core.statistics.labels import LabelTarget
+from honestone.core.statistics.raters import Place, agreement_of, is_through, order_of, sample
 
 NAMES = st.lists(st.text(max_size=5), unique=True, max_size=12)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.rates import BURST, rates_of, tokens_of, wait_of
+from honestone.core.record.rates import BURST, rates_of, tokens_of, wait_of
 
 
 @given(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.ballot import Reading
+from honestone.core.judging.ballot import Reading
+from honestone.core.judging.rubric import Anchors, Item, Key
 from honestone.core.reading.reply import ReplySchema, complaints, read_reply
-from honestone.core.rubric import Anchors, Item, Key
 from property_examples import examples
 
 TOKEN = "4f1e0c22d9ab"

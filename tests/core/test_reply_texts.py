@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honestone.core.judging.rubric import Anchors, Item
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
-from honestone.core.rubric import Anchors, Item
 from honestone.core.tables import table_json
 
 TOKEN = "4f1e0c22d9ab"

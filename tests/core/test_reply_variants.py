@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from honestone.core.judging.rubric import Item
 from honestone.core.reading.free_checklist import read_checklist
 from honestone.core.reading.free_text import read_pairwise, read_score, read_yes_no
 from honestone.core.reading.reply import ReplySchema, read_reply
-from honestone.core.rubric import Item
 from property_examples import examples
 
 REASONS = st.text(alphabet="ab \"'\\\n{}[]:,/*#é`", max_size=30)

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import AskedCriterion, Question, asked_criteria
-from honestone.core.request import judge_request
-from honestone.core.rubric import Check, Item, Rubric
+from honestone.core.judging.ballot import AskedCriterion, Question, asked_criteria
+from honestone.core.judging.request import judge_request
+from honestone.core.judging.rubric import Check, Item, Rubric
 
 from .strategies import checked, checklist, group, percent, rubric, rubrics, scale, yes_no
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.errors import RubricError
-from honestone.core.rubric import (
+from honestone.core.judging.rubric import (
     Anchors,
     Check,
     Criterion,

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import CHECK, Ballot, Mark, ballot_from_plain, ballot_to_plain
-from honestone.core.rubric import Check, Criterion, Item, Key, Rubric
-from honestone.core.scorecard import (
+from honestone.core.judging.ballot import CHECK, Ballot, Mark, ballot_from_plain, ballot_to_plain
+from honestone.core.judging.rubric import Check, Criterion, Item, Key, Rubric
+from honestone.core.judging.scorecard import (
     Line,
     Outcome,
     Rule,

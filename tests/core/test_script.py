@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checks import read_check
+from honestone.core.checking.checks import read_check
+from honestone.core.checking.script import Language, OddReply, Script, grade, scripts_of, with_files
 from honestone.core.errors import RubricError
 from honestone.core.json_value import Json
-from honestone.core.script import Language, OddReply, Script, grade, scripts_of, with_files
 
 NUMBERS = st.floats(-2, 2, allow_nan=False)
 LANGUAGES = st.sampled_from(["javascript", "python"])

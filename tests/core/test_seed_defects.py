@@ -11,18 +11,25 @@ from typing import Any
 import pytest
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Ballot, Question, Reading, asked_criteria
-from honestone.core.contract import make_contract
+from honestone.core.editing.proposal import ProposalOutcome, classify
+from honestone.core.editing.result import exit_code as loop_exit_code
 from honestone.core.errors import RubricError
 from honestone.core.events import BallotCast, EditProposed
+from honestone.core.judging.ballot import Ballot, Question, Reading, asked_criteria
+from honestone.core.judging.contract import make_contract
+from honestone.core.judging.rubric import Item, Rubric
+from honestone.core.judging.scorecard import (
+    EXIT_CODES,
+    Outcome,
+    Scorecard,
+    Scorer,
+    Verdict,
+    judge_gate,
+)
 from honestone.core.loop.named import policy_named
-from honestone.core.loop.proposal import ProposalOutcome, classify
-from honestone.core.loop.result import exit_code as loop_exit_code
 from honestone.core.loop.state import LoopLimits, LoopState, Result, RollBack, decide
 from honestone.core.reading.answers import read_program
 from honestone.core.reading.reply import ReplySchema, read_reply
-from honestone.core.rubric import Item, Rubric
-from honestone.core.scorecard import EXIT_CODES, Outcome, Scorecard, Scorer, Verdict, judge_gate
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import COMPARE_GATES, CaseSide, compare, judge_comparison
 

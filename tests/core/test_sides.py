@@ -10,12 +10,10 @@ import msgspec
 import pytest
 
 from honestone.core.events import SidesCompared, event_from_plain, event_to_plain
-from honestone.core.scorecard import Outcome, Verdict
+from honestone.core.judging.scorecard import Outcome, Verdict
+from honestone.core.judging.spend import Spend
 from honestone.core.skill.evaluation import SkillResult, SkillVerdict, TaskResult
-from honestone.core.spend import Spend
-from honestone.core.suite.attempts import Status
-from honestone.core.suite.comparison import CaseSide, RunComparison, compare, judge_comparison
-from honestone.core.suite.sides import (
+from honestone.core.skill.sides import (
     BaselineSide,
     SidesComparison,
     SkillRemark,
@@ -24,7 +22,9 @@ from honestone.core.suite.sides import (
     decide_skill,
     joint_verdict,
 )
-from honestone.report.suite import comparison_document
+from honestone.core.suite.attempts import Status
+from honestone.core.suite.comparison import CaseSide, RunComparison, compare, judge_comparison
+from honestone.report.building.suite import comparison_document
 
 # As version 0.1.0 stored it: no texts, no number of cases with low confidence.
 OLD_COMPARISON = {

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.errors import StoreError
-from honestone.core.store_address import store_address
+from honestone.core.record.store_address import store_address
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.core.judging.contract import digest_json
+from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.suite.attempts import CaseResult, Status, judge_suite, rates_of
 from honestone.core.suite.case import (
     AttemptRule,

@@ -17,8 +17,8 @@ from honestone.core.authoring.suite_lint import (
     lint_suite,
     lint_with_skill,
 )
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.core.suite.case import Case, Message, Split, Suite
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import JudgeState
+from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.errors import UsageError
 from honestone.core.events import (
     BallotCast,
@@ -23,7 +23,8 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
-from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.judging.ballot import JudgeState
+from honestone.core.judging.rubric import Check, Criterion, Item, Rubric
 from honestone.core.loop.state import (
     Accept,
     Ask,
@@ -50,7 +51,6 @@ from honestone.core.loop.suite_loop import (
     steering_rubric,
     write_task_brief,
 )
-from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.case import Case, Message, Split
 

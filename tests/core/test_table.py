@@ -13,11 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.scorecard import Outcome
+from honestone.core.judging.scorecard import Outcome
+from honestone.core.record.table import (
+    Cost,
+    cheapest,
+    compare_columns,
+    holm,
+    paired_interval,
+    worst,
+)
 from honestone.core.statistics.rates import wilson
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide
-from honestone.core.suite.table import Cost, cheapest, compare_columns, holm, paired_interval, worst
 
 BINOMIAL = json.loads((Path(__file__).parent.parent / "oracles" / "binomial.json").read_text())
 """What scipy said (`tools/oracles.py`)."""

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checks import compile_text_check, read_check
-from honestone.core.field_accuracy import fields_answer
-from honestone.core.text_form import normal, normal_value
+from honestone.core.checking.checks import compile_text_check, read_check
+from honestone.core.checking.field_accuracy import fields_answer
+from honestone.core.checking.text_form import normal, normal_value
 
 WORD = "한국어 café"
 DECOMPOSED = unicodedata.normalize("NFD", WORD)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import CHECK, Ballot
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import EXIT_CODES, Outcome, Scorer, Verdict, judge_gate
+from honestone.core.judging.ballot import CHECK, Ballot
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import EXIT_CODES, Outcome, Scorer, Verdict, judge_gate
 
 from .strategies import (
     ballot,

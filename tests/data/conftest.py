@@ -16,9 +16,9 @@ import pytest
 
 from honestone.adapters.judges.record import RecordJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import Ballot, Question, asked_criteria
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorecard, Scorer
+from honestone.core.judging.ballot import Ballot, Question, asked_criteria
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Scorecard, Scorer
 
 SHARED = Path(__file__).parents[2] / "../shared/data"
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from honestone.adapters.judges.record import RecordJudge
-from honestone.core.ballot import Ballot, Mark
-from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.scorecard import Scorer
-from honestone.formats.rubric_file import parse_rubric
-from honestone.formats.rubric_write import dump_rubric
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.judging.scorecard import Scorer
+from honestone.formats.rubric.rubric_file import parse_rubric
+from honestone.formats.rubric.rubric_write import dump_rubric
 
 
 def rows_of(folder: Path, language: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from honestone.adapters.judges.record import RecordJudge
-from honestone.formats.rubric_file import parse_rubric
+from honestone.formats.rubric.rubric_file import parse_rubric
 
 QUESTIONS = tuple(f"Q{n}" for n in range(9))
 RUBRIC = "rubric: 1\nfloor: 0\ncriteria:\n" + "".join(

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from honestone.adapters.judges.record import RecordJudge
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorecard
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Scorecard
 from honestone.formats.source import ForeignRubric
 from honestone.interop.recognise import read_any_rubric
 

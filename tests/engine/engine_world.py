@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Question, asked_criteria
-from honestone.core.rubric import Check, Criterion, Item, Rubric
-from honestone.core.spend import Meter
+from honestone.core.judging.ballot import Question, asked_criteria
+from honestone.core.judging.rubric import Check, Criterion, Item, Rubric
+from honestone.core.judging.spend import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Judge, Store
 

@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 
 import honestone.cli.improve
 import honestone.engine.loop_runner
-import honestone.report.improvement_text
-import honestone.report.markdown
+import honestone.report.pages.markdown
+import honestone.report.terminal.improvement_text
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.cli.main import main
-from honestone.core.ballot import Question
+from honestone.core.judging.ballot import Question
 from honestone.core.suite.case import Case
 from honestone.ports import Brief, Output, Task, WorkDone
 from honestone.system import plugins
@@ -247,5 +247,5 @@ if __name__ == "__main__":
     assert (
         honestone.cli.improve and honestone.engine.loop_runner
     )  # imported so that the forks need not
-    assert honestone.report.improvement_text and honestone.report.markdown
+    assert honestone.report.terminal.improvement_text and honestone.report.pages.markdown
     serve()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.adapters.stores.thread_journal import ThreadJournal
-from honestone.core.spend import Meter, RunGrants, Spend, Usage
+from honestone.core.judging.spend import Meter, RunGrants, Spend, Usage
 from honestone.engine.journal import JournalAccount, claimed, reserve_in, take_call
 from honestone.ports import Journal
 

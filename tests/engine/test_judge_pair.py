@@ -12,8 +12,8 @@ from honestone.adapters.judges.pairwise import PairJudge
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Version
-from honestone.core.ballot import JudgeState
-from honestone.core.rubric import Rubric
+from honestone.core.judging.ballot import JudgeState
+from honestone.core.judging.rubric import Rubric
 from honestone.engine.pairwise import PairJudged, judge_pair
 from honestone.ports import CallFailed, Prompt
 from honestone.testing import ScriptedModel, fill_in

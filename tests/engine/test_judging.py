@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import CHECK, JudgeState
-from honestone.core.rubric import Check, Criterion, Item, Rubric
-from honestone.core.scorecard import Outcome, Scorer, judge_gate
+from honestone.core.judging.ballot import CHECK, JudgeState
+from honestone.core.judging.rubric import Check, Criterion, Item, Rubric
+from honestone.core.judging.scorecard import Outcome, Scorer, judge_gate
 from honestone.engine.panel import Evaluator, Judged, check_ballot
 from honestone.ports import CallFailed, Finding, Output
 from honestone.testing import ScriptedJudge

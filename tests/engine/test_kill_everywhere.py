@@ -22,7 +22,7 @@ from honestone.core.artifact import Version
 from honestone.core.events import Event, event_to_plain
 from honestone.engine.place import load_version
 from honestone.system.files import load_artifact
-from honestone.system.own_stores import first_use
+from honestone.system.trust.own_stores import first_use
 
 KILLED = -9
 RUBRIC = """\

@@ -11,8 +11,8 @@ import engine_world as world
 import pytest
 
 from honestone.adapters.stores.memory import MemoryStore
+from honestone.core.judging.spend import Spend, Usage
 from honestone.core.live import SILENCE, LiveRun, RunNow, StoredLive, state_now
-from honestone.core.spend import Spend, Usage
 from honestone.engine.live import HERE, Live
 from honestone.ports import CallFailed, Reply
 from honestone.testing import ScriptedJudge

@@ -18,9 +18,12 @@ import pytest
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Entry, Version
-from honestone.core.ballot import CHECK
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import event_to_plain
+from honestone.core.judging.ballot import CHECK
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.named import policy_named
 from honestone.core.loop.state import (
     Action,
@@ -34,9 +37,6 @@ from honestone.core.loop.state import (
     Stop,
     fold,
 )
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.spend import Meter, Spend
 from honestone.engine.judgements import PanelJudgement
 from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.panel import Evaluator, Panel

@@ -19,17 +19,17 @@ from honestone.adapters.checks import CheckRunner
 from honestone.adapters.models.schemas import for_anthropic, for_openai
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.cli.terminal import dump, dump_line
-from honestone.core.ballot import CHECK, Ballot, Mark
-from honestone.core.contract import digest_json
 from honestone.core.errors import FileError
-from honestone.core.rubric import Anchors, Item, Rubric
-from honestone.core.scorecard import Scorer
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.contract import digest_json
+from honestone.core.judging.rubric import Anchors, Item, Rubric
+from honestone.core.judging.scorecard import Scorer
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.panel import Evaluator
 from honestone.ports import Judge, Request
 from honestone.prompts.filling import reply_schema, sent_schema
+from honestone.report.building.scorecard import Facts, SharedParts, scorecard_document
 from honestone.report.documents.scorecard import UsageDoc
-from honestone.report.scorecard import Facts, SharedParts, scorecard_document
 from honestone.system.files import load_artifact
 from honestone.testing import ScriptedJudge
 from property_examples import examples

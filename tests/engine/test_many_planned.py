@@ -17,8 +17,8 @@ import pytest
 from tests.report.test_suite_figures import log_of
 
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.quiet import Quiet
+from honestone.app.doors.quiet import Quiet
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.remote.record import UnfinishedCases, WatchedRecord
 from honestone.app.suites.choice import CaseChoice
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
@@ -26,7 +26,7 @@ from honestone.app.suites.planning import plan_suite
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import SuiteStarted
-from honestone.core.suite.record import read_record
+from honestone.core.record.record import read_record
 from honestone.system.case_file import PAGE, CaseFile
 
 FEW, MANY = 2_000, 6_000
@@ -203,7 +203,7 @@ def test_the_memory_of_an_order_hardly_grows_with_its_cases(tmp_path: Path) -> N
             folder, [{"id": f"case-{one:05}", "input": f"Question {one}"} for one in range(number)]
         )
         # A file is asked for so many bytes at once, whatever its size: tracemalloc counts them all.
-        with patch("honestone.formats.document.MOST_LINES", 1_000_000):
+        with patch("honestone.formats.syntax.document.MOST_LINES", 1_000_000):
             peaks.append(_peak(lambda folder=folder: order(folder)))
     assert (peaks[2] - peaks[1]) / (MANY - FEW) < MOST, peaks
 

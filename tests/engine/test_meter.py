@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.spend import Spend, spend_from_plain
+from honestone.core.judging.spend import Spend, spend_from_plain
 from honestone.ports import Usage
 
 counts = st.integers(0, 1000)

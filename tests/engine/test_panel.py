@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core.ballot import AskedCriterion, Ballot, JudgeState, Question
-from honestone.core.rubric import Item
+from honestone.core.judging.ballot import AskedCriterion, Ballot, JudgeState, Question
+from honestone.core.judging.rubric import Item
 from honestone.engine import panel as panel_module
 from honestone.engine.panel import TAMPERED, Consulted, Panel, Seat
 from honestone.ports import CallFailed, Completion, Judge, Reply, Usage

@@ -21,6 +21,8 @@ from honestone.core.events import (
     SuiteImprovementStarted,
     event_to_plain,
 )
+from honestone.core.judging.rubric import Check, Criterion, Item, Rubric
+from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.state import LoopLimits, Result, Stop, fold
 from honestone.core.loop.suite_loop import (
     KeepWhatHelps,
@@ -30,9 +32,7 @@ from honestone.core.loop.suite_loop import (
     state_of_suite,
     steering_rubric,
 )
-from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.skill.evaluation import TaskResult
-from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Case, Message, Split
 from honestone.engine.judgements import SplitRun, TaskJudgement
 from honestone.engine.loop_runner import LoopRunner

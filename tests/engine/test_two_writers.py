@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core.ballot import Ballot
 from honestone.core.events import (
     AttemptJudged,
     CasePassedBy,
@@ -25,10 +24,11 @@ from honestone.core.events import (
     SuiteStarted,
     total_spend,
 )
-from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.spend import Meter, Spend, Usage
+from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.judging.spend import Meter, Spend, Usage
+from honestone.core.record.record import SuiteRecord, read_record
 from honestone.core.suite.case import Case, Message
-from honestone.core.suite.record import SuiteRecord, read_record
 from honestone.engine.cases import CaseWork
 from honestone.ports import Output, Task
 

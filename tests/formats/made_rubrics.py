@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
 
 _SAYABLE = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
 _TRICKY = st.sampled_from(

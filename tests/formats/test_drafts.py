@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from honestone.core.errors import FileError, HonestoneError
-from honestone.core.rubric import Criterion
-from honestone.formats.document import Document
+from honestone.core.judging.rubric import Criterion
 from honestone.formats.drafts.cases import suite_from_table
 from honestone.formats.drafts.found import number_in
 from honestone.formats.drafts.rubrics import rubric_from_file
-from honestone.formats.rubric_file import DRAFT_NOTE, parse_rubric
-from honestone.formats.suite_file import read_suite
-from honestone.formats.suite_write import dump_suite
+from honestone.formats.rubric.rubric_file import DRAFT_NOTE, parse_rubric
+from honestone.formats.suite.suite_file import read_suite
+from honestone.formats.suite.suite_write import dump_suite
+from honestone.formats.syntax.document import Document
 from property_examples import examples
 
 

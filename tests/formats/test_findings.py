@@ -8,8 +8,8 @@ import pytest
 
 from honestone.core.errors import UsageError
 from honestone.formats.findings import find
-from honestone.formats.marked import parse_marked
-from honestone.formats.rubric_file import parse_rubric
+from honestone.formats.rubric.rubric_file import parse_rubric
+from honestone.formats.syntax.marked import parse_marked
 from honestone.interop.recognise import read_any_rubric
 
 WILD = Path(__file__).parents[2] / "../shared/data/rubrics_wild"

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.errors import UsageError
-from honestone.core.labels import GivenLabel, LabelQuote, targets_of
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
+from honestone.core.statistics.labels import GivenLabel, LabelQuote, targets_of
 from honestone.formats.labels_file import LabelsFile, labels_so_far, read_labels
-from honestone.formats.rubric_file import read_rubric
+from honestone.formats.rubric.rubric_file import read_rubric
 
 TEXT = """\
 rubric: 1

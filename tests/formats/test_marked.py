@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honestone.core.errors import FileError
-from honestone.formats.marked import parse_marked, read_marked
-from honestone.formats.nodes import lines_in
+from honestone.formats.syntax.marked import parse_marked, read_marked
+from honestone.formats.syntax.nodes import lines_in
 from property_examples import examples
 
 
@@ -287,10 +287,10 @@ def test_json_may_be_larger_than_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileError, match="larger than 10 MB") as yaml:
         parse_marked("- " + "x" * 10_000_001, "big.yaml")
     assert "JSON may have 100 MB" in str(yaml.value.hint)
-    monkeypatch.setattr("honestone.formats.marked.MAX_BYTES", 10)
+    monkeypatch.setattr("honestone.formats.syntax.marked.MAX_BYTES", 10)
     with pytest.raises(FileError, match="not valid JSON"):
         parse_marked("{a: 1, b: 2, c: 3}", "big.json")
-    monkeypatch.setattr("honestone.formats.marked.MAX_JSON_BYTES", 20)
+    monkeypatch.setattr("honestone.formats.syntax.marked.MAX_JSON_BYTES", 20)
     with pytest.raises(FileError, match="larger than 0 MB") as json_error:
         parse_marked("[1, 2, 3, 4, 5, 6, 7]", "big.json")
     assert "cases: cases.jsonl" in str(json_error.value.hint)

@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 
 from honestone.core.authoring.lint import Remark
 from honestone.core.errors import FileError, RubricError
-from honestone.core.rubric import Check, Criterion, Rubric
+from honestone.core.judging.rubric import Check, Criterion, Rubric
 from honestone.formats.fields import SHAPES
 from honestone.formats.findings import find
-from honestone.formats.rubric_file import RubricFileErrors, RubricSource, parse_rubric, read_rubric
+from honestone.formats.rubric.rubric_file import (
+    RubricFileErrors,
+    RubricSource,
+    parse_rubric,
+    read_rubric,
+)
 from property_examples import examples
 
 BUG = """\

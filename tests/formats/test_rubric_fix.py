@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from made_rubrics import rubrics
 
 from honestone.core.authoring.lint import Remark
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 from honestone.formats.findings import find
-from honestone.formats.rubric_file import RubricSource, parse_rubric
-from honestone.formats.rubric_fix import fix_rubric, scaled_to_100
-from honestone.formats.rubric_write import dump_rubric
+from honestone.formats.rubric.rubric_file import RubricSource, parse_rubric
+from honestone.formats.rubric.rubric_fix import fix_rubric, scaled_to_100
+from honestone.formats.rubric.rubric_write import dump_rubric
 
 HEAD = "rubric: 1\ncriteria:\n"
 

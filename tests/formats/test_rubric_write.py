@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from made_rubrics import fractions, rubrics
 
 from honestone.core.errors import RubricError
-from honestone.core.rubric import Anchors, Criterion, Item, Rubric
-from honestone.formats.rubric_file import parse_rubric
-from honestone.formats.rubric_write import dump_rubric
+from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
+from honestone.formats.rubric.rubric_file import parse_rubric
+from honestone.formats.rubric.rubric_write import dump_rubric
 from property_examples import examples
 
 WRITTEN = r"""rubric: 1

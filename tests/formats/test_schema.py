@@ -13,16 +13,16 @@ from made_rubrics import rubrics
 from made_suites import suites
 from reference import rubric_reference
 
-from honestone.core.checks import KINDS
+from honestone.core.checking.checks import KINDS
 from honestone.core.errors import RubricError
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 from honestone.core.suite.case import Suite
 from honestone.formats.fields import SHAPES
-from honestone.formats.marked import parse_marked
-from honestone.formats.rubric_file import parse_rubric
-from honestone.formats.rubric_write import dump_rubric
+from honestone.formats.rubric.rubric_file import parse_rubric
+from honestone.formats.rubric.rubric_write import dump_rubric
 from honestone.formats.schema import rubric_schema, suite_schema
-from honestone.formats.suite_write import dump_suite
+from honestone.formats.suite.suite_write import dump_suite
+from honestone.formats.syntax.marked import parse_marked
 from property_examples import examples
 
 RUBRIC_SHAPES = [SHAPES[name] for name in ("rubric", "criterion", "item", "level")]
@@ -150,7 +150,7 @@ def test_the_speed_of_help_is_not_paid_for_here() -> None:
     import subprocess
     import sys
 
-    code = "import sys, honestone.formats.rubric_file; print([m for m in sys.modules if 'ruamel' in m or 'difflib' in m])"
+    code = "import sys, honestone.formats.rubric.rubric_file; print([m for m in sys.modules if 'ruamel' in m or 'difflib' in m])"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     ).stdout
@@ -227,7 +227,7 @@ def test_every_kind_of_value_has_a_reader() -> None:
     is without a key.
     """
     from honestone.formats.fields import SHAPES
-    from honestone.formats.suite_file import _VALUES
+    from honestone.formats.suite.suite_file import _VALUES
 
     taken = {field.takes for shape in SHAPES.values() for field in shape.fields}
     assert taken == set(_VALUES)

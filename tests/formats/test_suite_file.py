@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split, TargetSpec
-from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
-from honestone.formats.suite_file import read_suite
+from honestone.formats.suite.suite_file import read_suite
 from honestone.formats.suite_values import split_ref, unsafe_name
+from honestone.formats.syntax.document import Document
 from honestone.interop.recognise import read_any_suite
 from property_examples import examples
 

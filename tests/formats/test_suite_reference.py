@@ -10,9 +10,9 @@ from reference import SUITE_EXAMPLE, suite_reference
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import AttemptRule, Split
-from honestone.formats.document import Document
 from honestone.formats.fields import SHAPES, TAKES
-from honestone.formats.suite_file import read_suite
+from honestone.formats.suite.suite_file import read_suite
+from honestone.formats.syntax.document import Document
 
 SUITE_SHAPES = [
     shape for name, shape in SHAPES.items() if name not in ("rubric", "criterion", "item", "level")

@@ -20,12 +20,12 @@ from test_suite_file import errors, source
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.suite.case import Case
-from honestone.formats.filling import fill_text
-from honestone.formats.marked import read_marked
-from honestone.formats.rubric_file import read_rubric
-from honestone.formats.suite_file import _SuiteReading
-from honestone.formats.suite_tables import cases_in
-from honestone.formats.suite_write import dump_suite
+from honestone.formats.rubric.rubric_file import read_rubric
+from honestone.formats.suite.filling import fill_text
+from honestone.formats.suite.suite_file import _SuiteReading
+from honestone.formats.suite.suite_tables import cases_in
+from honestone.formats.suite.suite_write import dump_suite
+from honestone.formats.syntax.marked import read_marked
 
 ASKS = 'suite: 1\ndefaults: {input: "What is {{ city }}?", checks: [{contains: "{{ want }}"}]}\n'
 ROWS = '{"id": "paris", "vars": {"city": "Paris", "want": "Paris"}}\n{"id": "lima", "vars": {"city": "Lima", "want": 7.50}}\n'

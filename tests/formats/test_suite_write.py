@@ -16,9 +16,9 @@ from made_suites import FOLDER, suites
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Expect, Suite
-from honestone.formats.document import Document
-from honestone.formats.suite_file import read_suite
-from honestone.formats.suite_write import dump_suite
+from honestone.formats.suite.suite_file import read_suite
+from honestone.formats.suite.suite_write import dump_suite
+from honestone.formats.syntax.document import Document
 from property_examples import examples
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from honestone.core.errors import FileError
-from honestone.formats.marked import parse_marked
+from honestone.formats.syntax.marked import parse_marked
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from honestone.core.errors import HonestoneError
-from honestone.core.rubric import Check, Criterion
-from honestone.formats.document import Document
+from honestone.core.judging.rubric import Check, Criterion
 from honestone.formats.source import ForeignRubric, SourceErrors, SuiteSource, refuse_losses
+from honestone.formats.syntax.document import Document
 from honestone.interop.reader import Reader
 
 DATA = Path(__file__).parents[3] / "../shared/data/rubrics_wild"

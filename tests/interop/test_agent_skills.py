@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import never_crashes, put, suite_of
 
-from honestone.core.checks import KINDS
+from honestone.core.checking.checks import KINDS
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Message
-from honestone.formats.document import Document
-from honestone.formats.reader import words
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import words
 from honestone.interop.agent_skills.read import READERS
 from honestone.interop.recognise import read_any_suite
 from property_examples import examples

@@ -13,8 +13,8 @@ from reading import never_crashes
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case
-from honestone.formats.document import Document
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
 from honestone.interop.agent_skills.read import READERS
 from honestone.interop.recognise import read_any_suite
 from property_examples import examples

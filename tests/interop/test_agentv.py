@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from reading import without_losses
 
-from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.errors import FileError, UsageError
-from honestone.core.rubric import Criterion, Rubric
-from honestone.core.scorecard import Outcome, Scorer, Verdict, judge_gate
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.rubric import Criterion, Rubric
+from honestone.core.judging.scorecard import Outcome, Scorer, Verdict, judge_gate
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split
-from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
+from honestone.formats.syntax.document import Document
 from honestone.interop.agentv.read import READERS
 from honestone.interop.environment import named_variables
 from honestone.interop.recognise import read_any_rubric, read_any_suite, recognise

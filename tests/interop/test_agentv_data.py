@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Criterion, Rubric
-from honestone.core.scorecard import Scorer
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.rubric import Criterion, Rubric
+from honestone.core.judging.scorecard import Scorer
 from honestone.formats.source import SourceErrors, SuiteSource, refuse_losses
 from honestone.interop.recognise import read_any_suite
 
@@ -161,7 +161,7 @@ def test_the_recorded_omission_does_not_pass_here() -> None:
     """The judge left out a required criterion of weight 10: AgentV recorded 1.0, here it is open
     and never passes.
     """
-    from honestone.core.scorecard import Outcome, judge_gate
+    from honestone.core.judging.scorecard import Outcome, judge_gate
 
     (case,) = strict(OWN / "v4.42.4-run/inputs/t.eval.yaml").suite.cases
     (row,) = rows(OWN / "v4.42.4-run/omit.index.jsonl")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from reading import lost, put, rubric_of, wrong
 
-from honestone.core.ballot import Ballot, Mark
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Outcome, Scorer, judge_gate
-from honestone.formats.document import Document
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Outcome, Scorer, judge_gate
+from honestone.formats.syntax.document import Document
 from honestone.interop.agentv.read import READERS
 from honestone.interop.recognise import read_any_rubric, recognise
 

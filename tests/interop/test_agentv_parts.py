@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Check, Rubric
+from honestone.core.judging.rubric import Check, Rubric
 from honestone.core.suite.case import CaseWorkspace, Message
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.interop.recognise import read_any_suite

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from made_rubrics import texts
 from made_suites import suites
 
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.core.suite.case import (
     AttemptRule,
     Case,
@@ -26,9 +26,9 @@ from honestone.core.suite.case import (
     Suite,
     TargetSpec,
 )
-from honestone.formats.check_words import check_in_words
-from honestone.formats.document import Document
+from honestone.formats.rubric.check_words import check_in_words
 from honestone.formats.source import Loss, SuiteSource
+from honestone.formats.syntax.document import Document
 from honestone.interop.agentv.rubrics import rated
 from honestone.interop.agentv.write import Name, dump_agentv
 from honestone.interop.recognise import Reader, recognise

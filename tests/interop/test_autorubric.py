@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rubrics import decimals, rubrics, texts
 
-from honestone.core.ballot import NOT_APPLICABLE, Ballot, Mark
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Anchors, Criterion, Item, Rubric
-from honestone.core.scorecard import Scorer
-from honestone.formats.document import Document
+from honestone.core.judging.ballot import NOT_APPLICABLE, Ballot, Mark
+from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
+from honestone.core.judging.scorecard import Scorer
 from honestone.formats.source import ForeignRubric, SourceErrors, SuiteSource
+from honestone.formats.syntax.document import Document
 from honestone.interop.autorubric import read as autorubric
 from honestone.interop.autorubric.write import dump_autorubric
 from honestone.interop.recognise import read_any_rubric, read_any_suite, recognise
@@ -426,7 +426,7 @@ def test_what_is_flattened_keeps_its_share() -> None:
 
 def test_a_rubric_of_checks_alone_cannot_be_written() -> None:
     """An empty file is no answer."""
-    from honestone.core.rubric import Check
+    from honestone.core.judging.rubric import Check
 
     item = Item(id="c", requirement="C", check=Check(kind="is-json"), whole=True)
     with pytest.raises(UsageError, match="nothing in this rubric"):

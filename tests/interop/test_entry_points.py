@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from honestone.core.errors import SettingsError
-from honestone.core.rubric import Rubric
-from honestone.formats.document import Document
-from honestone.formats.reader import FileReading, keys
+from honestone.core.judging.rubric import Rubric
 from honestone.formats.source import ForeignRubric
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import FileReading, keys
 from honestone.interop import recognise
 from honestone.interop.criteria import yes_no
 from honestone.interop.reader import Reader

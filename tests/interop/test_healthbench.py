@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rubrics import decimals, rubrics, texts
 
-from honestone.core.ballot import Ballot, Mark
 from honestone.core.errors import FileError, UsageError
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorer
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Scorer
 from honestone.core.suite.case import Case, Message, Split, Suite
-from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
+from honestone.formats.syntax.document import Document
 from honestone.interop.criteria import unique_ids, yes_no
 from honestone.interop.healthbench.read import READERS
 from honestone.interop.healthbench.write import dump_healthbench

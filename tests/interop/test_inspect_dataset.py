@@ -14,8 +14,8 @@ from reading import lost, never_crashes, put, suite_of, wrong
 
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Json
-from honestone.formats.document import Document
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
 from honestone.interop.inspect_dataset.read import READERS
 from honestone.interop.recognise import read_any_suite, recognise
 from property_examples import examples

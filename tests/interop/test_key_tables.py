@@ -15,10 +15,10 @@ import pytest
 
 import honestone.interop
 from honestone.core.errors import UsageError
-from honestone.formats.document import Document
-from honestone.formats.marked import parse_marked
-from honestone.formats.reader import Keys
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.marked import parse_marked
+from honestone.formats.syntax.reader import Keys
 from honestone.interop.reader import Reader
 from honestone.interop.recognise import MODULES, readers
 

@@ -18,12 +18,12 @@ from reading import put, rubric_of, wrong
 
 from honestone.adapters.judges.record import RecordJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import Ballot, Mark, Question, Reading, asked_criteria
 from honestone.core.errors import FileError
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorer
-from honestone.formats.document import Document
+from honestone.core.judging.ballot import Ballot, Mark, Question, Reading, asked_criteria
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Scorer
 from honestone.formats.source import ForeignRubric, SourceErrors
+from honestone.formats.syntax.document import Document
 from honestone.interop.paperbench.read import READERS
 from honestone.interop.recognise import read_any_rubric, recognise
 from property_examples import examples

@@ -17,7 +17,7 @@ from reading import checks, lost, never_crashes, put, suite_of, wrong
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import AttemptRule, Case
-from honestone.formats.document import Document
+from honestone.formats.syntax.document import Document
 from honestone.interop.promptfoo.assertion import FORMATS
 from honestone.interop.promptfoo.asserts import READ_TYPES, assertion_of_cell
 from honestone.interop.promptfoo.providers import target_of

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import lost, never_crashes
 
+from honestone.core.checking.script import Script
 from honestone.core.errors import HonestoneError
 from honestone.core.json_value import Json
-from honestone.core.script import Script
-from honestone.formats.document import Document
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
 from honestone.interop.promptfoo.read import READERS
 from property_examples import examples
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import checks, lost, never_crashes, put, suite_of
 
-from honestone.formats.document import Document
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
 from honestone.interop.promptfoo.read import READERS
 from property_examples import examples
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reading import checks, lost, never_crashes, put, suite_of, wrong
 
 from honestone.core.suite.case import Case
-from honestone.formats.document import Document
+from honestone.formats.syntax.document import Document
 from honestone.interop.pydantic_evals.read import READERS
 from honestone.interop.recognise import recognise
 from property_examples import examples

@@ -112,7 +112,7 @@ def test_a_slip_in_a_suite_is_told_and_makes_it_no_text(
 
 def test_a_rubric_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To see what it is and to read it: YAML is most of the time that a large rubric takes."""
-    from honestone.formats import yaml_nodes
+    from honestone.formats.syntax import yaml_nodes
 
     texts = []
     read = yaml_nodes.yaml_root

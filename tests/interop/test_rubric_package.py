@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.ballot import Ballot, Mark
-from honestone.core.scorecard import Scorer
-from honestone.formats.document import Document
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.scorecard import Scorer
 from honestone.formats.source import ForeignRubric, SourceErrors
+from honestone.formats.syntax.document import Document
 from honestone.interop.recognise import recognise
 from honestone.interop.rubric_package.read import READERS
 from property_examples import examples

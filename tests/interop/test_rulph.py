@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Rubric
-from honestone.formats.document import Document
+from honestone.core.judging.rubric import Rubric
 from honestone.formats.source import ForeignRubric, SourceErrors
+from honestone.formats.syntax.document import Document
 from honestone.interop.recognise import read_any_rubric, read_any_suite
 from honestone.interop.rulph.read import READERS
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.checks import compile_text_check
+from honestone.core.checking.checks import compile_text_check
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Check, Criterion, Item, Rubric
+from honestone.core.judging.rubric import Check, Criterion, Item, Rubric
 from honestone.core.suite.case import Case, Message, Split, Suite
-from honestone.formats.document import Document
 from honestone.formats.source import ForeignRubric, SuiteSource
+from honestone.formats.syntax.document import Document
 from honestone.interop.recognise import read_any_rubric, read_any_suite
 from honestone.interop.task_suite.read import (
     keywords_rubric,

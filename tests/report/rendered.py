@@ -9,18 +9,18 @@ from typing import Any
 
 import msgspec
 
-from honestone.report import comparison_text as _comparison
-from honestone.report import improvement_html as _improvement_page
-from honestone.report import improvement_text as _improvement
-from honestone.report import junit as _junit
-from honestone.report import markdown as _markdown
-from honestone.report import rows as _rows
-from honestone.report import suite_html as _html
-from honestone.report import suite_text as _suite
-from honestone.report import text as _text
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.suite import ComparisonDoc, SuiteReportDoc, TrendDoc
+from honestone.report.exports import junit as _junit
+from honestone.report.exports import rows as _rows
+from honestone.report.pages import improvement_html as _improvement_page
+from honestone.report.pages import markdown as _markdown
+from honestone.report.pages import suite_html as _html
+from honestone.report.terminal import comparison_text as _comparison
+from honestone.report.terminal import improvement_text as _improvement
+from honestone.report.terminal import suite_text as _suite
+from honestone.report.terminal import text as _text
 
 
 def _from_json(draw: Callable[..., str], kind: Any) -> Callable[..., str]:

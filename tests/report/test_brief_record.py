@@ -17,7 +17,6 @@ from tests.report.test_suite_figures import CASE, log_of
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.app.remote.record import WatchedRecord
-from honestone.core.ballot import Mark
 from honestone.core.events import (
     AttemptJudged,
     CasePassedBy,
@@ -27,11 +26,12 @@ from honestone.core.events import (
     event_from_plain,
     event_to_plain,
 )
-from honestone.core.suite import record as records
+from honestone.core.judging.ballot import Mark
+from honestone.core.record import record as records
+from honestone.core.record.record import FEW, read_record
+from honestone.core.skill.sides import SidesComparison
 from honestone.core.suite.attempts import Status
-from honestone.core.suite.record import FEW, read_record
-from honestone.core.suite.sides import SidesComparison
-from honestone.report.suite import suite_report
+from honestone.report.building.suite import suite_report
 
 WORDS = st.text(max_size=20) | st.just("half a pair \ud800")
 
@@ -168,7 +168,7 @@ def test_a_coordinator_that_takes_a_run_up_waits_for_what_a_limit_left_out() -> 
 def test_a_comparison_has_its_words_too() -> None:
     """What a run kept of its baseline has no texts of its own: they are those of its cases."""
     from honestone.app.suites.compare import compare_summaries
-    from honestone.core.suite.record import summary_of
+    from honestone.core.record.record import summary_of
 
     log = with_words(
         log_of([("run", "mean", [(True, True)]), ("run", "mean", [(False, True)])]),

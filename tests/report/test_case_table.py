@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from suite_samples import case, criterion, item, report
 
-from honestone.report.case_table import SORTS, CaseFilter, CaseTable, case_table
 from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.pages.case_table import SORTS, CaseFilter, CaseTable, case_table
 
 JUDGES = ("one", "two", "three")
 

@@ -14,15 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import CHECK, Ballot, JudgeState, Mark, ballot_to_plain
 from honestone.core.events import EvaluationStarted, event_from_plain
+from honestone.core.judging.ballot import CHECK, Ballot, JudgeState, Mark, ballot_to_plain
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, to_plain
+from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.spend import Spend
 from honestone.core.loop.state import LoopLimits, LoopState, fold
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, to_plain
-from honestone.core.scorecard import Scorer
-from honestone.core.spend import Spend
+from honestone.report.building.improvement import improvement_document
+from honestone.report.building.scorecard import (
+    Facts,
+    judged_document,
+    scorecard_document,
+    usage_document,
+)
 from honestone.report.documents import plain
-from honestone.report.improvement import improvement_document
-from honestone.report.scorecard import Facts, judged_document, scorecard_document, usage_document
 
 SCALE = Anchors(levels=((Fraction(0), "hostile"), (Fraction(10), "kind")))
 STEPS = Criterion(

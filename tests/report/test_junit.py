@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rendered import improvement_junit, scorecards_junit
 
-from honestone.report.junit import xml_text
+from honestone.report.exports.junit import xml_text
 
 KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 

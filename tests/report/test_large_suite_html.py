@@ -8,7 +8,7 @@ import msgspec
 from suite_samples import case, report
 
 from honestone.report.documents.suite import SuiteReportDoc
-from honestone.report.suite_html import MOST_WHOLE, suite_html
+from honestone.report.pages.suite_html import MOST_WHOLE, suite_html
 
 SAID = "passed cases are shown without their texts and answers"
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rendered import improvement_markdown, scorecard_markdown
 
-from honestone.core.rubric import from_plain
-from honestone.report.markdown import fenced, md
+from honestone.core.judging.rubric import from_plain
+from honestone.report.pages.markdown import fenced, md
 
 CODE = re.compile(r"(?<!\\)`[^`\n]*`")
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from suite_samples import HOSTILE, case, criterion, item, judge
 
-from honestone.core.scorecard import _Bar, read_gate_reason
+from honestone.core.judging.scorecard import _Bar, read_gate_reason
 from honestone.report.case_text import case_lines
 from honestone.report.documents.suite import CaseDoc
 from honestone.report.excerpts import ROWS, excerpt

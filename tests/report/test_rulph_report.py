@@ -17,7 +17,7 @@ from honestone.interop.recognise import read_any_rubric
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.formats import draw
-from honestone.report.rulph import improvement_rulph, scorecard_rulph
+from honestone.report.pages.rulph import improvement_rulph, scorecard_rulph
 from honestone.system.drawing import Style
 
 improvement_text = _from_json(improvement_rulph, ImprovementDoc)

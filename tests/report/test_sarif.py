@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sarif_rules import assert_sarif
 
 from honestone.report.documents.scorecard import ScorecardDoc
-from honestone.report.sarif import SarifSource, scorecards_sarif, uri_of
+from honestone.report.exports.sarif import SarifSource, scorecards_sarif, uri_of
 
 
 def results(doc: dict[str, Any], texts: dict[str, str] | None = None) -> list[dict[str, Any]]:

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.strategies import checklist, percent, rubric
 
-from honestone.core.ballot import CHECK, Ballot, Mark
-from honestone.core.checks import read_check
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorer, judge_gate
+from honestone.core.checking.checks import read_check
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Scorer, judge_gate
 from honestone.core.suite.attempts import Attempt, judge_attempt
 from honestone.core.suite.case import Case
+from honestone.report.building.scorecard import Facts, SharedParts, scorecard_document
 from honestone.report.documents.scorecard import UsageDoc
-from honestone.report.scorecard import Facts, SharedParts, scorecard_document
 
 RUBRIC = rubric(checklist("facts", ["when", "where"]), percent("tone", weight=2), threshold=60)
 CHECKED = replace(

@@ -12,9 +12,9 @@ from rendered import improvement_html, improvement_junit, improvement_markdown, 
 from test_documents import ACCEPTED, BASELINE, BETTER, ballot, code, improvement, looked, proposed
 
 from honestone.core.events import event_from_plain
+from honestone.report.building.improvement import round_spends
 from honestone.report.documents.improvement import LONGEST_WORDS, MoveDoc, RoundDoc
 from honestone.report.documents.scorecard import JudgeDoc
-from honestone.report.improvement import round_spends
 from honestone.system.drawing import Style, width
 
 HOSTILE = "\x1b[31m<script>alert(1)</script> | =1+1 `x` \u202e ![i](http://x)"

@@ -9,8 +9,8 @@ from rendered import comparison_markdown, comparison_text, trend_markdown, trend
 from suite_samples import HOSTILE, comparison, side, trend
 
 from honestone.core.numbers import change_words, duration_words, percent
-from honestone.report.comparison_text import MOST_CHANGED
 from honestone.report.documents.suite import p_words
+from honestone.report.terminal.comparison_text import MOST_CHANGED
 
 
 def test_the_text_names_every_case_that_matters() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rendered import suite_csv
 from suite_samples import JUDGES, case, criterion, every_status, hostile, item, judge, report
 
-from honestone.report.rows import COLUMNS
+from honestone.report.exports.rows import COLUMNS
 from property_examples import examples
 
 

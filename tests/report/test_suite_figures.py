@@ -10,13 +10,13 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from honestone.core.ballot import Ballot, JudgeState, Mark, ballot_to_plain
 from honestone.core.events import Event, event_from_plain
-from honestone.core.rubric import Criterion, Item, Rubric, to_plain
+from honestone.core.judging.ballot import Ballot, JudgeState, Mark, ballot_to_plain
+from honestone.core.judging.rubric import Criterion, Item, Rubric, to_plain
+from honestone.core.record.record import read_record
 from honestone.core.suite.case import AttemptRule, Case, Message, case_to_plain
-from honestone.core.suite.record import read_record
+from honestone.report.building.suite import suite_document
 from honestone.report.documents import plain
-from honestone.report.suite import suite_document
 from property_examples import examples
 
 ITEM = (Item(id="q", requirement="Q"),)

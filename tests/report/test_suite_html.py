@@ -22,8 +22,8 @@ from suite_samples import (
     with_baseline,
 )
 
-from honestone.report.html_page import anchor_of
-from honestone.report.quote_marks import ALL_TEXTS, LONGEST, Marks, longest_text
+from honestone.report.pages.html_page import anchor_of
+from honestone.report.pages.quote_marks import ALL_TEXTS, LONGEST, Marks, longest_text
 from property_examples import examples
 
 VOID = {"meta", "input", "br", "rect", "line", "circle"}

@@ -7,7 +7,7 @@ import re
 from rendered import suite_markdown
 from suite_samples import case, comparison, every_status, hostile, report, with_baseline
 
-from honestone.report.markdown import MOST
+from honestone.report.pages.markdown import MOST
 
 
 def tables(text: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ import pytest
 from rendered import suite_text
 from suite_samples import HOSTILE, case, every_status, hostile, report, with_baseline
 
-from honestone.report.suite_text import MOST_DETAILS
+from honestone.report.terminal.suite_text import MOST_DETAILS
 from honestone.system.drawing import Style, width
 
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")

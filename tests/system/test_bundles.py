@@ -12,7 +12,7 @@ import pytest
 
 import honestone.system.bundles as bundles
 from honestone.core.errors import FileError, StoreError
-from honestone.core.plan import Bundle, BundleFile
+from honestone.core.record.plan import Bundle, BundleFile
 from honestone.system.bundles import collect, lay_out
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from honestone.system.code_digest import code_digest
+from honestone.system.trust.code_digest import code_digest
 
 NONE: list[Distribution] = []
 

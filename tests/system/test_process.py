@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.errors import UsageError
-from honestone.system import process
-from honestone.system.process import (
+from honestone.system.processes import process
+from honestone.system.processes.process import (
     Ended,
     Limits,
     NotStarted,
@@ -321,7 +321,7 @@ def test_a_dropped_loop_leaves_nothing(tmp_path):
     """A program whose Python ends without cleaning up is ended too."""
     code = (
         "import asyncio, sys, time, pathlib\n"
-        "from honestone.system.process import run, base_environment\n"
+        "from honestone.system.processes.process import run, base_environment\n"
         "loop = asyncio.new_event_loop()\n"
         "loop.create_task(run(['sh', '-c', 'echo $$ > pid; sleep 60'], cwd=pathlib.Path('.'), env=base_environment()))\n"
         "loop.call_later(100, loop.stop)\n"

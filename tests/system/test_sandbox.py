@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from honestone.core.errors import UsageError
-from honestone.system import process, sandbox
-from honestone.system.sandbox import Sandbox
+from honestone.system.processes import process, sandbox
+from honestone.system.processes.sandbox import Sandbox
 
 
 @pytest.fixture(params=["bwrap", "landlock"])
@@ -414,8 +414,8 @@ for name in os.listdir("/proc"):
 HOLDER = """
 import asyncio, sys
 from pathlib import Path
-from honestone.system import process
-from honestone.system.sandbox import Sandbox
+from honestone.system.processes import process
+from honestone.system.processes.sandbox import Sandbox
 box = Sandbox.choose(sys.argv[1])
 copy = Path(sys.argv[2])
 argv, rules = box.confine([sys.executable, "-c", sys.argv[3]], copy, copy.parent)

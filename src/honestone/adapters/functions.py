@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from honestone.adapters.targets._child import last_line
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.ports import Function
 
 T = TypeVar("T")

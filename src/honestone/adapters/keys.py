@@ -12,7 +12,7 @@ from honestone.adapters.agent_clis.base import KNOWN
 from honestone.adapters.models.catalog import KEY_HOMES, PROVIDERS
 from honestone.core.errors import SettingsError
 from honestone.ports import Settings
-from honestone.system.trust import Trust, host_of, is_allowed
+from honestone.system.trust.trust import Trust, host_of, is_allowed
 
 
 def is_trusted(settings: Settings) -> bool:

@@ -10,9 +10,9 @@ import os
 from pathlib import Path
 
 from honestone.core.errors import SettingsError
-from honestone.core.needs import Machine, MachineNeeds
+from honestone.core.judging.needs import Machine, MachineNeeds
 from honestone.ports import CallFailed
-from honestone.system import process
+from honestone.system.processes import process
 
 
 def key_in(variable: str) -> str:

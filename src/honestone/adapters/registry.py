@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from honestone import ports
-from honestone.core.ballot import JudgeKind
-from honestone.core.choices import Pack, SandboxChoice
 from honestone.core.errors import CommandRefused, SettingsError, StoreError
-from honestone.core.packing import MAX_INPUT_TOKENS, Budget
+from honestone.core.judging.ballot import JudgeKind
+from honestone.core.judging.choices import Pack, SandboxChoice
+from honestone.core.judging.packing import MAX_INPUT_TOKENS, Budget
 from honestone.core.plugins import JUDGES as JUDGE_PLUGINS
 from honestone.core.plugins import STORES, ExtensionPoint
 from honestone.core.plugins import TARGETS as TARGET_PLUGINS
 from honestone.core.plugins import WORKERS as WORKER_PLUGINS
-from honestone.core.store_address import POSTGRESQL
+from honestone.core.record.store_address import POSTGRESQL
 from honestone.system.plugins import plugins
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from honestone.adapters.stores.place import StorePlace
     from honestone.adapters.targets.command import TargetBox
     from honestone.core.suite.case import Case, OutputForm
-    from honestone.system.process import Program
+    from honestone.system.processes.process import Program
 
 CLIS = ("codex", "gemini", "claude")
 PROVIDERS = ("openai", "anthropic", "google", "ollama", "vllm", "compatible")
@@ -151,7 +151,12 @@ def _program(what: str, named: Named, timeout: float, *, artifact: Path | None =
     """The command of a name. With `artifact` it works in any folder, and what is in the artifact is
     found in its copy.
     """
-    from honestone.system.process import Program, anchor_program, require_program, split_command
+    from honestone.system.processes.process import (
+        Program,
+        anchor_program,
+        require_program,
+        split_command,
+    )
 
     context, argv = named.context, split_command(named.rest)
     if artifact is not None:
@@ -350,7 +355,7 @@ def _target_box(context: AdapterContext) -> TargetBox | None:
     if context.target_sandbox == "none":
         return None
     from honestone.adapters.targets.command import TargetBox
-    from honestone.system.sandbox import Sandbox, hidden_from_programs
+    from honestone.system.processes.sandbox import Sandbox, hidden_from_programs
 
     base = context.suite_folder or context.cwd
     hidden = hidden_from_programs(base, context.cwd, context.closed)
@@ -674,7 +679,7 @@ def _cli(
     """A CLI by its own name, or by that of the settings table which describes it (`provider =
     "cli"`).
     """
-    from honestone.system.process import program_from, split_command
+    from honestone.system.processes.process import program_from, split_command
 
     names = ("model", "base_url", "auth", "api_key_env", "command")
     settings = {

@@ -28,7 +28,7 @@ from honestone.adapters.machine import key_in
 from honestone.adapters.turns import Turns
 from honestone.core.errors import UsageError
 from honestone.core.json_value import parsed_json
-from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
+from honestone.core.judging.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.ports import CallFailed
 from honestone.system.loose_json import Table, one_line, tables
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.checks.code import program_words
+from honestone.core.checking.script import with_files
 from honestone.core.errors import FileError, UsageError
-from honestone.core.rubric import Check, Rubric, with_checks
-from honestone.core.script import with_files
+from honestone.core.judging.rubric import Check, Rubric, with_checks
 from honestone.core.suite.case import Case, CaseWorkspace, Suite, is_url
 from honestone.formats.project import Project
 from honestone.system.files import printable

@@ -14,7 +14,7 @@ from honestone.system.drawing import count
 
 if TYPE_CHECKING:
     from honestone.app.carried_files import CarriedFiles, Copy
-    from honestone.core.rubric import Rubric
+    from honestone.core.judging.rubric import Rubric
     from honestone.core.suite.case import Suite
 
 # `agentv` is the dialect that its published package reads (4.42).
@@ -145,7 +145,7 @@ _MARKS_HINT = "--accept-loss writes the rubric alone"
 
 def _suite_text(suite: Suite, form: str) -> tuple[str, Sequence[Loss]]:
     if form == "honestone":
-        from honestone.formats.suite_write import dump_suite
+        from honestone.formats.suite.suite_write import dump_suite
 
         return dump_suite(suite), ()
     if form == "task-suite":
@@ -165,8 +165,8 @@ def _refuse_unreadable(text: str, path: Path, form: str) -> None:
     """With losses accepted so little may be left of a suite that no program reads it: then nothing
     is written.
     """
-    from honestone.formats.document import Document
-    from honestone.formats.suite_file import read_suite
+    from honestone.formats.suite.suite_file import read_suite
+    from honestone.formats.syntax.document import Document
     from honestone.interop.reader import Reader
     from honestone.interop.recognise import recognise
 
@@ -184,7 +184,7 @@ def _refuse_unreadable(text: str, path: Path, form: str) -> None:
 
 def _rubric_text(rubric: Rubric, form: str) -> tuple[str, Sequence[Loss]]:
     if form == "honestone":
-        from honestone.formats.rubric_write import dump_rubric
+        from honestone.formats.rubric.rubric_write import dump_rubric
 
         return dump_rubric(rubric), ()
     from honestone.interop.autorubric.write import dump_autorubric

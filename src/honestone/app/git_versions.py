@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from honestone.core.artifact import Version
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
 from honestone.system.files import load_artifact, printable
-from honestone.system.process import answer_of, base_environment
+from honestone.system.processes.process import answer_of, base_environment
 
 GIT_TIMEOUT: Final = 60
 

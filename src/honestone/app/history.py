@@ -9,7 +9,6 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from honestone.core import events
-from honestone.core.ballot import Ballot, Mark, answer_problem
 from honestone.core.errors import StoreError
 from honestone.core.events import (
     EvaluationStarted,
@@ -18,12 +17,13 @@ from honestone.core.events import (
     SuiteImprovementStarted,
     total_spend,
 )
-from honestone.core.scorecard import Rule, Scorer
-from honestone.core.spend import Spend
+from honestone.core.judging.ballot import Ballot, Mark, answer_problem
+from honestone.core.judging.scorecard import Rule, Scorer
+from honestone.core.judging.spend import Spend
 
 if TYPE_CHECKING:
+    from honestone.core.judging.rubric import Item, Key, Rubric
     from honestone.core.loop.state import LoopState
-    from honestone.core.rubric import Item, Key, Rubric
     from honestone.ports import Store
     from honestone.report.documents.improvement import ImprovementDoc
     from honestone.report.documents.scorecard import ScorecardDoc
@@ -83,7 +83,7 @@ def judged_documents(
     contract: str | None = None,
 ) -> Iterator[ScorecardDoc]:
     """The scorecards of an `eval` run, one at a time, under its own rubric and rule or another."""
-    from honestone.report.scorecard import judged_document
+    from honestone.report.building.scorecard import judged_document
 
     log = store.iter_events(run)
     started = next(log)
@@ -143,9 +143,12 @@ def improvement_report(
     shown: Callable[[Path], str] = os.path.relpath,
 ) -> tuple[ImprovementDoc, str]:
     """A loop's document and its Markdown report; `save` writes the report into the store's folder."""
-    from honestone.report.improvement import improvement_document, suite_improvement_document
-    from honestone.report.markdown import improvement_markdown
-    from honestone.report.scorecard import usage_document
+    from honestone.report.building.improvement import (
+        improvement_document,
+        suite_improvement_document,
+    )
+    from honestone.report.building.scorecard import usage_document
+    from honestone.report.pages.markdown import improvement_markdown
 
     log = log if log is not None else store.events(run)
     state = state if state is not None else state_of(log)
@@ -182,7 +185,7 @@ def write_report(root: Path, run: str, text: str) -> None:
 
 def round_diffs(store: Store, state: LoopState, artifact: str) -> list[tuple[int, str]]:
     """(round, unified diff) of what each round changed in the artifact at that path."""
-    from honestone.core.loop.proposal import unified_diff
+    from honestone.core.editing.proposal import unified_diff
     from honestone.engine.place import load_version
 
     out, name = [], PurePath(artifact).name

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from honestone.app.judging_options import (
+from honestone.app.judging.judging_options import (
     AllowCode,
     Combine,
     Floor,
@@ -22,8 +22,8 @@ from honestone.app.judging_options import (
     Seconds,
     Threshold,
 )
-from honestone.core.choices import Ask, Evidence, SandboxChoice
-from honestone.core.rubric import Quorum
+from honestone.core.judging.choices import Ask, Evidence, SandboxChoice
+from honestone.core.judging.rubric import Quorum
 
 
 class JudgingKeywords(TypedDict, total=False):

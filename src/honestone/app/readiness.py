@@ -14,10 +14,10 @@ from honestone.adapters.machine import ThisMachine
 from honestone.adapters.registry import CLIS, DEFAULT_MODELS, JUDGES, TARGETS, WORKERS, always_there
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
-from honestone.core.needs import KeyNeed, MachineNeeds
+from honestone.core.judging.needs import KeyNeed, MachineNeeds
 from honestone.core.plugins import EXTENSION_POINTS
 from honestone.system.plugins import plugins
-from honestone.system.process import program_from
+from honestone.system.processes.process import program_from
 
 if TYPE_CHECKING:
     from honestone.formats.settings import Settings
@@ -65,7 +65,7 @@ class ReadinessReport:
 
 def look_around(workspace: Workspace) -> ReadinessReport:
     """Everything that is named in settings, every agent CLI and every provider; bounded in time."""
-    from honestone.system.sandbox import Sandbox, why_not_bubblewrap
+    from honestone.system.processes.sandbox import Sandbox, why_not_bubblewrap
 
     settings = workspace.settings
     return ReadinessReport(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from honestone.core.errors import StoreError
-from honestone.system.own_stores import (
+from honestone.system.trust.own_stores import (
     NAMES,
     TRUST_VARIABLE,
     Origin,
@@ -75,7 +75,7 @@ def require_untracked(folder: Path) -> None:
     """Raises StoreError where git tracks records in the folder."""
     if not os.path.lexists(folder):
         return
-    from honestone.system.git_index import tracked_in
+    from honestone.system.trust.git_index import tracked_in
 
     tracked = tracked_in(folder, NAMES)
     if tracked is not None:
@@ -89,7 +89,7 @@ def allows_settings(path: Path, say: Callable[[str], None] | None) -> bool:
     """Whether settings above the folder are used that are somebody else's; else a sentence says
     that they are not.
     """
-    from honestone.system.trust import Trust
+    from honestone.system.trust.trust import Trust
 
     is_named = Trust(path, ()).is_on_record
     if not is_named:

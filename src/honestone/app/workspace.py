@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from honestone.core.errors import StoreError, UsageError
-from honestone.core.store_address import StoreAddress, store_address
+from honestone.core.record.store_address import StoreAddress, store_address
 from honestone.formats.settings import Settings, find_settings
 from honestone.ports import RunOrigin
 
@@ -170,7 +170,7 @@ class Workspace:
         """The same as `store`, signed as this account's: for what is written there before a store
         is opened.
         """
-        from honestone.system.own_stores import Origin, claim_new, origin_of
+        from honestone.system.trust.own_stores import Origin, claim_new, origin_of
 
         place = self.store
         if origin_of(place) is Origin.NEW:
@@ -211,7 +211,7 @@ class Workspace:
         link leads.
         """
         from honestone.adapters.registry import open_store
-        from honestone.system.private import sweep
+        from honestone.system.processes.private import sweep
 
         if self.bounds is not None:
             below = (path for pattern in _WRITTEN for path in self.store.glob(pattern))
@@ -233,7 +233,7 @@ class Workspace:
         from honestone.adapters.stores.place import StorePlace
 
         if self.shared is None:
-            from honestone.system.own_stores import DATABASE
+            from honestone.system.trust.own_stores import DATABASE
 
             own = self.store
             shows_other = is_shown and not (own / DATABASE).exists()

@@ -27,7 +27,7 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
                 "improve:improve",
                 "Improve an artifact until it passes, or say why it does not.",
             ),
-            "undo": ("undo:undo", "Put a file back as it was before `improve`."),
+            "undo": ("recorded.undo:undo", "Put a file back as it was before `improve`."),
             "stage": ("stages.group:stage", "The skill pipeline, stage by stage."),
         },
         "Say what good looks like": {
@@ -35,44 +35,62 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
             "suite": ("suites.group:suite", "Write, check, lock, convert and show suites."),
         },
         "Look at what came out": {
-            "runs": ("runs:runs", "List recorded runs."),
-            "run": ("run:run", "Cancel a run that is not finished."),
-            "runner": ("runner:runner", "Work on the cases of `eval SUITE --remote`."),
-            "runners": ("runner:runners", "Which runners are at work, and what they refuse."),
-            "show": ("show:show", "Show a recorded run in any format."),
-            "view": ("view:view", "Look at runs in the browser, read-only, on this machine."),
-            "compare": ("compare:compare", "Compare two runs of a suite, case by case."),
-            "trend": ("compare:trend", "Show how a suite's results changed over its runs."),
-            "rescore": ("rescore:rescore", "Score a run again from its record, without a call."),
-            "store": ("store:store", "Check the store, migrate it, copy its runs into another."),
+            "runs": ("recorded.runs:runs", "List recorded runs."),
+            "run": ("recorded.run:run", "Cancel a run that is not finished."),
+            "runner": ("recorded.runner:runner", "Work on the cases of `eval SUITE --remote`."),
+            "runners": (
+                "recorded.runner:runners",
+                "Which runners are at work, and what they refuse.",
+            ),
+            "show": ("recorded.show:show", "Show a recorded run in any format."),
+            "view": (
+                "recorded.view:view",
+                "Look at runs in the browser, read-only, on this machine.",
+            ),
+            "compare": ("recorded.compare:compare", "Compare two runs of a suite, case by case."),
+            "trend": (
+                "recorded.compare:trend",
+                "Show how a suite's results changed over its runs.",
+            ),
+            "rescore": (
+                "recorded.rescore:rescore",
+                "Score a run again from its record, without a call.",
+            ),
+            "store": (
+                "recorded.store:store",
+                "Check the store, migrate it, copy its runs into another.",
+            ),
         },
         "How far judges can be trusted": {
             "noise": (
-                "noise:noise",
+                "judges.noise:noise",
                 "How much the same bytes score differently when judged again.",
             ),
-            "label": ("label:label", "Ask a person the items of a rubric, and keep the answers."),
+            "label": (
+                "judges.label:label",
+                "Ask a person the items of a rubric, and keep the answers.",
+            ),
             "audit": (
-                "audit:audit",
+                "judges.audit:audit",
                 "Whether judges can be talked round, by probes with known answers.",
             ),
             "calibrate": (
-                "calibrate:calibrate",
+                "judges.calibrate:calibrate",
                 "How far judges agree with people who labelled a sample.",
             ),
             "agreement": (
-                "agreement:agreement",
+                "judges.agreement:agreement",
                 "How far raters agree, from a table of their ratings.",
             ),
-            "judge": ("judge:judge", "A host agent as a judge; how a reply is read."),
+            "judge": ("judges.judge:judge", "A host agent as a judge; how a reply is read."),
         },
         "Coding agents": {
             "agent": (
-                "agent:agent",
+                "agents.agent:agent",
                 "Inside coding agents: installed in their settings, and their hooks.",
             ),
-            "step": ("step:step", "A host agent as the worker, one action at a time."),
-            "mcp": ("mcp:mcp", "A server for coding agents (MCP, on stdin and stdout)."),
+            "step": ("agents.step:step", "A host agent as the worker, one action at a time."),
+            "mcp": ("agents.mcp:mcp", "A server for coding agents (MCP, on stdin and stdout)."),
         },
     },
     "stage": {
@@ -102,37 +120,43 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
     },
     "judge": {
         "Commands": {
-            "prompt": ("judge_prompt:prompt", "Print what a judge would be asked."),
-            "submit": ("judge_prompt:submit", "Record a reply to that prompt."),
+            "prompt": ("judges.judge_prompt:prompt", "Print what a judge would be asked."),
+            "submit": ("judges.judge_prompt:submit", "Record a reply to that prompt."),
             "pairwise": (
-                "judge_pairwise:pairwise",
+                "judges.judge_pairwise:pairwise",
                 "Compare two artifacts by one rubric, in both orders.",
             ),
-            "read": ("judge_read:read", "Read judges' replies from stdin."),
+            "read": ("judges.judge_read:read", "Read judges' replies from stdin."),
         }
     },
     "agent": {
         "Commands": {
             "install": (
-                "agent_install:install",
+                "agents.agent_install:install",
                 "Write the skill, the hooks and the MCP server for coding agents.",
             ),
-            "uninstall": ("agent_install:uninstall", "Take out what `agent install` put in."),
-            "status": ("agent_install:status", "Whether honestone is installed in coding agents."),
-            "hook": ("agent_hook:hook", "What the hooks of coding agents call."),
+            "uninstall": (
+                "agents.agent_install:uninstall",
+                "Take out what `agent install` put in.",
+            ),
+            "status": (
+                "agents.agent_install:status",
+                "Whether honestone is installed in coding agents.",
+            ),
+            "hook": ("agents.agent_hook:hook", "What the hooks of coding agents call."),
         }
     },
     "hook": {
         "Commands": {
-            "stop": ("agent_hook:stop", "Hold a session whose loop is not finished."),
-            "session-start": ("agent_hook:session_start", "Remind a session of its loop."),
+            "stop": ("agents.agent_hook:stop", "Hold a session whose loop is not finished."),
+            "session-start": ("agents.agent_hook:session_start", "Remind a session of its loop."),
         }
     },
     "step": {
         "Commands": {
-            "next": ("step:next_", "Continue to the next thing to do, and print it."),
-            "submit": ("step:submit", "Hand in what was asked for, and continue."),
-            "status": ("step:status", "Where the run is."),
+            "next": ("agents.step:next_", "Continue to the next thing to do, and print it."),
+            "submit": ("agents.step:submit", "Hand in what was asked for, and continue."),
+            "status": ("agents.step:status", "Where the run is."),
         }
     },
 }

@@ -11,7 +11,7 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from honestone.app.offers import (
+from honestone.app.doors.offers import (
     Offers,
     offered_cases,
     offered_names,

@@ -13,7 +13,7 @@ import click
 from honestone.app.convert import Conversion
 from honestone.app.convert import convert_rubric as rubric_in
 from honestone.app.convert import convert_suite as suite_in
-from honestone.app.judging_options import AcceptLoss, FromOutside, ReadAs
+from honestone.app.judging.judging_options import AcceptLoss, FromOutside, ReadAs
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, write

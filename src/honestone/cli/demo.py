@@ -29,7 +29,7 @@ from honestone.core.errors import FileError, UsageError
 from honestone.system.drawing import Style, clean, style_for, wrap
 
 if TYPE_CHECKING:
-    from honestone.core.rubric import Rubric
+    from honestone.core.judging.rubric import Rubric
 
 FOLDER = "honestone-demo"
 _RUBRIC = "rubric.yaml"
@@ -206,7 +206,7 @@ class _Demo:
     def run(self) -> int:
         if self._as_json or self._quiet:
             return self._run_plainly()
-        from honestone.formats.rubric_file import read_rubric
+        from honestone.formats.rubric.rubric_file import read_rubric
 
         rubric = read_rubric(self._place / _RUBRIC).rubric
         self._tell([*self._page("opening", rubric=rubric, **_facts_of(rubric)), ""])

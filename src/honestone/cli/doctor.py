@@ -87,7 +87,7 @@ def _shared_store(workspace: Workspace) -> str | None:
     """Whether a shared store answers; None for a folder, which is made when it is needed."""
     if workspace.shared is None:
         return None
-    from honestone.app.store import check_store
+    from honestone.app.runs.store import check_store
 
     try:
         found = check_store(workspace)

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 import click
 
-from honestone.app.evaluate import ArtifactOptions, EvaluateRequest, evaluate
-from honestone.app.judging_options import (
+from honestone.app.judging.evaluate import ArtifactOptions, EvaluateRequest, evaluate
+from honestone.app.judging.judging_options import (
     AcceptLoss,
     AllowCode,
     JudgingOptions,
@@ -22,11 +22,11 @@ from honestone.app.suites.options import Concurrency, SuiteOptions, Targets
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
-from honestone.cli.show import refuse_other_formats
+from honestone.cli.recorded.show import refuse_other_formats
 from honestone.cli.suites.options import SUITE_FORMATS
 from honestone.cli.terminal import MANY, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError
-from honestone.core.scorecard import Outcome
+from honestone.core.judging.scorecard import Outcome
 from honestone.ports import Function, Target
 
 

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 import click
 from click.core import ParameterSource
 
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.suites.options import SuiteOptions
 from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.run import SuiteResult

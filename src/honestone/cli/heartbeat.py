@@ -7,7 +7,7 @@ import os
 
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
-from honestone.core.store_address import SHORTEST_HEARTBEAT
+from honestone.core.record.store_address import SHORTEST_HEARTBEAT
 
 
 def heartbeat_of(workspace: Workspace) -> float:

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import click
 
-from honestone.app.improve import improve as improve_artifact
-from honestone.app.judging_options import AllowCode
-from honestone.app.loop import ImprovementRequest
+from honestone.app.improving.improve import improve as improve_artifact
+from honestone.app.improving.loop import ImprovementRequest
+from honestone.app.judging.judging_options import AllowCode
 from honestone.app.options import Option
-from honestone.app.records import open_run
+from honestone.app.runs.records import open_run
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
@@ -19,7 +19,7 @@ from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, 
 from honestone.core.errors import Interrupted
 from honestone.core.loop.state import Result
 from honestone.report.documents.improvement import RoundDoc
-from honestone.report.improvement_text import round_text
+from honestone.report.terminal.improvement_text import round_text
 from honestone.system.drawing import style_for
 
 

@@ -222,7 +222,7 @@ def _refuse_names(words: Sequence[str]) -> Sequence[str]:
 
 def _traced(args: Sequence[str] | None) -> int:
     """The same, with telemetry as the variables say."""
-    from honestone.app.telemetry import end_telemetry, provide_telemetry
+    from honestone.app.doors.telemetry import end_telemetry, provide_telemetry
 
     provide_telemetry(_say)
     try:

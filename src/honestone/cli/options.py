@@ -149,7 +149,7 @@ def named_store() -> str | None:
 
 def shown_store() -> str:
     """The same for people: an address without its password."""
-    from honestone.core.store_address import store_address
+    from honestone.core.record.store_address import store_address
 
     named = named_store() or ""
     address = store_address(named)

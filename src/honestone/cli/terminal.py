@@ -40,12 +40,12 @@ from honestone.system.drawing import (
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from honestone.app.evaluate import Evaluated
+    from honestone.app.judging.evaluate import Evaluated
     from honestone.app.workspace import Person
     from honestone.core.events import Event
     from honestone.report.documents.improvement import ImprovementDoc
     from honestone.report.documents.scorecard import ScorecardDoc
-    from honestone.report.sharing import SharedPieces
+    from honestone.report.pages.sharing import SharedPieces
 
 
 _DRAWN_LIMIT = 4096
@@ -114,11 +114,11 @@ def render_scorecards(documents: Sequence[ScorecardDoc], form: str) -> str:
     if form == "json":
         return dump(documents[0] if len(documents) == 1 else documents) + "\n"
     if form == "junit":
-        from honestone.report.junit import scorecards_junit
+        from honestone.report.exports.junit import scorecards_junit
 
         return scorecards_junit(documents)
     if form == "text":
-        from honestone.report.text import scorecards_text
+        from honestone.report.terminal.text import scorecards_text
 
         return scorecards_text(documents, style_for(sys.stdout))
     return "\n".join(render(document, form) for document in documents)
@@ -151,7 +151,7 @@ def write_page(page: str | SharedPieces) -> None:
     """An HTML page says that it is UTF-8, whatever the terminal is. It holds no folder of this
     machine, and stderr says which texts it holds, before it is passed on.
     """
-    from honestone.report.sharing import SharedPage, SharedPieces, without_folders
+    from honestone.report.pages.sharing import SharedPage, SharedPieces, without_folders
 
     if isinstance(page, SharedPage | SharedPieces) and page.holds:
         print(f"note: texts in this page: {line(', '.join(page.holds))}", file=sys.stderr)
@@ -270,7 +270,7 @@ def exit_code_of(outcome: str) -> int:
     """Of a verdict. `error` is a skill's evaluation that showed nothing: like inconclusive, nothing
     was judged.
     """
-    from honestone.core.scorecard import EXIT_CODES, Outcome
+    from honestone.core.judging.scorecard import EXIT_CODES, Outcome
 
     return 3 if outcome == "error" else EXIT_CODES[Outcome(outcome)]
 

@@ -41,7 +41,7 @@ def trust(
     another one: records that another account or machine made, or that came in an archive. What is
     in it is shown.
     """
-    from honestone.app import trusting
+    from honestone.app.judging import trusting
 
     workspace = here()
     if file is not None and (file == STORE or file.is_dir()):

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 import honestone
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.quiet import Quiet
+from honestone.app.doors.quiet import Quiet
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.stages import evaluate as use_case
 from honestone.app.stages.files import StageFiles
 from honestone.app.workspace import Workspace

@@ -24,20 +24,26 @@ from typing import (
     TypeVar,
 )
 
-from honestone.core.ballot import CHECK, Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
-from honestone.core.contract import Contract
+from honestone.core.editing.proposal import ProposalOutcome
+from honestone.core.editing.result import Delivery, DeliveryRule, Standing
 from honestone.core.json_value import Codec, Form, Json, JsonObject
-from honestone.core.labels import PersonLabel
-from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.result import Delivery, DeliveryRule, Standing
-from honestone.core.rubric import Key, Rubric, from_plain, to_plain
-from honestone.core.scorecard import Rule
-from honestone.core.spend import Spend, spend_from_plain
+from honestone.core.judging.ballot import (
+    CHECK,
+    Ballot,
+    ballot_from_plain,
+    ballot_to_plain,
+    checked_ballot,
+)
+from honestone.core.judging.contract import Contract
+from honestone.core.judging.rubric import Key, Rubric, from_plain, to_plain
+from honestone.core.judging.scorecard import Rule
+from honestone.core.judging.spend import Spend, spend_from_plain
+from honestone.core.statistics.labels import PersonLabel
 from honestone.core.suite.case import Case, case_from_plain, case_to_plain
 from honestone.core.suite.trace import Trace
 
 if TYPE_CHECKING:
-    from honestone.core.suite.sides import SidesComparison
+    from honestone.core.skill.sides import SidesComparison
 
 Old = TypeVar("Old")
 New = TypeVar("New")
@@ -830,14 +836,14 @@ def _given(one: StartedArtifact | StartedSuite) -> dict[str, Json]:
 
 
 def _sides_to_plain(sides: SidesComparison) -> Json:
-    from honestone.core.suite.sides import sides_to_plain
+    from honestone.core.skill.sides import sides_to_plain
 
     return sides_to_plain(sides)
 
 
 def _sides_from_plain(plain: JsonObject) -> SidesComparison:
     """Imported when it is needed: most runs are not compared."""
-    from honestone.core.suite.sides import sides_from_plain
+    from honestone.core.skill.sides import sides_from_plain
 
     return sides_from_plain(plain)
 

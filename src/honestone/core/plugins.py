@@ -69,10 +69,10 @@ CHECKS: Final = ExtensionPoint(
     group="honestone.checks",
     noun="check",
     used_as="`check: {NAME: ARGUMENT}` of a rubric, and `not-NAME`",
-    contract="honestone.core.checks.AddedCheck",
+    contract="honestone.core.checking.checks.AddedCheck",
     rules="The check is about one text. Its `kind` says what argument it takes, as JSON Schema. Its `look` turns that "
     "argument into a function from a text to the reason why the text fails, or None. A look that cannot decide raises "
-    "`honestone.core.gave_up.GaveUp`, which `not-NAME` does not turn into a pass. The name and version of the package "
+    "`honestone.core.checking.gave_up.GaveUp`, which `not-NAME` does not turn into a pass. The name and version of the package "
     "are part of the contract of a run.",
     example='shouts = "my_package.checks:SHOUTS"',
 )

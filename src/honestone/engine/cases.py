@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Protocol
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.errors import CouldNotJudge, FileError, StoreError
 from honestone.core.events import AttemptJudged, CasePassedBy, DuplicateWork, Event, OutputProduced
-from honestone.core.rates import RateLimits, tokens_of
+from honestone.core.judging.spend import Meter, Spend
+from honestone.core.record.rates import RateLimits, tokens_of
+from honestone.core.record.record import CaseRecord
 from honestone.core.skill.skill_file import Skill
-from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Case
-from honestone.core.suite.record import CaseRecord
 from honestone.engine.journal import OutOfTime, in_time, settle, turn
 from honestone.engine.panel import Evaluator
 from honestone.engine.place import recall_version, version_blobs

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from honestone.core.ballot import Answer, Ballot, JudgeState, Mark, asked_criteria
-from honestone.core.rubric import Item, Rubric, as_written
-from honestone.core.scorecard import Outcome, Scorer, judge_gate
+from honestone.core.judging.ballot import Answer, Ballot, JudgeState, Mark, asked_criteria
+from honestone.core.judging.rubric import Item, Rubric, as_written
+from honestone.core.judging.scorecard import Outcome, Scorer, judge_gate
 
 
 def settled(scorer: Scorer, ballots: Sequence[Ballot], remaining: Sequence[str]) -> Outcome | None:

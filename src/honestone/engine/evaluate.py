@@ -27,13 +27,13 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import CHECK, Ballot, Mark, Question, marks_of_checks
-from honestone.core.checks import CheckAnswer, TextCheck
+from honestone.core.checking.checks import CheckAnswer, TextCheck
 from honestone.core.events import ArtifactJudged, ArtifactsChecked, CheckedArtifact
 from honestone.core.json_value import JsonObject
-from honestone.core.rubric import Key, Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.spend import Spend
+from honestone.core.judging.ballot import CHECK, Ballot, Mark, Question, marks_of_checks
+from honestone.core.judging.rubric import Key, Rubric
+from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.spend import Spend
 from honestone.core.suite.case import Message
 from honestone.engine.journal import OutOfTime, in_time
 from honestone.engine.live import Live

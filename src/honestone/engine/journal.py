@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
-from honestone.core.rates import wait_of
-from honestone.core.spend import AT_A_TIME, RunGrants
+from honestone.core.judging.spend import AT_A_TIME, RunGrants
+from honestone.core.record.rates import wait_of
 
 if TYPE_CHECKING:
-    from honestone.core.rates import RateLimits
-    from honestone.core.spend import GrantRequest, Meter, Usage
+    from honestone.core.judging.spend import GrantRequest, Meter, Usage
+    from honestone.core.record.rates import RateLimits
     from honestone.ports import Journal, Store
 
 # Places that are tried before waiting a little.

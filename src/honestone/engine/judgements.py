@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import CHECK, Question
 from honestone.core.errors import UsageError
 from honestone.core.events import BallotCast, CandidateRanked, CandidateTried, LimitReached, Role
 from honestone.core.json_value import JsonObject
+from honestone.core.judging.ballot import CHECK, Question
+from honestone.core.judging.scorecard import Line
+from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.policies import fixes_for, rejected_tries, unmet_items, write_brief
 from honestone.core.loop.state import Ask, LoopState, Propose
 from honestone.core.loop.suite_loop import (
@@ -25,9 +27,7 @@ from honestone.core.loop.suite_loop import (
     failed_tasks,
     write_task_brief,
 )
-from honestone.core.scorecard import Line
 from honestone.core.skill.evaluation import TaskResult
-from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Case
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.panel import Consulted, Evaluator, Seat, voter

@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
 
+from honestone.core.judging.spend import Meter
 from honestone.core.live import JudgeNow, LiveJudge, LiveRun
-from honestone.core.spend import Meter
 from honestone.ports import Journal, Observer, Span
 from honestone.system.telemetry import NO_TELEMETRY, run_under_way
 

@@ -23,17 +23,18 @@ from typing import Generic
 
 from honestone.core import events
 from honestone.core.artifact import Version
-from honestone.core.errors import FileError, UsageError
-from honestone.core.events import CandidateTried, Event
-from honestone.core.json_value import JsonObject
-from honestone.core.loop.delivery import delivery
-from honestone.core.loop.proposal import (
+from honestone.core.editing.proposal import (
     DID_NOT_WORK,
     ProposalOutcome,
     classify,
     diff_size,
     size_limit,
 )
+from honestone.core.errors import FileError, UsageError
+from honestone.core.events import CandidateTried, Event
+from honestone.core.json_value import JsonObject
+from honestone.core.judging.spend import Meter, Spend
+from honestone.core.loop.delivery import delivery
 from honestone.core.loop.state import (
     Accept,
     Ask,
@@ -45,15 +46,14 @@ from honestone.core.loop.state import (
     Stop,
     decide,
 )
-from honestone.core.rates import RateLimits
-from honestone.core.spend import Meter, Spend
+from honestone.core.record.rates import RateLimits
 from honestone.engine.journal import OutOfTime, give_back, in_time, settle, turn
 from honestone.engine.live import Live
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.engine.traced import propose, tell_scores
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
 from honestone.system.files import ReadBack, deliver, make_copy, modes_of, read_back
-from honestone.system.private import end_inhabitants, private_folder
+from honestone.system.processes.private import end_inhabitants, private_folder
 from honestone.system.telemetry import is_traced, part_under_way
 
 

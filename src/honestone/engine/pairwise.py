@@ -7,13 +7,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
-from honestone.core import pairwise
 from honestone.core.artifact import Version
-from honestone.core.ballot import Ballot, JudgeState
 from honestone.core.json_value import JsonObject
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Rule
-from honestone.core.spend import Spend
+from honestone.core.judging.ballot import Ballot, JudgeState
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Rule
+from honestone.core.judging.spend import Spend
+from honestone.core.reading import pairwise
 from honestone.engine.panel import Panel, Seat, check_ballot
 from honestone.ports import Checker, SizedJudge
 

@@ -19,7 +19,8 @@ from typing import Final, TypeVar
 
 from honestone import ports
 from honestone.core.artifact import Artifact
-from honestone.core.ballot import (
+from honestone.core.json_value import Json, JsonObject
+from honestone.core.judging.ballot import (
     CHECK,
     Answer,
     AskedCriterion,
@@ -31,15 +32,14 @@ from honestone.core.ballot import (
     Reading,
     asked_criteria,
 )
-from honestone.core.choices import Ask
-from honestone.core.contract import canonical
-from honestone.core.json_value import Json, JsonObject
-from honestone.core.rates import RateLimits, tokens_of
+from honestone.core.judging.choices import Ask
+from honestone.core.judging.contract import canonical
+from honestone.core.judging.rubric import Check, Key, Rubric
+from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.spend import Meter, Spend, Usage
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.reading.reply import complaints
-from honestone.core.rubric import Check, Key, Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.spend import Meter, Spend, Usage
+from honestone.core.record.rates import RateLimits, tokens_of
 from honestone.engine.early_stop import settled
 from honestone.engine.journal import OutOfTime, claimed, in_time, settle, take_call, turn
 from honestone.engine.live import HERE
@@ -557,7 +557,7 @@ def unwrapped(identity: object, folder: Path) -> object:
     words = _script_named(command, folder)
     if words == command:
         return identity
-    from honestone.system.process import describe_command
+    from honestone.system.processes.process import describe_command
 
     return {**identity, **describe_command(words, folder)}
 

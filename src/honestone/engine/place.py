@@ -9,10 +9,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from honestone.core.artifact import Entry, Version, digest_of
+from honestone.core.editing.proposal import MAX_DIFF, MAX_GROWTH
 from honestone.core.errors import FileError, StoreError, UsageError
-from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
 from honestone.system.files import MAX_BYTES, TEMPORARY, Home, load_artifact
-from honestone.system.judging_files import JudgingFiles
+from honestone.system.trust.judging_files import JudgingFiles
 
 if TYPE_CHECKING:
     from honestone.core.loop.state import LoopState

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeVar
 
 from honestone.core.errors import StoreAway, StoreError
-from honestone.core.queue import MISSED, TRIES, QueuedCase, RefusedRun, RunnerCard
+from honestone.core.record.queue import MISSED, TRIES, QueuedCase, RefusedRun, RunnerCard
 from honestone.engine.journal import RATE_WAITS
 from honestone.ports import Queue
 from honestone.system.drawing import count

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from honestone.core.errors import RunCancelled
+from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.dependencies import in_order
-from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.engine.cases import CaseWork, used_up
 from honestone.engine.journal import OutOfTime
 from honestone.engine.live import Live

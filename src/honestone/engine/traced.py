@@ -13,8 +13,8 @@ from honestone.system.telemetry import is_traced, span_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from honestone.core.ballot import Ballot, Question
-    from honestone.core.scorecard import Scorer
+    from honestone.core.judging.ballot import Ballot, Question
+    from honestone.core.judging.scorecard import Scorer
     from honestone.ports import (
         Brief,
         Judge,
@@ -35,7 +35,7 @@ def ask_judge(name: str, judge: Judge, request: Request, question: Question) -> 
 
 
 async def _asked(name: str, judge: Judge, request: Request, question: Question) -> Reply:
-    from honestone.core.telemetry import CallAnswer, TracedCall
+    from honestone.core.record.telemetry import CallAnswer, TracedCall
 
     call = TracedCall(role="judge", name=name, identity=judge.identity, text=lambda: request.body)
     with span_of(call) as span:
@@ -66,7 +66,7 @@ def _asked_once(target: Target, task: Task) -> Awaitable[Output]:
 
 
 async def _run(target: Target, task: Task) -> Output:
-    from honestone.core.telemetry import CallAnswer, TracedCall
+    from honestone.core.record.telemetry import CallAnswer, TracedCall
 
     name = str(target.identity.get("kind") or target.identity.get("provider") or "target")
     with span_of(
@@ -89,7 +89,7 @@ def propose(worker: Worker, brief: Brief, place: Path, brief_file: Path) -> Awai
 
 
 async def _proposed(worker: Worker, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
-    from honestone.core.telemetry import CallAnswer, TracedCall
+    from honestone.core.record.telemetry import CallAnswer, TracedCall
 
     call = TracedCall(
         role="worker", name=worker.id, identity=worker.identity, text=lambda: brief.text
@@ -105,6 +105,6 @@ async def _proposed(worker: Worker, brief: Brief, place: Path, brief_file: Path)
 def tell_scores(span: Span, scorer: Scorer | None, ballots: Sequence[Ballot]) -> None:
     """Tell what the ballots come to."""
     if scorer is not None and ballots:
-        from honestone.core.telemetry import traced_scores
+        from honestone.core.record.telemetry import traced_scores
 
         span.scored(traced_scores(scorer, ballots))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from honestone.core.added_kinds import FINDERS
+from honestone.core.checking.added_kinds import FINDERS
 
 if TYPE_CHECKING:
-    from honestone.core.checks import AddedCheck
+    from honestone.core.checking.checks import AddedCheck
 
 
 def _added_checks() -> Mapping[str, Callable[[], AddedCheck]]:

@@ -11,7 +11,7 @@ from honestone.core.plugins import CHECKS
 from honestone.system.plugins import Plugin, plugins
 
 if TYPE_CHECKING:
-    from honestone.core.checks import AddedCheck
+    from honestone.core.checking.checks import AddedCheck
 
 
 def added_checks() -> Mapping[str, Callable[[], AddedCheck]]:
@@ -21,7 +21,7 @@ def added_checks() -> Mapping[str, Callable[[], AddedCheck]]:
 
 @cache
 def _load(plugin: Plugin) -> AddedCheck:
-    from honestone.core.checks import AddedCheck
+    from honestone.core.checking.checks import AddedCheck
 
     check = plugin.instance(AddedCheck)
     return replace(check, kind=replace(check.kind, family="text", package=plugin.package))

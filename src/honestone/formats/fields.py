@@ -107,7 +107,7 @@ def unknown_key_hint(key: str, shape: Shape) -> str:
     """What to write instead of an unknown key: the near match, where a check belongs, another
     tool's word for it, or all that there is.
     """
-    from honestone.core.checks import KINDS
+    from honestone.core.checking.checks import KINDS
 
     spellings = {other: field.key for field in shape.fields for other in (*field.also, field.key)}
     meant = spellings.get(key) or spellings.get(near(key, spellings) or "")

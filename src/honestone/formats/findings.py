@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from honestone.core.rubric import Rubric
-from honestone.formats.marked import Marked
-from honestone.formats.nodes import Node
+from honestone.core.judging.rubric import Rubric
+from honestone.formats.syntax.marked import Marked
+from honestone.formats.syntax.nodes import Node
 
 if TYPE_CHECKING:
     from honestone.core.authoring.lint import Remark

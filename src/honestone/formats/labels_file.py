@@ -20,10 +20,11 @@ from typing import Final
 
 import msgspec
 
-from honestone.core.ballot import Answer
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.labels import (
+from honestone.core.judging.ballot import Answer
+from honestone.core.judging.rubric import Rubric
+from honestone.core.statistics.labels import (
     COLUMNS,
     SOMEBODY,
     GivenLabel,
@@ -32,13 +33,12 @@ from honestone.core.labels import (
     PersonLabel,
     targets_of,
 )
-from honestone.core.rubric import Rubric
-from honestone.formats.csv_rows import csv_rows, json_rows
-from honestone.formats.document import MOST_LINES
 from honestone.formats.fields import near
-from honestone.formats.marked import read_text
-from honestone.formats.reader import did_you_mean
 from honestone.formats.source import SourceErrors
+from honestone.formats.syntax.csv_rows import csv_rows, json_rows
+from honestone.formats.syntax.document import MOST_LINES
+from honestone.formats.syntax.marked import read_text
+from honestone.formats.syntax.reader import did_you_mean
 
 _ARTIFACT: Final = "artifact"
 _RATER: Final = "rater"

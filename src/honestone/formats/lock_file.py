@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from honestone.core.contract import Contract, canonical, differences
 from honestone.core.errors import ContractMismatch, FileError
 from honestone.core.json_value import json_once
-from honestone.formats.marked import parse_marked, read_text
+from honestone.core.judging.contract import Contract, canonical, differences
+from honestone.formats.syntax.marked import parse_marked, read_text
 
 SCHEMA: Final = "honestone.lock/1"
 _PARTS: Final = ("scoring", "rubric", "judges", "checks", "rule", "options")

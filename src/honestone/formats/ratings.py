@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.labels import COLUMNS, SOMEBODY, number_of
-from honestone.core.raters import SETTLED
 from honestone.core.statistics.agreement import Level, Value
-from honestone.formats.csv_rows import table_rows
+from honestone.core.statistics.labels import COLUMNS, SOMEBODY, number_of
+from honestone.core.statistics.raters import SETTLED
 from honestone.formats.drafts.found import plain_name
 from honestone.formats.fields import near
 from honestone.formats.labels_file import LABEL
+from honestone.formats.syntax.csv_rows import table_rows
 
 Row: TypeAlias = Mapping[str, object]
 

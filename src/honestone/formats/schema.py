@@ -4,7 +4,7 @@ they decide nothing.
 
 from __future__ import annotations
 
-from honestone.core.checks import KINDS, check_schema
+from honestone.core.checking.checks import KINDS, check_schema
 from honestone.formats.fields import SHAPES, TAKES, Field, Shape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

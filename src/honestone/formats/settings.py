@@ -18,11 +18,11 @@ from typing import Any, Final
 
 from honestone.core.errors import FileError, SettingsError, StoreError
 from honestone.core.json_value import JsonObject, built
-from honestone.core.store_address import SHORTEST_HEARTBEAT, store_address
+from honestone.core.record.store_address import SHORTEST_HEARTBEAT, store_address
 from honestone.core.tables import table_text
-from honestone.formats.marked import Marked
 from honestone.formats.project import settings_bytes, settings_file
-from honestone.formats.toml_nodes import toml_marked
+from honestone.formats.syntax.marked import Marked
+from honestone.formats.syntax.toml_nodes import toml_marked
 from honestone.ports import Settings, StoreSettings
 
 _PROGRAMS: Final = ("script", "cmd", "record", "agent", "python", "http", "https")

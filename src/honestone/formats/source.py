@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Rubric
-from honestone.formats.marked import Marked
+from honestone.core.judging.rubric import Rubric
+from honestone.formats.syntax.marked import Marked
 
 if TYPE_CHECKING:
     from honestone.core.suite.case import Suite

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from honestone.core.errors import FileError, UsageError
-from honestone.formats.marked import Marked, read_marked
+from honestone.formats.syntax.marked import Marked, read_marked
 
 LANE: Final = "generic-skill"
 # The lane of a skill that was evaluated without a ranking: its baseline ran without any skill.

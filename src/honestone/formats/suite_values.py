@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar, cast
 
-from honestone.core.choices import SANDBOX_CHOICES
+from honestone.core.judging.choices import SANDBOX_CHOICES
 from honestone.core.suite.case import (
     OUTPUT_FORMS,
     SUITE_VERSION,
@@ -18,8 +18,8 @@ from honestone.core.suite.case import (
     TargetSpec,
 )
 from honestone.formats.fields import Takes
-from honestone.formats.reader import Steps as FilePath
-from honestone.formats.reader import did_you_mean, value_at
+from honestone.formats.syntax.reader import Steps as FilePath
+from honestone.formats.syntax.reader import did_you_mean, value_at
 from honestone.formats.values import (
     Got,
     Refused,

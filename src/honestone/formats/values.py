@@ -15,13 +15,13 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast
 
 from honestone.core.errors import HonestoneError, RubricError, UsageError
+from honestone.core.judging.rubric import TIERS, Check, Quorum, is_quorum
 from honestone.core.numbers import exact, hundredfold
-from honestone.core.rubric import TIERS, Check, Quorum, is_quorum
 from honestone.formats.fields import SHAPES, TAKES, VERSION, Takes, unknown_key_hint
-from honestone.formats.marked import Marked
-from honestone.formats.nodes import scalar
-from honestone.formats.reader import FileReading, value_at
-from honestone.formats.reader import Steps as FilePath
+from honestone.formats.syntax.marked import Marked
+from honestone.formats.syntax.nodes import scalar
+from honestone.formats.syntax.reader import FileReading, value_at
+from honestone.formats.syntax.reader import Steps as FilePath
 
 LIST_HINT: Final = "write a list, one entry a line, each after `- `"
 _CHECK_HINT: Final = "name a kind and its argument: {contains: text}"
@@ -293,7 +293,7 @@ def take_command(reading: ValueReading, value: Any, path: FilePath, owner: str) 
 
 def take_check(reading: ValueReading, value: Any, path: FilePath, owner: str) -> Check:
     """`{contains: x, path: docs/*.md}` or, for a kind that needs no argument, its bare name."""
-    from honestone.core.checks import read_check
+    from honestone.core.checking.checks import read_check
 
     if isinstance(value, str):
         written, places = {value.strip(): None}, {}
@@ -318,7 +318,7 @@ def take_check(reading: ValueReading, value: Any, path: FilePath, owner: str) ->
 
 def _settled_check(check: Check) -> Check:
     """`is-json` and `{is-json: true}` are one and the same check."""
-    from honestone.core.checks import KINDS
+    from honestone.core.checking.checks import KINDS
 
     needs_nothing = None in KINDS[check.kind].schema.get("enum", ())
     return replace(check, value=None) if needs_nothing else check

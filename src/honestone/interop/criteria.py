@@ -10,13 +10,22 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.checks import check_problem, own_bar
+from honestone.core.checking.checks import check_problem, own_bar
 from honestone.core.errors import RubricError
-from honestone.core.images import is_image_address, written_image
+from honestone.core.judging.images import is_image_address, written_image
+from honestone.core.judging.rubric import (
+    Anchors,
+    Check,
+    Criterion,
+    Item,
+    Rubric,
+    as_written,
+    free_id,
+    slug,
+)
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written, free_id, slug
-from honestone.formats.check_words import check_in_words
-from honestone.formats.reader import FileReading, Steps, words
+from honestone.formats.rubric.check_words import check_in_words
+from honestone.formats.syntax.reader import FileReading, Steps, words
 
 # The floor of a yes/no question that must be answered yes: by more than half of the judges.
 MAJORITY: Final = Fraction(51, 100)

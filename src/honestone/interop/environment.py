@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from honestone.core.secret_names import looks_secret
+from honestone.core.record.secret_names import looks_secret
 
 _NAMED: Final[ContextVar[frozenset[str]]] = ContextVar("named_variables", default=frozenset())
 HINT: Final = (

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from honestone.core.tables import table_text
-from honestone.formats.reader import How, Keys, KnownKey, about, keys
+from honestone.formats.syntax.reader import How, Keys, KnownKey, about, keys
 
 if TYPE_CHECKING:
-    from honestone.formats.document import Document
     from honestone.formats.source import ForeignRubric, SuiteSource
+    from honestone.formats.syntax.document import Document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

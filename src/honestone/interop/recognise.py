@@ -11,12 +11,12 @@ from typing import Final, Unpack
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.plugins import FORMATS
-from honestone.formats.document import CodeOfFiles, Document
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
-from honestone.formats.reader import words
-from honestone.formats.rubric_file import RubricReading, RubricSource, notes_on, read_rubric
+from honestone.formats.rubric.rubric_file import RubricReading, RubricSource, notes_on, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
+from honestone.formats.syntax.document import CodeOfFiles, Document
+from honestone.formats.syntax.reader import words
 from honestone.interop.reader import Reader
 from honestone.system.plugins import plugins
 
@@ -249,7 +249,7 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
         )
     found = recognise(document)
     if found == "suite" or (isinstance(found, Reader) and found.gives == "suite"):
-        from honestone.formats.suite_file import read_suite
+        from honestone.formats.suite.suite_file import read_suite
 
         with reading_for(path, allowed) as project:
             source = (

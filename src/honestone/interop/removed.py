@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.core.errors import UsageError
-from honestone.formats.document import Document
+from honestone.formats.syntax.document import Document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError, UsageError
-from honestone.core.images import LARGEST_IMAGE, image_type
-from honestone.formats.marked import Marked, parse_marked, read_bytes, read_text
+from honestone.core.judging.images import LARGEST_IMAGE, image_type
 from honestone.formats.project import may_read
-from honestone.formats.reader import FileReading, Steps
 from honestone.formats.source import Loss
+from honestone.formats.syntax.marked import Marked, parse_marked, read_bytes, read_text
+from honestone.formats.syntax.reader import FileReading, Steps
 
 # Characters that the images of one reading may come to: the same image may be named in every case.
 MAX_IMAGES: Final = 200_000_000
@@ -125,7 +125,7 @@ class SiblingFiles:
     def pdf_text(self, reading: FileReading, file: Path, path: Steps) -> str | None:
         """The text of a PDF that `find` or `glob` gave, which is taken out of it once."""
         if file not in self._documents:
-            from honestone.system.documents import document_text
+            from honestone.system.processes.documents import document_text
 
             text = self._opened(document_text, reading, file, path)
             if text is None:

@@ -18,10 +18,10 @@ from typing import Any, Final, Literal
 from honestone.core.authoring import suite_drafting
 from honestone.core.errors import FileError
 from honestone.core.json_value import parsed_json
+from honestone.core.judging.rubric import Rubric, free_id, slug
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Rubric, free_id, slug
 from honestone.core.suite.case import Case, Message, Suite, split_of
-from honestone.formats.reader import words
+from honestone.formats.syntax.reader import words
 from honestone.interop.criteria import scaled
 
 MAX_BYTES: Final = 50_000_000

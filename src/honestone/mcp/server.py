@@ -33,9 +33,9 @@ from pydantic import ValidationError
 
 from honestone import __version__
 from honestone.app.agents.owned_run import SESSION_VARIABLES
+from honestone.app.doors.quiet import Quiet
 from honestone.app.event_loop import STOPPER, Stopper
-from honestone.app.quiet import Quiet
-from honestone.app.run_list import list_runs
+from honestone.app.runs.run_list import list_runs
 from honestone.app.workspace import Bounds, Workspace
 from honestone.core.errors import HonestoneError
 from honestone.formats.project import reading_within

@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from honestone.app.evaluate import EvaluateRequest, evaluate_one
-from honestone.app.improve import improve
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.loop import ImprovementRequest
-from honestone.app.records import RunRecord, open_run
-from honestone.app.rubric_plan import load_rubric
+from honestone.app.improving.improve import improve
+from honestone.app.improving.loop import ImprovementRequest
+from honestone.app.improving.step import (
+    StepResult,
+    StepsForm,
+    Submission,
+    resume_steps,
+    start_steps,
+)
+from honestone.app.judging.evaluate import EvaluateRequest, evaluate_one
+from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.judging.rubric_plan import load_rubric
 from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
-from honestone.app.run_list import list_runs
+from honestone.app.runs.records import RunRecord, open_run
+from honestone.app.runs.run_list import list_runs
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import recorded_pipeline
-from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
-from honestone.app.suites.kinds import SUITES, TABLE
 from honestone.app.workspace import Workspace
 from honestone.core.errors import FileError, Interrupted, UsageError
+from honestone.core.judging.scorecard import EXIT_CODES
 from honestone.core.loop.state import Result
-from honestone.core.scorecard import EXIT_CODES
+from honestone.core.record.kinds import SUITES, TABLE
 from honestone.ports import Observer
 from honestone.report.documents import JsonDocument, plain, rests_on_one_judge
 from honestone.report.formats import draw

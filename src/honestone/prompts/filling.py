@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from honestone.core.artifact import Version, digest_of
-from honestone.core.ballot import AskedCriterion, Question
-from honestone.core.images import Image, image_type
 from honestone.core.json_value import JsonObject
-from honestone.core.packing import Packed
-from honestone.core.request import Request
-from honestone.core.rubric import Anchors, Item, Key, as_written
+from honestone.core.judging.ballot import AskedCriterion, Question
+from honestone.core.judging.images import Image, image_type
+from honestone.core.judging.packing import Packed
+from honestone.core.judging.request import Request
+from honestone.core.judging.rubric import Anchors, Item, Key, as_written
 
 # Raise it when the code below changes what a judge sees; the template's own text is covered by its
 # digest.

@@ -9,9 +9,9 @@ from hashlib import sha256
 from typing import Any, Final
 
 from honestone.core.artifact import Version
-from honestone.core.packing import Packed
-from honestone.core.pairwise import PairQuestion
-from honestone.core.request import Request
+from honestone.core.judging.packing import Packed
+from honestone.core.judging.request import Request
+from honestone.core.reading.pairwise import PairQuestion
 from honestone.prompts import filling
 
 # Raise it when the code below changes what a judge sees; the template's own text is covered by its

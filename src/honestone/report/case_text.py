@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from honestone.core.ballot import CHECK
+from honestone.core.judging.ballot import CHECK
 from honestone.core.reading.evidence import find_quote
 from honestone.report.documents import fields_of
 from honestone.report.documents.scorecard import QuoteDoc, ScorecardDoc

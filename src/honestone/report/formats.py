@@ -97,21 +97,21 @@ def _shows(
 
 @_shows("scorecard", "text")
 def _scorecard_text(doc: ScorecardDoc, style: Style) -> str:
-    from honestone.report.text import scorecard_text
+    from honestone.report.terminal.text import scorecard_text
 
     return scorecard_text(doc, style)
 
 
 @_shows("scorecard", "markdown")
 def _scorecard_markdown(doc: ScorecardDoc, _style: Style) -> str:
-    from honestone.report.markdown import scorecard_markdown
+    from honestone.report.pages.markdown import scorecard_markdown
 
     return scorecard_markdown(doc)
 
 
 @_shows("scorecard", "rulph")
 def _scorecard_rulph(doc: ScorecardDoc, _style: Style) -> str:
-    from honestone.report.rulph import scorecard_rulph
+    from honestone.report.pages.rulph import scorecard_rulph
 
     return scorecard_rulph(doc)
 
@@ -122,35 +122,35 @@ def _scorecard_rulph(doc: ScorecardDoc, _style: Style) -> str:
 
 @_shows("improvement", "text")
 def _improvement_text(doc: ImprovementDoc, style: Style) -> str:
-    from honestone.report.improvement_text import improvement_text
+    from honestone.report.terminal.improvement_text import improvement_text
 
     return improvement_text(doc, style)
 
 
 @_shows("improvement", "html")
 def _improvement_html(doc: ImprovementDoc, _style: Style) -> str:
-    from honestone.report.improvement_html import improvement_html
+    from honestone.report.pages.improvement_html import improvement_html
 
     return improvement_html(doc)
 
 
 @_shows("improvement", "markdown")
 def _improvement_markdown(doc: ImprovementDoc, _style: Style) -> str:
-    from honestone.report.markdown import improvement_markdown
+    from honestone.report.pages.markdown import improvement_markdown
 
     return improvement_markdown(doc)
 
 
 @_shows("improvement", "junit")
 def _improvement_junit(doc: ImprovementDoc, _style: Style) -> str:
-    from honestone.report.junit import improvement_junit
+    from honestone.report.exports.junit import improvement_junit
 
     return improvement_junit(doc)
 
 
 @_shows("improvement", "rulph")
 def _improvement_rulph(doc: ImprovementDoc, _style: Style) -> str:
-    from honestone.report.rulph import improvement_rulph
+    from honestone.report.pages.rulph import improvement_rulph
 
     return improvement_rulph(doc)
 
@@ -161,49 +161,49 @@ def _improvement_rulph(doc: ImprovementDoc, _style: Style) -> str:
 
 @_shows("report", "text")
 def _suite_text(doc: SuiteReportDoc, style: Style) -> str:
-    from honestone.report.suite_text import suite_text
+    from honestone.report.terminal.suite_text import suite_text
 
     return suite_text(doc, style)
 
 
 @_shows("report", "html")
 def _suite_html(doc: SuiteReportDoc, _style: Style) -> str:
-    from honestone.report.suite_html import suite_html
+    from honestone.report.pages.suite_html import suite_html
 
     return suite_html(doc)
 
 
 @_shows("report", "markdown")
 def _suite_markdown(doc: SuiteReportDoc, _style: Style) -> str:
-    from honestone.report.markdown import suite_markdown
+    from honestone.report.pages.markdown import suite_markdown
 
     return suite_markdown(doc)
 
 
 @_shows("report", "junit")
 def _suite_junit(doc: SuiteReportDoc, _style: Style) -> str:
-    from honestone.report.junit import suite_junit
+    from honestone.report.exports.junit import suite_junit
 
     return suite_junit(doc)
 
 
 @_shows("report", "csv")
 def _suite_csv(doc: SuiteReportDoc, _style: Style) -> str:
-    from honestone.report.rows import suite_csv
+    from honestone.report.exports.rows import suite_csv
 
     return suite_csv(doc)
 
 
 @_shows("report", "jsonl")
 def _suite_jsonl(doc: SuiteReportDoc, _style: Style) -> str:
-    from honestone.report.rows import suite_jsonl
+    from honestone.report.exports.rows import suite_jsonl
 
     return suite_jsonl(doc)
 
 
 @_shows("report", "inspect")
 def _suite_inspect(doc: SuiteReportDoc, _style: Style) -> str:
-    from honestone.report.inspect_log import suite_inspect
+    from honestone.report.exports.inspect_log import suite_inspect
 
     return suite_inspect(doc)
 
@@ -214,42 +214,42 @@ def _suite_inspect(doc: SuiteReportDoc, _style: Style) -> str:
 
 @_shows("table", "text")
 def _table_text(doc: TableDoc, style: Style) -> str:
-    from honestone.report.table_text import table_text
+    from honestone.report.terminal.table_text import table_text
 
     return table_text(doc, style)
 
 
 @_shows("table", "html")
 def _table_html(doc: TableDoc, _style: Style) -> str:
-    from honestone.report.suite_html import table_html
+    from honestone.report.pages.suite_html import table_html
 
     return table_html(doc)
 
 
 @_shows("table", "markdown")
 def _table_markdown(doc: TableDoc, _style: Style) -> str:
-    from honestone.report.markdown import table_markdown
+    from honestone.report.pages.markdown import table_markdown
 
     return table_markdown(doc)
 
 
 @_shows("table", "junit")
 def _table_junit(doc: TableDoc, _style: Style) -> str:
-    from honestone.report.junit import table_junit
+    from honestone.report.exports.junit import table_junit
 
     return table_junit(doc)
 
 
 @_shows("table", "csv")
 def _table_csv(doc: TableDoc, _style: Style) -> str:
-    from honestone.report.rows import table_csv
+    from honestone.report.exports.rows import table_csv
 
     return table_csv(doc)
 
 
 @_shows("table", "jsonl")
 def _table_jsonl(doc: TableDoc, _style: Style) -> str:
-    from honestone.report.rows import table_jsonl
+    from honestone.report.exports.rows import table_jsonl
 
     return table_jsonl(doc)
 
@@ -260,21 +260,21 @@ def _table_jsonl(doc: TableDoc, _style: Style) -> str:
 
 @_shows("comparison", "text")
 def _comparison_text(doc: ComparisonDoc, style: Style) -> str:
-    from honestone.report.comparison_text import comparison_text
+    from honestone.report.terminal.comparison_text import comparison_text
 
     return comparison_text(doc, style)
 
 
 @_shows("comparison", "html")
 def _comparison_html(doc: ComparisonDoc, _style: Style) -> str:
-    from honestone.report.suite_html import comparison_html
+    from honestone.report.pages.suite_html import comparison_html
 
     return comparison_html(doc)
 
 
 @_shows("comparison", "markdown")
 def _comparison_markdown(doc: ComparisonDoc, _style: Style) -> str:
-    from honestone.report.markdown import comparison_markdown
+    from honestone.report.pages.markdown import comparison_markdown
 
     return comparison_markdown(doc)
 
@@ -285,14 +285,14 @@ def _comparison_markdown(doc: ComparisonDoc, _style: Style) -> str:
 
 @_shows("trend", "text")
 def _trend_text(doc: TrendDoc, style: Style) -> str:
-    from honestone.report.comparison_text import trend_text
+    from honestone.report.terminal.comparison_text import trend_text
 
     return trend_text(doc, style)
 
 
 @_shows("trend", "markdown")
 def _trend_markdown(doc: TrendDoc, _style: Style) -> str:
-    from honestone.report.markdown import trend_markdown
+    from honestone.report.pages.markdown import trend_markdown
 
     return trend_markdown(doc)
 
@@ -303,14 +303,14 @@ def _trend_markdown(doc: TrendDoc, _style: Style) -> str:
 
 @_shows("imported", "text")
 def _imported_text(doc: ImportedDoc, style: Style) -> str:
-    from honestone.report.rulph import imported_text
+    from honestone.report.pages.rulph import imported_text
 
     return imported_text(doc, style)
 
 
 @_shows("imported", "markdown")
 def _imported_markdown(doc: ImportedDoc, _style: Style) -> str:
-    from honestone.report.rulph import imported_markdown
+    from honestone.report.pages.rulph import imported_markdown
 
     return imported_markdown(doc)
 
@@ -321,14 +321,14 @@ def _imported_markdown(doc: ImportedDoc, _style: Style) -> str:
 
 @_shows("noise", "text")
 def _noise_text(doc: NoiseDoc, style: Style) -> str:
-    from honestone.report.noise import noise_text
+    from honestone.report.trust.noise import noise_text
 
     return noise_text(doc, style)
 
 
 @_shows("noise", "markdown")
 def _noise_markdown(doc: NoiseDoc, _style: Style) -> str:
-    from honestone.report.noise import noise_markdown
+    from honestone.report.trust.noise import noise_markdown
 
     return noise_markdown(doc)
 
@@ -339,14 +339,14 @@ def _noise_markdown(doc: NoiseDoc, _style: Style) -> str:
 
 @_shows("audit", "text")
 def _audit_text(doc: AuditDoc, style: Style) -> str:
-    from honestone.report.audit import audit_text
+    from honestone.report.trust.audit import audit_text
 
     return audit_text(doc, style)
 
 
 @_shows("audit", "markdown")
 def _audit_markdown(doc: AuditDoc, _style: Style) -> str:
-    from honestone.report.audit import audit_markdown
+    from honestone.report.trust.audit import audit_markdown
 
     return audit_markdown(doc)
 
@@ -357,14 +357,14 @@ def _audit_markdown(doc: AuditDoc, _style: Style) -> str:
 
 @_shows("agreement", "text")
 def _agreement_text(doc: AgreementDoc, style: Style) -> str:
-    from honestone.report.agreement import agreement_text
+    from honestone.report.trust.agreement import agreement_text
 
     return agreement_text(doc, style)
 
 
 @_shows("agreement", "markdown")
 def _agreement_markdown(doc: AgreementDoc, _style: Style) -> str:
-    from honestone.report.agreement import agreement_markdown
+    from honestone.report.trust.agreement import agreement_markdown
 
     return agreement_markdown(doc)
 
@@ -375,14 +375,14 @@ def _agreement_markdown(doc: AgreementDoc, _style: Style) -> str:
 
 @_shows("calibration", "text")
 def _calibration_text(doc: CalibrationDoc, style: Style) -> str:
-    from honestone.report.calibration import calibration_text
+    from honestone.report.trust.calibration import calibration_text
 
     return calibration_text(doc, style)
 
 
 @_shows("calibration", "markdown")
 def _calibration_markdown(doc: CalibrationDoc, _style: Style) -> str:
-    from honestone.report.calibration import calibration_markdown
+    from honestone.report.trust.calibration import calibration_markdown
 
     return calibration_markdown(doc)
 
@@ -393,7 +393,7 @@ def _calibration_markdown(doc: CalibrationDoc, _style: Style) -> str:
 
 @_shows("labels", "text")
 def _labels_text(doc: LabelsDoc, style: Style) -> str:
-    from honestone.report.labels import labels_text
+    from honestone.report.trust.labels import labels_text
 
     return labels_text(doc, style)
 
@@ -404,6 +404,6 @@ def _labels_text(doc: LabelsDoc, style: Style) -> str:
 
 @_shows("pairwise", "text")
 def _pairwise_text(doc: PairwiseDoc, style: Style) -> str:
-    from honestone.report.pairwise import pairwise_text
+    from honestone.report.trust.pairwise import pairwise_text
 
     return pairwise_text(doc, style)

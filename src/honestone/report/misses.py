@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.core.ballot import CHECK
+from honestone.core.judging.ballot import CHECK
+from honestone.core.judging.scorecard import read_gate_reason
 from honestone.core.numbers import bar_number, points
-from honestone.core.scorecard import read_gate_reason
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, QuoteDoc, mark_number
 from honestone.report.documents.suite import CaseDoc
 from honestone.system.drawing import line

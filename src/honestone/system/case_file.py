@@ -14,7 +14,7 @@ from typing import Any, Final, overload
 from weakref import finalize
 
 from honestone.core.errors import FileError, UsageError
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 from honestone.core.suite.case import Case, case_from_plain, case_to_plain
 
 # Cases that are read at a time.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from honestone.core.telemetry import Activity, CallAnswer, PartKind, TracedScore
+    from honestone.core.record.telemetry import Activity, CallAnswer, PartKind, TracedScore
     from honestone.ports import Span, Telemetry
 
 
@@ -97,7 +97,7 @@ def run_under_way(id: str, kind: str) -> Span:
     """A run that begins now; whoever begins it ends it."""
     if not is_traced():
         return NO_TELEMETRY
-    from honestone.core.telemetry import TracedRun
+    from honestone.core.record.telemetry import TracedRun
 
     return telemetry().begin(TracedRun(id=id, kind=kind))
 
@@ -108,7 +108,7 @@ def part_under_way(
     """A part of a run for as long as the block lasts."""
     if not is_traced():
         return nullcontext(NO_TELEMETRY)
-    from honestone.core.telemetry import TracedPart
+    from honestone.core.record.telemetry import TracedPart
 
     return span_of(TracedPart(kind=kind, name=name, number=number))
 

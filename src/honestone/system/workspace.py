@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from honestone.core.artifact import Entry, Version, as_text
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
 from honestone.core.suite.case import CaseWorkspace, is_url
-from honestone.system import process
 from honestone.system.files import NEVER_PART, printable, remove
-from honestone.system.private import forget, make_private
-from honestone.system.process import how_ended, last_words
+from honestone.system.processes import process
+from honestone.system.processes.private import forget, make_private
+from honestone.system.processes.process import how_ended, last_words
 
 # Characters of a diff. What comes after is counted, not shown.
 DIFF_LIMIT: Final = 200_000

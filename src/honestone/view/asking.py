@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from honestone.core.json_value import json_once
-from honestone.core.labels import LabelQuote
+from honestone.core.statistics.labels import LabelQuote
 
 _LONGEST: Final = 4000  # code points of a note or a quote
 _MOST: Final = 20

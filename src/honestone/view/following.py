@@ -8,10 +8,10 @@ from threading import Lock
 from msgspec.structs import replace
 
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SuiteStarted
-from honestone.core.suite.record import CaseRecord, SuiteRecord
+from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.ports import Store
-from honestone.report.case_table import CaseRow, CaseTable, case_row, table_of
-from honestone.report.suite import case_document, suite_report
+from honestone.report.building.suite import case_document, suite_report
+from honestone.report.pages.case_table import CaseRow, CaseTable, case_row, table_of
 
 
 class FollowedSuite:

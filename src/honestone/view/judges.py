@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from honestone.app.audit import audit_document
-from honestone.app.calibrations import calibration_document
-from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
-from honestone.app.records import RunRecord
+from honestone.app.judging.calibrations import calibration_document
+from honestone.app.judging.measured_before import (
+    Before,
+    judges_of,
+    measured_before,
+    newest_that_holds,
+)
+from honestone.app.runs.records import RunRecord
+from honestone.app.trust.audit import audit_document
 from honestone.core.errors import UsageError
 from honestone.core.events import (
     AuditStarted,
@@ -18,12 +23,12 @@ from honestone.core.events import (
     judge_spends,
 )
 from honestone.ports import Store
+from honestone.report.building.judges_of_run import JudgesOfRun, KnownBefore
+from honestone.report.building.scorecard import usage_document
 from honestone.report.documents.audit import AuditedJudgeDoc
 from honestone.report.documents.calibration import CalibratedJudgeDoc
 from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, UsageDoc
-from honestone.report.html_page import draw_page
-from honestone.report.judges_of_run import JudgesOfRun, KnownBefore
-from honestone.report.scorecard import usage_document
+from honestone.report.pages.html_page import draw_page
 
 _RESULTS = ("measured", "inconclusive")
 

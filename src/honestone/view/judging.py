@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from msgspec import UnsetType
 
-from honestone.app.people import HANGUL_KEYS, AskedEdit, AskedSheet, BrowserPerson, PersonDesk
-from honestone.core.ballot import NOT_APPLICABLE, Question, answer_problem
-from honestone.report import label_html
-from honestone.report.html_page import draw_page
+from honestone.app.doors.people import HANGUL_KEYS, AskedEdit, AskedSheet, BrowserPerson, PersonDesk
+from honestone.core.judging.ballot import NOT_APPLICABLE, Question, answer_problem
+from honestone.report.pages import label_html
+from honestone.report.pages.html_page import draw_page
 from honestone.view.asking import NotTaken, Sent, read_sent
 from honestone.view.served import Query, Served, as_json, page, refused, static, whole_number
 from honestone.view.server import Address, Serving, ViewOptions

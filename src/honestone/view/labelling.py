@@ -8,13 +8,18 @@ from typing import Any
 
 from msgspec import UnsetType
 
-from honestone.app.label import HANGUL_KEYS, LabelRemark, LabelSession
+from honestone.app.trust.label import HANGUL_KEYS, LabelRemark, LabelSession
 from honestone.core.artifact import digest_of
-from honestone.core.ballot import NOT_APPLICABLE, answer_problem
 from honestone.core.errors import HonestoneError
-from honestone.core.raters import SETTLED, Difference, RatersAgreement
-from honestone.report.html_page import draw_page
-from honestone.report.label_html import AskedItem, DifferenceRow, answer_words, texts_of_version
+from honestone.core.judging.ballot import NOT_APPLICABLE, answer_problem
+from honestone.core.statistics.raters import SETTLED, Difference, RatersAgreement
+from honestone.report.pages.html_page import draw_page
+from honestone.report.pages.label_html import (
+    AskedItem,
+    DifferenceRow,
+    answer_words,
+    texts_of_version,
+)
 from honestone.view.asking import NotTaken, Sent, read_sent
 from honestone.view.served import Query, Served, as_json, page, refused, static, whole_number
 from honestone.view.server import Address, ViewOptions, serve

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from honestone.core.live import state_now
 from honestone.ports import RunInfo, Store
-from honestone.report.live_html import LivePart
-from honestone.report.view_html import RunLine
+from honestone.report.pages.live_html import LivePart
+from honestone.report.pages.view_html import RunLine
 
 # The parts of a query that say what a page has, not what it shows.
 ASKED: tuple[str, ...] = ("after", "rows")

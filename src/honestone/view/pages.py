@@ -10,19 +10,19 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from honestone.app.records import RunRecord
-from honestone.app.run_list import UNFINISHED, ListedRun, verdict_of
+from honestone.app.runs.records import RunRecord
+from honestone.app.runs.run_list import UNFINISHED, ListedRun, verdict_of
 from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
-from honestone.report import view_html
-from honestone.report.case_table import SORTS, CaseFilter, CaseTable
 from honestone.report.documents.suite import text_of
 from honestone.report.documents.table import TableCaseDoc, TableDoc
 from honestone.report.formats import draw
-from honestone.report.improvement_html import versions_html
-from honestone.report.live_html import LivePart, moving, unchanged_html
-from honestone.report.page_of import ROWS, PageOf
-from honestone.report.part_of import PartOf
-from honestone.report.suite_html import comparison_html, table_html
+from honestone.report.pages import view_html
+from honestone.report.pages.case_table import SORTS, CaseFilter, CaseTable
+from honestone.report.pages.improvement_html import versions_html
+from honestone.report.pages.live_html import LivePart, moving, unchanged_html
+from honestone.report.pages.page_of import ROWS, PageOf
+from honestone.report.pages.part_of import PartOf
+from honestone.report.pages.suite_html import comparison_html, table_html
 from honestone.system.drawing import Style
 from honestone.view.judges import judges_page
 from honestone.view.now import ASKED, list_part, live_part

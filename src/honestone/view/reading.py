@@ -13,20 +13,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from honestone.app.records import RunRecord
 from honestone.app.run_figures import RunFigures
-from honestone.app.run_list import ListedRun, chosen_runs, figures_of_run, listed_run
+from honestone.app.runs.records import RunRecord
+from honestone.app.runs.run_list import ListedRun, chosen_runs, figures_of_run, listed_run
 from honestone.app.suites.compare import CompareRequest, compare_in, trend_in
 from honestone.app.workspace import Workspace
+from honestone.core.editing.proposal import unified_diff
 from honestone.core.errors import NoStoreError, UsageError
 from honestone.core.events import SuiteStarted
-from honestone.core.loop.proposal import unified_diff
-from honestone.core.suite.record import SuiteRecord
+from honestone.core.record.record import SuiteRecord
 from honestone.ports import RunInfo, Store
-from honestone.report.case_table import CaseRow, CaseTable, case_table
+from honestone.report.building.suite import case_document
 from honestone.report.documents.suite import CaseDoc, ComparisonDoc, TrendDoc
-from honestone.report.live_html import LivePart
-from honestone.report.suite import case_document
+from honestone.report.pages.case_table import CaseRow, CaseTable, case_table
+from honestone.report.pages.live_html import LivePart
 from honestone.view.following import FollowedSuite, case_of
 from honestone.view.now import live_part
 

@@ -9,8 +9,8 @@ from typing import Final, Protocol, TypeAlias
 
 import msgspec
 
-from honestone.report.html_page import page_part
-from honestone.report.view_html import lines_html
+from honestone.report.pages.html_page import page_part
+from honestone.report.pages.view_html import lines_html
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json; charset=utf-8"

@@ -316,7 +316,7 @@ def test_what_it_started_is_ended_with_it(
         monotonic=lambda: time.monotonic() + (10_000 if hangs and child.exists() else 0),
         sleep=time.sleep,
     )
-    monkeypatch.setattr("honestone.system.process.time", clock)
+    monkeypatch.setattr("honestone.system.processes.process.time", clock)
     body = (
         "p = subprocess.Popen(['sleep', '300'], start_new_session=True)\n"
         f"new = pathlib.Path({str(child)!r} + '.new')\nnew.write_text(str(p.pid))\nnew.rename({str(child)!r})\n"

@@ -17,7 +17,7 @@ from honestone.adapters.agent_clis.base import CliOutcome, Setup, classify, wait
 from honestone.adapters.agent_clis.codex import is_strict, toml
 from honestone.adapters.agent_clis.driver import failure, one_line
 from honestone.adapters.agent_clis.gemini import keep_at_signs
-from honestone.system.process import Ended
+from honestone.system.processes.process import Ended
 
 from .fakes import SAYS, claude_says, codex_fails, codex_says, gemini_fails, gemini_says
 

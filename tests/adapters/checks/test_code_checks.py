@@ -16,10 +16,10 @@ import pytest
 
 from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Entry, Version
-from honestone.core.checks import read_check
+from honestone.core.checking.checks import read_check
 from honestone.core.errors import UsageError
 from honestone.ports import Finding, Output
-from honestone.system.sandbox import Sandbox
+from honestone.system.processes.sandbox import Sandbox
 
 BOXES = ["none", "bwrap"] if Sandbox.choose("auto").name == "bwrap" else ["none"]
 
@@ -364,7 +364,7 @@ def test_what_may_stand_in_a_version_is_not_refused_without_one(tmp_path):
 
 def test_a_sandbox_that_is_not_there_is_known_before(tmp_path, monkeypatch):
     """`--sandbox bwrap` without bubblewrap is a usage error before anything runs."""
-    from honestone.system import sandbox
+    from honestone.system.processes import sandbox
 
     monkeypatch.setattr(sandbox, "_bubblewrap", lambda: (None, "`bwrap` is not installed"))
     with pytest.raises(UsageError, match="not installed"):

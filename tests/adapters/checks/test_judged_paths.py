@@ -10,7 +10,7 @@ import pytest
 from honestone.adapters.checks.judged_paths import judging_changes, judging_names, laid_over
 from honestone.adapters.checks.subject import Setting
 from honestone.core.artifact import Entry, Version
-from honestone.core.rubric import Check
+from honestone.core.judging.rubric import Check
 
 
 def folder(**files: str) -> Version:

@@ -15,10 +15,10 @@ import pytest
 
 from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Entry, Version
-from honestone.core.checks import read_check
+from honestone.core.checking.checks import read_check
 from honestone.core.errors import UsageError
 from honestone.ports import Finding, Output
-from honestone.system.sandbox import Sandbox
+from honestone.system.processes.sandbox import Sandbox
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 LANGUAGES = ["python", pytest.param("javascript", marks=needs_node)]

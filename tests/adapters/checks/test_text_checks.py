@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.checks import text as text_checks
-from honestone.core import checks
 from honestone.core.artifact import Entry, Version
-from honestone.core.checks import (
+from honestone.core.checking import checks
+from honestone.core.checking.checks import (
     KINDS,
     TextCheck,
     check_problem,
@@ -30,7 +30,7 @@ from honestone.core.checks import (
     visible,
 )
 from honestone.core.errors import RubricError
-from honestone.core.rubric import Check
+from honestone.core.judging.rubric import Check
 from honestone.ports import Finding, Output
 
 TEXT = "# Title\nHello big world\nBye.\n"

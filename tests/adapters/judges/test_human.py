@@ -18,10 +18,10 @@ from honestone.adapters.judges.human import HumanJudge, write_reply
 from honestone.adapters.people.form import TerminalPerson
 from honestone.adapters.registry import AdapterContext, make_judge
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core.ballot import JudgeState, Mark, Question
 from honestone.core.errors import SettingsError
-from honestone.core.rubric import Item, Key
-from honestone.core.spend import Meter
+from honestone.core.judging.ballot import JudgeState, Mark, Question
+from honestone.core.judging.rubric import Item, Key
+from honestone.core.judging.spend import Meter
 from honestone.engine.panel import Consulted, Panel, Seat
 from honestone.formats.settings import Settings
 from honestone.ports import CallFailed, Reply

@@ -13,11 +13,11 @@ import pytest
 from honestone.adapters.judges.pairwise import PairJudge
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import Question, Reading, asked_criteria
-from honestone.core.images import Image
-from honestone.core.packing import Budget, Pack
-from honestone.core.pairwise import STEERED, PairQuestion, choice_of, pair_question
-from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.core.judging.ballot import Question, Reading, asked_criteria
+from honestone.core.judging.images import Image
+from honestone.core.judging.packing import Budget, Pack
+from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.reading.pairwise import STEERED, PairQuestion, choice_of, pair_question
 from honestone.ports import CallFailed, Completion, Reply, Request
 from honestone.testing import ScriptedModel, fill_in
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from honestone.adapters.judges.prompted import TAMPERED, PromptedJudge, numbered_items
 from honestone.adapters.models.schemas import for_openai
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import AskedCriterion, Question
+from honestone.core.judging.ballot import AskedCriterion, Question
+from honestone.core.judging.rubric import Anchors, Item
 from honestone.core.reading.reply import complaints
-from honestone.core.rubric import Anchors, Item
 from honestone.ports import Completion, Judge, Prompt, Reply, Request, Usage
 from honestone.prompts.filling import exact_schema, parse_template
 from property_examples import examples

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from honestone.adapters.judges.record import RecordJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import Question, asked_criteria
 from honestone.core.errors import FileError
-from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.core.judging.ballot import Question, asked_criteria
+from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.ports import CallFailed, Reading
 from property_examples import examples
 

@@ -12,10 +12,10 @@ import pytest
 
 from honestone.adapters.judges.script import ScriptJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import Question, asked_criteria
-from honestone.core.rubric import Anchors, Criterion, Item, Rubric
+from honestone.core.judging.ballot import Question, asked_criteria
+from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
 from honestone.ports import CallFailed, Reading, Reply
-from honestone.system.process import Program
+from honestone.system.processes.process import Program
 
 YES_NO = Item(id="one", requirement="It is good", whole=True)
 SCALED = Item(

@@ -19,15 +19,15 @@ from honestone.adapters.models import api_model
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.adapters.transport import Answer, Endpoint, events_of, failure_of
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import (
+from honestone.core.judging.ballot import (
     AskedCriterion,
     Ballot,
     Question,
     ballot_from_plain,
     ballot_to_plain,
 )
-from honestone.core.rubric import Item
-from honestone.core.spend import Meter
+from honestone.core.judging.rubric import Item
+from honestone.core.judging.spend import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import CallFailed, Prompt
 from property_examples import examples

@@ -16,7 +16,7 @@ from honestone.adapters.targets.record import RecordTarget
 from honestone.adapters.targets.record_files import read_record
 from honestone.core.artifact import digest_of
 from honestone.core.errors import FileError, UsageError
-from honestone.core.rubric import Criterion, Item, Rubric, slug
+from honestone.core.judging.rubric import Criterion, Item, Rubric, slug
 from honestone.core.suite.case import Case
 from honestone.ports import Output
 

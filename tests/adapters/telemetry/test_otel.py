@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from honestone.adapters.telemetry.names import ATTRIBUTES, EVALUATION_EVENT, METRICS
-from honestone.core.ballot import Ballot, Mark
-from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.telemetry import (
+from honestone.core.judging.ballot import Ballot, Mark
+from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.judging.scorecard import Scorer
+from honestone.core.record.telemetry import (
     CallAnswer,
     TracedCall,
     TracedPart,

@@ -13,7 +13,7 @@ import pytest
 
 from honestone.adapters.workers.command import CommandWorker
 from honestone.ports import Brief, WorkDone
-from honestone.system.process import Program, anchor_program
+from honestone.system.processes.process import Program, anchor_program
 
 BRIEF = Brief(text="Improve früh ☕ only.\n", focus=("one",))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.belief.beliefs import QUIET_FLIP, QUIET_SD, Beliefs
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 
 from ..strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no
 from ..test_loop import Chance

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.normal import Atom, below, density
-from honestone.core.rubric import Key, Rubric
-from honestone.core.scorecard import Scorer, judge_gate
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.rubric import Key, Rubric
+from honestone.core.judging.scorecard import Scorer, judge_gate
 
 from ..strategies import checklist, group, percent, rubric, rubrics, yes_no
 

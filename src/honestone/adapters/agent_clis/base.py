@@ -16,7 +16,7 @@ from honestone.core.json_value import json_once
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.loose_json import Table, string, table
-from honestone.system.process import Ended
+from honestone.system.processes.process import Ended
 
 Auth: TypeAlias = Literal["key", "login"]
 

@@ -20,7 +20,7 @@ from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, 
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.loose_json import Table, count, string, table, tables, total
-from honestone.system.process import Ended
+from honestone.system.processes.process import Ended
 
 _ATTACHED: Final = re.compile(r"""(?:^|\s)@["']?((?:/|~|\.\./)\S*)""")
 

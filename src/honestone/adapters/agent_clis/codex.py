@@ -19,7 +19,7 @@ from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, 
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.loose_json import Table, count, string, table
-from honestone.system.process import Ended
+from honestone.system.processes.process import Ended
 
 CHILD_KEY: Final = "HONESTONE_CHILD_KEY"
 _SERVICE: Final = "https://api.openai.com"

@@ -17,7 +17,7 @@ from honestone.adapters.agent_clis import known_cli
 from honestone.adapters.agent_clis.base import AgentCli, Auth
 from honestone.adapters.agent_clis.driver import locate
 from honestone.ports import CallFailed
-from honestone.system import process
+from honestone.system.processes import process
 
 SECONDS: Final = 2.0
 _VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")

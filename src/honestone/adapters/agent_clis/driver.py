@@ -29,10 +29,10 @@ from honestone.adapters.agent_clis.base import (
 from honestone.adapters.machine import key_in
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
-from honestone.system import process
 from honestone.system.files import write_atomically
 from honestone.system.loose_json import one_line
-from honestone.system.private import end_inhabitants, private_folder
+from honestone.system.processes import process
+from honestone.system.processes.private import end_inhabitants, private_folder
 
 OUTPUT_LIMIT: Final = 32_000_000
 # The variable that every process of one call carries, so that the last of them is found.

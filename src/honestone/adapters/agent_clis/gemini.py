@@ -21,7 +21,7 @@ from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, 
 from honestone.core.suite.trace import Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.loose_json import Table, count, string, table, total
-from honestone.system.process import Ended
+from honestone.system.processes.process import Ended
 
 _DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 _LOGIN_FILES: Final = ("oauth_creds.json", "google_accounts.json")

@@ -14,9 +14,9 @@ from honestone.adapters.agent_clis.custom import Custom
 from honestone.adapters.agent_clis.detect import find_auth
 from honestone.adapters.agent_clis.driver import locate
 from honestone.core.errors import SettingsError
-from honestone.core.needs import KeyNeed, MachineNeeds
+from honestone.core.judging.needs import KeyNeed, MachineNeeds
 from honestone.ports import CallFailed, NothingToClose
-from honestone.system.process import describe_command, needs_of_program
+from honestone.system.processes.process import describe_command, needs_of_program
 
 
 class CliSettings(TypedDict, total=False):

@@ -28,12 +28,12 @@ from honestone.adapters.checks import grading
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import CheckWorkspace, Setting, Subject, finding, state_of
 from honestone.core.artifact import Version
-from honestone.core.checks import CheckAnswer, compile_text_check, visible
+from honestone.core.checking.checks import CheckAnswer, compile_text_check, visible
 from honestone.core.errors import ProgramMissing, UsageError
-from honestone.core.rubric import Check
+from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
-from honestone.system import process
 from honestone.system.files import NEVER_PART, below
+from honestone.system.processes import process
 
 MEMORY: Final = 2_000_000_000
 FILE_SIZE: Final = 1_000_000_000

@@ -8,8 +8,14 @@ import secrets
 from collections.abc import Mapping
 
 from honestone.adapters.checks.subject import Setting
-from honestone.core.rubric import Check
-from honestone.system.process import OUTPUT_LIMIT, Ended, base_environment, find_program, run
+from honestone.core.judging.rubric import Check
+from honestone.system.processes.process import (
+    OUTPUT_LIMIT,
+    Ended,
+    base_environment,
+    find_program,
+    run,
+)
 
 # What names the daemon that docker talks to.
 _DAEMON = ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR")

@@ -14,7 +14,7 @@ from typing import Any, Final
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import Setting, Subject, finding, over_texts
 from honestone.core.artifact import Version, as_text, digest_of
-from honestone.core.checks import (
+from honestone.core.checking.checks import (
     CheckAnswer,
     GaveUp,
     is_exact,
@@ -23,11 +23,11 @@ from honestone.core.checks import (
     quoted,
     visible,
 )
+from honestone.core.checking.field_accuracy import fields_answer
+from honestone.core.checking.text_form import normal_value
 from honestone.core.errors import FileError, UsageError
-from honestone.core.field_accuracy import fields_answer
 from honestone.core.json_value import Json
-from honestone.core.rubric import Check
-from honestone.core.text_form import normal_value
+from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
 
 _LONG: Final = "the schema takes more than {:g} s on this text"

@@ -11,11 +11,11 @@ from typing import Any
 from honestone.adapters.checks.likeness import DEFAULT_BARS, measured
 from honestone.adapters.checks.subject import Setting, Subject
 from honestone.core.artifact import Version
-from honestone.core.contract import digest_json
+from honestone.core.checking.likeness import cosine
+from honestone.core.checking.text_form import normal
 from honestone.core.errors import UsageError
-from honestone.core.likeness import cosine
-from honestone.core.rubric import Check
-from honestone.core.text_form import normal
+from honestone.core.judging.contract import digest_json
+from honestone.core.judging.rubric import Check
 from honestone.ports import CallFailed, Embedder, Finding, Usage
 from honestone.system.telemetry import is_traced, span_of
 
@@ -64,7 +64,7 @@ async def _vector(embedder: Embedder, text: str, subject: Subject) -> list[float
 
 
 async def _traced(embedder: Embedder, text: str) -> tuple[list[float], Usage]:
-    from honestone.core.telemetry import CallAnswer, TracedCall
+    from honestone.core.record.telemetry import CallAnswer, TracedCall
 
     identity = embedder.identity
     call = TracedCall(

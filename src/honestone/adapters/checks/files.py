@@ -15,9 +15,9 @@ from urllib.parse import unquote
 from honestone.adapters.checks.markdown import Link, Page, read_page
 from honestone.adapters.checks.subject import Setting, Subject, finding
 from honestone.core.artifact import Version, as_text
-from honestone.core.checks import CheckAnswer, matching, quoted, visible
+from honestone.core.checking.checks import CheckAnswer, matching, quoted, visible
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Check
+from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
 from honestone.system.files import below
 

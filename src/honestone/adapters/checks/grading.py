@@ -11,13 +11,13 @@ from typing import Any
 
 from honestone.adapters.checks.subject import Subject
 from honestone.adapters.checks.trace import known_of
-from honestone.core.checks import CheckAnswer, visible
+from honestone.core.checking.checks import CheckAnswer, visible
 from honestone.core.json_value import json_once
+from honestone.core.judging.rubric import Check
 from honestone.core.numbers import exact
-from honestone.core.rubric import Check
 from honestone.ports import Output
 from honestone.system.loose_json import Table, tables
-from honestone.system.process import Ended, how_ended, last_words
+from honestone.system.processes.process import Ended, how_ended, last_words
 
 
 def request(check: Check, subject: Subject, *, workspace: Path | None) -> str:

@@ -17,10 +17,10 @@ from typing import Final
 
 from honestone.adapters.checks.code import FIXTURES, module_file, program_words
 from honestone.adapters.checks.subject import Setting
-from honestone.core import judging_words
 from honestone.core.artifact import Entry, Version
-from honestone.core.checks import matching
-from honestone.core.rubric import Check
+from honestone.core.checking import judging_words
+from honestone.core.checking.checks import matching
+from honestone.core.judging.rubric import Check
 
 _KINDS: Final = frozenset({"pytest", "python", "command", "grader", "script", "json-schema"})
 _STARTUP: Final = frozenset({"sitecustomize.py", "usercustomize.py"})

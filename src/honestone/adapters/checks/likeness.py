@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from honestone.adapters.checks.subject import Subject, finding
-from honestone.core.checks import GaveUp, is_exact
-from honestone.core.likeness import bleu, edit_distance, gleu, rouge_n
-from honestone.core.rubric import Check
-from honestone.core.text_form import normal
+from honestone.core.checking.checks import GaveUp, is_exact
+from honestone.core.checking.likeness import bleu, edit_distance, gleu, rouge_n
+from honestone.core.checking.text_form import normal
+from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
 
 # The score (0-1) that meets a check which names none.

@@ -9,8 +9,8 @@ from typing import Any
 
 from honestone.adapters.checks.runner import CheckRunner
 from honestone.adapters.checks.subject import Subject
-from honestone.core.checks import TextCheck
-from honestone.core.rubric import Check
+from honestone.core.checking.checks import TextCheck
+from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, cast
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import Setting, Subject
 from honestone.core.artifact import Version
-from honestone.core.checks import (
+from honestone.core.checking.checks import (
     KINDS,
     CheckAnswer,
     GaveUp,
@@ -23,7 +23,7 @@ from honestone.core.checks import (
     is_transformed,
     visible,
 )
-from honestone.core.rubric import Check
+from honestone.core.judging.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
 from honestone.system.files import printable
 from honestone.system.telemetry import is_traced, span_of
@@ -202,7 +202,7 @@ _PROGRAMS: Final = frozenset({"code", "scripts"})
 async def _find(check: Check, subject: Subject) -> Finding:
     if KINDS[check.kind].family not in _PROGRAMS or not is_traced():
         return await _found(check, subject)
-    from honestone.core.telemetry import CallAnswer, TracedCall
+    from honestone.core.record.telemetry import CallAnswer, TracedCall
 
     with span_of(TracedCall(role="check", name=check.kind, identity={})) as span:
         finding = await _found(check, subject)

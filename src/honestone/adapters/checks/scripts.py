@@ -19,14 +19,14 @@ from typing import Final
 from honestone.adapters.checks import code
 from honestone.adapters.checks.subject import Setting, Subject, finding
 from honestone.core.artifact import Version
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
+from honestone.core.checking.script import OddReply, Script, grade, scripts_of, transforms_of
 from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.json_value import Json
+from honestone.core.judging.rubric import Check
 from honestone.core.numbers import exact
-from honestone.core.rubric import Check
-from honestone.core.script import OddReply, Script, grade, scripts_of, transforms_of
 from honestone.ports import Finding, Output
-from honestone.system.process import NotStarted, answer_of, find_program
+from honestone.system.processes.process import NotStarted, answer_of, find_program
 
 NODE: Final = "node"
 _TYPESCRIPT: Final = (".ts", ".mts", ".cts")

@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import Final
 
 from honestone.core.artifact import Version
-from honestone.core.checks import OUTPUT_NAME, CheckAnswer, judged, matching, visible
-from honestone.core.rubric import Check
+from honestone.core.checking.checks import OUTPUT_NAME, CheckAnswer, judged, matching, visible
+from honestone.core.judging.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
 from honestone.system.files import materialise, remove
-from honestone.system.private import forget, make_private
-from honestone.system.sandbox import Sandbox, hidden_from_programs
+from honestone.system.processes.private import forget, make_private
+from honestone.system.processes.sandbox import Sandbox, hidden_from_programs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Final, NoReturn, TypeVar
 
 from honestone.adapters.checks.subject import Subject, over_texts
-from honestone.core.checks import (
+from honestone.core.checking.checks import (
     CheckAnswer,
     TextCheck,
     compile_text_check,
@@ -23,7 +23,7 @@ from honestone.core.checks import (
     searches,
     visible,
 )
-from honestone.core.rubric import Check
+from honestone.core.judging.rubric import Check
 from honestone.ports import Finding
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ json.dump(found, sys.stdout)
 
 def _in_another_process(check: Check, text: str) -> CheckAnswer:
     """The same search where it can be ended: some 20 ms slower, for threads that no signal reaches."""
-    from honestone.system.process import base_environment
+    from honestone.system.processes.process import base_environment
 
     tried = searches(check, text)
     asked = [

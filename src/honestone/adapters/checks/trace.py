@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from honestone.adapters.checks.subject import Subject, finding
-from honestone.core.rubric import Check
+from honestone.core.checking.trace_checks import trace_answer
+from honestone.core.judging.rubric import Check
 from honestone.core.suite.trace import Trace
-from honestone.core.suite.trace_checks import trace_answer
 from honestone.ports import Finding, Output
 
 NO_RUN: Final = "nothing was run: this check is about the run of a target"

@@ -17,8 +17,8 @@ from typing import Final
 from honestone.adapters import transport
 from honestone.adapters.transport import Answer, Endpoint, Transport
 from honestone.core.errors import UsageError
-from honestone.core.exported import LangfuseTraces
 from honestone.core.json_value import Json
+from honestone.core.record.exported import LangfuseTraces
 from honestone.ports import CallFailed
 from honestone.system.loose_json import tables
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from honestone.core.errors import UsageError
-from honestone.core.exported import MlflowRun
+from honestone.core.record.exported import MlflowRun
 
 STORE_VARIABLE: Final = "MLFLOW_TRACKING_URI"
 EXPERIMENT_VARIABLE: Final = "MLFLOW_EXPERIMENT_NAME"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from honestone.adapters.functions import FunctionCall, Raised
 from honestone.adapters.judges.script import JsonJudge
-from honestone.core.ballot import Question
+from honestone.core.judging.ballot import Question
 from honestone.ports import CallFailed, Function, NothingToClose, Reply, Request
 
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from honestone.core.artifact import digest_of
-from honestone.core.ballot import Mark, Question, Reading
+from honestone.core.judging.ballot import Mark, Question, Reading
+from honestone.core.judging.request import judge_request
+from honestone.core.judging.rubric import Key
 from honestone.core.reading.answers import load_strict, read_program
-from honestone.core.request import judge_request
-from honestone.core.rubric import Key
 from honestone.ports import CallFailed, Reply, Request
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from honestone.core.ballot import Mark, Question, Reading
-from honestone.core.rubric import as_written
+from honestone.core.judging.ballot import Mark, Question, Reading
+from honestone.core.judging.rubric import as_written
 from honestone.ports import NothingToClose, Reply, Request
 
 

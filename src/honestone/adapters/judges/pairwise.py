@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from honestone.adapters.judges.prompted import Fitted, PromptedJudge, quotes_control, reading_of
-from honestone.core.ballot import Question
-from honestone.core.packing import characters_for_text, pack, text_size
-from honestone.core.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
+from honestone.core.judging.ballot import Question
+from honestone.core.judging.packing import characters_for_text, pack, text_size
+from honestone.core.reading.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
 from honestone.ports import Reading, Reply, Request, takes_exact_schemas
 from honestone.prompts.pairwise import LAYOUT, exact_pair_schema, pair_prompt, pair_schema
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from honestone.core.artifact import digest_of
-from honestone.core.ballot import Question, Reading
 from honestone.core.errors import FileError
+from honestone.core.judging.ballot import Question, Reading
+from honestone.core.judging.rubric import RepeatedIds
 from honestone.core.reading.answers import load_strict, read_program
-from honestone.core.rubric import RepeatedIds
 from honestone.ports import CallFailed, NothingToClose, Reply, Request
 from honestone.system.loose_json import Table, tables
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from honestone.core.ballot import Mark, Question, Reading
+from honestone.core.judging.ballot import Mark, Question, Reading
+from honestone.core.judging.request import judge_request
 from honestone.core.reading.answers import read_program
-from honestone.core.request import judge_request
 from honestone.ports import CallFailed, Reply, Request
-from honestone.system.process import Program, how_ended, last_words
+from honestone.system.processes.process import Program, how_ended, last_words
 
 
 class JsonJudge:

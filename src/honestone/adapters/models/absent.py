@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from honestone.core.needs import MachineNeeds
+from honestone.core.judging.needs import MachineNeeds
 from honestone.ports import CallFailed, Completion, NothingToClose, Prompt
 
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final, Protocol
 from honestone.adapters.models.options import Options, merged
 from honestone.adapters.transport import EVENTS, Endpoint, HttpRefused, hold, host_of, let_go
 from honestone.core.errors import SettingsError
-from honestone.core.needs import MachineNeeds
+from honestone.core.judging.needs import MachineNeeds
 from honestone.core.suite.trace import ToolCall
 from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
 from honestone.system.loose_json import Table, count, down, string, table, total

@@ -11,7 +11,7 @@ from honestone.adapters.models.catalog import EndpointSettings, find_provider, m
 from honestone.adapters.transport import Endpoint, hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.json_value import Json, JsonObject
-from honestone.core.needs import MachineNeeds
+from honestone.core.judging.needs import MachineNeeds
 from honestone.ports import CallFailed, Usage
 from honestone.system.loose_json import Table, count, table, tables
 

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from honestone.adapters.people.form import Sheet, draft_of, new_sheet, read_draft, restore, say
 from honestone.core.artifact import digest_of
-from honestone.core.ballot import Answer, Mark, Question
-from honestone.core.rubric import Key
+from honestone.core.judging.ballot import Answer, Mark, Question
+from honestone.core.judging.rubric import Key
 from honestone.system.files import write_atomically
 
 

@@ -27,9 +27,9 @@ from weakref import WeakKeyDictionary
 
 from honestone.adapters.people.keys import Press
 from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held_back, tell
-from honestone.core.ballot import NOT_APPLICABLE, Answer, Mark, Question, answer_problem
 from honestone.core.json_value import parsed_json
-from honestone.core.rubric import Item, Key, as_written
+from honestone.core.judging.ballot import NOT_APPLICABLE, Answer, Mark, Question, answer_problem
+from honestone.core.judging.rubric import Item, Key, as_written
 from honestone.core.tables import table_text
 from honestone.ports import CallFailed
 from honestone.system.drawing import (

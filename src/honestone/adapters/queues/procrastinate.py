@@ -21,7 +21,14 @@ from procrastinate.schema import SchemaManager
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from honestone.core.queue import LOST, CasesLeft, QueuedCase, RunnerCard, SeenRunner, name_in_queue
+from honestone.core.record.queue import (
+    LOST,
+    CasesLeft,
+    QueuedCase,
+    RunnerCard,
+    SeenRunner,
+    name_in_queue,
+)
 
 if TYPE_CHECKING:
     from procrastinate.connector import BaseConnector

@@ -17,8 +17,8 @@ from honestone.system.together import Together
 
 if TYPE_CHECKING:
     from honestone.core.events import Event
+    from honestone.core.judging.spend import GrantRequest, RunGrants
     from honestone.core.live import LiveRun
-    from honestone.core.spend import GrantRequest, RunGrants
 
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from typing import Final
 
 from honestone.adapters.stores.hostile_files import distrust, foreign_objects
 from honestone.core.errors import NoStoreError, StoreError
-from honestone.system.own_stores import DATABASE, first_use
+from honestone.system.trust.own_stores import DATABASE, first_use
 
 # Between the making of a store and its first record; and before the first use of a version that
 # signs stores.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from honestone.core.store_address import PATIENCE, StoreAddress
+from honestone.core.record.store_address import PATIENCE, StoreAddress
 from honestone.ports import RunOrigin
 
 _NO_ORIGIN: Final = RunOrigin()

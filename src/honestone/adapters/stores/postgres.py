@@ -17,7 +17,7 @@ from honestone.adapters.stores import stored
 from honestone.adapters.stores.postgres_connection import PostgresConnection
 from honestone.adapters.stores.undelivered import Undelivered
 from honestone.core.errors import NoStoreError, StoreError
-from honestone.core.store_address import PATIENCE, StoreAddress
+from honestone.core.record.store_address import PATIENCE, StoreAddress
 from honestone.ports import (
     CaseOnRecord,
     Recordable,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from honestone.adapters.stores.postgres_live import LiveRows
     from honestone.adapters.stores.thread_journal import ThreadJournal
     from honestone.core.events import Event
+    from honestone.core.judging.spend import GrantRequest, RunGrants
     from honestone.core.live import LiveRun, StoredLive
-    from honestone.core.spend import GrantRequest, RunGrants
 
 FORMAT: Final = 3
 _REPLY: Final = "reply "

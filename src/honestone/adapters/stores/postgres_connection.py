@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psycopg import Connection, Cursor
     from psycopg.rows import TupleRow
 
-    from honestone.core.store_address import StoreAddress
+    from honestone.core.record.store_address import StoreAddress
 
 T = TypeVar("T")
 Work = Callable[["Cursor[TupleRow]"], T]

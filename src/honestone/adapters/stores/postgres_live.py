@@ -13,7 +13,7 @@ from honestone.core.errors import StoreAway, StoreError
 from honestone.core.live import LiveRun, StoredLive
 
 if TYPE_CHECKING:
-    from honestone.core.store_address import StoreAddress
+    from honestone.core.record.store_address import StoreAddress
 
 _READ = b"select data, extract(epoch from now() - at)::float8 from honestone.live where run = %s"
 _KEEP = b"""

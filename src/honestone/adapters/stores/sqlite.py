@@ -19,7 +19,7 @@ from honestone.adapters.stores import stored
 from honestone.adapters.stores.hostile_files import distrust, foreign_objects
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
-from honestone.core.spend import RunGrants
+from honestone.core.judging.spend import RunGrants
 from honestone.ports import (
     CaseOnRecord,
     Recordable,
@@ -31,15 +31,15 @@ from honestone.ports import (
     StoreTable,
 )
 from honestone.system.files import open_below, write_atomically
-from honestone.system.own_stores import claim_new, sign_database
+from honestone.system.trust.own_stores import claim_new, sign_database
 
 if TYPE_CHECKING:
     from honestone.adapters.stores.journal import LoopJournal
     from honestone.adapters.stores.live import LiveFiles
     from honestone.core.events import Event, RecordedCase
+    from honestone.core.judging.spend import GrantRequest
     from honestone.core.live import LiveRun, StoredLive
-    from honestone.core.spend import GrantRequest
-    from honestone.system.byte_claims import ByteClaims
+    from honestone.system.processes.byte_claims import ByteClaims
 
 _NEW_FOLDER = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
 _BUSY_SECONDS = 10.0
@@ -281,7 +281,7 @@ class SqliteStore:
 
     def claim_reply(self, key: str) -> bool:
         if self._reply_claims is None:
-            from honestone.system.byte_claims import ByteClaims
+            from honestone.system.processes.byte_claims import ByteClaims
 
             self._reply_claims = ByteClaims(self.root / "claims.lock")
         return self._reply_claims.take(key)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 import msgspec
 
 from honestone.core.errors import StoreError
-from honestone.core.spend import RunGrants
+from honestone.core.judging.spend import RunGrants
 from honestone.ports import Recordable, RunInfo, RunOrigin, StoreRow, StoreTable
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class AboutCase(NamedTuple):
 
     @classmethod
     def of(cls, event: NewEvent) -> AboutCase:
-        from honestone.core.queue import name_in_queue
+        from honestone.core.record.queue import name_in_queue
 
         rest = decode(event.data)
         type, case = rest.pop("type"), rest.get("case", "")

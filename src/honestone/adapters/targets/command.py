@@ -16,12 +16,12 @@ from pathlib import Path
 
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, TOO_LONG, as_output
 from honestone.adapters.targets.working_directory import Workdir, workdir_for
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.suite.case import Case, OutputForm
 from honestone.ports import NothingToClose, Output, Task
-from honestone.system import process
-from honestone.system.process import Program, anchor_program, require_program, why_failed
-from honestone.system.sandbox import Sandbox
+from honestone.system.processes import process
+from honestone.system.processes.process import Program, anchor_program, require_program, why_failed
+from honestone.system.processes.sandbox import Sandbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

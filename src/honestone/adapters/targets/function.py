@@ -15,7 +15,7 @@ from honestone.adapters.targets.trace_parsing import Misread, returned, since
 from honestone.core.suite.case import Case
 from honestone.ports import Function, NothingToClose, Output, Task
 from honestone.system.files import make_copy
-from honestone.system.private import private_folder
+from honestone.system.processes.private import private_folder
 
 
 class FunctionTarget(NothingToClose):

@@ -21,9 +21,9 @@ from honestone.adapters.targets.command import prompt_of
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, as_output, since
 from honestone.adapters.transport import Answer, Endpoint, hold, key_header, let_go
 from honestone.core.artifact import Version
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.errors import SettingsError
-from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
+from honestone.core.judging.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Case
 from honestone.ports import CallFailed, Output, Task

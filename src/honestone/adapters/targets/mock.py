@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from honestone.core.rubric import Check
+from honestone.core.judging.rubric import Check
 from honestone.core.suite.case import Case
 from honestone.core.suite.trace import Trace
 from honestone.ports import NothingToClose, Output, Task

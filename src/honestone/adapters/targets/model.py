@@ -16,8 +16,8 @@ from honestone.adapters.machine import require
 from honestone.adapters.targets.trace_parsing import since
 from honestone.adapters.turns import time_limit
 from honestone.core.artifact import Version
-from honestone.core.images import IMAGE_MARK, written_images
 from honestone.core.json_value import fence_of
+from honestone.core.judging.images import IMAGE_MARK, written_images
 from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.core.suite.case import Case, as_prompt
 from honestone.core.suite.trace import Trace

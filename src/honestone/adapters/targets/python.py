@@ -24,14 +24,14 @@ from honestone.adapters.targets._child import MARK
 from honestone.adapters.targets.command import failure_of, given_of
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, parsed, returned, since
 from honestone.adapters.targets.working_directory import workdir_for
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
-from honestone.system import process
 from honestone.system.files import make_copy, remove
 from honestone.system.loose_json import Table, table
-from honestone.system.warm import Gone, WarmProgram
+from honestone.system.processes import process
+from honestone.system.processes.warm import Gone, WarmProgram
 
 # -P: the folder of our own script, with its everyday names, is no place to find modules in.
 _ARGV: Final = (sys.executable, "-P", str(Path(__file__).with_name("_child.py")))

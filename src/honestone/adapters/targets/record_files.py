@@ -34,7 +34,7 @@ from honestone.core.json_value import (
     parsed_json,
     visible,
 )
-from honestone.core.rubric import slug
+from honestone.core.judging.rubric import slug
 from honestone.system.loose_json import Table, down, table
 
 MAX_BYTES: Final = 500_000_000

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final
 
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.json_value import each_once
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Output, Usage

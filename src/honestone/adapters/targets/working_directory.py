@@ -18,9 +18,9 @@ from typing import Final
 
 from honestone.core.skill.skill_file import Skill
 from honestone.ports import Task
-from honestone.system import process
 from honestone.system.files import make_copy, materialise, remove
-from honestone.system.private import end_inhabitants, private_folder
+from honestone.system.processes import process
+from honestone.system.processes.private import end_inhabitants, private_folder
 
 # Where an agent that is none of the known CLIs looks for skills, below its working folder.
 SKILLS: Final = ".agents/skills"

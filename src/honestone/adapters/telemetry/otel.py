@@ -41,7 +41,7 @@ from honestone.adapters.telemetry.names import (
     TOKENS,
 )
 from honestone.adapters.telemetry.variables import SIGNALS, SignalName, SignalSettings, collector_of
-from honestone.core.telemetry import (
+from honestone.core.record.telemetry import (
     Activity,
     CallAnswer,
     CalledThing,

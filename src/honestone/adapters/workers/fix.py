@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from honestone.ports import Brief, NothingToClose, WorkDone
-from honestone.system.process import (
+from honestone.system.processes.process import (
     Program,
     anchor_program,
     describe_command,

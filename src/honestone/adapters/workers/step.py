@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.workers.persistent_copy import keep_copy
-from honestone.core.choices import Ending
 from honestone.core.errors import UsageError
+from honestone.core.judging.choices import Ending
 from honestone.ports import Brief, EagerWorker, WorkDone
 
 

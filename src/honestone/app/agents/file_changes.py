@@ -17,7 +17,7 @@ import msgspec
 
 from honestone.core.errors import FileError
 from honestone.system.files import TEMPORARY, write_atomically
-from honestone.system.person_folder import person_folder
+from honestone.system.trust.person_folder import person_folder
 
 _HALF: Final = re.compile(re.escape(TEMPORARY) + "[0-9a-f]{16}")
 

@@ -15,8 +15,8 @@ from typing import Final, Protocol
 from honestone.app.agents.file_changes import FileNotes
 from honestone.app.agents.hosts import NAME, Host
 from honestone.core.json_value import Json
-from honestone.formats.json_edit import JsonPath, cut_out, put_in, read_object
-from honestone.formats.toml_edit import cut_table, put_table, read_table
+from honestone.formats.syntax.json_edit import JsonPath, cut_out, put_in, read_object
+from honestone.formats.syntax.toml_edit import cut_table, put_table, read_table
 from honestone.templates import agent_text
 
 _SECONDS: Final = 10

@@ -125,6 +125,6 @@ def _stores(places: Iterable[Path]) -> Iterator[Path]:
 
 def _own_folder(store: Path) -> Path:
     """Steps that came with a checkout belong to no session: their words would be an agent's orders."""
-    from honestone.system.own_stores import Origin, origin_of, own_place_for
+    from honestone.system.trust.own_stores import Origin, origin_of, own_place_for
 
     return store if origin_of(store) is not Origin.FOREIGN else own_place_for(store)

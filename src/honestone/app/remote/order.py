@@ -23,7 +23,7 @@ import msgspec
 import honestone
 from honestone.adapters.registry import open_queue
 from honestone.app.event_loop import each_interruptibly
-from honestone.app.known_noise import noise_of_cases
+from honestone.app.judging.known_noise import noise_of_cases
 from honestone.app.remote.record import WatchedRecord, started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite, ordered, refuse
 from honestone.app.suites.choice import those_of
@@ -32,20 +32,20 @@ from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.run import SuiteResult, begin, claimed_identity, finish_run, unfinished
 from honestone.app.workspace import Workspace
-from honestone.core.contract import Identity, digest_json
-from honestone.core.each import Each
 from honestone.core.errors import Interrupted, RunCancelled, StoreAway, StoreError, UsageError
 from honestone.core.events import CasePassedBy
-from honestone.core.needs import NO_NEEDS, MachineNeeds
-from honestone.core.plan import Plan
-from honestone.core.queue import MISSED, SeenRunner
-from honestone.core.spend import Meter
+from honestone.core.judging.contract import Identity, digest_json
+from honestone.core.judging.needs import NO_NEEDS, MachineNeeds
+from honestone.core.judging.spend import Meter
+from honestone.core.record.plan import Plan
+from honestone.core.record.queue import MISSED, SeenRunner
+from honestone.core.suite.each import Each
 from honestone.engine.suites import CANCELLED
 from honestone.ports import Judge, Observer, Queue, Store, Target, needs_of
 from honestone.system.bundles import collect
-from honestone.system.code_digest import code_digest
 from honestone.system.drawing import count
-from honestone.system.process import needs_of_variables
+from honestone.system.processes.process import needs_of_variables
+from honestone.system.trust.code_digest import code_digest
 
 # Seconds between two looks at the record of a run.
 POLL: Final = 0.5

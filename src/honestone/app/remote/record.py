@@ -19,8 +19,8 @@ from honestone.core.events import (
     RecordedCase,
     SuiteStarted,
 )
+from honestone.core.record.record import CaseRecord, SuiteRecord
 from honestone.core.suite.attempts import Status
-from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.ports import Store
 
 # What of a case decides when it is over and what it comes to. Cases that are alike in it share one

@@ -12,13 +12,13 @@ from typing import Final
 
 import msgspec
 
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.keywords import JudgingKeywords
 from honestone.app.options import declared
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 from honestone.core.suite.case import Case, Suite, TargetSpec
 from honestone.formats.source import SuiteSource
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from honestone.adapters.machine import ThisMachine
 from honestone.adapters.registry import open_queue
-from honestone.app.judging_options import make_panel
+from honestone.app.judging.judging_options import make_panel
 from honestone.app.remote.order import code_here, described
 from honestone.app.remote.record import started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite
@@ -26,14 +26,14 @@ from honestone.app.suites.cases import case_work
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.planning import plan_suite
 from honestone.app.workspace import Workspace, this_person
-from honestone.core.ballot import CHECK, Ballot
-from honestone.core.each import Each
 from honestone.core.errors import FileError, HonestoneError, NoStoreError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced
-from honestone.core.plan import Plan
-from honestone.core.queue import MISSED, QueuedCase, RunnerCard, SeenRunner
-from honestone.core.spend import Spend
-from honestone.core.suite.record import CaseRecord, SuiteRecord
+from honestone.core.judging.ballot import CHECK, Ballot
+from honestone.core.judging.spend import Spend
+from honestone.core.record.plan import Plan
+from honestone.core.record.queue import MISSED, QueuedCase, RunnerCard, SeenRunner
+from honestone.core.record.record import CaseRecord, SuiteRecord
+from honestone.core.suite.each import Each
 from honestone.engine.cases import CaseWork, produced_event, used_up
 from honestone.engine.journal import OutOfTime, give_back, reserve_in
 from honestone.engine.runner import ENDS_WITHIN, Heartbeat, RunnerLoop, RunRefused
@@ -41,7 +41,7 @@ from honestone.engine.suites import CANCELLED
 from honestone.formats.settings import find_settings
 from honestone.ports import Journal, Observer, Output, SharedStore, Store
 from honestone.system.bundles import lay_out
-from honestone.system.private import private_folder
+from honestone.system.processes.private import private_folder
 
 _SAME_CODE: Final = (
     "install the same version of honestone here, with the same packages that add to it"

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 
 if TYPE_CHECKING:
     from honestone.app.rubrics.history import History
     from honestone.app.rubrics.trial import GoldenRow, OracleResult
     from honestone.core.authoring.lint import Remark
-    from honestone.formats.marked import Marked
-    from honestone.formats.rubric_fix import Fixed
+    from honestone.formats.rubric.rubric_fix import Fixed
+    from honestone.formats.syntax.marked import Marked
     from honestone.ports import Observer
 
 SCHEMA: Final = "honestone.findings/1"
@@ -144,7 +144,7 @@ def _require_checks(checked: RubricCheck, workspace: Workspace, judging: Judging
     """Raises UsageError for checks that `eval` refuses."""
     if not any(item.check is not None for _, item in checked.rubric.questions()):
         return
-    from honestone.app.preflight import checker_for, require_checks_of_rubric
+    from honestone.app.judging.preflight import checker_for, require_checks_of_rubric
 
     checker = checker_for(checked.path.parent, workspace, judging)
     require_checks_of_rubric(checked.rubric, checked.marked.at(()), checker, checked.notes)
@@ -195,8 +195,8 @@ def _findings(checked: RubricCheck) -> list[Remark]:
 
 def _fix(checked: RubricCheck, golden: Path | None) -> None:
     """Fix the file in place: at every moment it holds the old bytes or the new ones."""
-    from honestone.formats.rubric_file import parse_rubric
-    from honestone.formats.rubric_fix import fix_rubric
+    from honestone.formats.rubric.rubric_file import parse_rubric
+    from honestone.formats.rubric.rubric_fix import fix_rubric
     from honestone.system.files import write_atomically
 
     if not checked.is_native:
@@ -223,8 +223,8 @@ class _Referred:
 
     def __init__(self, checked: RubricCheck, golden: Path | None) -> None:
         from honestone.core.errors import FileError
-        from honestone.formats.golden_file import read_examples
         from honestone.formats.lock_file import lock_path, locked_ids, read_lock
+        from honestone.formats.rubric.golden_file import read_examples
 
         self._by: dict[str, str] = {}
         if golden is not None:
@@ -266,7 +266,7 @@ def _try(
         golden_row,
         oracle_result,
     )
-    from honestone.formats.golden_file import read_examples
+    from honestone.formats.rubric.golden_file import read_examples
     from honestone.system.files import printable
 
     examples, notes = read_examples(golden, checked.rubric) if golden is not None else ([], [])

@@ -12,10 +12,10 @@ from typing import Final, TypeAlias, TypedDict
 from honestone.app.rubrics.item_stats import ItemStats, Record, item_stats
 from honestone.app.workspace import Workspace
 from honestone.core.authoring.lint import Remark
-from honestone.core.ballot import Ballot
 from honestone.core.events import BallotCast, EvaluationStarted, Event, LoopStarted, judged_in
-from honestone.core.rubric import Item, Key, Rubric
-from honestone.formats.marked import Marked
+from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.rubric import Item, Key, Rubric
+from honestone.formats.syntax.marked import Marked
 from honestone.ports import Store
 
 # How many of the newest runs are looked through.

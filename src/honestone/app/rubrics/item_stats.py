@@ -21,10 +21,10 @@ from itertools import combinations
 from math import sqrt
 from typing import Final, TypeAlias
 
-from honestone.core.ballot import CHECK, NOT_APPLICABLE, Answer, Ballot
+from honestone.core.judging.ballot import CHECK, NOT_APPLICABLE, Answer, Ballot
+from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
+from honestone.core.judging.scorecard import DISAGREEMENT
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Criterion, Item, Key, Rubric
-from honestone.core.scorecard import DISAGREEMENT
 
 # Answers to one item about one artifact, by judge.
 Votes: TypeAlias = Mapping[str, Answer]

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Final, Literal, TypedDict
 
 from honestone.app.event_loop import run_interruptibly
-from honestone.app.judging_options import JudgingOptions, make_panel, refuse_too_big
-from honestone.app.rubric_plan import RubricPlan
+from honestone.app.judging.judging_options import JudgingOptions, make_panel, refuse_too_big
+from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Entry, Version
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict, judge_gate
 from honestone.core.numbers import show_points, to_points
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate
 from honestone.engine.panel import Panel
-from honestone.formats.golden_file import GoldenExample, differing
+from honestone.formats.rubric.golden_file import GoldenExample, differing
 from honestone.system.drawing import count
 
 AT_ONCE: Final = 8

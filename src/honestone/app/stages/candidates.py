@@ -12,14 +12,17 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from honestone.app.event_loop import run_to_end
-from honestone.app.judging_options import JudgingOptions, make_context, make_panel, make_seats
+from honestone.app.judging.judging_options import (
+    JudgingOptions,
+    make_context,
+    make_panel,
+    make_seats,
+)
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, candidates_in, stamp, write_json
 from honestone.app.stages.gate import settled
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Ballot
-from honestone.core.errors import UsageError
-from honestone.core.loop.proposal import (
+from honestone.core.editing.proposal import (
     DID_NOT_WORK,
     ProposalOutcome,
     classify,
@@ -27,20 +30,22 @@ from honestone.core.loop.proposal import (
     touched,
     unified_diff,
 )
-from honestone.core.scorecard import Scorer
+from honestone.core.errors import UsageError
+from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.spend import Meter, Spend
 from honestone.core.skill import brief
 from honestone.core.skill import risk as risks
 from honestone.core.skill.brief import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
 from honestone.core.skill.gate_layers import Decision
 from honestone.core.skill.plan import PlanError, Refusal, plan_between, plan_to_plain, target_of
-from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Split
 from honestone.engine.loop_runner import work_on_copy
 from honestone.engine.panel import Evaluator, Judged, Panel, Seat
 from honestone.engine.place import Place
 from honestone.formats import stage_files as doc
-from honestone.formats.marked import read_text
 from honestone.formats.stage_files import StageFile
+from honestone.formats.syntax.marked import read_text
 from honestone.ports import Brief, Observer, Worker
 from honestone.system.files import printable
 

@@ -15,8 +15,8 @@ from typing import Final, NotRequired, TypedDict
 
 import msgspec
 
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.quiet import Quiet
+from honestone.app.doors.quiet import Quiet
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, find_candidate
 from honestone.app.stages.gate import settled
 from honestone.app.suites.baseline import BaselineFiles, require_writable
@@ -28,19 +28,19 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import total_spend
+from honestone.core.judging.spend import Meter, Spend
 from honestone.core.numbers import exact
 from honestone.core.skill.evaluation import BROKEN_BELOW, SkillVerdict
 from honestone.core.skill.plan import PlanError, Refusal
 from honestone.core.skill.skill_file import Skill
-from honestone.core.spend import Meter, Spend
 from honestone.formats import stage_files as doc
 from honestone.formats.source import SuiteSource
 from honestone.formats.stage_files import LANE, STANDALONE, SkillEvaluation, StageFile
 from honestone.ports import Observer, Store
+from honestone.report.building.suite import suite_document
 from honestone.report.documents import plain
 from honestone.report.documents.scorecard import low_confidence_of, warning_words
 from honestone.report.documents.suite import BaselineDoc, SuiteReportDoc
-from honestone.report.suite import suite_document
 from honestone.system.files import printable
 
 DEFAULT_TARGET: Final = "claude"

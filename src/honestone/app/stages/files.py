@@ -37,8 +37,8 @@ from honestone.core.skill.plan import (
 )
 from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.formats import stage_files as doc
-from honestone.formats.marked import read_marked
 from honestone.formats.stage_files import StageFile
+from honestone.formats.syntax.marked import read_marked
 from honestone.system.files import deliver, load_artifact, printable, write_atomically
 
 # Candidates that wait for a person, and those that a person turned down.
@@ -513,7 +513,7 @@ def is_suite(path: Path, text: str) -> bool:
 
     Suites of general evaluation tools are left alone: a skill may well ship one as an example.
     """
-    from honestone.formats.document import Document
+    from honestone.formats.syntax.document import Document
     from honestone.interop.reader import Reader
     from honestone.interop.recognise import recognise
 

@@ -27,9 +27,9 @@ from honestone.app.stages.files import (
     write_json,
 )
 from honestone.core.artifact import Entry, Version, as_text, digest_of
+from honestone.core.editing.proposal import diff_size, touched, unified_diff
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import DeliveryBegun, DeliveryDone, Event
-from honestone.core.loop.proposal import diff_size, touched, unified_diff
 from honestone.core.skill import gate_layers as layers
 from honestone.core.skill import plan as plans
 from honestone.core.skill.gate_layers import Decision, Evidence, GateResult
@@ -795,7 +795,7 @@ def _front_matter(text: str | None, old: str | None) -> str | None:
 
 def _front_matter_block(block: str) -> str | None:
     """What agents read of a skill has to be a mapping that every reader understands alike."""
-    from honestone.formats.marked import parse_marked
+    from honestone.formats.syntax.marked import parse_marked
 
     if not block.strip():
         return None

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from honestone.app.judging_options import JudgingOptions, make_panel
-from honestone.app.loop import LoopPlan, run_loop
+from honestone.app.improving.loop import LoopPlan, run_loop
+from honestone.app.judging.judging_options import JudgingOptions, make_panel
 from honestone.app.stages import candidates as proposals
 from honestone.app.stages import evaluate, gate
 from honestone.app.stages import stage_loop as stages
@@ -42,17 +42,17 @@ from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.subject import SuiteSubject
 from honestone.core import events
 from honestone.core.artifact import Version
-from honestone.core.contract import digest_json
+from honestone.core.editing.proposal import ProposalOutcome, touched
 from honestone.core.errors import FileError, Interrupted, UsageError
 from honestone.core.events import CandidateTried, Event, LimitReached, StageDone
 from honestone.core.json_value import JsonObject as JsonMapping
-from honestone.core.loop.proposal import ProposalOutcome, touched
+from honestone.core.judging.contract import digest_json
+from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.state import Ask, LoopLimits, Propose, fold
 from honestone.core.skill.brief import EditBrief
 from honestone.core.skill.evaluation import SkillVerdict
 from honestone.core.skill.gate_layers import EXIT_OF, Decision, Evidence, pass_gate
 from honestone.core.skill.plan import PlanError
-from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.panel import Judged, Seat
 from honestone.engine.place import Place, load_version
@@ -61,7 +61,7 @@ from honestone.formats.stage_files import JsonObject
 from honestone.ports import Brief, Observer, RunInfo, Store
 from honestone.system.drawing import count as many
 from honestone.system.files import printable
-from honestone.system.judging_files import JudgingFiles, files_named
+from honestone.system.trust.judging_files import JudgingFiles, files_named
 
 KIND = "stages"
 ERROR = "error"

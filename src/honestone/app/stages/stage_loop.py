@@ -14,9 +14,11 @@ from typing import Final
 import msgspec
 
 from honestone.core import events
+from honestone.core.editing.proposal import DID_NOT_WORK
 from honestone.core.events import Event
+from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.judging.scorecard import Scorer
 from honestone.core.loop.policies import InRounds
-from honestone.core.loop.proposal import DID_NOT_WORK
 from honestone.core.loop.state import (
     Accept,
     Ask,
@@ -27,8 +29,6 @@ from honestone.core.loop.state import (
     RollBack,
     Stop,
 )
-from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.scorecard import Scorer
 from honestone.core.skill.gate_layers import Decision, Fields
 from honestone.core.skill.risk import Recommendation
 

@@ -14,9 +14,9 @@ from typing import Final, Protocol
 import msgspec
 
 from honestone.core.errors import FileError
+from honestone.core.judging.spend import Spend
+from honestone.core.record.record import read_record, summary_of
 from honestone.core.skill.evaluation import TaskResult, rate
-from honestone.core.spend import Spend
-from honestone.core.suite.record import read_record, summary_of
 from honestone.ports import Store
 from honestone.system.files import printable, write_atomically
 

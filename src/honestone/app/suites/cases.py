@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from honestone.app.judging_options import oldest_reply
+from honestone.app.judging.judging_options import oldest_reply
 from honestone.app.suites.outputs import CachedOutputs
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.subject import SuiteSubject
 from honestone.core.events import Event
-from honestone.core.rates import rates_of
-from honestone.core.spend import Meter
+from honestone.core.judging.spend import Meter
+from honestone.core.record.rates import rates_of
 from honestone.engine.cases import CaseWork, KnownOutputs
 from honestone.engine.panel import Evaluator, Panel
 from honestone.ports import Observer, Store

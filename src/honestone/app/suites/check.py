@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.judging.trusting import code_notes
 from honestone.app.suites.columns import SuiteName
-from honestone.app.trusting import code_notes
 from honestone.app.workspace import Workspace
 from honestone.core.authoring.suite_lint import (
     SuiteRemark,
@@ -23,13 +23,13 @@ from honestone.core.authoring.suite_lint import (
 from honestone.core.errors import StoreError, UsageError
 from honestone.ports import Observer
 from honestone.system.drawing import count
-from honestone.system.process import answer_of, base_environment
+from honestone.system.processes.process import answer_of, base_environment
 
 if TYPE_CHECKING:
     from honestone.core.events import Event
+    from honestone.core.record.record import RunSummary
     from honestone.core.skill.structure import StructureRemark
     from honestone.core.suite.case import Suite
-    from honestone.core.suite.record import RunSummary
     from honestone.formats.source import SuiteSource
 
 SCHEMA: Final = "honestone.findings/1"
@@ -136,7 +136,7 @@ def _read_suite(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
 
 def _require_checks(checked: SuiteCheck, workspace: Workspace, judging: JudgingOptions) -> None:
     """Raises UsageError for checks that `eval` refuses."""
-    from honestone.app.preflight import checker_for, require_checks_of_cases
+    from honestone.app.judging.preflight import checker_for, require_checks_of_cases
 
     source = checked.source
     checker = checker_for(source.base, workspace, judging)
@@ -237,8 +237,8 @@ def _on_record(checked: SuiteCheck, workspace: Workspace) -> Iterator[list[TaskO
 
 def _of_log(log: Sequence[Event], suite: Suite) -> list[TaskOutcome]:
     """What a run showed about the tasks that still ask the same and are judged by the same rubric."""
-    from honestone.core.rubric import to_plain
-    from honestone.core.suite.record import read_record, rubric_key
+    from honestone.core.judging.rubric import to_plain
+    from honestone.core.record.record import read_record, rubric_key
 
     record = read_record(log)
     if record.started.mock:
@@ -278,7 +278,7 @@ def _run_bare(
     from honestone.app.suites.plan import SuiteRequest
     from honestone.app.suites.run import evaluate_suite
     from honestone.app.suites.subject import SuiteSubject
-    from honestone.core.suite.record import summary_of
+    from honestone.core.record.record import summary_of
 
     bare = SuiteRequest(
         suite=request.path,

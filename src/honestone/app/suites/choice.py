@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from typing import Annotated
 
 from honestone.app.options import Option
-from honestone.core.each import Each, Old
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case, Split
+from honestone.core.suite.each import Each, Old
 from honestone.system.drawing import count
 
 ERRORED = ("target-error", "inconclusive", "skipped")

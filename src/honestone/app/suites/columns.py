@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from honestone.app.suites.kinds import TABLE
 from honestone.app.workspace import Workspace
 from honestone.core.events import SuiteStarted, TableStarted, total_spend
-from honestone.core.spend import Spend
-from honestone.core.suite.record import SuiteRecord, read_record
-from honestone.core.suite.table import TableRecord
+from honestone.core.judging.spend import Spend
+from honestone.core.record.kinds import TABLE
+from honestone.core.record.record import SuiteRecord, read_record
+from honestone.core.record.table import TableRecord
 from honestone.ports import RunInfo, Store
 
 

@@ -6,26 +6,26 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from honestone.app.known_noise import noise_of_cases
-from honestone.app.results import DocumentResult
+from honestone.app.doors.results import DocumentResult
+from honestone.app.judging.known_noise import noise_of_cases
 from honestone.app.suites.options import require_gates
 from honestone.app.suites.subject import find_run_summary
 from honestone.app.workspace import Workspace
-from honestone.core.contract import ContractDocument, differences
 from honestone.core.errors import ContractMismatch, StoreError, UsageError
 from honestone.core.events import Started, SuiteStarted
-from honestone.core.scorecard import Outcome, Verdict
+from honestone.core.judging.contract import ContractDocument, differences
+from honestone.core.judging.scorecard import Outcome, Verdict
+from honestone.core.record.record import RunSummary
 from honestone.core.suite.comparison import (
     COMPARE_GATES,
     RunComparison,
     compare,
     judge_comparison,
 )
-from honestone.core.suite.record import RunSummary
 from honestone.ports import Store
+from honestone.report.building.suite import comparison_document, trend_document, with_noise
 from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc
-from honestone.report.suite import comparison_document, trend_document, with_noise
 from honestone.system.drawing import count
 
 

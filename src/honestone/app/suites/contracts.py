@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from honestone.app.rubric_plan import checks_of
-from honestone.core.contract import Contract, ContractDocument, Identity
-from honestone.core.rubric import Rubric, to_plain
+from honestone.app.judging.rubric_plan import checks_of
+from honestone.core.judging.contract import Contract, ContractDocument, Identity
+from honestone.core.judging.rubric import Rubric, to_plain
+from honestone.core.record.record import rubric_key
 from honestone.core.suite.case import Case, case_document
-from honestone.core.suite.record import rubric_key
 from honestone.system.files import load_artifact
 from honestone.system.workspace import require_workspace
 

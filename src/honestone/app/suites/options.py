@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from honestone.app.judging_options import AcceptLoss, Locked, RequireImprovement, Seconds
+from honestone.app.judging.judging_options import AcceptLoss, Locked, RequireImprovement, Seconds
 from honestone.app.options import BY_COMMAND, Option, require_valid
 from honestone.app.suites.choice import CaseChoice
 from honestone.core.errors import UsageError

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from honestone.app.suites.columns import SuiteName, last_columns, read_table
-from honestone.app.suites.kinds import SUITES, TABLE
-from honestone.core.checks import is_text_check
-from honestone.core.contract import Identity, digest_json
+from honestone.core.checking.checks import is_text_check
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import OutputProduced, StartedArtifact, event_from_plain, event_to_plain
 from honestone.core.json_value import listed
-from honestone.core.spend import Spend
+from honestone.core.judging.contract import Identity, digest_json
+from honestone.core.judging.spend import Spend
+from honestone.core.record.kinds import SUITES, TABLE
+from honestone.core.record.record import SuiteRecord, read_record
 from honestone.core.suite.case import Case
-from honestone.core.suite.record import SuiteRecord, read_record
 from honestone.ports import Journal, Store
 from honestone.system.files import printable
 

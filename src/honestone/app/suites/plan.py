@@ -11,20 +11,18 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app import judging_options
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.rubric_plan import checks_of
-from honestone.app.rubrics.lock import LockedFiles, files_that_judge
+from honestone.app.judging import judging_options
+from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.judging.lock import LockedFiles, files_that_judge
+from honestone.app.judging.rubric_plan import checks_of
+from honestone.app.judging.trusting import contacts
 from honestone.app.suites.columns import SuiteName
 from honestone.app.suites.contracts import CaseContracts
 from honestone.app.suites.options import SuiteOptions
 from honestone.app.suites.outputs import RecordedOutputs
 from honestone.app.suites.subject import Baseline, SuiteSubject
-from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
-from honestone.core.checks import is_of_text_alone
-from honestone.core.contract import Contract, digest_json, digest_of_list
-from honestone.core.each import Each
+from honestone.core.checking.checks import is_of_text_alone
 from honestone.core.events import (
     RecordedCase,
     StartedArtifact,
@@ -32,19 +30,21 @@ from honestone.core.events import (
     SuiteStarted,
     judged_by,
 )
-from honestone.core.rubric import Check
+from honestone.core.judging.contract import Contract, digest_json, digest_of_list
+from honestone.core.judging.rubric import Check
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Case, task_document
+from honestone.core.suite.each import Each
 from honestone.engine.panel import functions_of
 from honestone.formats.source import SuiteSource
 from honestone.ports import Function, Target
 from honestone.system.files import printable
-from honestone.system.judging_files import JudgingFiles, files_named
+from honestone.system.trust.judging_files import JudgingFiles, files_named
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
     from honestone.app.suites.baseline import BaselineCache
-    from honestone.core.spend import Meter, Spend
+    from honestone.core.judging.spend import Meter, Spend
     from honestone.engine.panel import Seat
 
 

@@ -8,24 +8,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app import judging_options
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.preflight import require_checks_of_cases
-from honestone.app.rubric_plan import with_bars
-from honestone.app.rubrics.lock import check_lock
+from honestone.app.judging import judging_options
+from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.judging.lock import check_lock
+from honestone.app.judging.preflight import require_checks_of_cases
+from honestone.app.judging.rubric_plan import with_bars
+from honestone.app.judging.trusting import is_trusted, read_with_permission
+from honestone.app.judging.vouching import require_vouched
 from honestone.app.suites.columns import SuiteName, last_columns
 from honestone.app.suites.outputs import RecordedOutputs, read_outputs
 from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
-from honestone.app.trusting import is_trusted, read_with_permission
-from honestone.app.vouching import require_vouched
 from honestone.app.workspace import Workspace
-from honestone.core.choices import SandboxChoice
-from honestone.core.contract import Contract, make_contract
-from honestone.core.each import Each, New, Old
 from honestone.core.errors import FileError, UsageError
-from honestone.core.rubric import Rubric
+from honestone.core.judging.choices import SandboxChoice
+from honestone.core.judging.contract import Contract, make_contract
+from honestone.core.judging.rubric import Rubric
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import AttemptRule, Case, TargetSpec
+from honestone.core.suite.each import Each, New, Old
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import Function, Target, TargetWithNotes
 from honestone.system.case_file import keep_in_file

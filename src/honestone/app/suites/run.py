@@ -9,23 +9,20 @@ from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
+from honestone.app.doors.results import DocumentResult
 from honestone.app.event_loop import run_interruptibly
-from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
-from honestone.app.known_noise import noise_of_cases
-from honestone.app.results import DocumentResult
+from honestone.app.judging.judging_options import BATCH_AT_ONCE, make_panel
+from honestone.app.judging.known_noise import noise_of_cases
 from honestone.app.run_figures import RunFigures
 from honestone.app.suites.baseline import BaselineCache, KnownBaseline, RunsAsCache
 from honestone.app.suites.cases import case_work
 from honestone.app.suites.columns import last_starts
 from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.costs import skill_cost, suite_cost
-from honestone.app.suites.kinds import COLUMN
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
-from honestone.core.ballot import CHECK
-from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.events import (
     AttemptJudged,
@@ -36,11 +33,23 @@ from honestone.core.events import (
     SuiteStarted,
     total_spend,
 )
+from honestone.core.judging.ballot import CHECK
+from honestone.core.judging.contract import digest_json
+from honestone.core.judging.scorecard import Outcome
+from honestone.core.judging.spend import Meter, Spend
 from honestone.core.numbers import exact, to_points
-from honestone.core.scorecard import Outcome
+from honestone.core.record.kinds import COLUMN
+from honestone.core.record.record import RunSummary, SuiteRecord, read_record, summary_of, task_of
 from honestone.core.skill.evaluation import TaskResult, broken_suite, judge_skill
+from honestone.core.skill.sides import (
+    BaselineSide,
+    SidesComparison,
+    SkillRemark,
+    SkillSide,
+    decide_skill,
+    joint_verdict,
+)
 from honestone.core.skill.structure import check_structure
-from honestone.core.spend import Meter, Spend
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.comparison import (
@@ -50,24 +59,15 @@ from honestone.core.suite.comparison import (
     compare,
     judge_comparison,
 )
-from honestone.core.suite.record import RunSummary, SuiteRecord, read_record, summary_of, task_of
-from honestone.core.suite.sides import (
-    BaselineSide,
-    SidesComparison,
-    SkillRemark,
-    SkillSide,
-    decide_skill,
-    joint_verdict,
-)
 from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.panel import Panel
 from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, RunInfo, Store
-from honestone.report.case_by_case import SuiteReport
+from honestone.report.building.suite import CaseLog, suite_flags, suite_report
+from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
-from honestone.report.suite import CaseLog, suite_flags, suite_report
 from honestone.system.drawing import count
 
 

@@ -15,18 +15,18 @@ from typing import Final
 import msgspec
 
 from honestone.app.git_versions import load_at_ref
-from honestone.app.suites.kinds import SUITES, TABLE
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
-from honestone.core.checks import visible
+from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.events import StartedArtifact, StartedColumn, TableStarted
+from honestone.core.record import record
+from honestone.core.record.kinds import SUITES, TABLE
+from honestone.core.record.record import RunSummary, summary_of
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, is_skill, skill_name
-from honestone.core.suite import record
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide
-from honestone.core.suite.record import RunSummary, summary_of
 from honestone.ports import Store
 from honestone.report.documents.scorecard import ItemDoc
 from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, SuiteReportDoc, text_of

@@ -11,12 +11,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from honestone.app.doors.quiet import Quiet
+from honestone.app.doors.results import DocumentResult
 from honestone.app.event_loop import run_interruptibly
-from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
-from honestone.app.quiet import Quiet
-from honestone.app.results import DocumentResult
+from honestone.app.judging.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.suites.costs import suite_cost
-from honestone.app.suites.kinds import COLUMN, TABLE
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_columns
 from honestone.app.suites.run import (
@@ -28,7 +27,6 @@ from honestone.app.suites.run import (
     unfinished,
 )
 from honestone.app.workspace import Workspace
-from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.events import (
     ColumnPicked,
@@ -39,15 +37,17 @@ from honestone.core.events import (
     TableStarted,
     judged_by,
 )
-from honestone.core.spend import Meter
-from honestone.core.suite.table import TableRecord, set_apart
+from honestone.core.judging.contract import digest_json
+from honestone.core.judging.spend import Meter
+from honestone.core.record.kinds import COLUMN, TABLE
+from honestone.core.record.table import TableRecord, set_apart
 from honestone.engine.journal import reserve_in
 from honestone.engine.live import Live
 from honestone.ports import HasCapacity, Observer, Store
+from honestone.report.building.table import table_document
 from honestone.report.documents.suite import text_of
 from honestone.report.documents.table import ColumnDoc, TableCaseDoc, TableDoc
 from honestone.report.misses import why
-from honestone.report.table import table_document
 from honestone.system.drawing import count, cut_middle, line
 from honestone.system.files import printable
 
@@ -104,7 +104,7 @@ class TableResult(DocumentResult):
 
     def _repr_html_(self) -> str:
         """Cell by cell side by side."""
-        from honestone.report.notebook import fragment
+        from honestone.report.pages.notebook import fragment
 
         heads = [
             "case",

@@ -22,7 +22,7 @@ from honestone.ports import Observer
 from honestone.report.documents.suite import StatusName, SuiteReportDoc, TurnedDoc
 from honestone.report.documents.table import TableDoc
 from honestone.system.files import files_at
-from honestone.system.judging_files import JudgingFiles, files_named
+from honestone.system.trust.judging_files import JudgingFiles, files_named
 
 Report: TypeAlias = SuiteReportDoc | TableDoc
 

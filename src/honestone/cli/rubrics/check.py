@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from honestone.app.judging_options import AcceptLoss, JudgingOptions
+from honestone.app.judging.judging_options import AcceptLoss, JudgingOptions
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import Progress, dump, here, write
+from honestone.core.judging.rubric import Rubric
 from honestone.core.numbers import show_bar, show_points
-from honestone.core.rubric import Rubric
 from honestone.system.drawing import clean, count
 
 if TYPE_CHECKING:
     from honestone.app.rubrics.check import RubricCheck
     from honestone.app.rubrics.history import History
     from honestone.app.rubrics.trial import GoldenRow, OracleResult
-    from honestone.formats.rubric_fix import Fixed
+    from honestone.formats.rubric.rubric_fix import Fixed
 
 
 @click.command("check", short_help="Find what is wrong or weak in a rubric.")

@@ -16,8 +16,8 @@ from honestone.cli.rubrics.check import check
 from honestone.cli.rubrics.lock import lock
 from honestone.cli.rubrics.new import new
 from honestone.cli.terminal import dump, write
+from honestone.core.judging.rubric import Criterion, as_written
 from honestone.core.numbers import show_bar
-from honestone.core.rubric import Criterion, as_written
 from honestone.system.drawing import clean
 
 
@@ -60,7 +60,7 @@ def show(
         raise click.UsageError(
             "name a rubric file, or --template, --schema or --formats", click.get_current_context()
         )
-    from honestone.formats.rubric_file import parse_rubric
+    from honestone.formats.rubric.rubric_file import parse_rubric
 
     if template is not None:
         from honestone.templates import template_text
@@ -71,12 +71,12 @@ def show(
             return 0
         path, found = Path(f"{template}.yaml"), parse_rubric(text, f"{template}.yaml").rubric
     else:
-        from honestone.app.rubric_plan import load_rubric
+        from honestone.app.judging.rubric_plan import load_rubric
 
         assert path is not None
         found = load_rubric(path, accept_loss=True, note=lambda line: print(line, file=sys.stderr))
     if as_json:
-        from honestone.core.rubric import to_plain
+        from honestone.core.judging.rubric import to_plain
 
         write(dump(to_plain(found)) + "\n")
         return 0

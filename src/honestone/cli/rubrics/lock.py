@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from honestone.app.judging_options import AcceptLoss, JudgingOptions
+from honestone.app.judging.judging_options import AcceptLoss, JudgingOptions
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.system.drawing import clean
 
 if TYPE_CHECKING:
-    from honestone.app.rubrics.lock import LockState
+    from honestone.app.judging.lock import LockState
 
 
 @click.command("lock", short_help="Lock rubric, prompt, judges and bars.")
@@ -36,7 +36,7 @@ def lock(
 
     Name the ARTIFACT too where a check runs a program that is part of it.
     """
-    from honestone.app.rubrics.lock import lock_rubric
+    from honestone.app.judging.lock import lock_rubric
 
     judging = judging
     with Progress(quiet=quiet) as progress:

@@ -18,7 +18,7 @@ from honestone.system.drawing import clean, count, line, style_for
 from honestone.system.new_file import refuse_overwriting, write_new
 
 if TYPE_CHECKING:
-    from honestone.app.rubrics.new import NewRubricRequest
+    from honestone.app.authoring.new import NewRubricRequest
     from honestone.core.authoring.rubric_drafting import RubricDraft
 
 OUTPUT: Final = Path("rubric.yaml")
@@ -88,7 +88,7 @@ def new(
     without --yes shows the draft alone. With --from the criteria, weights, items and levels are
     those of the file, and what was taken for what is listed.
     """
-    from honestone.app.rubrics.new import NewRubricRequest
+    from honestone.app.authoring.new import NewRubricRequest
 
     if list_templates:
         return _list_templates(as_json)
@@ -116,7 +116,7 @@ def new(
 
 
 def _list_templates(as_json: bool) -> int:
-    from honestone.app.rubrics.new import shipped_rubrics
+    from honestone.app.authoring.new import shipped_rubrics
 
     rows = [(one, [item for _, item in one.rubric.questions()]) for one in shipped_rubrics()]
     if as_json:
@@ -142,7 +142,7 @@ def _list_templates(as_json: bool) -> int:
 
 
 def _write_template(name: str, request: NewRubricRequest, *, force: bool, as_json: bool) -> int:
-    from honestone.app.rubrics.new import points_bar, template_text_with_bars
+    from honestone.app.authoring.new import points_bar, template_text_with_bars
 
     threshold, floor = (
         points_bar("--threshold", request.threshold),
@@ -175,9 +175,9 @@ def _from_file(
     source: Path, request: NewRubricRequest, *, yes: bool, force: bool, as_json: bool
 ) -> int:
     """Without --yes the draft is shown alone."""
-    from honestone.app.rubrics.new import points_bar
+    from honestone.app.authoring.new import points_bar
     from honestone.formats.drafts.rubrics import rubric_from_file
-    from honestone.system.documents import DOCUMENTS, document_text
+    from honestone.system.processes.documents import DOCUMENTS, document_text
 
     if request.criteria or request.items or request.anchors or request.weights or request.judge:
         raise UsageError(
@@ -213,7 +213,7 @@ def _from_file(
 
 
 def _by_flags(request: NewRubricRequest, *, yes: bool, force: bool, as_json: bool) -> int:
-    from honestone.app.rubrics.new import draft_rubric, refuse_incomplete
+    from honestone.app.authoring.new import draft_rubric, refuse_incomplete
 
     if not yes and not as_json:
         refuse_incomplete(request.answers())
@@ -233,9 +233,9 @@ def _by_flags(request: NewRubricRequest, *, yes: bool, force: bool, as_json: boo
 
 
 def _in_conversation(request: NewRubricRequest, *, force: bool) -> int:
-    from honestone.app.rubrics.conversation import converse
-    from honestone.app.rubrics.draft_file import AnswersFile
-    from honestone.app.rubrics.new import rubric_text
+    from honestone.app.authoring.conversation import converse
+    from honestone.app.authoring.draft_file import AnswersFile
+    from honestone.app.authoring.new import rubric_text
 
     output = request.output
     again = shlex.join(
@@ -253,8 +253,8 @@ def _print_result(
 ) -> None:
     from msgspec.structs import replace
 
-    from honestone.app.loop import rounds_to_expect
-    from honestone.report.rubric_draft import contract_lines, draft_document
+    from honestone.app.improving.loop import rounds_to_expect
+    from honestone.report.terminal.rubric_draft import contract_lines, draft_document
 
     rounds = rounds_to_expect(here(), draft.rubric())
     if as_json:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import click
 
-from honestone.app.judging_options import (
+from honestone.app.judging.judging_options import (
     JudgeNames,
     JudgingOptions,
     MaxCalls,

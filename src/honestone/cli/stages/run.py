@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from honestone.app.judging_options import (
+from honestone.app.judging.judging_options import (
     JudgeNames,
     JudgingOptions,
     MaxCalls,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import Progress, dump, here, write

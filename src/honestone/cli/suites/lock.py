@@ -7,7 +7,7 @@ from typing import Annotated
 
 import click
 
-from honestone.app.judging_options import AcceptLoss, JudgingOptions
+from honestone.app.judging.judging_options import AcceptLoss, JudgingOptions
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.rubrics.lock import print_lock
@@ -31,10 +31,10 @@ def lock(
     quiet: shared.IsQuiet = False,
 ) -> int:
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
-    from honestone.app.rubrics.lock import lock_file
+    from honestone.app.judging.lock import lock_file
+    from honestone.app.judging.trusting import read_to_lock
     from honestone.app.suites.plan import SuiteRequest
     from honestone.app.suites.planning import plan_suite
-    from honestone.app.trusting import read_to_lock
     from honestone.cli.terminal import Progress, here
 
     judging, workspace = judging, here()

@@ -18,7 +18,7 @@ from honestone.system.drawing import clean, count, line
 from honestone.system.new_file import refuse_overwriting, write_new
 
 if TYPE_CHECKING:
-    from honestone.app.suites.draft import DraftedSuite
+    from honestone.app.authoring.draft import DraftedSuite
 
 # Dropped traces that are listed for people; JSON has all.
 MOST_SHOWN = 30
@@ -105,7 +105,7 @@ def new(
     `answer` or `response` next to it a recorded output. promptfoo's `__expected` columns become
     checks; other columns are metadata.
     """
-    from honestone.app.suites.draft import SuiteDraftRequest, draft_tasks
+    from honestone.app.authoring.draft import SuiteDraftRequest, draft_tasks
 
     request = SuiteDraftRequest(
         skill=skill,
@@ -125,7 +125,7 @@ def new(
         )
     refuse_overwriting(output, force, example="suite.yaml")
     if request.traces is not None:
-        from honestone.app.suites.from_traces import suite_from_traces
+        from honestone.app.authoring.from_traces import suite_from_traces
 
         drafted = suite_from_traces(here(), request, request.traces, output)
     else:
@@ -133,7 +133,7 @@ def new(
     text = drafted.text(output)
     if output is not None:
         if drafted.recorded is not None:
-            from honestone.app.suites.draft import recorded_name
+            from honestone.app.authoring.draft import recorded_name
 
             write_new(
                 output.with_name(recorded_name(output)),

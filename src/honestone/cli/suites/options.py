@@ -14,7 +14,7 @@ from honestone.system.drawing import style_for
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from honestone.report.case_by_case import SuiteReport
+    from honestone.report.documents.case_by_case import SuiteReport
 
 
 SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
@@ -24,14 +24,14 @@ SUITE_EXPORTS = ("inspect", "langfuse", "mlflow", "parquet")
 
 
 def print_suite(document: Mapping[str, object] | Struct | SuiteReport, form: str) -> None:
-    from honestone.report.case_by_case import SuiteReport
+    from honestone.report.documents.case_by_case import SuiteReport
 
     if not isinstance(document, SuiteReport):
         (write_page if form == "html" else write)(render(document, form))
         return
     gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
     if form == "html":
-        from honestone.report.suite_html import suite_pieces
+        from honestone.report.pages.suite_html import suite_pieces
 
         write_page(suite_pieces(document))
         return
@@ -51,11 +51,11 @@ def _parts(report: SuiteReport, form: str) -> Iterable[str]:
         ](report)
         return parts
     if form == "markdown":
-        from honestone.report.markdown import suite_markdown
+        from honestone.report.pages.markdown import suite_markdown
 
         return [suite_markdown(report)]
     if form == "text":
-        from honestone.report.suite_text import suite_text
+        from honestone.report.terminal.suite_text import suite_text
 
         return [suite_text(report, style_for(sys.stdout))]
     return [render(report.whole, form)]

@@ -17,10 +17,10 @@ from functools import partial
 from typing import Final, TypeVar
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.ballot import AskedCriterion
-from honestone.core.choices import Ask
+from honestone.core.judging.ballot import AskedCriterion
+from honestone.core.judging.choices import Ask
+from honestone.core.judging.rubric import Key
 from honestone.core.reading.evidence import find_quote
-from honestone.core.rubric import Key
 from honestone.core.tables import table_text
 
 

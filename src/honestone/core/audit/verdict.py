@@ -24,12 +24,12 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.audit.probes import UNRELATED, UNTOUCHED, ProbeKind
-from honestone.core.ballot import Answer, Ballot, JudgeState
 from honestone.core.errors import UsageError
 from honestone.core.events import ProbeAnswered
+from honestone.core.judging.ballot import Answer, Ballot, JudgeState
+from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
+from honestone.core.judging.scorecard import is_na, share
 from honestone.core.numbers import ONE
-from honestone.core.rubric import Criterion, Item, Key, Rubric
-from honestone.core.scorecard import is_na, share
 from honestone.core.statistics.rates import wilson
 
 # Of a scale: a smaller move of an answer is not a change.

@@ -19,10 +19,8 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.authoring.lint import Remark, lint
-from honestone.core.checks import KINDS, check_problem
-from honestone.core.numbers import exact
-from honestone.core.reading.json_text import Unusable, doubled_keys, objects_in, without_thinking
-from honestone.core.rubric import (
+from honestone.core.checking.checks import KINDS, check_problem
+from honestone.core.judging.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
     Anchors,
@@ -33,6 +31,8 @@ from honestone.core.rubric import (
     as_written,
     slug,
 )
+from honestone.core.numbers import exact
+from honestone.core.reading.json_text import Unusable, doubled_keys, objects_in, without_thinking
 from honestone.core.tables import table_text
 
 FEWEST_CRITERIA: Final = 2

@@ -18,8 +18,8 @@ from typing import Final, TypeVar
 
 from honestone.core.authoring.suite_lint import FEWEST, MOST, is_common, lint_suite
 from honestone.core.errors import UsageError
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, free_id, slug
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, free_id, slug
 from honestone.core.skill.skill_file import sections
 from honestone.core.skill.structure import front_values
 from honestone.core.suite.case import Case, Message, Suite

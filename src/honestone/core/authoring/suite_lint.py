@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from honestone.core.judging.rubric import Check, Criterion
 from honestone.core.numbers import ZERO
-from honestone.core.rubric import Check, Criterion
 from honestone.core.suite.case import Case, Split, Suite
 from honestone.core.tables import RuledRemark, rule_texts, table_text
 

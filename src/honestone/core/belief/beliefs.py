@@ -14,13 +14,13 @@ from itertools import product
 from math import exp
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from honestone.core.ballot import Mark
 from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom
 from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, headroom
-from honestone.core.rubric import Item, Key, Rubric
-from honestone.core.scorecard import is_na, share, share_of
+from honestone.core.judging.ballot import Mark
+from honestone.core.judging.rubric import Item, Key, Rubric
+from honestone.core.judging.scorecard import is_na, share, share_of
 
 # The parts of a judge's error that the panel is assumed to share.
 SHARED: Final = (0.2, 0.5)

@@ -22,7 +22,6 @@ from itertools import product
 from math import exp, log, sqrt
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from honestone.core.ballot import Mark
 from honestone.core.belief.item_chain import COUNT, ItemChain, ItemNode, ItemVote
 from honestone.core.belief.items import FAKED, ItemModel, Looks
 from honestone.core.belief.memory import ComparisonMemory
@@ -35,8 +34,9 @@ from honestone.core.belief.workers import (
     WORKERS_OF_SCORES,
     WorkerModel,
 )
-from honestone.core.rubric import Criterion, Key, Rubric
-from honestone.core.scorecard import is_na, share_of
+from honestone.core.judging.ballot import Mark
+from honestone.core.judging.rubric import Criterion, Key, Rubric
+from honestone.core.judging.scorecard import is_na, share_of
 
 # Assumptions about the judges: rates of misreading a yes/no item, points that a score is off by,
 # and which part of the error the panel shares. The first rate and the first deviation are of judges

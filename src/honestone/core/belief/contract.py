@@ -14,7 +14,7 @@ from math import inf, sqrt
 from typing import Final, NamedTuple, TypeAlias
 
 from honestone.core.belief.normal import Atom, below, cut, log_below, merged
-from honestone.core.rubric import Criterion, Key, Rubric
+from honestone.core.judging.rubric import Criterion, Key, Rubric
 
 # Points above each bar that an anchored score is believed to need, so that common leniency costs
 # less.

@@ -15,13 +15,15 @@ from itertools import chain, zip_longest
 from math import sqrt
 from typing import Final
 
-from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.belief.beliefs import Beliefs
+from honestone.core.editing.proposal import ProposalOutcome
+from honestone.core.editing.result import Standing
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
+from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
+from honestone.core.judging.rubric import Key
+from honestone.core.judging.scorecard import Line, Scorecard, Scorer, judge_gate
 from honestone.core.loop.delivery import still_open
 from honestone.core.loop.policies import lost_check, rounds_used_up
-from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.result import Standing
 from honestone.core.loop.state import (
     Accept,
     Action,
@@ -36,8 +38,6 @@ from honestone.core.loop.state import (
     state_of_rubric,
 )
 from honestone.core.numbers import sure
-from honestone.core.rubric import Key
-from honestone.core.scorecard import Line, Scorecard, Scorer, judge_gate
 
 # Held-out judges without whose answer a version is not PASSED; all of them where fewer are held
 # out.

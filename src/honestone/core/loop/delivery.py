@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from honestone.core.ballot import CHECK
 from honestone.core.belief.comparison import Better, Look, VersionComparison, VersionEdit
-from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.result import Delivery, DeliveryRule, Result
+from honestone.core.editing.proposal import ProposalOutcome
+from honestone.core.editing.result import Delivery, DeliveryRule, Result
+from honestone.core.judging.ballot import CHECK
+from honestone.core.judging.scorecard import Line, Scorecard
 from honestone.core.loop.state import LoopState
 from honestone.core.numbers import sure
-from honestone.core.scorecard import Line, Scorecard
 
 # The probability of being better that a version needs which did not pass.
 LEAST_SURE: Final = 0.8

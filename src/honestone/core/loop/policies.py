@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.events import Event
-from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.judging.rubric import Key, as_written
+from honestone.core.judging.scorecard import ItemLine, Line, Scorecard, Scorer, is_na
 from honestone.core.loop.state import (
     Accept,
     Action,
@@ -26,8 +28,6 @@ from honestone.core.loop.state import (
     state_of_rubric,
 )
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
-from honestone.core.rubric import Key, as_written
-from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer, is_na
 
 REJECTIONS_BEFORE_YIELDING = 2
 REJECTIONS_SHOWN = 5

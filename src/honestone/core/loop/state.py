@@ -10,15 +10,23 @@ from fractions import Fraction
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from honestone.core import events
-from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.belief.memory import ComparisonMemory
+from honestone.core.editing.proposal import ProposalOutcome
+from honestone.core.editing.result import Delivery, Standing
+from honestone.core.editing.result import Result as Result
 from honestone.core.events import Event, LoopStarted, Role, Started
-from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.result import Delivery, Standing
-from honestone.core.loop.result import Result as Result
+from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
+from honestone.core.judging.rubric import Key, Rubric
+from honestone.core.judging.scorecard import (
+    Line,
+    Scorecard,
+    Scorer,
+    Verdict,
+    is_na,
+    judge_gate,
+    share_of,
+)
 from honestone.core.numbers import ONE, ZERO, exact
-from honestone.core.rubric import Key, Rubric
-from honestone.core.scorecard import Line, Scorecard, Scorer, Verdict, is_na, judge_gate, share_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.ballot import Ballot, JudgeState, Mark
 from honestone.core.errors import UsageError
 from honestone.core.events import Event, Role, SuiteImprovementStarted
+from honestone.core.judging.ballot import Ballot, JudgeState, Mark
+from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
+from honestone.core.judging.scorecard import (
+    ItemLine,
+    Line,
+    Outcome,
+    Scorecard,
+    Scorer,
+    Verdict,
+    judge_gate,
+)
 from honestone.core.loop.policies import SteeredByScore
 from honestone.core.loop.state import Accept, LoopLimits, LoopState, RollBack, Round, Words
 from honestone.core.numbers import ZERO
-from honestone.core.rubric import Criterion, Item, Key, Rubric
-from honestone.core.scorecard import ItemLine, Line, Outcome, Scorecard, Scorer, Verdict, judge_gate
 from honestone.core.skill.brief import SENTENCES, FailedTask, one_line, task_lines
 from honestone.core.skill.evaluation import NOISE, TaskResult
 from honestone.core.suite.case import Case, Split

@@ -16,10 +16,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, cast
 
-from honestone.core.ballot import Answer, AskedCriterion, Mark, Question, Reading, answer_problem
+from honestone.core.judging.ballot import (
+    Answer,
+    AskedCriterion,
+    Mark,
+    Question,
+    Reading,
+    answer_problem,
+)
+from honestone.core.judging.rubric import Item, Key, as_written
 from honestone.core.numbers import exact
 from honestone.core.reading.json_text import clean_text
-from honestone.core.rubric import Item, Key, as_written
 
 
 class Twice:

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, TypeAlias, cast
 
-from honestone.core.ballot import Answer, Mark, Reading, answer_problem
+from honestone.core.judging.ballot import Answer, Mark, Reading, answer_problem
+from honestone.core.judging.rubric import Anchors, Item, Key, as_written
 from honestone.core.reading import json_text
 from honestone.core.reading.stray_brackets import without_stray_opening
-from honestone.core.rubric import Anchors, Item, Key, as_written
 from honestone.core.tables import table_json
 
 

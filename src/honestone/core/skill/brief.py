@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from honestone.core.artifact import Entry, Version
+from honestone.core.editing.proposal import touched, unified_diff
 from honestone.core.json_value import fence_of
-from honestone.core.loop.proposal import touched, unified_diff
-from honestone.core.rubric import from_plain
+from honestone.core.judging.rubric import from_plain
 from honestone.core.skill.skill_file import SKILL_FILE
 from honestone.core.tables import table_text
 

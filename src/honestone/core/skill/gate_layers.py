@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias, TypeGuard
 
 from honestone.core.artifact import Version
-from honestone.core.loop.proposal import touched
+from honestone.core.editing.proposal import touched
 from honestone.core.skill import risk as risks
 from honestone.core.skill.risk import Recommendation, Risk
 

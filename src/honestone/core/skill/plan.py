@@ -23,8 +23,8 @@ from enum import StrEnum
 from typing import ClassVar, TypeAlias
 
 from honestone.core.artifact import Entry, Version
+from honestone.core.editing.proposal import touched
 from honestone.core.errors import UsageError
-from honestone.core.loop.proposal import touched
 from honestone.core.skill import skill_file
 from honestone.core.skill.skill_file import SKILL_FILE, Section
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.artifact import Entry, Version, as_text
-from honestone.core.loop.proposal import touched
+from honestone.core.editing.proposal import touched
 from honestone.core.skill.skill_file import SKILL_FILE, entries, is_plain, split
 
 

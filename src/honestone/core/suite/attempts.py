@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
+from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict, judge_gate
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
-from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate
 from honestone.core.suite.case import AttemptRule, Case, Expect
 
 

@@ -10,12 +10,12 @@ from fractions import Fraction
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
-from honestone.core.choices import SandboxChoice
-from honestone.core.contract import ContractDocument
 from honestone.core.errors import UsageError
-from honestone.core.images import IMAGE_MARK, Image, written_images
 from honestone.core.json_value import Codec, Form, Json, JsonObject, as_json, built
-from honestone.core.rubric import Rubric, to_plain
+from honestone.core.judging.choices import SandboxChoice
+from honestone.core.judging.contract import ContractDocument
+from honestone.core.judging.images import IMAGE_MARK, Image, written_images
+from honestone.core.judging.rubric import Rubric, to_plain
 
 SUITE_VERSION = 1
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 from math import comb, lcm
 from typing import Final
 
+from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.numbers import ZERO, show_points
-from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.suite.attempts import Status
 
 # Of up to 1,000 cases; of more, fewer are as good: 2,000,000 draws in all, 400 samples at least.

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from honestone.core.errors import FileError
-from honestone.core.rubric import Criterion, Item, Rubric, free_id, slug
+from honestone.core.judging.rubric import Criterion, Item, Rubric, free_id, slug
 from honestone.core.suite.case import Case, Message, Suite
-from honestone.formats.csv_rows import table_rows
 from honestone.formats.drafts.found import Notes, TakenPart, plain_name
+from honestone.formats.syntax.csv_rows import table_rows
 
 TABLES: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 # What a table may be, for messages.

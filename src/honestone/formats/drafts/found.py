@@ -12,8 +12,7 @@ from typing import Final
 
 from honestone.core.errors import FileError, RubricError
 from honestone.core.json_value import visible
-from honestone.core.numbers import ONE
-from honestone.core.rubric import (
+from honestone.core.judging.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
     Anchors,
@@ -23,8 +22,9 @@ from honestone.core.rubric import (
     free_id,
     slug,
 )
-from honestone.formats.rubric_file import DRAFT_LINE
-from honestone.formats.rubric_write import dump_rubric
+from honestone.core.numbers import ONE
+from honestone.formats.rubric.rubric_file import DRAFT_LINE
+from honestone.formats.rubric.rubric_write import dump_rubric
 
 LEFT_OUT: Final = "left out"
 MOST_CRITERIA: Final = 500

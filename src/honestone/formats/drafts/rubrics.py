@@ -10,13 +10,13 @@ from typing import Final
 
 from honestone.core.errors import FileError
 from honestone.core.json_value import visible
-from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD
+from honestone.core.judging.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD
 from honestone.formats.drafts.found import FoundCriterion, Notes, RubricFromFile, drafted
 from honestone.formats.drafts.lists import criteria_in_text
 from honestone.formats.drafts.tables import NO_HEADING, Row, criteria_in
 from honestone.formats.drafts.trees import criteria_in_tree
-from honestone.formats.marked import parse_marked, read_text
-from honestone.formats.nodes import MAX_BYTES, lines_in
+from honestone.formats.syntax.marked import parse_marked, read_text
+from honestone.formats.syntax.nodes import MAX_BYTES, lines_in
 
 _TABLES: Final = (".csv", ".tsv")
 _TREES: Final = (".yaml", ".yml", ".json")

@@ -17,9 +17,9 @@ from honestone.formats.drafts.found import (
     plain_name,
     word_levels,
 )
-from honestone.formats.marked import Marked
-from honestone.formats.nodes import MapKey
-from honestone.formats.reader import value_at
+from honestone.formats.syntax.marked import Marked
+from honestone.formats.syntax.nodes import MapKey
+from honestone.formats.syntax.reader import value_at
 
 _Path = tuple[MapKey, ...]
 

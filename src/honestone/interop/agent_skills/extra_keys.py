@@ -7,7 +7,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import Final
 
-from honestone.formats.reader import FileEntry, Keys
+from honestone.formats.syntax.reader import FileEntry, Keys
 
 # From here on a key is a known one, misspelt: `asertions`. `schema_version` is not `version`.
 ALIKE: Final = 0.88

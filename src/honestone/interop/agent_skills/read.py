@@ -14,14 +14,14 @@ from typing import Final
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import UsageError
+from honestone.core.judging.rubric import Criterion, free_id, slug
 from honestone.core.numbers import ONE
-from honestone.core.rubric import Criterion, free_id, slug
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
-from honestone.formats.document import Document
 from honestone.formats.project import may_read, repository_of
-from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_values import unsafe_name
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.interop.agent_skills.extra_keys import extra_keys
 from honestone.interop.agent_skills.triggers import read_triggers, says_trigger, signs_of_triggers
 from honestone.interop.criteria import (

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from honestone.core.suite.case import Case, Message, Suite
-from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.interop.agent_skills.extra_keys import extra_keys
 from honestone.interop.criteria import gated, triggers, undecided
 from honestone.interop.reader import Formats

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError
-from honestone.formats.document import Document
-from honestone.formats.marked import read_marked
-from honestone.formats.nodes import Node
 from honestone.formats.project import require_readable
-from honestone.formats.reader import FileEntry, FileReading, Steps
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.marked import read_marked
+from honestone.formats.syntax.nodes import Node
+from honestone.formats.syntax.reader import FileEntry, FileReading, Steps
 from honestone.interop.agentv.dialect import CASE_LISTS
 from honestone.interop.agentv.templates import reading_of
 from honestone.interop.agentv.text import Texts

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.checks import KINDS
+from honestone.core.checking.checks import KINDS
 from honestone.core.errors import RubricError
+from honestone.core.judging.rubric import Check, Criterion, Rubric
 from honestone.core.numbers import ZERO
-from honestone.core.rubric import Check, Criterion, Rubric
 from honestone.core.suite.case import REPLY, AttemptRule, Case, CaseWorkspace, Message, Split
-from honestone.formats.reader import FileEntry, listed
+from honestone.formats.syntax.reader import FileEntry, listed
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
 from honestone.interop.agentv.extensions import Extensions
 from honestone.interop.agentv.graders import Frame, expected_data, read_graders

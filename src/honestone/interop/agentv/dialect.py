@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.formats.reader import words
+from honestone.formats.syntax.reader import words
 
 # What a case has to reach in every dialect, unless the file says otherwise.
 PASS_MARK: Final = Fraction(80, 100)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.formats.reader import FileEntry, shown
+from honestone.formats.syntax.reader import FileEntry, shown
 from honestone.interop.agentv.text import Texts
 
 _BEFORE: Final = ("beforeAll", "beforeEach")

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.checks import KINDS, check_problem
+from honestone.core.checking.checks import KINDS, check_problem
 from honestone.core.errors import FileError
-from honestone.core.rubric import Check, Criterion, as_written, slug
+from honestone.core.judging.rubric import Check, Criterion, as_written, slug
 from honestone.formats.fields import near
-from honestone.formats.marked import read_marked
-from honestone.formats.reader import FileEntry, Steps, did_you_mean, shown, words
+from honestone.formats.syntax.marked import read_marked
+from honestone.formats.syntax.reader import FileEntry, Steps, did_you_mean, shown, words
 from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.keys import CODE_GRADERS, FORMATS, TABLES
 from honestone.interop.agentv.places import Container

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from honestone.formats.reader import FileEntry, Keys, keys
+from honestone.formats.syntax.reader import FileEntry, Keys, keys
 from honestone.interop.agentv.dialect import KEYS_OF_FIVE, Dialect
 from honestone.interop.reader import Formats, ignoring_others
 

@@ -11,11 +11,11 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.errors import FileError
-from honestone.core.rubric import as_written
+from honestone.core.judging.rubric import as_written
 from honestone.core.suite.case import CaseWorkspace, is_url
-from honestone.formats.marked import read_marked
-from honestone.formats.nodes import MapKey
-from honestone.formats.reader import FileEntry, shown
+from honestone.formats.syntax.marked import read_marked
+from honestone.formats.syntax.nodes import MapKey
+from honestone.formats.syntax.reader import FileEntry, shown
 from honestone.interop.agentv.keys import TABLES
 from honestone.interop.agentv.templates import reading_of
 from honestone.interop.agentv.text import Texts

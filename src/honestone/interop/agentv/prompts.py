@@ -13,7 +13,7 @@ from typing import Final, TypeGuard
 
 from honestone.core.json_value import Json
 from honestone.core.suite.case import Message
-from honestone.formats.reader import FileEntry, Steps
+from honestone.formats.syntax.reader import FileEntry, Steps
 from honestone.interop.agentv.text import Texts, fill, looked_up, names_file, placeholders, plain
 
 

@@ -11,15 +11,22 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from honestone.core.errors import FileError, UsageError
+from honestone.core.judging.rubric import Criterion, Rubric
 from honestone.core.numbers import ZERO
-from honestone.core.rubric import Criterion, Rubric
 from honestone.core.suite.case import Case, Expect, Message, Suite, TargetSpec
 from honestone.core.suite.dependencies import wrong_dependencies
-from honestone.formats.document import Document
-from honestone.formats.marked import Marked, read_marked
-from honestone.formats.nodes import moved
-from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.marked import Marked, read_marked
+from honestone.formats.syntax.nodes import moved
+from honestone.formats.syntax.reader import (
+    Cases,
+    FileEntry,
+    FileReading,
+    Steps,
+    did_you_mean,
+    shown,
+)
 from honestone.interop.agentv import cases as case_reading
 from honestone.interop.agentv import dialect as dialects
 from honestone.interop.agentv.case_files import cases_elsewhere

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.rubric import Criterion, slug
-from honestone.formats.reader import FileEntry, Keys, shown
+from honestone.core.judging.rubric import Criterion, slug
+from honestone.formats.syntax.reader import FileEntry, Keys, shown
 from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.keys import TABLES
 from honestone.interop.agentv.text import fill

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from honestone.core.errors import UsageError
-from honestone.formats.document import Document
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
 
 AGENTS: Final = {
     "codex": "codex",

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from honestone.core.errors import UsageError
-from honestone.core.secret_names import looks_secret
+from honestone.core.record.secret_names import looks_secret
 from honestone.core.suite.case import Case
-from honestone.formats.marked import Marked
-from honestone.formats.nodes import Node
-from honestone.formats.reader import FileEntry, FileReading
 from honestone.formats.source import Loss
+from honestone.formats.syntax.marked import Marked
+from honestone.formats.syntax.nodes import Node
+from honestone.formats.syntax.reader import FileEntry, FileReading
 from honestone.interop.agentv.text import looked_up, placeholders, plain
 from honestone.interop.environment import HINT, is_set, variable, why_not
 

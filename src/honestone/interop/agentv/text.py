@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import FileError
-from honestone.core.images import IMAGE_MARK, is_image_address, written_image, written_images
+from honestone.core.judging.images import (
+    IMAGE_MARK,
+    is_image_address,
+    written_image,
+    written_images,
+)
 from honestone.core.suite.case import Message, as_prompt
-from honestone.formats.marked import read_text
 from honestone.formats.project import repository_of
-from honestone.formats.reader import FileEntry, FileReading, Steps, listed, shown, words
+from honestone.formats.syntax.marked import read_text
+from honestone.formats.syntax.reader import FileEntry, FileReading, Steps, listed, shown, words
 from honestone.interop.agentv.keys import TABLES
 from honestone.interop.sibling_files import ImageBudget, data_url
 

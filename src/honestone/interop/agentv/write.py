@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias
 
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Rubric, as_written
 from honestone.core.numbers import exact
-from honestone.core.rubric import Anchors, Check, Criterion, Rubric, as_written
 from honestone.core.suite.case import REPLY, AttemptRule, Case, Message, Suite
-from honestone.formats.check_words import check_in_words
+from honestone.formats.rubric.check_words import check_in_words
 from honestone.formats.source import Loss
-from honestone.formats.suite_write import asking_of_judges
-from honestone.formats.yaml_lines import mapping_lines
+from honestone.formats.suite.suite_write import asking_of_judges
+from honestone.formats.syntax.yaml_lines import mapping_lines
 from honestone.interop.agentv.cases import ALWAYS, GOAL_THEN_ANSWER, OF_REPLY
 from honestone.interop.agentv.dialect import FIVE, FOUR, PASS_MARK, SEED, TWO, Dialect
 from honestone.interop.agentv.graders import LIMITS

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final
 
+from honestone.core.judging.rubric import Criterion, Rubric, as_written, slug
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Criterion, Rubric, as_written, slug
 from honestone.core.suite.case import Case, Message, Suite
-from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import Cases, FileEntry, FileReading, shown
 from honestone.interop.criteria import scaled, yes_no
 from honestone.interop.reader import Formats, Reader
 from honestone.interop.rubric_package.read import FORMATS as PACKAGE

@@ -14,10 +14,17 @@ from math import lcm
 from typing import Any
 
 from honestone.core.errors import UsageError
+from honestone.core.judging.rubric import (
+    DEFAULT_THRESHOLD,
+    Anchors,
+    Criterion,
+    Item,
+    Rubric,
+    as_written,
+)
 from honestone.core.numbers import ONE, ZERO, show_bar
-from honestone.core.rubric import DEFAULT_THRESHOLD, Anchors, Criterion, Item, Rubric, as_written
 from honestone.formats.source import Loss
-from honestone.formats.yaml_lines import decimal
+from honestone.formats.syntax.yaml_lines import decimal
 
 # ------------------------------------------------------------------------------------------------------
 # flat questions

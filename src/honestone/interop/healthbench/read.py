@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
+from honestone.core.judging.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
-from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, shown
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import Cases, FileEntry, FileReading, shown
 from honestone.interop.criteria import sound_rubric, unique_ids, yes_no
 from honestone.interop.reader import Formats, Reader
 

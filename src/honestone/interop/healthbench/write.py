@@ -9,10 +9,10 @@ from dataclasses import fields
 from typing import Any
 
 from honestone.core.errors import UsageError
-from honestone.core.rubric import slug
+from honestone.core.judging.rubric import slug
 from honestone.core.suite.case import Case, Suite, TargetSpec
 from honestone.formats.source import Loss
-from honestone.formats.suite_write import asking_of_judges
+from honestone.formats.suite.suite_write import asking_of_judges
 from honestone.interop.autorubric.write import Flat, Losses, flatten, to_json, whole_weights
 from honestone.interop.healthbench.read import CRITERION_TAGS, ID_TAG, METADATA_KEYS
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from honestone.core.suite.case import Suite
-from honestone.formats.csv_rows import csv_rows
-from honestone.formats.document import Document, MarkedLine
-from honestone.formats.nodes import Node, node_of
-from honestone.formats.reader import Cases, FileEntry, FileReading, shown
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.csv_rows import csv_rows
+from honestone.formats.syntax.document import Document, MarkedLine
+from honestone.formats.syntax.nodes import Node, node_of
+from honestone.formats.syntax.reader import Cases, FileEntry, FileReading, shown
 from honestone.interop.inspect_dataset.samples import FIELDS, FORMATS, TABLES, sample_case
 from honestone.interop.inspect_dataset.tasks import read_task, signs_of_task
 from honestone.interop.reader import Reader

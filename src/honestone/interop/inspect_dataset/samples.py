@@ -6,9 +6,9 @@ import json
 from functools import partial
 from typing import Final
 
-from honestone.core.rubric import Criterion
+from honestone.core.judging.rubric import Criterion
 from honestone.core.suite.case import Case, CaseWorkspace, Message
-from honestone.formats.reader import FileEntry, did_you_mean, shown
+from honestone.formats.syntax.reader import FileEntry, did_you_mean, shown
 from honestone.interop.criteria import (
     MAJORITY,
     as_text,

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from honestone.core.checking.script import Script
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Json
-from honestone.core.rubric import Check, Criterion
-from honestone.core.script import Script
+from honestone.core.judging.rubric import Check, Criterion
 from honestone.core.suite.case import Case, Suite
-from honestone.formats.document import Document, MarkedLine, RunCode
-from honestone.formats.nodes import node_of
-from honestone.formats.reader import Cases, FileEntry, FileReading
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document, MarkedLine, RunCode
+from honestone.formats.syntax.nodes import node_of
+from honestone.formats.syntax.reader import Cases, FileEntry, FileReading
 from honestone.interop.criteria import MAJORITY, check_criterion, gated, undecided, yes_no
 from honestone.interop.inspect_dataset.samples import FORMATS, TABLES, sample_case
 from honestone.interop.sibling_files import SiblingFiles

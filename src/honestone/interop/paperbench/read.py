@@ -9,12 +9,19 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.ballot import Answer
+from honestone.core.judging.ballot import Answer
+from honestone.core.judging.rubric import (
+    DEFAULT_THRESHOLD,
+    Criterion,
+    Key,
+    RepeatedIds,
+    Rubric,
+    as_written,
+)
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, RepeatedIds, Rubric, as_written
-from honestone.formats.document import Document
-from honestone.formats.reader import FileEntry, FileReading, Steps, shown
 from honestone.formats.source import ForeignRubric
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import FileEntry, FileReading, Steps, shown
 from honestone.interop.criteria import scaled, yes_no
 from honestone.interop.reader import Formats, Reader
 

@@ -9,12 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from honestone.core.checks import measures, own_gate
+from honestone.core.checking.checks import measures, own_gate
+from honestone.core.checking.script import Script
 from honestone.core.json_value import Json
+from honestone.core.judging.rubric import Check, Criterion, slug
 from honestone.core.numbers import ONE
-from honestone.core.rubric import Check, Criterion, slug
-from honestone.core.script import Script
-from honestone.formats.reader import FileEntry, FileReading, Keys, Steps, shown
+from honestone.formats.syntax.reader import FileEntry, FileReading, Keys, Steps, shown
 from honestone.interop import criteria
 from honestone.interop.promptfoo.code import (
     CODE_FILES,

@@ -11,13 +11,20 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.checks import KINDS, fits
+from honestone.core.checking.checks import KINDS, fits
+from honestone.core.checking.script import Language, Script
 from honestone.core.json_value import JsonObject
+from honestone.core.judging.rubric import Criterion, as_written, slug
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Criterion, as_written, slug
-from honestone.core.script import Language, Script
-from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean, shown, words
 from honestone.formats.source import Loss
+from honestone.formats.syntax.reader import (
+    FileEntry,
+    FileReading,
+    Steps,
+    did_you_mean,
+    shown,
+    words,
+)
 from honestone.interop import criteria
 from honestone.interop.promptfoo.assertion import FORMATS, TABLES, Assertion, Scope
 from honestone.interop.promptfoo.code import (

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from honestone.core.checking.script import Language, Script
 from honestone.core.json_value import Json
-from honestone.core.script import Language, Script
-from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
+from honestone.formats.syntax.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.sibling_files import SiblingFiles
 
 # What code hears of a case: promptfoo's `context`.

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from honestone.core.checking.script import Script
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Json
-from honestone.core.script import Script
-from honestone.formats.document import RunCode
-from honestone.formats.reader import FileEntry, shown
+from honestone.formats.syntax.document import RunCode
+from honestone.formats.syntax.reader import FileEntry, shown
 from honestone.interop.promptfoo.code import json_values, script_of
 from honestone.interop.sibling_files import SiblingFiles
 

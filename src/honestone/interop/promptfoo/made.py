@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
+from honestone.core.checking.script import Script
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import Json
-from honestone.core.script import Script
-from honestone.formats.document import Fetch, RunCode
-from honestone.formats.marked import Marked, parse_marked
-from honestone.formats.reader import FileReading, Steps, shown
+from honestone.formats.syntax.document import Fetch, RunCode
+from honestone.formats.syntax.marked import Marked, parse_marked
+from honestone.formats.syntax.reader import FileReading, Steps, shown
 from honestone.interop.promptfoo.code import script_of
 from honestone.interop.sibling_files import SiblingFiles
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any, Final
 
 from honestone.core.errors import FileError
+from honestone.core.judging.rubric import Criterion, as_written
 from honestone.core.numbers import ZERO
-from honestone.core.rubric import Criterion, as_written
-from honestone.formats.marked import parse_marked
-from honestone.formats.reader import shown, words
+from honestone.formats.syntax.marked import parse_marked
+from honestone.formats.syntax.reader import shown, words
 from honestone.interop.criteria import as_text
 from honestone.interop.promptfoo.assertion import Assertion
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from honestone.core.checking.script import Script
 from honestone.core.json_value import Json
-from honestone.core.rubric import free_id, slug
-from honestone.core.script import Script
+from honestone.core.judging.rubric import free_id, slug
 from honestone.core.suite.case import Message
-from honestone.formats.csv_rows import csv_rows
-from honestone.formats.reader import FileEntry, FileReading, Steps, shown
+from honestone.formats.syntax.csv_rows import csv_rows
+from honestone.formats.syntax.reader import FileEntry, FileReading, Steps, shown
 from honestone.interop.criteria import as_text, text_of_parts
 from honestone.interop.promptfoo.assertion import TABLES
 from honestone.interop.promptfoo.code import CODE_FILES, suffix_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from honestone.core.json_value import Json
-from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
+from honestone.formats.syntax.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.criteria import as_text
 from honestone.interop.promptfoo.assertion import TABLES
 from honestone.interop.promptfoo.code import CODE_FILES, suffix_of

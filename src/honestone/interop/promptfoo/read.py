@@ -12,18 +12,26 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from honestone.core.checking.script import Script
 from honestone.core.errors import FileError, UsageError
-from honestone.core.images import IMAGE_MARK, written_images
 from honestone.core.json_value import Json
-from honestone.core.rubric import free_id, slug
-from honestone.core.script import Script
+from honestone.core.judging.images import IMAGE_MARK, written_images
+from honestone.core.judging.rubric import free_id, slug
 from honestone.core.suite.case import AttemptRule, Case, Message, OutputForm, Suite, TargetSpec
-from honestone.formats.csv_rows import csv_rows
-from honestone.formats.document import Document, MarkedLine
-from honestone.formats.marked import Marked, parse_marked
-from honestone.formats.nodes import node_of
-from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, listed, shown, words
 from honestone.formats.source import Loss, SuiteSource
+from honestone.formats.syntax.csv_rows import csv_rows
+from honestone.formats.syntax.document import Document, MarkedLine
+from honestone.formats.syntax.marked import Marked, parse_marked
+from honestone.formats.syntax.nodes import node_of
+from honestone.formats.syntax.reader import (
+    Cases,
+    FileEntry,
+    FileReading,
+    Steps,
+    listed,
+    shown,
+    words,
+)
 from honestone.interop.criteria import as_text, gated, undecided
 from honestone.interop.environment import HINT
 from honestone.interop.promptfoo.assertion import FORMATS, TABLES, Scope

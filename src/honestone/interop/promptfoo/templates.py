@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from honestone.core.json_value import visible
-from honestone.core.secret_names import looks_secret
+from honestone.core.record.secret_names import looks_secret
 from honestone.interop.environment import variable, why_not
 
 if TYPE_CHECKING:

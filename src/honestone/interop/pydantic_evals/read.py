@@ -10,13 +10,20 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
+from honestone.core.checking.script import Script
+from honestone.core.judging.rubric import DEFAULT_THRESHOLD, Criterion, slug
 from honestone.core.numbers import ONE
-from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, slug
-from honestone.core.script import Script
 from honestone.core.suite.case import Case, Message, Suite
-from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.formats.source import SuiteSource
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import (
+    Cases,
+    FileEntry,
+    FileReading,
+    Steps,
+    did_you_mean,
+    shown,
+)
 from honestone.interop import criteria as meant
 from honestone.interop.pydantic_evals.classes import EvaluatorClasses
 from honestone.interop.reader import Formats, Reader

@@ -12,10 +12,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
-from honestone.formats.document import Document
-from honestone.formats.reader import FileEntry, FileReading, Steps
+from honestone.core.judging.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.formats.source import ForeignRubric
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import FileEntry, FileReading, Steps
 from honestone.interop.criteria import sound_rubric, unique_ids, yes_no
 from honestone.interop.reader import Formats, Reader
 

@@ -12,14 +12,14 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.errors import UsageError
+from honestone.core.judging.rubric import Criterion, Item, Rubric, problems, slug
 from honestone.core.numbers import ZERO, exact
-from honestone.core.rubric import Criterion, Item, Rubric, problems, slug
-from honestone.formats.document import Document
-from honestone.formats.marked import Marked
-from honestone.formats.nodes import Spot, node_of
-from honestone.formats.reader import Steps
-from honestone.formats.rubric_file import UncheckedRubric
+from honestone.formats.rubric.rubric_file import UncheckedRubric
 from honestone.formats.source import ForeignRubric, SourceErrors
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.marked import Marked
+from honestone.formats.syntax.nodes import Spot, node_of
+from honestone.formats.syntax.reader import Steps
 from honestone.interop.criteria import checklist, scaled, yes_no
 from honestone.interop.reader import Formats, Reader
 

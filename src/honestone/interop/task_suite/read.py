@@ -10,15 +10,23 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
+from honestone.core.judging.rubric import Check, Criterion, Item, Rubric, slug
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Check, Criterion, Item, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
-from honestone.formats.check_words import check_in_words
-from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, did_you_mean, shown, words
+from honestone.formats.rubric.check_words import check_in_words
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.formats.suite_file import rubric_within
+from honestone.formats.suite.suite_file import rubric_within
 from honestone.formats.suite_values import MAX_SECONDS
+from honestone.formats.syntax.document import Document
+from honestone.formats.syntax.reader import (
+    Cases,
+    FileEntry,
+    FileReading,
+    Keys,
+    did_you_mean,
+    shown,
+    words,
+)
 from honestone.interop.criteria import FROM_0_TO_1, check_criterion, checklist, scaled
 from honestone.interop.reader import Formats, Reader
 

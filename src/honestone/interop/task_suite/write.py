@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from honestone.core.errors import RubricError, UsageError
+from honestone.core.judging.rubric import Criterion, Item, Rubric, slug
 from honestone.core.numbers import ONE, ZERO, exact
-from honestone.core.rubric import Criterion, Item, Rubric, slug
 from honestone.core.suite.case import AttemptRule, Case, Suite, TargetSpec
 from honestone.formats.source import Loss
-from honestone.formats.suite_write import asking_of_judges, gate_lines, rubric_lines
-from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
+from honestone.formats.suite.suite_write import asking_of_judges, gate_lines, rubric_lines
+from honestone.formats.syntax.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
 from honestone.interop.criteria import FROM_0_TO_1
 from honestone.interop.task_suite.read import FIXTURES, VERSION
 

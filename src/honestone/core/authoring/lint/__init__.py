@@ -23,7 +23,7 @@ from honestone.core.authoring.lint.numbers import (
 from honestone.core.authoring.lint.remark import Remark
 from honestone.core.authoring.lint.two_questions import two_questions
 from honestone.core.authoring.lint.wording import double_negatives, not_observable, vague_wording
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 
 RULES: Final[tuple[Callable[[Rubric], Iterator[Remark]], ...]] = (
     bars,

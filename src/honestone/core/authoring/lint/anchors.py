@@ -9,7 +9,7 @@ from typing import Final
 
 from honestone.core.authoring.lint.remark import PlacedQuestion, Remark, asked, short
 from honestone.core.authoring.lint.words import stems
-from honestone.core.rubric import Rubric, as_written
+from honestone.core.judging.rubric import Rubric, as_written
 
 LEVELS: Final = 5
 

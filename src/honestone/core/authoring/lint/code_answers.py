@@ -11,7 +11,7 @@ from typing import Final
 from honestone.core.authoring.lint.code_wordings import CODE_WORDINGS, CodeWording
 from honestone.core.authoring.lint.remark import Remark, asked
 from honestone.core.authoring.lint.words import compiled, has, needs
-from honestone.core.rubric import Check, Rubric
+from honestone.core.judging.rubric import Check, Rubric
 
 
 def code_could_answer(rubric: Rubric) -> Iterator[Remark]:

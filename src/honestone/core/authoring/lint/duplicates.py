@@ -7,7 +7,7 @@ from typing import Final
 
 from honestone.core.authoring.lint.remark import PlacedQuestion, Remark, asked, short
 from honestone.core.authoring.lint.words import NEGATIONS, quoted_in, stems
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 
 _SHORTEST: Final = 4
 # Words of the longer of two wordings that overlap.

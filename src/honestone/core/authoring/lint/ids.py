@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from honestone.core.authoring.lint.remark import Remark, asked, criteria_of
-from honestone.core.rubric import Path, Rubric, slug
+from honestone.core.judging.rubric import Path, Rubric, slug
 
 _SAYS_NOTHING: Final = re.compile(
     r"(?:check|item|criterion|criteria|crit|rubric|rule|test|req|requirement|question|point|id|no|nr|sub|[a-z])?[-_ .]?(?:\d+[a-z]?)?",

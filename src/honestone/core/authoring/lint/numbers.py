@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.authoring.lint.remark import Remark, criteria_of
+from honestone.core.judging.rubric import Criterion, Path, Rubric, as_written
 from honestone.core.numbers import ZERO
-from honestone.core.rubric import Criterion, Path, Rubric, as_written
 
 # Items of a checklist that judges answer: fewer make coarse scores, more are answered carelessly.
 FEWEST, MOST = 5, 10

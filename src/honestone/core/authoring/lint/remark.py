@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from honestone.core.rubric import Check, Criterion, Item, Path, Rubric
+from honestone.core.judging.rubric import Check, Criterion, Item, Path, Rubric
 from honestone.core.tables import RuledRemark, rule_texts
 
 _LONGEST: Final = 4000

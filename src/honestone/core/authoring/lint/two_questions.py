@@ -15,7 +15,7 @@ from typing import Final
 
 from honestone.core.authoring.lint.remark import Remark, asked, short
 from honestone.core.authoring.lint.words import word_list
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 
 _VERBS: Final = word_list("verbs")
 _ALSO_NOUNS: Final = word_list("also_nouns")

@@ -19,7 +19,7 @@ from honestone.core.authoring.lint.patterns import (
 )
 from honestone.core.authoring.lint.remark import Remark, asked
 from honestone.core.authoring.lint.words import WORDING, compiled, has, needs
-from honestone.core.rubric import Rubric
+from honestone.core.judging.rubric import Rubric
 
 
 @dataclass(frozen=True, slots=True)

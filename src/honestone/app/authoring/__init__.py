@@ -1,0 +1,1 @@
+"""Rubrics and suites drafted: by a person, a model, from tables and traces."""

@@ -1,0 +1,1 @@
+"""What doors give to use cases, and get back."""

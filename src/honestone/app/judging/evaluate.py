@@ -1,0 +1,625 @@
+"""Artifacts scored against a rubric: everything is read and checked, then each is judged and handed
+on in order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from honestone.adapters.registry import make_target
+from honestone.app.between_calls import LEFT_OPEN
+from honestone.app.doors.results import DocumentResult
+from honestone.app.event_loop import each_interruptibly, run_interruptibly
+from honestone.app.judging.judging_options import (
+    BATCH_AT_ONCE,
+    AcceptLoss,
+    JudgingOptions,
+    Locked,
+    make_context,
+    make_panel,
+    notes_on_unnamed_files,
+    refuse_too_big,
+)
+from honestone.app.judging.known_noise import noise_on_record
+from honestone.app.judging.rubric_plan import RubricPlan, checks_of
+from honestone.app.judging.trusting import contacts
+from honestone.app.judging.vouching import require_vouched
+from honestone.app.options import BY_COMMAND, Option
+from honestone.app.workspace import Workspace
+from honestone.core.artifact import Version
+from honestone.core.checking.checks import is_of_text_alone
+from honestone.core.errors import CouldNotJudge, UsageError
+from honestone.core.events import EvaluationStarted, RunFinished, judged_by
+from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.contract import Contract, digest_of_list
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict, overall
+from honestone.core.judging.spend import Meter, RunGrants, Spend
+from honestone.engine.evaluate import Evaluation, JudgedArtifact
+from honestone.engine.journal import reserve_in
+from honestone.engine.panel import Evaluator, Panel, Seat, functions_of
+from honestone.ports import Function, Observer, RunInfo, Store, Target
+from honestone.report.building.scorecard import (
+    Facts,
+    SharedParts,
+    judge_costs,
+    scorecard_document,
+    usage_document,
+)
+from honestone.report.case_text import unmet_lines
+from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
+from honestone.system.drawing import count
+from honestone.system.files import Loaded, printable
+from honestone.system.trust.judging_files import JudgingFiles, files_named, names_commands
+
+_FEW = 500
+# Artifacts read to be checked are judged as they were read, as far as they may stay in memory;
+# others are read again.
+_MOST_HELD_BYTES = 2_000_000
+# The name of an artifact that is not a file. One of several has its number, from 1, behind it.
+_TEXT = "text"
+# The result of a run that another one goes on with.
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactOptions:
+    """The options of `eval ARTIFACT` besides those of judging."""
+
+    gate_only: Annotated[bool, Option("Stop asking judges once the verdict cannot change.")] = False
+    input: Annotated[str | None, Option("The input that a target gets. [the artifact's text]")] = (
+        None
+    )
+    reference: Annotated[str | None, Option("A reference answer that judges see.")] = None
+    staged: Annotated[
+        bool, Option("Judge what is staged in git, as the next commit would have it.")
+    ] = False
+    accept_loss: Annotated[AcceptLoss, BY_COMMAND] = False
+    locked: Annotated[Locked, BY_COMMAND] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateRequest(ArtifactOptions):
+    """What to score, by what. An artifact that is a `str` is the text itself.
+
+    `finds_judges`: look for judges where none is named. `keep`: record the run in the workspace's
+    store.
+    """
+
+    artifacts: tuple[Path | str, ...]
+    rubric: Path | Rubric
+    judging: JudgingOptions = field(default_factory=JudgingOptions)
+    target: str | Target | Function = "identity"
+    finds_judges: bool = True
+    keep: bool = True
+    # Judges are asked to be measured, so nothing has to vouch for them yet.
+    measures: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluated(DocumentResult):
+    """What was made of one artifact. Its document is what `honestone eval --json` prints
+    (`honestone.scorecard/1`).
+    """
+
+    heads = ("criterion", "score", "requirement", "unmet")
+    _judgement: JudgedArtifact
+    _write: _Writer
+
+    @property
+    def path(self) -> str:
+        return self._judgement.event.path
+
+    @property
+    def run(self) -> str | None:
+        return self._write.run
+
+    @property
+    def output(self) -> str | None:
+        """What a target made of the artifact; None without one."""
+        return self._judgement.event.output
+
+    @property
+    def error(self) -> str | None:
+        """Why there was nothing to judge: what the target said when it failed."""
+        return self._judgement.event.error
+
+    @property
+    def ballots(self) -> tuple[Ballot, ...]:
+        return self._judgement.event.ballots
+
+    @cached_property
+    def scorecard(self) -> Scorecard:
+        return self._write.plan.scorer.card(self._judgement.event.ballots)
+
+    @cached_property
+    def gate(self) -> Verdict:
+        """The verdict with every reason."""
+        _, found = self._write.plan.scorer.judged(self._judgement.event.ballots)
+        if self.error is not None:
+            return Verdict(Outcome.INCONCLUSIVE, (self.error, *found.reasons))
+        return found
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict's, without working it out again where the document has it."""
+        report: ScorecardDoc | None = self.__dict__.get("report")
+        return self.gate.outcome if report is None else Outcome(report.verdict)
+
+    @property
+    def verdict(self) -> str:
+        """`pass`, `fail` or `inconclusive`."""
+        return str(self.outcome)
+
+    @property
+    def score(self) -> float | None:
+        """Points from 0 to 100; None where a needed mark is missing."""
+        return self.report.score
+
+    @property
+    def rows(self) -> Sequence[Sequence[object]]:
+        return [
+            (
+                one.id,
+                one.score,
+                one.requirement,
+                "; ".join(item.asked for item in one.items if item.is_problem),
+            )
+            for one in self.report.criteria
+        ]
+
+    @property
+    def is_low_confidence(self) -> bool:
+        return self._write.plan.scorer.asks_judges and self.scorecard.low_confidence
+
+    @property
+    def headline(self) -> str:
+        return f"{self.stated_verdict}, {self.report.score_words} of 100: {self.path}"
+
+    @cached_property
+    def report(self) -> ScorecardDoc:
+        return self._write.report(self._judgement)
+
+    @cached_property
+    def document(self) -> JsonDocument:
+        return plain(self.report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSummary:
+    """How a whole evaluation ended. `verdict`: fail if any failed, else inconclusive if any is,
+    else pass.
+    """
+
+    run: str | None
+    verdict: Outcome
+    spent: Spend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writer:
+    """Makes documents. `noise` is what is known of that of the judges, `shared` what the documents
+    have in common.
+    """
+
+    plan: RubricPlan
+    contract: str
+    run: str | None
+    noise: KnownNoiseDoc | None = None
+    shared: SharedParts = field(default_factory=SharedParts)
+
+    def report(self, judgement: JudgedArtifact) -> ScorecardDoc:
+        event = judgement.event
+        usage = usage_document(event.spend)
+        facts = Facts(
+            path=event.path,
+            digest=event.digest,
+            contract=self.contract,
+            run=self.run,
+            text=judgement.text,
+            usage=replace(usage, this_process=usage),
+            notes=event.notes,
+            error=event.error,
+            rubric=self.plan.name,
+            output=UNSET if event.output is None else event.output,
+            packed=event.packed,
+            costs=judge_costs([event]),
+        )
+        document = scorecard_document(self.plan.scorer, event.ballots, facts, self.shared)
+        return document if self.noise is None else replace(document, noise=self.noise)
+
+
+def evaluate(
+    workspace: Workspace,
+    request: EvaluateRequest,
+    observer: Observer,
+    show: Callable[[Evaluated], None],
+) -> EvaluationSummary:
+    """Judges every artifact and hands each to `show` in the order given, on record by then.
+
+    Raises UsageError and its kinds before anything is spent, CouldNotJudge when a judge is needed
+    and none is there, Interrupted when it is stopped. A judge or target that fails is data:
+    abstentions, an inconclusive verdict.
+    """
+    return _Work(workspace, request, observer).run(show)
+
+
+def evaluate_one(workspace: Workspace, request: EvaluateRequest, observer: Observer) -> Evaluated:
+    """The same for a single artifact."""
+    return evaluate_all(workspace, request, observer)[0]
+
+
+def evaluate_all(
+    workspace: Workspace, request: EvaluateRequest, observer: Observer
+) -> list[Evaluated]:
+    """The same, all of them at the end."""
+    found: list[Evaluated] = []
+    evaluate(workspace, request, observer, found.append)
+    return found
+
+
+def require_pass(found: Evaluated, output: str | Path, input: str | None) -> JsonDocument:
+    """The document of what passed. Raises AssertionError with what it misses, and with `input` and
+    `output`, when it did not, CouldNotJudge when that could not be found out.
+    """
+    __tracebackhide__ = True  # pytest shows the caller's line alone
+    if found.passed:
+        return found.document
+    lines = [
+        *unmet_lines(
+            found.report, input=input, output=output if isinstance(output, str) else found.output
+        )
+    ]
+    if found.outcome is Outcome.FAIL:
+        names = [one.id for one in found.report.criteria if any(item.unmet for item in one.items)]
+        where = [f"did not pass: criterion {', '.join(map(repr, names))}"] if names else []
+        raise AssertionError("\n".join([*lines, *where]))
+    raise CouldNotJudge("\n".join([*lines, "could not be judged: the verdict is inconclusive"]))
+
+
+class _Work:
+    """One evaluation. What is wrong with the request is found when it is made."""
+
+    def __init__(self, workspace: Workspace, request: EvaluateRequest, observer: Observer) -> None:
+        self._workspace = workspace
+        self._request = request
+        self._observer = observer
+        judging = request.judging
+        files = [artifact for artifact in request.artifacts if isinstance(artifact, Path)]
+        self._plan = RubricPlan.read(
+            workspace,
+            request.rubric,
+            judging,
+            files,
+            accept_loss=request.accept_loss,
+            note=observer.note,
+        )
+        if self._plan.rubric.asks_judges and not judging.judges and not request.finds_judges:
+            raise CouldNotJudge(
+                "this rubric asks judges, but none was named",
+                hint='judges=["cmd:COMMAND"], for example',
+            )
+        given = request.target
+        self._target = (
+            given
+            if isinstance(given, Target)
+            else make_target(given, make_context(judging, workspace))
+        )
+        self._sizes: list[tuple[Path, int]] = []
+        self._looked_at: dict[Path, Loaded] = {}
+        # The same text is the same question, whatever its number.
+        self._asked_as: dict[Path, str] = {}
+        self._paths = self._with_free_names(request.artifacts)
+        self._has_folders = self._require_all()
+        is_alone = len(self._paths) == 1 and self._target is None
+        self._plan.preflight(self._load(self._paths[0]).version if is_alone else None)
+        self._seats: Sequence[Seat] = self._plan.seats()
+        if not request.measures:
+            require_vouched(workspace, [self._plan.rubric], self._seats, judging)
+        if self._target is None:
+            refuse_too_big(
+                self._seats,
+                self._plan.rubric,
+                judging,
+                self._sizes,
+                lambda path: self._load(path).version,
+                input=request.input,
+                reference=request.reference,
+            )
+        self._contract: Contract = self._plan.contract(self._seats)
+        # Only what code reads can judge from a file; looking at thousands of artifacts must not
+        # look those up each time.
+        self._code_checks = [
+            check for check in checks_of(self._plan.rubric) if not is_of_text_alone(check)
+        ]
+        self._programs = [seat for seat in self._seats if names_commands(seat.identity)]
+        for note in notes_on_unnamed_files(self._programs, workspace.folder):
+            observer.note(note)
+        self._judging = JudgingFiles(self._files_that_judge, base=workspace.folder)
+        if request.staged:
+            self._refuse_what_is_not_staged()
+        if request.locked and self._plan.path is not None:
+            self._require_locked(self._plan.path)
+        # Each call may be repeated once; a run may need a few more.
+        self._meter: Meter = judging.meter(
+            workspace.settings, calls=4 * len(self._paths) * len(self._seats) + 10
+        )
+
+    def _require_locked(self, path: Path) -> None:
+        from honestone.app.judging.lock import check_lock, files_that_judge
+
+        judges = [seat.identity for seat in self._seats]
+        files = files_that_judge(
+            path, self._workspace, self._plan.checker, self._code_checks, judges
+        )
+        if self._code_checks and self._target is None:
+            files = files.with_artifacts((one, self._load(one).version) for one in self._paths)
+        check_lock(path, self._contract, files)
+
+    def _files_that_judge(self) -> Iterator[Path]:
+        if self._code_checks:
+            yield from self._plan.checker.judging_files(self._code_checks)
+        yield from files_named([seat.identity for seat in self._programs], self._workspace.folder)
+
+    def _with_free_names(self, artifacts: Sequence[Path | str]) -> list[Path]:
+        """Texts get names that no file here has."""
+        taken = {artifact for artifact in artifacts if isinstance(artifact, Path)}
+        found: list[Path] = []
+        for number, artifact in enumerate(artifacts, 1):
+            if isinstance(artifact, str):
+                name = Path(_TEXT if len(artifacts) == 1 else f"{_TEXT}-{number}")
+                while name in taken:
+                    name = Path(f"{name}'")
+                self._looked_at[name] = Loaded(Version.of_text(artifact, "text.txt"))
+                self._asked_as[name] = _TEXT
+                artifact = name
+            found.append(artifact)
+        return found
+
+    def _require_all(self) -> bool:
+        """Bad input is refused before anything is spent. Thousands of files that only code looks at
+        are looked at once, when their turn comes. Returns whether any is not a file.
+        """
+        staged = self._request.staged
+        at_once = staged or len(self._paths) < _FEW or self._plan.rubric.asks_judges
+        held_bytes = 0
+        others = False
+        for path in self._paths:
+            if path in self._looked_at:
+                self._sizes.append((path, self._looked_at[path].version.size))
+                found = False
+            elif at_once:
+                loaded = self._load(path)
+                version = loaded.version
+                self._sizes.append((path, version.size))
+                found = version.is_folder
+                held_bytes += version.size
+                if held_bytes <= _MOST_HELD_BYTES or staged:
+                    self._looked_at[path] = loaded
+            else:
+                found = os.path.isdir(self._workspace.path(path))
+            others = others or found
+        return others
+
+    def _load(self, path: Path) -> Loaded:
+        return self._looked_at.get(path) or self._load_artifact(path)
+
+    def _load_artifact(self, path: Path) -> Loaded:
+        plan = self._plan
+        if not self._request.staged:
+            return plan.load(path)
+        from honestone.app.git_versions import load_staged
+
+        return Loaded(
+            load_staged(plan.workspace.path(path), exclude=plan.exclude, max_bytes=plan.max_bytes)
+        )
+
+    def _refuse_what_is_not_staged(self) -> None:
+        """A pass by a rubric, a schema, a judge or settings that are changed and not staged says
+        nothing about the commit.
+        """
+        from honestone.app.git_versions import not_as_staged
+
+        first = next((one for one in self._request.artifacts if isinstance(one, Path)), None)
+        if first is None:
+            return
+        changed = not_as_staged(self._all_that_judge(), self._workspace.path(first))
+        if changed:
+            names = ", ".join(printable(self._workspace.shown(path)) for path in changed[:5])
+            is_rubric = self._plan.path is not None and changed[0] == self._plan.path.resolve()
+            raise UsageError(
+                f"{'the rubric ' if is_rubric else ''}{names}, which judges, has changes that are not staged",
+                hint="stage them too, or undo them",
+            )
+
+    def _all_that_judge(self) -> Iterator[Path]:
+        rubric, settings = self._plan.path, self._workspace.settings.file
+        if rubric is not None:
+            yield rubric
+            if self._request.locked:
+                yield rubric.with_name(f"{rubric.name}.lock")
+        if settings is not None:
+            yield settings
+        yield from self._plan.checker.judging_files(checks_of(self._plan.rubric))
+        yield from self._judging.paths
+
+    def _preflight(self) -> str:
+        judges = ", ".join(seat.id for seat in self._seats)
+        count = len(self._paths)
+        what = f"{count} artifacts" if count > 1 else "1 artifact"
+        calls = count * len(self._seats)
+        return (
+            f"{what} x {len(self._seats)} judge{'s' if len(self._seats) > 1 else ''} ({judges}): "
+            f"{calls} call{'s' if calls > 1 else ''}, at most {self._meter.calls} with retries; recorded replies cost nothing"
+        )
+
+    def run(self, show: Callable[[Evaluated], None]) -> EvaluationSummary:
+        plan = self._plan
+        with self._open_store() as store:
+            if self._seats:
+                self._observer.note(self._preflight())
+            used = [(seat.id, seat.judge.identity) for seat in self._seats]
+            used += (
+                [] if self._target is None else [(str(self._request.target), self._target.identity)]
+            )
+            for note in contacts(self._workspace, used):
+                self._observer.note(note)
+            panel = make_panel(self._seats, store, self._meter, plan.options)
+            gate_only = plan.scorer if self._request.gate_only else None
+            evaluator = Evaluator(plan.rubric, plan.checker, panel, gate_only=gate_only)
+            names = [printable(path) for path in self._paths[:3]]
+            identity = self._claimed_identity(store)
+            killed = store.unfinished(identity) if identity else None
+            if killed is not None:
+                self._count_calls_of(killed, store)
+            run = store.start_run(
+                kind="eval",
+                subject=", ".join(names) + (", ..." if len(self._paths) > 3 else ""),
+                identity=identity,
+                contract=self._contract.id,
+                first=self._started(),
+            )
+            if not identity:
+                return self._judge(store, run, evaluator, show)
+            reserve_in(store, run, self._meter)
+            if killed is not None:
+                reason = f"run {run} goes on with it"
+                ended = RunFinished(result=INTERRUPTED, reason=reason)
+                store.finish_run(killed.id, INTERRUPTED, ended)
+            try:
+                return self._judge(store, run, evaluator, show)
+            finally:
+                store.unlock(identity)
+
+    def _claimed_identity(self, store: Store) -> str:
+        """What this run is known by, claimed for this process; nothing where no limit is to hold
+        over several commands, or another process is at the same.
+
+        A run that was killed made calls, so the same command again counts them. Their replies are
+        on record, and are asked for again for nothing.
+        """
+        judging, settings = self._request.judging, self._workspace.settings.limits
+        limits = [
+            settings.get(name) if value is None else value
+            for name, value in (("max_calls", judging.max_calls), ("max_usd", judging.max_usd))
+        ]
+        if not self._seats or not self._request.keep or limits == [None, None]:
+            return ""
+        request = self._request
+        identity = digest_of_list(
+            {
+                "eval": self._contract.id,
+                "limits": limits,
+                "target": None if self._target is None else dict(self._target.identity),
+                "input": request.input,
+                "reference": request.reference,
+                **functions_of(self._seats),
+            },
+            "artifacts",
+            ([printable(path), self._load(path).version.digest] for path in self._paths),
+        )
+        return identity if store.lock(identity) else ""
+
+    def _count_calls_of(self, killed: RunInfo, store: Store) -> None:
+        taken = store.open_grants(killed.id, RunGrants())
+        self._meter.before.judge_calls = taken.calls
+        self._meter.before.usd = taken.usd or None
+        calls = count(taken.calls, "judge call")
+        self._observer.note(f"run {killed.id} of the same files was not finished: {calls} counted")
+
+    def _judge(
+        self, store: Store, run: str, evaluator: Evaluator, show: Callable[[Evaluated], None]
+    ) -> EvaluationSummary:
+        evaluation = self._evaluation(store, run, evaluator)
+        recorded = run if self._request.keep else None
+        noise = noise_on_record(store, self._contract.id) if self._seats else None
+        writer = _Writer(plan=self._plan, contract=self._contract.id, run=recorded, noise=noise)
+        outcomes: set[Outcome] = set()
+        done, total = 0, len(self._paths)
+
+        def take(judgement: JudgedArtifact) -> None:
+            nonlocal done
+            found = Evaluated(judgement, writer)
+            show(found)
+            outcomes.add(found.outcome)
+            evaluation.live.failing += found.outcome is not Outcome.PASS
+            done += 1
+
+        async def take_all() -> None:
+            async for judgement in evaluation.judge_all(self._paths):
+                take(judgement)
+
+        evaluator.panel.answered = lambda seat: self._observer.progress(
+            done, total, f"judging: {seat} answered"
+        )
+        texts = None if self._has_folders or self._target is not None else self._plan.texts
+        if texts is not None:
+            each_interruptibly(evaluation.judge_texts(texts, self._paths), take)
+        else:
+            run_interruptibly(take_all, lambda: self._close(evaluator.panel))
+        verdict = overall(outcomes)
+        finished = RunFinished(result=str(verdict), seconds=round(self._meter.seconds, 3))
+        store.finish_run(run, str(verdict), finished)
+        return EvaluationSummary(run=recorded, verdict=verdict, spent=self._meter.spent)
+
+    async def _close(self, panel: Panel) -> None:
+        await panel.close()
+        if self._target is not None:
+            await self._target.close()
+
+    def _open_store(self) -> AbstractContextManager[Store]:
+        left_open = LEFT_OPEN.get()
+        if left_open is not None:
+            return left_open.store(self._workspace) if self._request.keep else left_open.memory()
+        if self._request.keep:
+            return self._workspace.open_store()
+        from honestone.adapters.stores.memory import MemoryStore
+
+        return closing(MemoryStore())
+
+    def _started(self) -> EvaluationStarted:
+        return EvaluationStarted(
+            rubric=self._plan.rubric,
+            rubric_path=self._plan.name,
+            **judged_by(
+                self._contract,
+                self._plan.options.rule,
+                (one.id for one in self._seats),
+                self._meter.limits,
+            ),
+        )
+
+    def _evaluation(self, store: Store, run: str, evaluator: Evaluator) -> Evaluation:
+        limits: Mapping[str, object] = self._workspace.settings.limits
+        concurrency = limits.get("concurrency", 64 if self._seats else 8)
+        if self._plan.options.batch is not None and self._target is None:
+            concurrency = BATCH_AT_ONCE
+        return Evaluation(
+            run=run,
+            evaluator=evaluator,
+            store=store,
+            contract=self._contract.id,
+            observer=self._observer,
+            looked_at=self._looked_at,
+            asked_as=self._asked_as,
+            base=self._workspace.named,
+            target=self._target,
+            input=self._request.input,
+            reference=self._request.reference,
+            exclude=self._plan.exclude,
+            max_bytes=self._plan.max_bytes,
+            concurrency=int(str(concurrency)),
+            fresh=self._plan.options.fresh,
+            changed=self._judging.changed,
+            scorer=self._plan.scorer,
+        )

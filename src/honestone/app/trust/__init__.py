@@ -1,0 +1,1 @@
+"""How far judges and raters can be trusted."""

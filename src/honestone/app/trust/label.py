@@ -1,0 +1,254 @@
+"""People's answers to the items of a rubric. Each is kept in the labels file before the next is
+asked.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from honestone.adapters.people.form import HANGUL_KEYS as HANGUL_KEYS
+from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.judging.rubric_plan import RubricPlan
+from honestone.app.trust.label_texts import LabelText, drawn, named_texts, texts_of_run
+from honestone.app.workspace import Workspace
+from honestone.core.errors import UsageError
+from honestone.core.judging.ballot import Answer
+from honestone.core.judging.contract import digest_json
+from honestone.core.judging.rubric import to_plain
+from honestone.core.reading.evidence import find_quote
+from honestone.core.statistics.labels import GivenLabel, LabelQuote, LabelTarget, targets_of
+from honestone.core.statistics.raters import (
+    SETTLED,
+    Place,
+    RatersAgreement,
+    agreement_of,
+    is_through,
+    order_of,
+)
+from honestone.formats.labels_file import LabelsFile, labels_so_far
+from honestone.ports import Observer
+from honestone.report.documents.labels import LabelsDoc
+from honestone.report.pages.exact_text import exact_text
+from honestone.system.files import printable
+
+_LONGEST_NAME: Final = 80
+_FORMULA: Final = ("=", "+", "-", "@")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelRequest:
+    """What is labelled (`artifacts`, or what the `run` judged), by which rubric, and who does it.
+    `sample`: so many texts of it. `own_order`: the texts in an order of the rater's own, else as
+    they are named.
+    """
+
+    artifacts: tuple[Path, ...] = ()
+    run: str | None = None
+    rubric: Path
+    labels: Path
+    rater: str
+    sample: int | None = None
+    own_order: bool = False
+    accept_loss: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelQuestion:
+    """One item about one text; `number` is that of the text, from 1 on, in the order of the rater."""
+
+    text: LabelText
+    target: LabelTarget
+    number: int
+
+    @property
+    def place(self) -> Place:
+        return _place(self.text.name, self.target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelRemark:
+    """What is said with an answer: the words that decided it, and a note."""
+
+    evidence: tuple[LabelQuote, ...] = ()
+    note: str = ""
+
+
+class LabelSession:
+    """All items of all texts for one rater, and what this rater said of them so far.
+
+    No one else's answers are in it until every rater of the file is through (`agreement`).
+    """
+
+    def __init__(self, workspace: Workspace, request: LabelRequest, observer: Observer) -> None:
+        """Raises UsageError and its kinds."""
+        self.rater = _checked_name(request.rater)
+        plan = RubricPlan.read(
+            workspace,
+            request.rubric,
+            JudgingOptions(),
+            request.artifacts,
+            accept_loss=request.accept_loss,
+            note=observer.note,
+        )
+        by_key = {one.key: one for one in targets_of(plan.rubric).values() if one.item is not None}
+        if not by_key:
+            raise UsageError(
+                "this rubric asks no judge, so there is nothing to label",
+                hint="code answers all of its items",
+            )
+        self._named, self._path, self._plan = request.labels, workspace.path(request.labels), plan
+        self._rubric = digest_json(to_plain(plan.rubric))
+        self._file = LabelsFile.open(self._path, by_key.values())
+        made = (
+            named_texts(plan, request.artifacts, self._path)
+            if request.run is None
+            else texts_of_run(plan, request.run, self._path, observer.note)
+        )
+        texts = drawn(list(made), request.sample)
+        if request.own_order:
+            texts = [texts[at] for at in order_of([one.name for one in texts], self.rater)]
+        self._digests = {os.path.normpath(one.name): one.version.digest for one in texts}
+        self.questions: Sequence[LabelQuestion] = [
+            LabelQuestion(text=text, target=target, number=number)
+            for number, text in enumerate(texts, 1)
+            for target in by_key.values()
+        ]
+        self._targets = {one.place: one.target for one in self.questions}
+        if self.rater == SETTLED:
+            self.questions = self._to_settle()
+        self.answers: dict[Place, GivenLabel] = dict(self._given().get(self.rater, {}))
+        self._asked = time.monotonic()
+
+    def _to_settle(self) -> list[LabelQuestion]:
+        found = self.agreement()
+        if found is None:
+            raise UsageError(
+                "there is nothing to settle yet: two raters or more have to be through with these texts",
+                hint="each labels them with --rater NAME and the same --labels",
+            )
+        differ = {one.place for one in found.differences}
+        return [one for one in self.questions if one.place in differ]
+
+    def _given(self) -> dict[str, dict[Place, GivenLabel]]:
+        """What the file says about the bytes that are here, by rater."""
+        found: dict[str, dict[Place, GivenLabel]] = {}
+        for one in labels_so_far(self._path, self._plan.rubric):
+            name = os.path.normpath(one.artifact)
+            if name in self._digests and one.digest in (None, self._digests[name]):
+                found.setdefault(one.rater, {})[(name, one.key)] = one
+        return found
+
+    def answer_at(self, at: int) -> GivenLabel | None:
+        """What this rater said of the question at this place, from 0 on; None as long as it is
+        open.
+        """
+        return self.answers.get(self.questions[at].place)
+
+    @property
+    def untouched(self) -> list[int]:
+        """The places of questions that were neither answered nor skipped."""
+        return [at for at in range(len(self.questions)) if self.answer_at(at) is None]
+
+    @property
+    def unanswered(self) -> list[int]:
+        return [
+            at
+            for at in range(len(self.questions))
+            if (label := self.answer_at(at)) is None or label.answer is None
+        ]
+
+    def show(self) -> None:
+        """A question is shown now: until it is answered counts as the time it took."""
+        self._asked = time.monotonic()
+
+    def take(self, at: int, answer: Answer | None, remark: LabelRemark | None = None) -> None:
+        """Keep an answer on disk; None is a skip. Raises FileError where that fails."""
+        question, remark = self.questions[at], remark or LabelRemark()
+        label = GivenLabel(
+            artifact=question.text.name,
+            rater=self.rater,
+            key=question.target.key,
+            answer=answer,
+            digest=question.text.version.digest,
+            rubric=self._rubric,
+            run=question.text.run,
+            case=question.text.case,
+            attempt=question.text.attempt,
+            evidence=tuple(_placed(one, question.text.version.text) for one in remark.evidence),
+            note=remark.note,
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - self._asked, 1),
+        )
+        question.text.keep()
+        self._file.add(label, question.target)
+        self.answers[question.place] = label
+
+    def agreement(self) -> RatersAgreement | None:
+        """How far the raters of the file agree about these texts; None until two or more are there
+        and all are through.
+        """
+        given = self._given()
+        answers = {
+            rater: {place: one.answer for place, one in found.items()}
+            for rater, found in given.items()
+        }
+        people = {rater: found for rater, found in answers.items() if rater != SETTLED}
+        if len(people) < 2 or not all(
+            is_through(found, self._targets) for found in people.values()
+        ):
+            return None
+        return agreement_of(self._targets, people)
+
+    def settled(self) -> Mapping[Place, GivenLabel]:
+        return self._given().get(SETTLED, {})
+
+    def requirement(self, place: Place) -> str:
+        """The words of the item at a place."""
+        target = self._targets[place]
+        return target.item.requirement if target.item is not None else target.criterion.requirement
+
+    def document(self, answered: int) -> LabelsDoc:
+        """`kept`: how many answers this session added."""
+        return LabelsDoc(
+            labels=printable(self._named),
+            rater=self.rater,
+            answered=answered,
+            open=len(self.unanswered),
+        )
+
+
+def _place(name: str, target: LabelTarget) -> Place:
+    return os.path.normpath(name), target.key
+
+
+def _placed(one: LabelQuote, text: str) -> LabelQuote:
+    """Where the words are: at the offsets that came with them, if they are there, else where they
+    are found. A page shows signs in place of what cannot be seen; the record has what the text has.
+    """
+    if one.start is not None and one.end is not None:
+        there = text[one.start : one.end]
+        if there and exact_text(there) == exact_text(one.quote):
+            return LabelQuote(quote=there, start=one.start, end=one.end)
+    found = find_quote(one.quote, text)
+    return (
+        LabelQuote(quote=one.quote)
+        if found is None
+        else LabelQuote(quote=one.quote, start=found.start, end=found.end)
+    )
+
+
+def _checked_name(rater: str) -> str:
+    """A name that a table and a terminal show as it is. Raises UsageError for others."""
+    name = rater.strip()
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable() or name.startswith(_FORMULA):
+        raise UsageError(
+            f"--rater is {rater[:40]!r}, but must be a name",
+            hint=f"up to {_LONGEST_NAME} letters, not beginning with {' '.join(_FORMULA)}",
+        )
+    return name

@@ -1,0 +1,1 @@
+"""`honestone` commands for coding agents."""

@@ -1,0 +1,1 @@
+"""`honestone` commands on judges."""

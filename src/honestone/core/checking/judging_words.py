@@ -1,0 +1,802 @@
+"""What the words of a command run and judge by: scripts, recipes, option values, and the programs
+whose settings count.
+
+Words are read as far as they can be read without running anything: inside `sh -c`, behind wrappers
+(`env`, `timeout`, `uv run`), in the recipes of a Makefile, in the scripts of a package.json and in
+shell scripts. What stays unknown is reported in `unclear`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import posixpath
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, TypeAlias
+
+from honestone.core.tables import table_text
+
+# What a file of this name holds, as the command sees it; None where there is none.
+ReadFile: TypeAlias = Callable[[str], bytes | None]
+
+# How deep recipes that call recipes are followed, and how many commands are read in all.
+_DEEPEST: Final = 6
+_MOST_COMMANDS: Final = 5_000
+_LARGEST_SCRIPT: Final = 1_000_000
+
+SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox"})
+_SCRIPTED: Final = frozenset(
+    {"node", "ruby", "perl", "php", "lua", "Rscript", "deno", "bun", "tsx", "ts-node", "pypy"}
+)
+_WRAPPERS: Final = frozenset(
+    "env nice ionice nohup time timeout gtimeout stdbuf xargs sudo doas setsid command exec eval chroot flock watch"
+    " uv uvx poetry pdm pipenv rye hatch pixi conda mamba micromamba npx pnpx bunx dlx bundle dotenv direnv strace valgrind xvfb-run"
+    " parallel script unbuffer coverage caffeinate taskset systemd-run busybox nix-shell mise asdf corepack".split()
+)
+_SUBCOMMANDS: Final = frozenset({"run", "exec", "dlx", "x", "tool", "shell", "--"})
+_KEYWORDS: Final = frozenset(
+    {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "not", "and", "or"}
+)
+_PACKAGE_RUNNERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
+_COMPARERS: Final = frozenset({"diff", "cmp", "comm", "colordiff", "icdiff"})
+
+# Options of programs that only look at their operands: which short ones take a file that they judge
+# by.
+_SHORT_OPTIONS: Final = {
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rg", "jq"), "f"),
+    **dict.fromkeys(
+        (
+            "eslint",
+            "yamllint",
+            "markdownlint",
+            "mdl",
+            "golangci-lint",
+            "tflint",
+            "bandit",
+            "rubocop",
+        ),
+        "c",
+    ),
+    **dict.fromkeys(("tsc", "pyright", "basedpyright"), "p"),
+    "codespell": "IDx",
+    "ajv": "sr",
+    "typos": "c",
+    "phpstan": "c",
+    "hadolint": "c",
+    "cspell": "c",
+    "ansible-lint": "c",
+}
+_SHORT_OF_OTHERS: Final = "cfrp"
+_SETTING_OPTION: Final = re.compile(
+    r"conf|rc$|rule|setting|ignore|exclude|plugin|schema|expect|reference|baseline|pattern|template|project|require|import"
+    r"|ini$|style|dict|words|golden|policy|makefile|file$|dtd|relaxng|preset|loader"
+)
+# Values of these are looked at or written, not judged by.
+_DATA_OPTION: Final = frozenset(
+    "in input inputs out output outfile target artifact source src document log log-file logfile report junitxml junit results html xml"
+    " cache-dir output-file outdir stdin-filename".split()
+)
+_JUDGING_NAME: Final = re.compile(
+    r"expect|golden|rules?\b|schema|baseline|snapshot|fixture|pattern|oracle|truth|want|grader|judge|check"
+)
+
+# Code that may run what it finds out while it runs.
+_FINDS_OUT: Final = re.compile(
+    r"\b(?:exec|eval|import_module|__import__|run_path|run_module|subprocess|system|popen|spawn\w*)\b"
+)
+
+_TEST_FOLDER: Final = re.compile(
+    r"tests?|__tests__|specs?|testing|testdata|test[-_]data|__snapshots__|fixtures|e2e|integration[-_]tests?|unit[-_]tests?|features"
+    r"|[Tt]ests|[Tt]est|\w+[-_.][Tt]ests?"
+)
+_TEST_FILE: Final = re.compile(
+    r"test[-_].*|tests?\.\w+|.*[-_]tests?\.\w+|.*[-_]spec\.\w+|.*\.(?:test|spec|cy|e2e)\.\w+|.*\.snap|.*Tests?\.(?:java|kt|cs|scala|swift|php|groovy)"
+    r"|.*\.(?:bats|feature|robot)|Test\w*\.(?:java|kt|cs)"
+)
+
+
+@dataclass
+class NamedFiles:
+    """What a command names. `files` it runs or judges by, as paths from where it runs, `scripts`
+    those that it runs; `programs` it starts, by plain name; `loaded`: files that code in its words
+    imports or opens; `compared`: operands of which one may be what the other is held against;
+    `unclear`: words that only running it would tell.
+    """
+
+    files: dict[str, None] = field(default_factory=dict)
+    scripts: dict[str, None] = field(default_factory=dict)
+    programs: dict[str, None] = field(default_factory=dict)
+    loaded: dict[str, None] = field(default_factory=dict)
+    compared: list[tuple[str, ...]] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)
+
+
+def named_by(words: Sequence[str], read: ReadFile) -> NamedFiles:
+    """What the words of a command name. `read` gives the files that are there."""
+    reading = _Words(read)
+    reading.command(list(words), "", _DEEPEST)
+    return reading.named
+
+
+def plain_name(word: str) -> str:
+    """The name of a program without its folder, its version and `.exe`: `python3.12` is `python`."""
+    name = posixpath.basename(word).removesuffix(".exe").removesuffix(".cmd")
+    bare = re.sub(r"(?<=[A-Za-z])[\d.]+$", "", name)
+    if bare in ("python", "pypy", "node", "ruby", "perl", "php", "lua", "pytest", "tclsh", "bash"):
+        return bare
+    return {"py.test": "pytest", "nodejs": "node", "py": "python"}.get(name, name)
+
+
+class _Words:
+    """One reading of a command and of what it calls."""
+
+    def __init__(self, read: ReadFile) -> None:
+        self.named = NamedFiles()
+        self._read = read
+        self._left = _MOST_COMMANDS
+        self._followed: set[tuple[str, str]] = set()
+
+    # ------------------------------------------------------------------------------------------------
+    # one command
+
+    def command(self, words: list[str], folder: str, deep: int) -> None:
+        self._left -= 1
+        words = self._after_assignments(words, folder)
+        if not words or deep < 0 or self._left < 0:
+            return
+        name = plain_name(words[0])
+        self._program(words[0], name, folder)
+        if name in SHELLS:
+            self._shell(words[1:], folder, deep)
+        elif name in ("python", "pypy"):
+            self._python(words[1:], folder, deep)
+        elif name in ("source", "."):
+            self._script(words[1:2], folder, deep, as_shell=True)
+        elif name in _SCRIPTED:
+            self._scripted(words, folder, deep)
+        elif name in ("make", "gmake"):
+            self._make(words[1:], folder, deep)
+        elif name in _PACKAGE_RUNNERS:
+            self._package(words[1:], folder, deep)
+        elif name in _WRAPPERS:
+            self._wrapper(words[1:], folder, deep)
+        elif name in _COMPARERS:
+            operands = (self._place(word, folder) for word in words[1:] if not word.startswith("-"))
+            self.named.compared.append(tuple(operands))
+        else:
+            if "/" in words[0]:
+                self._script(words[:1], folder, deep)
+            self._inner_command(words[1:], folder, deep)
+        self._options(words, name, folder)
+
+    def _after_assignments(self, words: list[str], folder: str) -> list[str]:
+        """Without `NAME=VALUE` and words of the shell's grammar in front; the values may name
+        files.
+        """
+        at = 0
+        while at < len(words) and (words[at] in _KEYWORDS or re.match(r"[A-Za-z_]\w*=", words[at])):
+            self._value(words[at].partition("=")[2], folder)
+            at += 1
+        return words[at:]
+
+    def _program(self, word: str, name: str, folder: str) -> None:
+        self.named.programs[name] = None
+        if "/" in word:
+            self._runs(word, folder)
+        elif re.search(r"[$`]", word):
+            self.named.unclear.append(word)
+
+    def _runs(self, word: str, folder: str) -> str:
+        """Notes a file that is run; its path from where the command runs."""
+        if re.search(r"[$`]", word):
+            self.named.unclear.append(word)
+        place = self._place(word, folder)
+        self.named.files[place] = self.named.scripts[place] = None
+        return place
+
+    @staticmethod
+    def _place(word: str, folder: str) -> str:
+        return posixpath.normpath(posixpath.join(folder, word.partition("::")[0] or word))
+
+    def _value(self, value: str, folder: str) -> None:
+        """The value of an option or variable, where it names files (`a.txt`, `a:b`, `a,b`)."""
+        for part in {value, *value.split(":"), *value.split(",")}:
+            if part and not part.startswith("-") and self._is_there(self._place(part, folder)):
+                self.named.files[self._place(part, folder)] = None
+
+    def _is_there(self, place: str) -> bool:
+        return self._read(place) is not None
+
+    def _options(self, words: Sequence[str], name: str, folder: str) -> None:
+        """Files that options give, and operands whose names say that something is held against
+        them.
+        """
+        reads = recipe_of(name).reads
+        short = _SHORT_OPTIONS.get(name, "" if reads else _SHORT_OF_OTHERS)
+        for at, word in enumerate(words[1:], 1):
+            following = words[at + 1] if at + 1 < len(words) else ""
+            option, is_given, value = word.partition("=")
+            long = option.lstrip("-")
+            if word.startswith("@"):
+                self._value(word[1:], folder)
+            elif not word.startswith("-"):
+                if not reads and recipe_of(plain_name(word)).files:
+                    self.named.programs[plain_name(word)] = (
+                        None  # behind a wrapper that we do not know
+                    )
+                if is_given and option.isidentifier():
+                    self._value(value, folder)
+                elif not reads and is_measure(word):
+                    self._value(word.partition("::")[0], folder)
+            elif is_given:
+                if long.lower() not in _DATA_OPTION:
+                    self._value(value, folder)
+            elif not word.startswith("--") and len(word) >= 2 and word[1] in short:
+                self._value(word[2:] or following, folder)
+            elif (
+                len(long) > 1
+                and long.lower() not in _DATA_OPTION
+                and _SETTING_OPTION.search(long.lower())
+            ):
+                self._value(following, folder)
+
+    def _inner_command(self, words: Sequence[str], folder: str, deep: int) -> None:
+        """A program that is known, named among the words of one that is not: a wrapper that we do
+        not know.
+        """
+        for at, word in enumerate(words):
+            name = plain_name(word)
+            if (
+                name in SHELLS
+                or name in ("python", "make", "npm", "node")
+                or (name in _recipes() and "/" in word)
+            ):
+                self.command(list(words[at:]), folder, deep - 1)
+                return
+
+    def _wrapper(self, words: Sequence[str], folder: str, deep: int) -> None:
+        """`timeout 5 CMD`, `env A=1 CMD`, `uv run CMD`: after options, numbers and subcommands
+        begins a command.
+        """
+        at = 0
+        while at < len(words) and (
+            words[at].startswith("-")
+            or words[at] in _SUBCOMMANDS
+            or re.fullmatch(r"[\d.]+[smhd%]?|[A-Z]+:?\d*", words[at])
+        ):
+            if words[at] in ("-S", "-c") and at + 1 < len(words):  # env -S 'CMD', flock -c 'CMD'
+                self.shell_text(words[at + 1], folder, deep - 1)
+                at += 1
+            at += 1
+        rest = list(words[at:])
+        if rest and "=" not in rest[0] and self._is_there(self._place(rest[0], folder)):
+            self._script(rest[:1], folder, deep)
+        self.command(rest, folder, deep - 1)
+        self._inner_command(rest[1:], folder, deep)
+
+    # ------------------------------------------------------------------------------------------------
+    # interpreters
+
+    def _shell(self, words: Sequence[str], folder: str, deep: int) -> None:
+        is_checked_only = any(re.fullmatch(r"-\w*n\w*", word) for word in words)
+        for at, word in enumerate(words):
+            if re.fullmatch(r"-\w*c\w*", word) and at + 1 < len(words):
+                self.shell_text(words[at + 1], folder, deep - 1)
+                return
+            if not word.startswith(("-", "+")):
+                if not is_checked_only:
+                    self._script([word], folder, deep, as_shell=True)
+                return
+
+    def _python(self, words: Sequence[str], folder: str, deep: int) -> None:
+        at = 0
+        while at < len(words):
+            word = words[at]
+            flags, code = re.fullmatch(r"-([A-Za-z]*?)([cm])(.*)", word, re.DOTALL), None
+            if (
+                flags is not None
+                and not word.startswith("--")
+                and set(flags[1]) <= set("bBdEhiIOPqsSuvVx")
+            ):
+                code = flags[3] or (words[at + 1] if at + 1 < len(words) else "")
+                rest = list(words[at + 1 + (not flags[3]) :])
+                if flags[2] == "c":
+                    self.python_text(code, folder, deep - 1, is_inline=True)
+                else:
+                    self._module(code, rest, folder, deep)
+                return
+            if word in ("-W", "-X", "--check-hash-based-pycs"):
+                at += 1
+            elif not word.startswith("-"):
+                self._script([word], folder, deep)
+                return
+            at += 1
+
+    def _module(self, module: str, rest: list[str], folder: str, deep: int) -> None:
+        stem = posixpath.join(folder, *module.split("."))
+        found = [
+            name
+            for name in (f"{stem}.py", f"{stem}/__main__.py", f"{stem}/__init__.py")
+            if self._is_there(name)
+        ]
+        for name in found:
+            self._runs(name, "")
+        if not found:
+            self.command([module.partition(".")[0], *rest], folder, deep - 1)
+
+    def _scripted(self, words: Sequence[str], folder: str, deep: int) -> None:
+        """The script of another interpreter, and what is loaded before it; code in the words may
+        load anything.
+        """
+        skips = {"run", "test", "task", "exec", "-f"}
+        if any(
+            word in ("-c", "--check", "-l", "-wc", "-cw") for word in words[1:2]
+        ):  # only whether it can be parsed
+            return
+        for at, word in enumerate(words[1:], 1):
+            if word in ("-e", "-p", "-pe", "--eval", "--print", "-r") and at + 1 < len(words):
+                if word == "-r" and self._is_there(self._place(words[at + 1], folder)):
+                    continue
+                self._loaded_by_code(words[at + 1], folder)
+                return
+            if word in ("--require", "--import", "--loader", "--experimental-loader", "-I", "-r"):
+                continue
+            if word.startswith("-") or word in skips:
+                continue
+            self._script([word], folder, deep)
+            if words[at - 1] not in (
+                "--require",
+                "--import",
+                "--loader",
+                "--experimental-loader",
+                "-r",
+            ):
+                return
+
+    def _loaded_by_code(self, code: str, folder: str) -> None:
+        if _FINDS_OUT.search(code):
+            self.named.unclear.append(code)
+        endings = ("", ".js", ".mjs", ".cjs", ".ts", ".json", ".rb", ".pl", ".php")
+        for text in re.findall(r"""["']([^"'\n]{1,200})["']""", code):
+            self._loaded(self._place(text + ending, folder) for ending in endings)
+
+    def _script(
+        self, words: Sequence[str], folder: str, deep: int, *, as_shell: bool = False
+    ) -> None:
+        """A file that is run, and what it calls, as far as its text says."""
+        for word in words:
+            place = self._runs(word, folder)
+            data = self._read(place)
+            if data is None or len(data) > _LARGEST_SCRIPT or (place, "") in self._followed:
+                continue
+            self._followed.add((place, ""))
+            text = data.decode("utf-8", "replace")
+            first = text.partition("\n")[0] if text.startswith("#!") else ""
+            interpreter = plain_name(first[2:].split()[-1]) if first[2:].split() else ""
+            if (
+                interpreter in SHELLS
+                or (as_shell and not interpreter)
+                or place.endswith((".sh", ".bash"))
+            ):
+                self.shell_text(text, folder, deep - 1)
+            elif interpreter == "python" or place.endswith(".py"):
+                self.python_text(text, folder, deep - 1)
+            else:
+                self._quoted(text, folder)
+
+    def _quoted(self, text: str, folder: str) -> None:
+        """Programs that a script in another language names in quotes."""
+        for word in re.findall(r"""["'`]([\w.@/-]+)[ "'`]""", text):
+            if plain_name(word) in _recipes():
+                self.named.programs[plain_name(word)] = None
+
+    def python_text(self, text: str, folder: str, deep: int, *, is_inline: bool = False) -> None:
+        """Commands that Python code holds: lists of words, and texts that begin with a known
+        program. Of code in the words of the command itself also the modules that it imports.
+        """
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return
+        if is_inline and _FINDS_OUT.search(text):
+            self.named.unclear.append(text)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.List | ast.Tuple):
+                words = [
+                    one.value
+                    for one in node.elts
+                    if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                ]
+                if words and _is_known(words[0]):
+                    self.command(words, folder, deep)
+            elif (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and " " in node.value[:60]
+            ):
+                if _is_known(node.value.split(" ", 1)[0]):
+                    self.shell_text(node.value, folder, deep)
+            elif is_inline and isinstance(node, ast.Import | ast.ImportFrom):
+                for module in _imported(node):
+                    stem = posixpath.join(folder, *module.split("."))
+                    self._loaded((f"{stem}.py", f"{stem}/__init__.py"))
+            elif is_inline and isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self._loaded((self._place(node.value[:500], folder),))
+
+    def _loaded(self, places: Iterable[str]) -> None:
+        """Files that code in the words loads or opens; what is judged is among them, so only some
+        names judge.
+        """
+        for place in places:
+            if "\0" not in place and self._is_there(place):
+                self.named.loaded[place] = None
+                if is_measure(place):
+                    self.named.files[place] = None
+
+    # ------------------------------------------------------------------------------------------------
+    # shell text
+
+    def shell_text(self, text: str, folder: str, deep: int) -> None:
+        """Every command in a text that a shell would run."""
+        if deep < 0 or self._left < 0 or (folder, text) in self._followed:
+            return
+        self._followed.add((folder, text))
+        for inner in re.findall(r"\$\(([^()]*)\)|`([^`]*)`", text):
+            self.shell_text("".join(inner), folder, deep - 1)
+        for line in text.replace("\\\n", " ").splitlines():
+            for words in _commands_of(line):
+                if words[:1] == ["cd"]:
+                    folder = posixpath.join(folder, words[1]) if len(words) > 1 else folder
+                    continue
+                self.command(words, folder, deep - 1)
+
+    # -------------------------------------------------------------------------------------------------
+    # recipes
+
+    def _make(self, words: Sequence[str], folder: str, deep: int) -> None:
+        files, targets = [], []
+        waiting = list(words)
+        while waiting:
+            word = waiting.pop(0)
+            if (
+                word in ("-f", "--file", "--makefile", "-C", "--directory", "-I", "-j", "-o", "-W")
+                and waiting
+            ):
+                value = waiting.pop(0)
+                files += [value] if word in ("-f", "--file", "--makefile") else []
+                folder = posixpath.join(folder, value) if word in ("-C", "--directory") else folder
+            elif word.startswith(("-C", "--directory=")):
+                folder = posixpath.join(
+                    folder, word.removeprefix("--directory=").removeprefix("-C")
+                )
+            elif not word.startswith("-") and "=" not in word:
+                targets.append(word)
+        for name in files or ("GNUmakefile", "makefile", "Makefile"):
+            place = self._place(name, folder)
+            data = self._read(place)
+            if data is not None:
+                self._runs(place, "")
+                for line in _recipe_lines(data.decode("utf-8", "replace"), targets):
+                    self.shell_text(line, folder, deep - 1)
+                return
+
+    def _package(self, words: Sequence[str], folder: str, deep: int) -> None:
+        """The scripts of package.json that `npm test`, `npm run NAME` and the like call."""
+        names = [word for word in words if not word.startswith("-")]
+        if names[:1] in (["exec"], ["dlx"], ["x"]):
+            self.command(names[1:], folder, deep - 1)
+            return
+        place = self._place("package.json", folder)
+        if self._is_there(place):
+            self.named.scripts[place] = None  # to a check it is a file of many settings
+        scripts = _scripts_in(self._read(place))
+        if names[:1] in (["run"], ["run-script"]):
+            names = names[1:]
+        wanted = {"t": "test", "tst": "test", "it": "test"}.get(names[0], names[0]) if names else ""
+        if wanted not in scripts and wanted:
+            self.command(names, folder, deep - 1)  # `yarn jest`, `bun check.ts`
+        for name in (f"pre{wanted}", wanted, f"post{wanted}"):
+            if name in scripts and ("package", name) not in self._followed:
+                self._followed.add(("package", name))
+                self.shell_text(scripts[name], folder, deep - 1)
+
+
+def _is_known(word: str) -> bool:
+    """Whether a text that begins with it is taken for a command."""
+    name = plain_name(word)
+    return name in _recipes() or name in SHELLS or name in _SCRIPTED or name in _WRAPPERS
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return (
+        [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        if node.module
+        else []
+    )
+
+
+def _commands_of(line: str) -> Iterator[list[str]]:
+    """The commands of one line of shell, as words; of a line that cannot be split, what is between
+    spaces.
+    """
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="();|&{}")
+    lexer.whitespace_split, lexer.commenters = True, "#"
+    try:
+        tokens = list(lexer)
+    except ValueError:
+        tokens = re.split(r"[\s'\"]+", line)
+    words: list[str] = []
+    for token in [*_without_redirections(tokens), ";"]:
+        if token and set(token) <= set("();|&{}"):
+            if words:
+                yield words
+            words = []
+        elif token:
+            words.append(token)
+
+
+def _without_redirections(tokens: Iterable[str]) -> Iterator[str]:
+    """What is written to is neither run nor judged by."""
+    is_target = False
+    for token in tokens:
+        if re.fullmatch(r"\d*>>?[|&]?", token):
+            is_target = True
+        elif is_target or re.match(r"\d*>", token) or token == "<":
+            is_target = False
+        else:
+            yield token
+
+
+def _recipe_lines(text: str, targets: Sequence[str]) -> list[str]:
+    """The recipe lines that make would run for these targets (the first where none is named), with
+    plain variables put in.
+    """
+    variables = {
+        "MAKE": "make",
+        **dict(
+            re.findall(r"^([A-Za-z_][\w.-]*)\s*(?:::|:|\?|\+)?=[ \t]*(.*)$", text, re.MULTILINE)
+        ),
+    }
+    lines, needs = _rules_of(text.replace("\\\n", " "))
+    pattern = [name for name in lines if "%" in name or "$" in name]
+    waiting = list(targets) or [name for name in lines if not name.startswith(".")][:1]
+    seen: dict[str, None] = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen[name] = None
+            waiting += needs.get(name, ())
+            waiting += [] if name in lines else pattern
+    found = [line for name in seen for line in lines.get(name, ())]
+    for _ in range(4):
+        found = [
+            re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], match[0]), line)
+            for line in found
+        ]
+    return [line.replace("$$", "$") for line in found]
+
+
+def _rules_of(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Of a Makefile, by target: its recipe lines and what it needs."""
+    lines: dict[str, list[str]] = {}
+    needs: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("\t"):
+            for name in current:
+                lines[name].append(line.strip().lstrip("@-+"))
+        elif rule := re.match(r"([^\s#=:][^#=:]*?)\s*::?(?!=)\s*([^;=]*)(?:;(.*))?$", line):
+            current = rule[1].split()
+            for name in current:
+                lines.setdefault(name, []).extend([rule[3].strip()] if rule[3] else [])
+                needs.setdefault(name, []).extend(rule[2].split())
+    return lines, needs
+
+
+def _scripts_in(data: bytes | None) -> Mapping[str, str]:
+    try:
+        scripts = json.loads(data or b"{}").get("scripts", {})
+        return {name: value for name, value in scripts.items() if isinstance(value, str)}
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+
+
+# -------------------------------------------------------------------------------------------------------
+# programs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What one program judges by; see `judging_recipes.toml`."""
+
+    files: tuple[str, ...] = ()
+    tests: bool = False
+    reads: bool = False
+    programs: tuple[str, ...] = ()
+
+
+@cache
+def _recipes() -> Mapping[str, Recipe]:
+    rows = tomllib.loads(table_text("checking/judging_recipes"))
+    return {
+        name: Recipe(
+            files=tuple(row.get("files", ())),
+            tests=row.get("tests", False),
+            reads=row.get("reads", False),
+            programs=tuple(row.get("with", ())),
+        )
+        for name, row in rows.items()
+    }
+
+
+_NO_RECIPE: Final = Recipe()
+
+
+def recipe_of(program: str) -> Recipe:
+    """The row of the table, or an empty one."""
+    return _recipes().get(program, _NO_RECIPE)
+
+
+def with_their_own(programs: Iterable[str]) -> tuple[str, ...]:
+    """The programs with those that they run or read the settings of."""
+    found: dict[str, None] = {}
+    waiting = list(programs)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = None
+            waiting += recipe_of(name).programs
+    return tuple(found)
+
+
+def runs_tests(programs: Iterable[str]) -> bool:
+    return any(recipe_of(name).tests for name in programs)
+
+
+def only_looks(programs: Iterable[str]) -> bool:
+    """Whether every program is one that looks at files, as linters do, and starts nothing."""
+    return all(recipe_of(name).reads or name in SHELLS for name in programs)
+
+
+def is_test(name: str) -> bool:
+    """Whether a path is a test by the customs of its language, or is in a folder of tests."""
+    *folders, last = name.split("/")
+    return bool(_TEST_FILE.fullmatch(last)) or any(
+        _TEST_FOLDER.fullmatch(folder) for folder in folders
+    )
+
+
+def is_measure(name: str) -> bool:
+    """Whether a file is called something that others are held against: `expected.txt`,
+    `rules.json`.
+    """
+    return bool(_JUDGING_NAME.search(posixpath.basename(name).lower())) or is_test(name)
+
+
+# Programs that everything is started with: a file of their name means nothing.
+_WITHOUT_SETTINGS: Final = SHELLS | {
+    "python",
+    "pypy",
+    "env",
+    "time",
+    "timeout",
+    "true",
+    "false",
+    "cd",
+    "test",
+    "[",
+    "app",
+    "main",
+}
+
+
+def is_setting(name: str, programs: Iterable[str]) -> bool:
+    """Whether a program reads a file of this name as its settings or recipe, in whatever folder."""
+    *folders, last = name.split("/")
+    for program in programs:
+        for pattern in recipe_of(program).files:
+            if pattern.endswith("/"):
+                if any(_glob(pattern[:-1]).fullmatch(folder) for folder in folders):
+                    return True
+            elif _glob(pattern).fullmatch(last) or ("/" in pattern and name.endswith(pattern)):
+                return True
+        if program not in _WITHOUT_SETTINGS and _settings_of_any(program).fullmatch(last):
+            return True
+        if program not in _WITHOUT_SETTINGS and f".{program}" in folders:
+            return True
+    return False
+
+
+@cache
+def _glob(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+
+
+@cache
+def _settings_of_any(program: str) -> re.Pattern[str]:
+    """The names by which programs call their settings, after their own."""
+    own = re.escape(program)
+    return re.compile(
+        rf"\.{own}(?:rc)?(?:\.\w+)?|{own}rc(?:\.\w+)?|\.?{own}\.(?:toml|ini|cfg|conf|json|jsonc|json5|ya?ml|xml|properties)"
+        rf"|\.?{own}[.-]config\.\w+|{own}\.config|\.{own}[-_]?ignore"
+    )
+
+
+# -------------------------------------------------------------------------------------------- files
+# of many settings
+
+# Tables of package.json and Cargo.toml that say what a package is, and decide nothing about how it
+# is tested.
+_FREE: Final = {
+    "package.json": frozenset(
+        "name version description keywords author contributors license homepage repository bugs funding private main module types"
+        " typings exports bin files man engines dependencies peerDependencies optionalDependencies publishConfig sideEffects".split()
+    )
+}
+
+
+def is_shared(name: str) -> bool:
+    """Whether a file holds settings of many programs, so that what differs in it matters."""
+    return posixpath.basename(name) in ("pyproject.toml", "setup.cfg", "tox.ini", "package.json")
+
+
+def settings_in(name: str, data: bytes | None, programs: Sequence[str]) -> object:
+    """The part of a shared file that these programs read, to be compared; the bytes where the file
+    cannot be read.
+    """
+    last = posixpath.basename(name)
+    if data is None:
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+        if last == "pyproject.toml":
+            return _of_pyproject(tomllib.loads(text), programs)
+        if last == "package.json":
+            document = json.loads(text, object_pairs_hook=_each_once)
+            return {key: value for key, value in document.items() if key not in _FREE[last]} or None
+    except (ValueError, AttributeError, RecursionError):
+        return data
+    return _of_ini(text, programs) or None
+
+
+def _of_pyproject(document: Mapping[str, object], programs: Sequence[str]) -> object:
+    tools = document.get("tool", {})
+    project = document.get("project", {})
+    found: dict[str, object] = {}
+    if isinstance(tools, Mapping):
+        found = {name: tools[name] for name in programs if name in tools}
+    if isinstance(project, Mapping) and "requires-python" in project:
+        found["requires-python"] = project["requires-python"]
+    if "build-system" in document and {"pip", "build", "tox", "nox"} & set(programs):
+        found["build-system"] = document["build-system"]
+    return found or None
+
+
+def _of_ini(text: str, programs: Collection[str]) -> list[str]:
+    """The sections that speak of the programs, as lines."""
+    found: list[str] = []
+    is_of_one = "tox" in programs
+    programs = {*programs, "testenv", "base", "pkgenv"} if is_of_one else programs
+    for line in text.splitlines():
+        if line.lstrip().startswith("["):
+            parts = re.split(r"[^\w.]+", line.strip().strip("[]"))
+            names_one = any(plain_name(part) in programs or part in programs for part in parts)
+            # An indented one may be the value of the line above.
+            is_of_one = names_one or (is_of_one and line != line.lstrip())
+        if is_of_one and line.strip():
+            found.append(line.rstrip())
+    return found
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key twice")
+    return found

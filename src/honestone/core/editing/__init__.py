@@ -1,0 +1,1 @@
+"""An edit of a loop, and how a loop ended."""

@@ -1,0 +1,1 @@
+"""What is judged by what, and the score: rubrics, requests, ballots, scorecards."""

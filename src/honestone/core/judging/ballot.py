@@ -1,0 +1,355 @@
+"""What a judge is asked, and what it answered or not and why. A missing answer is an abstention,
+never a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from honestone.core.artifact import Artifact
+from honestone.core.json_value import Json, JsonObject, built, without_empty
+from honestone.core.judging.images import Image
+from honestone.core.judging.rubric import Item, Key, Rubric
+
+NOT_APPLICABLE: Final = "n/a"
+# True or False to a yes/no item, a number on its own scale to an anchored one, "n/a" where an item
+# allows it.
+Answer: TypeAlias = bool | int | float | Literal["n/a"]
+
+# The voter name of code. Judges are asked only what no check answers.
+CHECK: Final = "check"
+
+
+# What answers: `self` is the worker's own model, `agent` a host agent that hands its reply in,
+# `mock` looks at nothing.
+JudgeKind: TypeAlias = Literal[
+    "model", "program", "person", "agent", "recorded", "self", "mock", "absent"
+]
+
+
+class JudgeState(StrEnum):
+    """Whether a judge took part. SKIPPED is not there; DEGRADED is there, but failed."""
+
+    AVAILABLE = "AVAILABLE"
+    SKIPPED = "SKIPPED"
+    DEGRADED = "DEGRADED"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One answer. Everything but the answer is optional.
+
+    `score`: points from 0 to 100 of a check that measures. They count in the mean; its answer, true
+    or false, is whether its own bar was reached.
+    """
+
+    answer: Answer
+    evidence: tuple[str, ...] = ()
+    suggestion: str | None = None
+    score: float | None = None
+
+
+_NOTHING: Final[Mapping[Key, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ballot:
+    """One judge's answers about one version. `abstained` says why an item that was asked has no
+    mark.
+
+    `tampered`: the artifact steers this judge, so nothing it said counts. `sandbox`: where checks
+    ran code, of the ballot of code. `earlier`: what it answered to the same question before, as far
+    as that is on record, oldest first. `draw_of`: the judge that this one equals, so that the two
+    are one voter. `hint`: what to do where it gave no answer. `judged_by`: the files by which
+    checks that run code judged, and `restored` those that were put back as they were at the start.
+    `unusable`: replies of this judge that gave no answer, each by its key in the store and its
+    place among those of the key.
+    """
+
+    judge: str
+    marks: Mapping[Key, Mark]
+    abstained: Mapping[Key, str] = field(default_factory=lambda: _NOTHING)
+    state: JudgeState = JudgeState.AVAILABLE
+    reason: str | None = None
+    problems: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    kind: JudgeKind = "program"
+    tampered: bool = False
+    sandbox: str | None = None
+    earlier: tuple[Mapping[Key, Answer], ...] = ()
+    draw_of: str | None = None
+    hint: str | None = None
+    judged_by: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+    unusable: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def is_unusable(self) -> bool:
+        """Whether its judge replied, and nothing of it was an answer."""
+        return bool(self.unusable) and not self.marks and not self.tampered
+
+    @property
+    def voter(self) -> str:
+        return self.draw_of or self.judge
+
+
+# How a judge answered the control item, whose right answer is known. `yes`: wrong, so the artifact
+# steers it.
+Control: TypeAlias = Literal["answered", "missed", "yes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A reply understood: valid marks, an error per item that has none, and what was repaired to
+    read it.
+
+    `problems` are errors of the reply as a whole (unknown ids, nothing readable); with any error or
+    problem the judge is asked once more. `control_error`: what was wrong with its answer to the
+    control item, when it missed that item and `problems` do not say why. `again`: how often asking
+    again can help at most, where that is known (0: the problem is the reason as it is). `hint`:
+    what a person can do about the problems.
+    """
+
+    marks: Mapping[Key, Mark]
+    errors: Mapping[Key, str] = field(default_factory=lambda: _NOTHING)
+    problems: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    control: Control = "answered"
+    control_error: str | None = None
+    again: int | None = None
+    hint: str | None = None
+
+    @property
+    def tampered(self) -> bool:
+        """The artifact steers this judge, so nothing it said counts."""
+        return self.control == "yes"
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it gives an answer, if only that this judge is steered. What is not usable is
+        asked for again.
+        """
+        return bool(self.marks) or self.tampered
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.errors and not self.problems and self.control == "answered"
+
+
+def answer_problem(item: Item, answer: object) -> str | None:
+    """Why this is not a valid answer to the item, or None. Nothing is clamped and no type is
+    guessed.
+    """
+    if answer == NOT_APPLICABLE and isinstance(answer, str):
+        return None if item.may_not_apply else 'answered "n/a", which is not allowed here'
+    if item.anchors is None:
+        return None if isinstance(answer, bool) else f"expected true or false, got {_short(answer)}"
+    if isinstance(answer, bool) or not isinstance(answer, int | float):
+        return f"expected a number, got {_short(answer)}"
+    try:
+        item.anchors.share(answer)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _short(value: object) -> str:
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
+    """As JSON values, in the order of the answers; `ballot_from_plain` reads it back."""
+    marks: dict[str, dict[str, Json]] = {}
+    for (criterion, item), mark in ballot.marks.items():
+        marks.setdefault(criterion, {})[item] = _mark_to_plain(mark)
+    more: dict[str, Json] = {
+        "abstained": [[c, i, why] for (c, i), why in ballot.abstained.items()],
+        "problems": list(ballot.problems),
+        "repairs": list(ballot.repairs),
+        "tampered": ballot.tampered,
+        "judged_by": list(ballot.judged_by),
+        "restored": list(ballot.restored),
+        "earlier": [
+            [[c, i, answer] for (c, i), answer in answers.items()] for answers in ballot.earlier
+        ],
+        "unusable": [[key, place] for key, place in ballot.unusable],
+    }
+    facts = {
+        "reason": ballot.reason,
+        "kind": None if ballot.judge == CHECK else ballot.kind,
+        "sandbox": ballot.sandbox,
+    }
+    facts |= {"draw_of": ballot.draw_of, "hint": ballot.hint}
+    given = {name: value for name, value in facts.items() if value is not None}
+    return {
+        "judge": ballot.judge,
+        "state": str(ballot.state),
+        "marks": marks,
+        **without_empty(more),
+        **given,
+    }
+
+
+def _mark_to_plain(mark: Mark) -> Json:
+    if mark.score is not None:
+        return [mark.answer, list(mark.evidence), mark.suggestion, mark.score]
+    bare = not mark.evidence and mark.suggestion is None
+    return mark.answer if bare else [mark.answer, list(mark.evidence), mark.suggestion]
+
+
+def ballot_from_plain(plain: JsonObject) -> Ballot:
+    return built(_ballot, plain)
+
+
+def _ballot(
+    judge: str,
+    state: str,
+    marks: Mapping[str, Mapping[str, _PlainMark]],
+    abstained: Sequence[tuple[str, str, str]] = (),
+    problems: Sequence[str] = (),
+    repairs: Sequence[str] = (),
+    earlier: Sequence[Sequence[tuple[str, str, Answer]]] = (),
+    judged_by: Sequence[str] = (),
+    restored: Sequence[str] = (),
+    unusable: Sequence[tuple[str, int]] = (),
+    **facts: bool | str,
+) -> Ballot:
+    return built(
+        partial(
+            Ballot,
+            judge=judge,
+            state=JudgeState(state),
+            marks={
+                (criterion, item): _mark(given)
+                for criterion, items in marks.items()
+                for item, given in items.items()
+            },
+            abstained={(c, i): why for c, i, why in abstained},
+            problems=tuple(problems),
+            repairs=tuple(repairs),
+            judged_by=tuple(judged_by),
+            restored=tuple(restored),
+            earlier=tuple({(c, i): answer for c, i, answer in answers} for answers in earlier),
+            unusable=tuple((key, place) for key, place in unusable),
+        ),
+        _facts(judge, facts),
+    )
+
+
+_PlainMark: TypeAlias = (
+    Answer | tuple[Answer, list[str], str | None] | tuple[Answer, list[str], str | None, float]
+)
+
+
+def _mark(given: _PlainMark) -> Mark:
+    if isinstance(given, bool | int | float | str):
+        return Mark(given)
+    answer, evidence, suggestion, *score = given
+    return Mark(answer, tuple(evidence), suggestion, *score)
+
+
+_NAMES_OF_OLD: Final[Mapping[str, JudgeKind]] = {
+    "mock": "mock",
+    "self": "self",
+    "agent": "agent",
+    "human": "person",
+    "record": "recorded",
+    "script": "program",
+}
+_OLD_SANDBOX: Final = "sandbox: "
+
+
+def _facts(judge: str, plain: JsonObject) -> JsonObject:
+    """What 0.1.0 recorded in the judge's name and in the reason, which are fields since."""
+    reason = str(plain.get("reason") or "")
+    if judge == CHECK:
+        is_old = "sandbox" not in plain and reason.startswith(_OLD_SANDBOX)
+        return {"sandbox": reason.removeprefix(_OLD_SANDBOX)} if is_old else plain
+    if "kind" in plain:
+        return plain
+    kind = _NAMES_OF_OLD.get(judge.partition("#")[0].partition(":")[0], "model")
+    return {"reason": reason or None, "kind": kind, "tampered": reason.startswith("tampered: ")}
+
+
+def checked_ballot(recorded: object) -> Ballot:
+    """What text checks said, as `engine.evaluate` records it: {criterion: {item: [met, note]}}."""
+    assert isinstance(recorded, Mapping)
+    rows = (
+        ((criterion, item), one)
+        for criterion, items in recorded.items()
+        for item, one in items.items()
+    )
+    marks, abstained = marks_of_checks(rows)
+    return Ballot(judge=CHECK, marks=marks, abstained=abstained)
+
+
+def marks_of_checks(
+    answers: Iterable[tuple[Key, Sequence[bool | str | None]]],
+) -> tuple[dict[Key, Mark], dict[Key, str]]:
+    """What checks said of items, met or not with a note: their marks, and why the others have none."""
+    marks: dict[Key, Mark] = {}
+    abstained: dict[Key, str] = {}
+    for key, (met, note) in answers:
+        if isinstance(met, bool):
+            marks[key] = Mark(met, (str(note),) if note else ())
+        else:
+            abstained[key] = str(note or "the check could not run")
+    return marks, abstained
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedCriterion:
+    """A criterion with the items that judges have to answer (those with a check are left out)."""
+
+    id: str
+    requirement: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One output to be judged against the items of one rubric.
+
+    `input` and `reference` are the case's, None when a plain artifact is judged. `output` is what a
+    target produced, None when the artifact itself is judged. `workspace` is {"path", "diff"} or
+    None. `draw` numbers repeated looks of one judge from 0. `case` and `attempt` say where it comes
+    from: recorded answers are found by them, and no judge sees them. `images` are those of the
+    input, whose text has their numbers. `also_asked`: the (criterion, item) ids that the same judge
+    is asked in other calls, which a program that always answers everything may name.
+    """
+
+    artifact: Artifact
+    criteria: tuple[AskedCriterion, ...]
+    input: str | None = None
+    reference: str | None = None
+    output: str | None = None
+    workspace: JsonObject | None = None
+    draw: int = 0
+    case: str | None = None
+    attempt: int = 1
+    images: tuple[Image, ...] = ()
+    also_asked: frozenset[Key] = frozenset()
+
+    def items(self) -> Iterator[tuple[Key, Item]]:
+        """Every item asked, in the order of the rubric."""
+        for criterion in self.criteria:
+            for item in criterion.items:
+                yield (criterion.id, item.id), item
+
+
+def asked_criteria(rubric: Rubric) -> tuple[AskedCriterion, ...]:
+    """The part of a rubric that judges answer."""
+    asked = []
+    for criterion, _ in rubric.walk():
+        items = tuple(item for item in criterion.items if item.check is None)
+        if items:
+            asked.append(
+                AskedCriterion(id=criterion.id, requirement=criterion.requirement, items=items)
+            )
+    return tuple(asked)

@@ -1,0 +1,1 @@
+"""What a run records: events, and what is read from them."""

@@ -1,0 +1,586 @@
+"""A run of a suite as a record: its cases, what was produced and said of each, and what that comes
+to.
+
+The record is folded from the run's events, one at a time. The engine folds while it runs, and
+everything else reads a run back by the same fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Final
+
+from honestone.core.events import (
+    AttemptJudged,
+    CasePassedBy,
+    DuplicateWork,
+    Event,
+    JudgeSpends,
+    OutputProduced,
+    RecordedCase,
+    RunFinished,
+    SidesCompared,
+    StartedArtifact,
+    SuiteStarted,
+)
+from honestone.core.judging.ballot import CHECK, Ballot
+from honestone.core.judging.contract import ContractDocument, digest_json
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorecard import ItemLine, Outcome, Rule, Scorer, Verdict
+from honestone.core.judging.spend import Spend
+from honestone.core.numbers import to_points
+from honestone.core.skill.evaluation import TaskResult
+from honestone.core.skill.sides import SidesComparison
+from honestone.core.suite.attempts import (
+    Attempt,
+    CaseResult,
+    Rates,
+    Status,
+    judge_attempt,
+    judge_suite,
+    rates_of,
+    result_of,
+    skipped,
+    target_failed,
+)
+from honestone.core.suite.case import Case
+from honestone.core.suite.comparison import CaseSide
+
+# Cases whose words are kept in memory whatever is asked.
+FEW: Final = 1_000
+
+_NOTHING: Final = Spend()
+
+
+@dataclass(slots=True, kw_only=True)
+class CaseRecord:
+    """One case of a run. `rubric` is the key of its rubric in the first event, `contract` the
+    case's contract id.
+
+    By number of the attempt: `produced` what the target gave, `ballots` what was answered,
+    `attempts` what it came to. A brief one keeps of an attempt that ended what its numbers come
+    from, and no words.
+    """
+
+    case: Case
+    scorer: Scorer
+    rubric: str
+    contract: str
+    produced: dict[int, OutputProduced] = field(default_factory=dict)
+    ballots: dict[int, tuple[Ballot, ...]] = field(default_factory=dict)
+    attempts: dict[int, Attempt] = field(default_factory=dict)
+    passed_by: str | None = None
+    is_brief: bool = False
+    _refused: tuple[int, ...] = ()
+    _unanswered: frozenset[int] = frozenset()
+    _result: CaseResult | None = None
+
+    def add(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:
+        match event:
+            case OutputProduced():
+                self.produced[event.attempt] = event
+                if event.error is not None:  # a target that failed is the attempt's end
+                    self._end(target_failed(event.attempt, event.error))
+            case AttemptJudged():
+                self._add_ballots(event)
+            case CasePassedBy():
+                self.passed_by = event.reason
+                self._forget(self._refused)  # what was refused before was not asked again
+
+    @property
+    def low_confidence(self) -> bool:
+        """Whether it passed or failed with fewer than two voters on an item that judges were asked."""
+        card = None if self.result.shown is None else self.result.shown.card
+        is_decided = self.result.status in (Status.PASSED, Status.FAILED)
+        return is_decided and card is not None and self.scorer.asks_judges and card.low_confidence
+
+    def _add_ballots(self, event: AttemptJudged) -> None:
+        """What was answered about one attempt. Where a limit refused a judge, it counts as long as
+        there is nothing else.
+        """
+        number = event.attempt
+        if event.refused is not None:
+            if number in self.ballots and number not in self._refused:
+                return
+            self._refused = (*self._refused, number)
+        elif number in self._refused:
+            self._refused = tuple(other for other in self._refused if other != number)
+        self._unanswered -= {number}
+        if any(ballot.is_unusable for ballot in event.ballots):
+            self._unanswered |= {number}
+        self.ballots[number] = event.ballots
+        produced = self.produced.get(number)
+        if produced is None or produced.error is None:
+            card, verdict = self.scorer.judged(event.ballots)
+            self._end(judge_attempt(number, card, self.case, verdict))
+
+    def ask_again(self) -> None:
+        """Forget what a limit refused, and what a judge gave only unusable replies to: a run that
+        is resumed asks for it again.
+        """
+        self._forget((*self._refused, *self._unanswered))
+        self._unanswered = frozenset()
+
+    def _forget(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self.ballots.pop(number, None)
+            self.attempts.pop(number, None)
+        self._refused, self._result = (), None
+
+    def _end(self, attempt: Attempt) -> None:
+        if attempt.number <= self.case.attempts:
+            self.attempts[attempt.number] = attempt
+            self._result = None
+        if self.is_brief:
+            self._drop_words(attempt.number)
+
+    def _drop_words(self, number: int) -> None:
+        if number in self.produced:
+            self.produced[number] = replace(
+                self.produced[number], output="", trace=None, diff=None, spend=_NOTHING
+            )
+        if number in self.ballots:
+            self.ballots[number] = self.scorer.without_words(self.ballots[number])
+
+    def whole(self, events: Iterable[Event]) -> CaseRecord:
+        """It with its words again, from what is on record of it. A judgement that does not count is
+        not among them.
+        """
+        found = CaseRecord(
+            case=self.case, scorer=self.scorer, rubric=self.rubric, contract=self.contract
+        )
+        for event in events:
+            match event:
+                case AttemptJudged() if event.attempt not in self.ballots:
+                    pass
+                case OutputProduced() | AttemptJudged() | CasePassedBy():
+                    found.add(event)
+        return found
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a limit refused a judge that counts as long as there is nothing else."""
+        return bool(self._refused)
+
+    @property
+    def in_order(self) -> list[Attempt]:
+        return [self.attempts[number] for number in sorted(self.attempts)]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every attempt that was asked for has ended."""
+        if self.case.skip is not None:
+            return False
+        made = self.attempts.values()
+        has_passed = self.case.stops_at_pass and any(one.status is Status.PASSED for one in made)
+        return len(made) == self.case.attempts or has_passed
+
+    @property
+    def result(self) -> CaseResult:
+        """What the case comes to so far."""
+        if self._result is None:
+            if self.is_complete:
+                self._result = result_of(self.in_order, self.case)
+            else:
+                self._result = skipped(
+                    self.passed_by or self.case.skip or "the run ended before it was reached"
+                )
+        return self._result
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether a limit came before the case was run."""
+        return (
+            self.passed_by is not None
+            and self.case.skip is None
+            and self.result.status is Status.SKIPPED
+        )
+
+    @property
+    def shown(self) -> int | None:
+        """The number of the attempt whose answers represent the case."""
+        return self.result.shown.number if self.result.shown is not None else None
+
+    @property
+    def shown_output(self) -> OutputProduced | None:
+        return self.produced.get(self.shown) if self.shown is not None else None
+
+    @property
+    def shown_ballots(self) -> tuple[Ballot, ...]:
+        return self.ballots.get(self.shown, ()) if self.shown is not None else ()
+
+    @property
+    def duration_ms(self) -> int | None:
+        """How long the target worked on it, in all attempts; None for a case that was not run."""
+        if self.produced:
+            return sum(event.duration_ms for event in self.produced.values())
+        return None if self.result.status is Status.SKIPPED else 0
+
+
+class SuiteRecord:
+    """A run of a suite, as far as it got. `rule` and `bars` judge what was answered by other rules
+    than the run's own. `is_brief`: of many cases no words are kept in memory; who shows them reads
+    them back from the run.
+    """
+
+    def __init__(
+        self,
+        started: SuiteStarted,
+        *,
+        run: str | None = None,
+        rule: str | None = None,
+        bars: Callable[[Rubric], Rubric] | None = None,
+        is_brief: bool = False,
+    ) -> None:
+        rubrics = {key: bars(rubric) if bars else rubric for key, rubric in started.rubrics.items()}
+        self._scorers = {
+            key: Scorer(rubric, Rule(rule or started.rule)) for key, rubric in rubrics.items()
+        }
+        self.run = run
+        self.is_rescored = rule is not None or bars is not None
+        self.is_brief = is_brief and len(started.cases) > FEW
+        # A store may read them each time they are gone through, and may be closed before the record
+        # is done with. It would be asked for their number as well, without the iterator.
+        self.started = (
+            started if self.is_brief else replace(started, cases=tuple(iter(started.cases)))
+        )
+        self.cases = {one.id: self.case_record(one) for one in self.started.cases}
+        self.count = len(self.cases)
+        self.compared: SidesComparison | None = None
+        self.seconds = 0.0
+        self.spend = Spend()
+        self.judge_spends = JudgeSpends()
+        self._tally: SuiteTally | None = None
+
+    def case_record(self, recorded: RecordedCase) -> CaseRecord:
+        """A case of which nothing is on record."""
+        scorer = self._scorers[recorded.rubric]
+        case = recorded.case(scorer.rubric)
+        return CaseRecord(
+            case=case,
+            scorer=scorer,
+            rubric=recorded.rubric,
+            contract=recorded.contract,
+            is_brief=self.is_brief,
+        )
+
+    def add_to_case(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:
+        self.cases[event.case].add(event)
+
+    def add(self, event: Event) -> None:
+        if not isinstance(event, RunFinished | SidesCompared):
+            self._tally = None
+        match event:
+            case OutputProduced() | AttemptJudged():
+                self.add_to_case(event)
+                self.spend.join(event.spend)
+                self.judge_spends.add(event)
+            case CasePassedBy():
+                self.add_to_case(event)
+            case DuplicateWork():
+                self.spend.join(event.spend)
+            case SidesCompared():
+                self.compared = event.sides
+            case RunFinished():
+                self.seconds = event.seconds or 0.0
+
+    @property
+    def results(self) -> dict[str, CaseResult]:
+        return {id: one.result for id, one in self.cases.items()}
+
+    def each(self, numbers: Iterable[int] | None = None) -> Iterator[CaseRecord]:
+        """Its cases in the suite's order, or those of these numbers (from 0), in this order."""
+        every = self.cases.values()
+        return iter(every) if numbers is None else map(list(every).__getitem__, numbers)
+
+    @property
+    def tally(self) -> SuiteTally:
+        """It is kept until more is on record."""
+        if self._tally is None:
+            self._tally = tally_of(self.each())
+        return self._tally
+
+    @property
+    def own_verdict(self) -> Verdict:
+        """The verdict of its cases alone, without a baseline."""
+        tally = self.tally
+        found = judge_suite(
+            tally.rates, least=self.started.min_pass_rate, is_cut_short=tally.is_cut_short
+        )
+        left_out = len(self.started.left_out)
+        if found.outcome is not Outcome.PASS or not left_out:
+            return found
+        every = left_out + len(self.cases)
+        return replace(
+            found,
+            reasons=(
+                *found.reasons,
+                f"not the whole suite: {left_out} of {every} cases were left out",
+            ),
+        )
+
+    @property
+    def verdict(self) -> str:
+        """`pass`, `fail`, `inconclusive`, `skipped`; of a skill that was compared also `error`."""
+        decided = None if self.compared is None else self.compared.verdict
+        return decided or str(self.own_verdict.outcome)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteTally:
+    """What the cases of a run come to together. `unstable`: by case, how many of how many attempts
+    passed. `ballots`: the first one of each judge in each of its states, and of checks in each
+    sandbox, without words. `lonely`: how many of the cases that passed or failed have an item that
+    fewer than two judges voted on.
+    """
+
+    rates: Rates
+    is_cut_short: bool
+    unstable: Mapping[str, tuple[int, int]]
+    ballots: Collection[Ballot]
+    lonely: int = 0
+
+
+def tally_of(cases: Iterable[CaseRecord]) -> SuiteTally:
+    """The cases are gone through once."""
+    unstable, ballots, cut_short = (
+        dict[str, tuple[int, int]](),
+        dict[tuple[str, ...], Ballot](),
+        False,
+    )
+    lonely = 0
+
+    def look(one: CaseRecord) -> CaseResult:
+        nonlocal cut_short, lonely
+        lonely += one.low_confidence
+        cut_short = cut_short or one.is_cut_short
+        if one.result.is_unstable:
+            made = one.attempts.values()
+            unstable[one.case.id] = (
+                sum(attempt.status is Status.PASSED for attempt in made),
+                len(made),
+            )
+        for number in sorted(one.ballots):
+            for ballot in one.ballots[number]:
+                seen = (ballot.judge, ballot.state, ballot.sandbox or "")
+                if seen not in ballots:
+                    ballots[seen] = replace(ballot, marks={}, problems=(), repairs=(), earlier=())
+                elif ballot.unusable:
+                    ballots[seen] = replace(
+                        ballots[seen], unusable=ballots[seen].unusable + ballot.unusable
+                    )
+        return one.result
+
+    rates = rates_of(map(look, cases))
+    return SuiteTally(
+        rates=rates,
+        is_cut_short=cut_short,
+        unstable=unstable,
+        ballots=ballots.values(),
+        lonely=lonely,
+    )
+
+
+def read_record(
+    log: Iterable[Event],
+    *,
+    run: str | None = None,
+    rule: str | None = None,
+    bars: Callable[[Rubric], Rubric] | None = None,
+    is_brief: bool = False,
+) -> SuiteRecord:
+    """A run from its events, the first of them its start."""
+    rest = iter(log)
+    started = next(rest)
+    assert isinstance(started, SuiteStarted), (
+        f"not the run of a suite: {started.type} {started.kind}"
+    )
+    record = SuiteRecord(started, run=run, rule=rule, bars=bars, is_brief=is_brief)
+    for event in rest:
+        record.add(event)
+    return record
+
+
+def rubric_key(plain: ContractDocument) -> str:
+    """The name that cases share a rubric under in the first event."""
+    return digest_json(plain)[7:23]
+
+
+_PASSED = {Status.PASSED: True, Status.FAILED: False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSummary:
+    """One case of a run: as a comparison sees it, and as the result of a task (for skills)."""
+
+    side: CaseSide
+    contract: str
+    input: str
+    task: TaskResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run's figures and its cases by id. Rates are 0-1; `mean_score` is in points, as a report
+    has it.
+
+    `left_out` are ids of cases that it was not asked to run. `baseline` is the name of what it was
+    compared with, `baseline_tasks` the results of that (skills only).
+    """
+
+    run: str | None
+    suite: str
+    artifact: StartedArtifact | None
+    target: str | None
+    verdict: str
+    pass_rate: float | None
+    pass_rate_interval: tuple[float, float] | None
+    mean_score: float | None
+    counts: Mapping[str, int]
+    contract: str
+    cases: Mapping[str, CaseSummary]
+    is_mock: bool = False
+    left_out: tuple[str, ...] = ()
+    baseline: str | None = None
+    baseline_tasks: tuple[TaskResult, ...] = ()
+
+    @property
+    def sides(self) -> dict[str, CaseSide]:
+        return {id: case.side for id, case in self.cases.items()}
+
+    @property
+    def tasks(self) -> list[TaskResult]:
+        """The cases as results of tasks; a skipped case is not a result."""
+        return [case.task for case in self.cases.values() if case.side.status is not Status.SKIPPED]
+
+
+def summary_of(record: SuiteRecord) -> RunSummary:
+    started, rates = record.started, record.tally.rates
+    return RunSummary(
+        run=record.run,
+        suite=started.suite.title or started.suite.path,
+        artifact=started.artifact,
+        target=started.target,
+        verdict=record.verdict,
+        pass_rate=None if rates.pass_rate is None else float(rates.pass_rate),
+        pass_rate_interval=None
+        if rates.passes is None
+        else (float(rates.passes[0]), float(rates.passes[1])),
+        mean_score=None if rates.mean_score is None else to_points(rates.mean_score),
+        counts={str(status): count for status, count in rates.counts.items()},
+        contract=started.contract_id,
+        cases={id: _case(one) for id, one in record.cases.items()},
+        is_mock=started.mock,
+        left_out=started.left_out,
+    )
+
+
+def _case(record: CaseRecord) -> CaseSummary:
+    produced = record.shown_output
+    side = CaseSide(
+        status=record.result.status,
+        score=printed_share(
+            None if record.result.score is None else to_points(record.result.score)
+        ),
+        is_unstable=record.result.is_unstable,
+        input=record.case.input,
+        output=None if produced is None else produced.output,
+        low_confidence=record.low_confidence,
+    )
+    return CaseSummary(
+        side=side, contract=record.contract, input=record.case.input, task=task_of(record)
+    )
+
+
+def printed_share(points: float | None) -> Fraction | None:
+    """The score (0-1) that printed points mean."""
+    return None if points is None else Fraction(repr(points)) / 100
+
+
+# -------------------------------------------------------------------------------------------------------------
+# tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemSummary:
+    """One item of a rubric in words: whether it was met (None: not answered), and what a judge
+    suggested.
+    """
+
+    name: str
+    met: bool | None
+    suggestion: str | None = None
+
+
+def task_of(record: CaseRecord) -> TaskResult:
+    """The result of a case as the result of a task."""
+    result = record.result
+    was_judged = result.shown is not None and result.shown.card is not None
+    lines = record.scorer.card(record.shown_ballots).lines if was_judged else ()
+    items = [item for line in lines for item in line.items]
+    return make_task(
+        record.case.id,
+        status=result.status,
+        points=None if result.score is None else to_points(result.score),
+        items=[_item(line) for line in items],
+        duration_ms=record.duration_ms or 0,
+        reasons=[*result.reasons, *_silent(record.shown_ballots)],
+        attempts=[attempt.status for attempt in record.in_order],
+    )
+
+
+def make_task(
+    id: str,
+    *,
+    status: Status,
+    points: float | None,
+    items: Iterable[ItemSummary],
+    duration_ms: int,
+    reasons: Iterable[str],
+    attempts: Sequence[Status],
+) -> TaskResult:
+    """`reasons` say why a task has no result; `attempts` are how each of its runs ended."""
+    passed = _PASSED.get(status)
+    return TaskResult(
+        task_id=id,
+        passed=passed,
+        score=None if passed is None or points is None else round(points / 100, 12),
+        details=_details(items),
+        duration_ms=duration_ms,
+        error="" if passed is not None else "; ".join(reasons),
+        attempts=max(1, len(attempts)),
+        passes=sum(1 for one in attempts if one is Status.PASSED),
+    )
+
+
+def _item(line: ItemLine) -> ItemSummary:
+    suggestions = (
+        mark.suggestion for _, mark in line.votes if mark.suggestion and mark.suggestion.strip()
+    )
+    met = None if line.met is None else not line.unmet
+    name = line.item.requirement or line.item.id
+    return ItemSummary(name=name, met=met, suggestion=next(suggestions, None))
+
+
+def _silent(ballots: Iterable[Ballot]) -> list[str]:
+    """The judges that gave no answer, each with its reason."""
+    return [f"{one.judge}: {one.reason}" for one in ballots if one.judge != CHECK and one.reason]
+
+
+def _details(items: Iterable[ItemSummary]) -> str:
+    """Which items were met and which were not, in the rubric's words, with what the judges said
+    about the latter.
+    """
+    met, unmet = [], []
+    for one in items:
+        if one.met is False:
+            unmet.append(f"{one.name} ({one.suggestion})" if one.suggestion else one.name)
+        elif one.met:
+            met.append(one.name)
+    parts = [
+        f"met: {', '.join(met)}" if met else "",
+        f"not met: {', '.join(unmet)}" if unmet else "",
+    ]
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,411 @@
+"""A run of a suite next to its baseline: what the run records of the two sides.
+
+`sides_to_plain` and `sides_from_plain` are the codec. The stored JSON has the units of a report
+(points for scores, 0-1 for rates), in which the decimals that were printed are exact: a comparison
+that is read back has the figures that were shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from honestone.core.json_value import Json, JsonObject
+from honestone.core.judging.scorecard import Outcome, Verdict
+from honestone.core.judging.spend import Spend
+from honestone.core.numbers import exact, to_points
+from honestone.core.skill.evaluation import SkillResult, SkillVerdict, TaskResult
+from honestone.core.suite.attempts import OUTCOMES, Status
+from honestone.core.suite.comparison import (
+    COMPARISON,
+    CasePair,
+    CaseSide,
+    RunComparison,
+    SuiteComparison,
+    sign_test,
+)
+
+
+class SkillRemark(NamedTuple):
+    """Advice on a skill's files, which is never part of a score. `line`: of SKILL.md, from 1."""
+
+    rule: str
+    line: int
+    message: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillSide:
+    """The side of the skill that is tried. `pass_rate` is 0-1, None while a task is open; `flags`
+    are those of the run.
+    """
+
+    pass_rate: float | None
+    is_mock: bool
+    structure: tuple[SkillRemark, ...] = ()
+    flags: tuple[str, ...] = ()
+    results: tuple[TaskResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineSide:
+    """What a run was compared with. `spend` is what that side cost this time, None where it was not
+    run; `results` and `is_cached` are of a skill's baseline.
+    """
+
+    name: str
+    run: str | None
+    pass_rate: float | None
+    spend: Spend | None = None
+    is_cached: bool = False
+    results: tuple[TaskResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SidesComparison:
+    """Both sides of a run, and what they come to. Without a baseline there is only a `skill`.
+
+    `verdict` is None without a baseline; of a skill it may also be `error`. `delta` and `interval`
+    are differences of pass rates, 0-1. `spend` is that of both sides, where the baseline was run.
+    """
+
+    skill: SkillSide | None = None
+    baseline: BaselineSide | None = None
+    verdict: str | None = None
+    reasons: tuple[str, ...] = ()
+    delta: float | None = None
+    interval: tuple[float, float] | None = None
+    comparison: RunComparison | None = None
+    spend: Spend | None = None
+
+
+# ------------------------------------------------------------------------------------------------
+# verdicts
+
+
+class Decided(NamedTuple):
+    """A verdict on a skill, with its reasons."""
+
+    verdict: SkillVerdict
+    reasons: tuple[str, ...] = ()
+
+
+def decide_skill(
+    found: SkillResult, comparison: RunComparison, *, is_gated: bool, own: Verdict | None
+) -> Decided:
+    """The verdict on a skill. A pass of the rates holds only as long as nothing else speaks against
+    it: no task in common, a gate that was asked for, the skill's `own` bar (None: it has none).
+    """
+    if found.verdict is not SkillVerdict.PASS:
+        return Decided(found.verdict, (found.reason,) if found.reason else ())
+    if not comparison.found.pairs:
+        return Decided(SkillVerdict.ERROR, comparison.verdict.reasons)
+    if is_gated and comparison.verdict.outcome is Outcome.FAIL:
+        return Decided(SkillVerdict.FAIL, comparison.verdict.reasons)
+    if own is not None and own.outcome is not Outcome.PASS:
+        is_failure = own.outcome is Outcome.FAIL
+        return Decided(SkillVerdict.FAIL if is_failure else SkillVerdict.ERROR, own.reasons)
+    return Decided(SkillVerdict.PASS, (found.reason,) if found.reason else ())
+
+
+def joint_verdict(verdicts: Sequence[Verdict]) -> Verdict:
+    """A failure decides, then what is open; with the reasons of those that say so."""
+    for outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
+        same = [one for one in verdicts if one.outcome is outcome]
+        if same:
+            return Verdict(outcome, tuple(reason for one in same for reason in one.reasons))
+    return Verdict(
+        Outcome.PASS, tuple(reason for one in verdicts if one.passed for reason in one.reasons)
+    )
+
+
+# ------------------------------------------------------------------------------------------------
+# written
+
+
+def sides_to_plain(sides: SidesComparison) -> dict[str, Json]:
+    """What a run stores."""
+    skill, baseline, comparison = sides.skill, sides.baseline, sides.comparison
+    plain: dict[str, Json] = {}
+    if sides.verdict is not None:
+        plain |= {"verdict": sides.verdict, "reasons": list(sides.reasons)}
+    if skill is not None:
+        plain["execution_pass_rate"] = skill.pass_rate
+    if baseline is not None:
+        plain |= {
+            "baseline_pass_rate": baseline.pass_rate,
+            "delta": sides.delta,
+            "interval": None if sides.interval is None else list(sides.interval),
+            "baseline": _baseline_to_plain(baseline, is_of_skill=skill is not None),
+        }
+    if comparison is not None:
+        plain["regressions"] = list(comparison.found.regressions)
+        plain["comparison"] = comparison_to_plain(comparison)
+    if sides.spend is not None:
+        plain["usage"] = _spend_to_plain(sides.spend)
+    if skill is not None:
+        plain |= {
+            "mock": skill.is_mock,
+            "structure": [one._asdict() for one in skill.structure],
+            "flags": list(skill.flags),
+            "candidate_results": [one.to_plain() for one in skill.results],
+        }
+    if skill is not None and baseline is not None:
+        plain["baseline_cached"] = baseline.is_cached
+        plain["baseline_results"] = [one.to_plain() for one in baseline.results]
+    return plain
+
+
+def _baseline_to_plain(baseline: BaselineSide, *, is_of_skill: bool) -> dict[str, Json]:
+    plain: dict[str, Json] = {"name": baseline.name, "run": baseline.run}
+    if is_of_skill:
+        plain["usage"] = {} if baseline.spend is None else _spend_to_plain(baseline.spend)
+    return plain
+
+
+# Tokens of a cache were never a part of this record.
+_COUNTS: Final = (
+    "judge_calls",
+    "cached_calls",
+    "worker_calls",
+    "input_tokens",
+    "output_tokens",
+    "target_calls",
+    "cached_outputs",
+)
+
+
+def _spend_to_plain(spend: Spend) -> dict[str, Json]:
+    return {**{name: getattr(spend, name) for name in _COUNTS}, "usd": spend.usd or None}
+
+
+def comparison_to_plain(comparison: RunComparison) -> dict[str, Json]:
+    """A comparison as a run stores it: without the texts that the run's own cases hold."""
+    found = comparison.found
+    return {
+        "schema": COMPARISON,
+        "baseline": comparison.baseline,
+        "candidate": comparison.candidate,
+        "verdict": str(comparison.verdict.outcome),
+        "reasons": list(comparison.verdict.reasons),
+        "delta": None if found.delta is None else float(found.delta),
+        "interval": None if found.interval is None else [float(end) for end in found.interval],
+        "score_delta": None if found.score_delta is None else to_points(found.score_delta),
+        "score_interval": None
+        if found.score_interval is None
+        else [to_points(end) for end in found.score_interval],
+        "p": found.p,
+        "wins": found.wins,
+        "losses": found.losses,
+        "ties": found.ties,
+        **{name: list(getattr(found, name)) for name in _LISTS},
+        "low_confidence_cases": found.low_confidence,
+        "notes": list(comparison.notes),
+        "cases": [_pair_to_plain(pair) for pair in found.pairs],
+    }
+
+
+_LISTS: Final = ("regressions", "improvements", "missing", "new", "undecided", "unstable")
+
+
+def _pair_to_plain(pair: CasePair) -> dict[str, Json]:
+    return {
+        "id": pair.id,
+        "input": None,
+        "baseline": _side_to_plain(pair.baseline, pair.baseline.output),
+        "candidate": _side_to_plain(pair.candidate, None),
+        "delta": None if pair.delta is None else to_points(pair.delta),
+        "unstable": pair.is_unstable,
+    }
+
+
+def _side_to_plain(side: CaseSide, output: str | None) -> dict[str, Json]:
+    return {
+        "status": side.status.value,
+        "verdict": str(OUTCOMES[side.status]),
+        "score": None if side.score is None else to_points(side.score),
+        "output": output,
+    }
+
+
+# ------------------------------------------------------------------------------------------------
+# read back
+
+
+def sides_from_plain(plain: JsonObject) -> SidesComparison:
+    """What a run stored. Raises TypeError, ValueError or KeyError where it is damaged."""
+    comparison, spend = plain.get("comparison"), plain.get("usage")
+    verdict = plain.get("verdict")
+    return SidesComparison(
+        skill=_skill_from_plain(plain) if "candidate_results" in plain else None,
+        baseline=None if verdict is None else _baseline_from_plain(plain),
+        verdict=None if verdict is None else str(verdict),
+        reasons=_texts(plain.get("reasons")),
+        delta=_number(plain.get("delta")),
+        interval=_numbers(plain.get("interval")),
+        comparison=None if comparison is None else comparison_from_plain(_object(comparison)),
+        spend=None if spend is None else _spend_from_plain(_object(spend)),
+    )
+
+
+def _skill_from_plain(plain: JsonObject) -> SkillSide:
+    return SkillSide(
+        pass_rate=_number(plain.get("execution_pass_rate")),
+        is_mock=plain.get("mock") is True,
+        structure=tuple(map(_remark_from_plain, _list(plain.get("structure")))),
+        flags=_texts(plain.get("flags")),
+        results=_results(plain.get("candidate_results")),
+    )
+
+
+def _remark_from_plain(value: Json) -> SkillRemark:
+    plain = _object(value)
+    return SkillRemark(
+        rule=str(plain["rule"]),
+        line=_count(plain.get("line")),
+        message=str(plain["message"]),
+        suggestion=str(plain["suggestion"]),
+    )
+
+
+def _baseline_from_plain(plain: JsonObject) -> BaselineSide:
+    named = _object(plain.get("baseline") or {})
+    spend = named.get("usage")
+    return BaselineSide(
+        name=str(named.get("name") or ""),
+        run=_text_or_none(named.get("run")),
+        pass_rate=_number(plain.get("baseline_pass_rate")),
+        spend=_spend_from_plain(_object(spend)) if spend else None,
+        is_cached=plain.get("baseline_cached") is True,
+        results=_results(plain.get("baseline_results")),
+    )
+
+
+def _spend_from_plain(plain: JsonObject) -> Spend:
+    counts = {name: _count(plain.get(name)) for name in _COUNTS}
+    return Spend(usd=_number(plain.get("usd")), **counts)
+
+
+def comparison_from_plain(plain: JsonObject) -> RunComparison:
+    """A comparison that a run stored. Raises TypeError, ValueError or KeyError where it is
+    damaged.
+    """
+    wins, losses = _count(plain.get("wins")), _count(plain.get("losses"))
+    p = _number(plain.get("p"))
+    interval, score_interval = plain.get("interval"), plain.get("score_interval")
+    found = SuiteComparison(
+        pairs=tuple(map(_pair_from_plain, _list(plain.get("cases")))),
+        delta=_fraction(plain.get("delta")),
+        interval=None if interval is None else _span(interval),
+        score_delta=_share(plain.get("score_delta")),
+        score_interval=None if score_interval is None else _span(score_interval, points=100),
+        wins=wins,
+        losses=losses,
+        ties=_count(plain.get("ties")),
+        p=sign_test(wins, losses) if p is None else p,
+        regressions=_texts(plain.get("regressions")),
+        improvements=_texts(plain.get("improvements")),
+        missing=_texts(plain.get("missing")),
+        new=_texts(plain.get("new")),
+        undecided=_texts(plain.get("undecided")),
+        unstable=_texts(plain.get("unstable")),
+        low_confidence=_count(plain.get("low_confidence_cases")),
+    )
+    return RunComparison(
+        found=found,
+        verdict=Verdict(Outcome(str(plain["verdict"])), _texts(plain.get("reasons"))),
+        baseline=_text_or_none(plain.get("baseline")),
+        candidate=_text_or_none(plain.get("candidate")),
+        notes=_texts(plain.get("notes")),
+    )
+
+
+def _pair_from_plain(value: Json) -> CasePair:
+    plain = _object(value)
+    input = _text_or_none(plain.get("input"))
+    is_unstable = plain.get("unstable") is True
+    return CasePair(
+        id=str(plain["id"]),
+        baseline=_side_from_plain(plain["baseline"], input, is_unstable=is_unstable),
+        candidate=_side_from_plain(plain["candidate"], input, is_unstable=is_unstable),
+    )
+
+
+def _side_from_plain(value: Json, input: str | None, *, is_unstable: bool) -> CaseSide:
+    """`is_unstable`: the record says it of both sides together."""
+    plain = _object(value)
+    return CaseSide(
+        status=Status(str(plain["status"])),
+        score=_share(plain.get("score")),
+        is_unstable=is_unstable,
+        input=input,
+        output=_text_or_none(plain.get("output")),
+    )
+
+
+def _results(value: Json) -> tuple[TaskResult, ...]:
+    return tuple(TaskResult.from_plain(_object(one)) for one in _list(value))
+
+
+def _object(value: Json) -> JsonObject:
+    if not isinstance(value, Mapping):
+        raise ValueError("an object was expected in what is on record of two sides")
+    return value
+
+
+def _list(value: Json) -> Sequence[Json]:
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise ValueError("a list was expected in what is on record of two sides")
+    return value
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(map(str, _list(value)))
+
+
+def _text_or_none(value: Json) -> str | None:
+    return None if value is None else str(value)
+
+
+def _fraction(value: Json) -> Fraction | None:
+    """The decimal that was written."""
+    if value is None:
+        return None
+    if not isinstance(value, int | float):
+        raise ValueError("a number was expected in what is on record of two sides")
+    return exact(value)
+
+
+def _share(value: Json) -> Fraction | None:
+    """A score 0-1 from points."""
+    points = _fraction(value)
+    return None if points is None else points / 100
+
+
+def _number(value: Json) -> float | None:
+    number = _fraction(value)
+    return None if number is None else float(number)
+
+
+def _numbers(value: Json) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    low, high = _span(value)
+    return float(low), float(high)
+
+
+def _span(value: Json, *, points: int = 1) -> tuple[Fraction, Fraction]:
+    ends = [end / points for one in _list(value) if (end := _fraction(one)) is not None]
+    if len(ends) != 2:
+        raise ValueError("an interval on record has two ends")
+    return ends[0], ends[1]
+
+
+def _count(value: Json) -> int:
+    number = _fraction(value)
+    return 0 if number is None else int(number)

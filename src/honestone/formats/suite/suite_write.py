@@ -1,0 +1,388 @@
+"""Writing a suite in the native format, for people to read and edit. `read_suite` reads back the
+same suite.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final
+
+from honestone.core.errors import RubricError, UsageError
+from honestone.core.json_value import as_json
+from honestone.core.judging.rubric import (
+    DEFAULT_FLOOR,
+    DEFAULT_THRESHOLD,
+    TIERS,
+    Check,
+    Criterion,
+    Rubric,
+)
+from honestone.core.numbers import exact
+from honestone.core.suite.case import (
+    SUITE_VERSION,
+    AttemptRule,
+    Case,
+    CaseWorkspace,
+    Expect,
+    Message,
+    Suite,
+    TargetSpec,
+)
+from honestone.formats.rubric.rubric_write import (
+    INLINE,
+    check_lines,
+    check_pairs,
+    criterion_lines,
+    vouching_lines,
+)
+from honestone.formats.suite.suite_file import check_criteria
+from honestone.formats.suite_values import split_ref
+from honestone.formats.syntax.yaml_lines import (
+    decimal,
+    entry,
+    flow,
+    indent,
+    number_text,
+    scalar,
+    text_lines,
+)
+
+
+def dump_suite(suite: Suite) -> str:
+    """YAML text. What all cases have in common is written once, at the top. Raises UsageError for
+    what the format cannot say.
+
+    Descriptions and other tools' data have no key in the format; they are kept as comments.
+    """
+    common = _common(suite.cases)
+    lines = [f"suite: {SUITE_VERSION}"]
+    if suite.title:
+        lines.append(f"title: {scalar(suite.title)}")
+    if suite.skill_id:
+        lines += _comment(f"skill: {suite.skill_id}")
+    if suite.more_artifacts:
+        lines += ["artifact:", *(f"  - {scalar(name)}" for name in suite.artifacts)]
+    elif suite.artifact:
+        lines.append(f"artifact: {scalar(suite.artifact)}")
+    lines += _targets(suite.targets)
+    lines += _named_in("the suite", lambda: _common_lines(common))
+    if suite.concurrency is not None:
+        lines.append(f"concurrency: {suite.concurrency}")
+    lines += vouching_lines(asking_of_judges(suite))
+    lines.append("cases:")
+    for case in suite.cases:
+        lines += indent(_notes(case))
+        lines += indent(
+            entry(
+                _named_in(f"case `{case.id}`", lambda case=case: list(_case(case, common)))  # type: ignore[misc]
+            )
+        )
+    return "\n".join(lines) + "\n"
+
+
+def asking_of_judges(suite: Suite) -> Suite:
+    """The suite with what the rubrics of its cases ask of their judges, which is written once, for
+    all of them.
+    """
+    rubrics = [case.rubric for case in suite.cases]
+    asked = [suite.require_tier, *(rubric.require_tier for rubric in rubrics)]
+    tiers = [tier for tier in asked if tier is not None]
+    return replace(
+        suite,
+        require_calibration=suite.require_calibration
+        or any(rubric.require_calibration for rubric in rubrics),
+        require_tier=min(tiers, key=TIERS.index, default=None),
+    )
+
+
+def _named_in(where: str, write: Callable[[], list[str]]) -> list[str]:
+    try:
+        return write()
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _notes(case: Case) -> list[str]:
+    return _comment(case.description) if case.description else []
+
+
+def _comment(text: str) -> list[str]:
+    return [
+        f"# {line}" if line.isprintable() else f"# {json.dumps(line)}" for line in text.split("\n")
+    ]
+
+
+# ----------------------------------------------------------------------------------------------------
+# in common
+
+
+# What a case has where neither it nor the suite says it.
+_USUAL: Final[Mapping[str, Any]] = {
+    "attempts": 1,
+    "attempt_rule": AttemptRule.MEAN,
+    "timeout": None,
+    "workspace": None,
+    "setup": (),
+    "teardown": (),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Common:
+    """What is said once for all cases: criteria and the gate over them, and of the keys of `_USUAL`
+    what all have.
+    """
+
+    threshold: Fraction
+    floor: Fraction
+    criteria: tuple[Criterion, ...]
+    title: str
+    settings: Mapping[str, Any]
+
+    def names_gate_of(self, rubric: Rubric) -> bool:
+        """Whether a case with this rubric can leave threshold, floor and title to the suite."""
+        return (rubric.threshold, rubric.floor, rubric.title) == (
+            self.threshold,
+            self.floor,
+            self.title,
+        )
+
+
+def _common(cases: Sequence[Case]) -> _Common:
+    gates = Counter((case.rubric.threshold, case.rubric.floor) for case in cases)
+    threshold, floor = gates.most_common(1)[0][0]
+    # A rubric's title can be at the top only with criteria below it.
+    title = _only([case.rubric.title for case in cases], "")
+    own_gate = [
+        c
+        for c in cases
+        if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)
+    ]
+    criteria = _shared_criteria(cases, own_gate)
+    settings = {
+        key: _only([getattr(case, key) for case in cases], usual) for key, usual in _USUAL.items()
+    }
+    title = title if criteria else ""
+    return _Common(
+        threshold=threshold, floor=floor, criteria=criteria, title=title, settings=settings
+    )
+
+
+def _only(values: Sequence[Any], otherwise: Any) -> Any:
+    """The one value that all have."""
+    return values[0] if all(value == values[0] for value in values) else otherwise
+
+
+def _shared_criteria(cases: Sequence[Case], own_gate: Sequence[Case]) -> tuple[Criterion, ...]:
+    """What the rubrics of all cases begin with. A case that names its own gate has to keep a
+    criterion to name it with.
+    """
+    if len(cases) < 2:
+        return ()
+    most = min(len(case.rubric.criteria) - (case in own_gate) for case in cases)
+    first = cases[0].rubric.criteria
+    same = next(
+        (n for n in range(most) if any(c.rubric.criteria[n] != first[n] for c in cases)), most
+    )
+    return first[:same]
+
+
+def _common_lines(common: _Common) -> list[str]:
+    lines: list[str] = []
+    if common.criteria:
+        lines += rubric_lines(common.criteria, title=common.title)
+    if (common.threshold, common.floor) != (DEFAULT_THRESHOLD, DEFAULT_FLOOR):
+        lines += gate_lines(common.threshold, common.floor)
+    return [*lines, *_how_it_runs(common.settings, _USUAL)]
+
+
+def gate_lines(threshold: Fraction, floor: Fraction) -> list[str]:
+    return [f"threshold: {number_text(threshold * 100)}", f"floor: {number_text(floor * 100)}"]
+
+
+def _how_it_runs(settings: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Iterator[str]:
+    """What differs from what would hold anyway."""
+    differs = {key: value for key, value in settings.items() if value != otherwise[key]}
+    for key in ("attempts", "attempt_rule"):
+        if key in differs:
+            yield f"{key}: {differs[key]}"
+    if differs.get("timeout") is not None:
+        yield f"timeout: {decimal(exact(differs['timeout']))}"
+    for key in ("setup", "teardown"):
+        yield from _commands(key, differs.get(key, ()))
+    if differs.get("workspace") is not None:
+        yield from _workspace(differs["workspace"])
+
+
+def rubric_lines(
+    criteria: tuple[Criterion, ...], *, title: str = "", gate: list[str] | None = None
+) -> list[str]:
+    """A list of criteria, or a whole rubric where there is more to say."""
+    listed = [line for criterion in criteria for line in entry(list(criterion_lines(criterion)))]
+    if not title and gate is None:
+        return ["rubric:", *indent(listed)]
+    inside = [
+        *([f"title: {scalar(title)}"] if title else []),
+        *(gate or []),
+        "criteria:",
+        *indent(listed),
+    ]
+    return ["rubric:", *indent(inside)]
+
+
+# ----------------------------------------------------------------------------------------------------
+# a case
+
+
+def _case(case: Case, common: _Common) -> Iterator[str]:
+    if not case.id.strip() == case.id or not case.id or not case.id.isprintable():
+        raise UsageError(
+            "a suite file cannot say this id", hint="an id is text without line breaks"
+        )
+    yield f"id: {scalar(case.id)}"
+    if case.split is not None:
+        yield f"split: {case.split}"
+    if case.tags:
+        yield f"tags: {flow(case.tags)}"
+    if case.depends_on:
+        yield f"depends_on: {flow(case.depends_on)}"
+    if case.targets:
+        yield f"targets: {flow(case.targets)}"
+    if case.skip is not None:
+        yield from text_lines("skip", case.skip)
+    yield from _how_it_runs({key: getattr(case, key) for key in _USUAL}, common.settings)
+    yield from _input(case.messages)
+    if case.reference is not None:
+        yield from text_lines("reference", case.reference)
+    yield from _judged_by(case.rubric, common)
+    if case.expect is not None:
+        yield from _expect(case.expect)
+    if case.metadata:
+        yield f"metadata: {flow(as_json(case.metadata))}"
+
+
+def _judged_by(rubric: Rubric, common: _Common) -> Iterator[str]:
+    """What the case has of its own; the last criteria as `checks`, where that says the same."""
+    own = rubric.criteria[len(common.criteria) :]
+    checks = _as_checks(own, {c.id for top in rubric.criteria for c, _ in top.walk()})
+    if common.names_gate_of(rubric):
+        listed = own[: len(own) - len(checks)]
+        if listed:
+            yield from rubric_lines(listed)
+    else:
+        checks = checks if len(checks) < len(own) else ()
+        listed = own[: len(own) - len(checks)]
+        yield from rubric_lines(
+            listed, title=rubric.title, gate=gate_lines(rubric.threshold, rubric.floor)
+        )
+    if checks:
+        yield "checks:"
+        for check in checks:
+            yield from indent(_check(check))
+
+
+def _as_checks(criteria: tuple[Criterion, ...], ids: set[str]) -> tuple[Check, ...]:
+    """The longest end of these criteria that a list of checks would become. `ids` are all ids of
+    the rubric.
+    """
+    for start in range(len(criteria)):
+        end = criteria[start:]
+        checks = tuple(
+            c.items[0].check for c in end if len(c.items) == 1 and c.items[0].check is not None
+        )
+        if len(checks) == len(end) and check_criteria(checks, ids - {c.id for c in end}) == end:
+            return checks
+    return ()
+
+
+def _check(check: Check) -> list[str]:
+    if check.value is None and not check.options:
+        return [f"- {check.name}"]
+    inline = f"- {flow(dict(check_pairs(check)))}"
+    return [inline] if len(inline) <= INLINE else entry(check_lines(check))
+
+
+def _input(messages: tuple[Message, ...]) -> Iterator[str]:
+    if len(messages) == 1 and messages[0].role == "user" and messages[0].content.strip():
+        yield from text_lines("input", messages[0].content)
+    elif messages:
+        yield "input:"
+        for message in messages:
+            lines = [f"role: {scalar(message.role)}", *text_lines("content", message.content)]
+            yield from indent(entry(lines))
+
+
+def _commands(key: str, commands: tuple[str, ...]) -> Iterator[str]:
+    if len(commands) == 1:
+        yield from text_lines(key, commands[0])
+    elif commands:
+        yield f"{key}:"
+        for command in commands:
+            yield f"  - {scalar(command)}"
+
+
+def _workspace(workspace: CaseWorkspace) -> Iterator[str]:
+    lines = [f"copy: {scalar(workspace.copy)}"] if workspace.copy is not None else []
+    if workspace.git is not None:
+        lines += _git(workspace.git, workspace.ref)
+    if workspace.files:
+        files = [
+            line for name, text in workspace.files.items() for line in text_lines(flow(name), text)
+        ]
+        lines += ["files:", *indent(files)]
+    yield from ["workspace:", *indent(lines)] if lines else ["workspace: {}"]
+
+
+def _git(repo: str, ref: str | None) -> list[str]:
+    short = repo if ref is None else f"{repo}@{ref}"
+    if split_ref(short) == (repo, ref):
+        return [f"git: {scalar(short)}"]
+    return ["git:", *indent([f"repo: {scalar(repo)}", *([f"ref: {scalar(ref)}"] if ref else [])])]
+
+
+def _targets(targets: Sequence[TargetSpec]) -> list[str]:
+    if len(targets) > 1:
+        return ["target:", *(row for one in targets for row in indent(entry(_target(one))))]
+    (target,) = targets
+    if target == TargetSpec():
+        return []
+    if target.use and target == TargetSpec(use=target.use):
+        return [f"target: {scalar(target.use)}"]
+    return ["target:", *indent(_target(target))]
+
+
+def _target(target: TargetSpec) -> list[str]:
+    lines = [f"use: {scalar(target.use)}"] if target.use else []
+    if target.label is not None:
+        lines.append(f"label: {scalar(target.label)}")
+    if target.skill is not None:
+        lines.append(f"skill: {str(target.skill).lower()}")
+    if target.timeout is not None:
+        lines.append(f"timeout: {decimal(exact(target.timeout))}")
+    if target.output != "text":
+        lines.append(f"output: {target.output}")
+    if target.sandbox is not None:
+        lines.append(f"sandbox: {target.sandbox}")
+    if target.repeatable:
+        lines.append("repeatable: true")
+    if target.parameters:
+        lines.append(f"parameters: {flow(as_json(target.parameters))}")
+    return lines
+
+
+def _expect(expect: Expect) -> Iterator[str]:
+    taken = next((name for name in ("verdict", "score") if name in expect.criteria), None)
+    if taken:
+        raise RubricError(
+            f"`expect` cannot name a criterion `{taken}`", hint="give the criterion another id"
+        )
+    yield "expect:"
+    if expect.verdict is not None:
+        yield f"  verdict: {expect.verdict}"
+    spans = {**({"score": expect.score} if expect.score else {}), **expect.criteria}
+    for name, (low, high) in spans.items():
+        yield f"  {flow(name)}: [{decimal(low * 100)}, {decimal(high * 100)}]"

@@ -1,0 +1,1 @@
+"""Documents made from records; nothing here knows a medium."""

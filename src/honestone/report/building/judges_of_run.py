@@ -1,0 +1,106 @@
+"""The judges of one run: how far they agree, what they left open, and what was measured of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from honestone.core.judging.ballot import CHECK
+from honestone.core.statistics.agreement import PairAgreement, pair_agreement
+from honestone.report.documents.audit import AuditedJudgeDoc
+from honestone.report.documents.calibration import CalibratedJudgeDoc
+from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBefore:
+    """What is known of a judge from runs before: the newest calibration and audit that hold, each
+    with its run, else in words what changed since; None where there is none.
+    """
+
+    calibration: tuple[str, CalibratedJudgeDoc] | str | None = None
+    audit: tuple[str, AuditedJudgeDoc] | str | None = None
+
+
+@dataclass(slots=True)
+class JudgeFigures:
+    """One judge over a run. `apart`: answers that most of the others did not give, where two or
+    more others answered.
+    """
+
+    id: str
+    units: int = 0
+    answers: int = 0
+    apart: int = 0
+    repaired: int = 0
+    absent: Counter[str] = field(default_factory=Counter)
+    scores: list[float] = field(default_factory=list)
+
+    @property
+    def mean(self) -> float | None:
+        """Of its scores of criteria, in points."""
+        return sum(self.scores) / len(self.scores) if self.scores else None
+
+
+class JudgesOfRun:
+    """The judges of everything that a run judged; `add` takes one artifact, output or cell after
+    the other.
+    """
+
+    def __init__(self) -> None:
+        self.judges: dict[str, JudgeFigures] = {}
+        self._answers: list[dict[str, str | float]] = []
+        self._scores: list[dict[str, float]] = []
+
+    def add(self, criteria: Iterable[CriterionDoc], judges: Iterable[JudgeDoc]) -> None:
+        for one in judges:
+            known = self._figures_of(one.id)
+            known.units += 1
+            known.repaired += bool(one.problems or one.repairs)
+            if one.is_absent:
+                known.absent[one.reason or one.state] += 1
+        for criterion in criteria:
+            scores = {
+                judge: score for judge, score in criterion.by_judge.items() if score is not None
+            }
+            self._scores.append(scores)
+            for judge, score in scores.items():
+                self._figures_of(judge).scores.append(score)
+            for item in criterion.items:
+                votes = {judge: answer for judge, answer in item.votes.items() if judge != CHECK}
+                self._answers.append(votes)
+                self._count(votes)
+
+    def _figures_of(self, judge: str) -> JudgeFigures:
+        return self.judges.setdefault(judge, JudgeFigures(judge))
+
+    def _count(self, votes: Mapping[str, str | float]) -> None:
+        counted = Counter(map(str, votes.values()))
+        for judge, answer in votes.items():
+            known = self._figures_of(judge)
+            known.answers += 1
+            known.apart += len(votes) > 2 and counted[str(answer)] * 2 < len(votes)
+
+    @property
+    def pairs(self) -> list[tuple[PairAgreement, float | None]]:
+        """Two judges each: how far their answers to the same items agree, and the mean difference
+        of their scores of criteria, the second's minus the first's, in points.
+        """
+        found = []
+        for a, b in combinations(self.judges, 2):
+            answers = [
+                (str(votes[a]), str(votes[b]))
+                for votes in self._answers
+                if a in votes and b in votes
+            ]
+            scores = [(one[a], one[b]) for one in self._scores if a in one and b in one]
+            agreed = pair_agreement(a, [one for one, _ in answers], b, [two for _, two in answers])
+            moved = (
+                pair_agreement(a, [one for one, _ in scores], b, [two for _, two in scores])
+                if scores
+                else None
+            )
+            found.append((agreed, moved.mean_difference if moved else None))
+        return found

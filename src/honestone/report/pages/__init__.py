@@ -1,0 +1,1 @@
+"""Documents as HTML and Markdown pages."""

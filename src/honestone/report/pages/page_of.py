@@ -1,0 +1,54 @@
+"""One page of a long table that a server shows, with the addresses of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from honestone.report.pages.case_table import SORTS
+
+# Rows of a table on one page.
+ROWS: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOf:
+    """Which page of a long table this is: `number` from 1 on, of `total` rows. `query` is the rest
+    of the address.
+    """
+
+    number: int
+    total: int
+    query: dict[str, str]
+
+    @property
+    def last(self) -> int:
+        return max(1, -(-self.total // ROWS))
+
+    @property
+    def first_row(self) -> int:
+        return (self.number - 1) * ROWS
+
+    def link(self, number: int) -> str:
+        return "?" + urlencode({**self.query, "page": str(number)}, errors="backslashreplace")
+
+    def having(self, name: str, value: str) -> str:
+        """The same with one value changed; an empty one leaves it out."""
+        changed = {**self.query, name: value}
+        return "?" + urlencode(
+            {name: text for name, text in changed.items() if text}, errors="backslashreplace"
+        )
+
+    def sorted_by(self, key: str) -> str:
+        """By a column, the other way round where it is sorted by it already and can be."""
+        return self.having(
+            "sort", f"-{key}" if self.query.get("sort") == key and f"-{key}" in SORTS else key
+        )
+
+    def direction(self, key: str) -> str:
+        """What `aria-sort` says of a column."""
+        order = self.query.get("sort", "status")
+        if order.removeprefix("-") != key:
+            return "none"
+        return "descending" if order.startswith("-") else "ascending"

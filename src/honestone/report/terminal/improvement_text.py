@@ -1,0 +1,393 @@
+"""A loop for the terminal: how it ended and why, before and after, every round with its decision,
+what to do next.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
+
+from honestone.core.judging.ballot import CHECK
+from honestone.core.numbers import Number, bar_number, change, points, score_or_interval
+from honestone.report.documents.improvement import (
+    CertificationDoc,
+    ImprovementDoc,
+    RoundDoc,
+    WitnessDoc,
+)
+from honestone.report.documents.scorecard import APART, CriterionDoc, JudgeDoc, ScorecardDoc, depths
+from honestone.report.terminal.text import (
+    PLAIN,
+    STACKED_BELOW,
+    card_remarks,
+    findings,
+    improve_command,
+    join_sections,
+    judge_table,
+    next_line,
+    score_table,
+    see_replies,
+    usage_line,
+    verdict_lines,
+)
+from honestone.system.drawing import Style, bar, cut, line, pad, width, wrap
+
+_ROUND_LOOKS: Final = {
+    "gain": ("yes", "green"),
+    "accepted": ("dot", "dim"),
+    "rejected": ("no", "red"),
+    None: ("warn", "yellow"),
+}
+_LOOKS: Final = {
+    "PASSED": ("yes", "green"),
+    "UNCONFIRMED": ("unknown", "yellow"),
+    "INTERRUPTED": ("warn", "yellow"),
+}
+
+
+def improvement_text(doc: ImprovementDoc, style: Style = PLAIN) -> str:
+    """One loop (`honestone.improvement/1`)."""
+    card = doc.last_card
+    sections = [
+        _headline(doc, style),
+        _before_and_after(doc, style),
+        _rounds(doc, style),
+        certification_lines(doc.certification, style),
+        *(findings(card.criteria, style) if card else []),
+        card_remarks(card, style, doc.last_flags) if card else [],
+        judge_table(card.judges if card else [], style, card.criteria if card else ()),
+        _advice(doc, style),
+        _footer(doc, style),
+    ]
+    return style.finish(join_sections(sections))
+
+
+def round_text(one_round: RoundDoc, style: Style = PLAIN) -> str:
+    """One round as it ends: the focus, the decision and the score of every criterion, by judge."""
+    lines = _round_lines(one_round, style)
+    for one in one_round.criteria:
+        row = f"{line(one.id)} {_arrow(one.before, one.after, style)}"
+        if len(one.by_judge) > 1:
+            row += (
+                " ("
+                + ", ".join(
+                    f"{line(judge)} {points(score)}" for judge, score in one.by_judge.items()
+                )
+                + ")"
+            )
+        if _is_apart(one.by_judge):
+            row += ", judges disagree"
+        if one.id in one_round.floor_violations:
+            row += ", BELOW FLOOR"
+        lines += wrap(row, style.columns, first="      ", rest="        ")
+    return style.finish(lines)
+
+
+def _is_apart(by_judge: Mapping[str, float | None]) -> bool:
+    scores = [score for score in by_judge.values() if score is not None]
+    return len(scores) > 1 and max(scores) - min(scores) > APART
+
+
+# ------------------------------------------------------------------------------------------------------------
+# the top
+
+
+def _headline(doc: ImprovementDoc, style: Style) -> list[str]:
+    glyph, look = _LOOKS.get(doc.result, ("no", "red"))
+    return verdict_lines(
+        style, glyph, look, doc.result_words, doc.artifact.name, doc.title, result_reasons(doc)
+    )
+
+
+def result_reasons(doc: ImprovementDoc) -> list[str]:
+    """Why the loop ended as it did, which version is in the file now, and what was noise."""
+    reasons = [*_unconfirmed(doc), *([line(doc.reason)] if doc.reason else [])]
+    if doc.resumed:
+        reasons.append("resumed an earlier run; what it had paid for was not asked again")
+    return [*reasons, _delivered(doc), *([doc.noise_words] if doc.noise_words else [])]
+
+
+def _delivered(doc: ImprovementDoc) -> str:
+    """Which version is in the file now."""
+    if doc.undone:
+        return "undone: the file is as it was before the run"
+    if not doc.best_round and not doc.rounds and not (doc.usage and doc.usage.worker_calls):
+        passes = "it passes already: " if doc.result == "PASSED" else ""
+        return f"{passes}no worker was asked, so the original stays"
+    why = doc.delivery.reason if doc.delivery else ""
+    if not doc.best_round:
+        return f"the original was kept: {why or 'no version was better'}"
+    if doc.is_held_back:
+        return f"the version of round {doc.best_round} is the best; it was not delivered, and the file is as it was"
+    return f"the version of round {doc.best_round} is delivered" + (f": {why}" if why else "")
+
+
+def _unconfirmed(doc: ImprovementDoc) -> list[str]:
+    """Who disagrees with a version that is delivered all the same, and the way back."""
+    if doc.result != "UNCONFIRMED":
+        return []
+    apart = [one for one in doc.certification.judges if one.verdict not in (None, "pass")]
+    reasons = (
+        [", ".join(f"{line(one.id)} disagrees ({line(one.verdict or '')})" for one in apart)]
+        if apart
+        else []
+    )
+    if doc.run and doc.can_be_undone:
+        reasons.append(f"honestone undo {line(doc.run)} puts the file back as it was")
+    return ["; ".join(reasons)] if reasons else []
+
+
+# -------------------------------------------------------------------------------------------------
+# before and after
+
+_Scored: TypeAlias = ScorecardDoc | CriterionDoc
+# A name, what it was before and is now, and its bar.
+_Move: TypeAlias = tuple[str, _Scored | None, _Scored, Number | None]
+
+
+def _before_and_after(doc: ImprovementDoc, style: Style) -> list[str]:
+    """Two bars a criterion, or the final table alone when nothing was scored before it."""
+    before, after = doc.before, doc.after
+    if before is None or after is None or not doc.rounds:
+        return score_table(doc.last_card, style) if doc.last_card else []
+    known = {one.id: one for one in before.criteria}
+    depth = depths(after.criteria)
+    moves: list[_Move] = [("overall", before, after, after.threshold)]
+    for one in after.criteria:
+        moves.append(("  " * depth[one.id] + line(one.id), known.get(one.id), one, one.needs))
+    return _move_lines(moves, style)
+
+
+def _move_lines(moves: Sequence[_Move], style: Style) -> list[str]:
+    arrow = style.glyph("arrow")
+    size = max(5, *(width(_known(thing)) for _, *both, _ in moves for thing in both))
+    name_size = min(max(width(name) for name, *_ in moves), max(10, style.columns * 3 // 10))
+    delta_size = 6
+    fixed = 2 + name_size + 2 + 2 * size + 2 + width(arrow) + 2 + delta_size
+    cells = min(18, (style.columns - fixed - 4 - 12) // 2)
+    if style.columns < STACKED_BELOW or cells < 6:
+        return _moves_without_bars(moves, style)
+    lines = []
+    for index, (name, before, after, mark) in enumerate(moves):
+        row = pad(name, name_size, more=style.glyph("more"))
+        row = f"  {style.paint(row, 'bold') if not index else row}"
+        row += f"  {_bar(before, cells, mark, style, dim=True)} {pad(_known(before), size, right=True)}"
+        row += f" {arrow} {_bar(after, cells, mark, style)} {_final_score(after, size, style)}"
+        row += f"  {_delta(before, after, delta_size, style)}"
+        lines.append(row + _after_note(after, mark, style))
+    return lines
+
+
+def _moves_without_bars(moves: Sequence[_Move], style: Style) -> list[str]:
+    lines = []
+    for index, (name, before, after, mark) in enumerate(moves):
+        row = cut(name, style.columns - 2, style.glyph("more"))
+        lines.append(f"  {style.paint(row, 'bold') if not index else row}")
+        scores = f"    {_known(before)} {style.glyph('arrow')} {_final_score(after, 0, style)}"
+        lines.append(f"{scores}  {_delta(before, after, 0, style)}")
+        note = _after_note(after, mark, style)
+        lines += [f"  {note}"] if note else []
+    return lines
+
+
+def _known(thing: _Scored | None) -> str:
+    return score_or_interval(thing.score, thing.interval) if thing else "?"
+
+
+def _bar(
+    thing: _Scored | None, cells: int, mark: Number | None, style: Style, *, dim: bool = False
+) -> str:
+    low, high = (thing.interval or (thing.score, thing.score)) if thing else (None, None)
+    if low is None or high is None:
+        return pad(style.glyph("absent"), cells)
+    look = "green"
+    if dim:
+        look = "dim"
+    elif isinstance(thing, CriterionDoc) and thing.below_floor:
+        look = "red"
+    return bar(style, cells, low, high, mark=mark, look=look)
+
+
+def _final_score(after: _Scored, size: int, style: Style) -> str:
+    return style.paint(pad(_known(after), size, right=True) if size else _known(after), "bold")
+
+
+def _delta(before: _Scored | None, after: _Scored, size: int, style: Style) -> str:
+    by = change(before.score if before else None, after.score, style.glyph("minus"))
+    look = "dim"
+    if by.startswith("+"):
+        look = "green"
+    elif by.startswith(style.glyph("minus")):
+        look = "red"
+    return style.paint(pad(by, size, right=True) if size else by, look)
+
+
+def _after_note(after: _Scored, mark: Number | None, style: Style) -> str:
+    if isinstance(after, ScorecardDoc):
+        return style.paint(f"  needs {bar_number(mark)}", "dim") if mark else ""
+    return style.paint(f"  needs {bar_number(mark)}", "red") if after.below_floor and mark else ""
+
+
+# ------------------------------------------------------------------------------------------------------------
+# rounds
+
+
+def _rounds(doc: ImprovementDoc, style: Style) -> list[str]:
+    size = max((width(_focus(one)) for one in doc.rounds), default=0)
+    lines = [style.paint("Rounds", "bold")] if doc.rounds else []
+    for one in doc.rounds:
+        lines += _round_lines(one, style, size, story=True)
+    return lines
+
+
+def _advice(doc: ImprovementDoc, style: Style) -> list[str]:
+    lines = [style.paint("What would help", "bold")] if doc.advice else []
+    bullet = style.glyph("dot")
+    for one in doc.advice:
+        lines += wrap(line(one.text), style.columns, first=f"  {bullet} ", rest="    ")
+    return lines
+
+
+def _focus(one: RoundDoc) -> str:
+    return ", ".join(map(line, one.focus))
+
+
+def _round_lines(one: RoundDoc, style: Style, size: int = 0, *, story: bool = False) -> list[str]:
+    """`✓ 2  reproducible  accepted  40.0 → 60.0  +12 -3`, and below it why, and which judges were gone.
+
+    `size` is the width of the widest focus, so that rounds are in columns where there is room.
+    `story`: also what moved, what the worker said and what it cost.
+    """
+    glyph, look = _ROUND_LOOKS["gain" if one.is_gain else one.decision]
+    glyph = style.paint(style.glyph(glyph), look)
+    if one.score_after is not None:
+        scores = _arrow(one.score_before, one.score_after, style)
+    else:
+        scores = score_or_interval(None, one.interval_after) if one.interval_after else ""
+    decision = "  ".join(
+        part for part in (line(one.decision_words), scores, one.diff_words) if part
+    )
+    start = f"  {glyph} {one.round:>2}  "
+    columns = style.columns - 8
+    focus = cut(_focus(one), columns, style.glyph("more"))
+    if size + 2 + width(decision) <= columns:
+        lines = [f"{start}{style.paint(pad(focus, max(size, width(focus))), 'cyan')}  {decision}"]
+    elif width(focus) + 2 + width(decision) <= columns:
+        lines = [f"{start}{style.paint(focus, 'cyan')}  {decision}"]
+    else:
+        lines = [start + style.paint(focus, "cyan"), *wrap(decision, style.columns, first=" " * 8)]
+    remarks = [*one.remarks, *(one.story(style.glyph("arrow")) if story else [])]
+    for remark in remarks:
+        wrapped = wrap(remark, style.columns, first=" " * 8, most=3, more=style.glyph("more"))
+        lines += [style.paint(text, "dim") for text in wrapped]
+    return lines
+
+
+def _arrow(before: Number | None, after: Number | None, style: Style) -> str:
+    return f"{_score(before)} {style.glyph('arrow')} {_score(after)}"
+
+
+def _score(value: Number | None) -> str:
+    return "?" if value is None else points(value)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# the rest
+
+_OK_MARKS: Final = {True: ("yes", "green"), False: ("no", "red"), None: ("unknown", "yellow")}
+
+
+def certification_lines(held_out: CertificationDoc, style: Style) -> list[str]:
+    """What the judges said that did not steer the loop, or the tasks that it was not shown."""
+    if not held_out.needed and not held_out.judges:
+        return []
+    if held_out.split:
+        result = _marked(held_out.split_words, held_out.ok, style)
+        return [style.paint("Held-out tasks (test)", "bold"), *result]
+    lines = [style.paint("Held-out judges", "bold")]
+    for one in held_out.judges:
+        lines += _marked(_witness_words(one), one.verdict == "pass", style)
+    return lines + (
+        wrap(line(held_out.reason), style.columns, first="  ") if held_out.reason else []
+    )
+
+
+def _marked(words: str, ok: bool | None, style: Style) -> list[str]:
+    glyph, look = _OK_MARKS[ok]
+    first, *more = wrap(words, style.columns - 4)
+    return [f"  {style.paint(style.glyph(glyph), look)} {first}", *("    " + rest for rest in more)]
+
+
+def _witness_words(one: WitnessDoc) -> str:
+    score = f"  {points(one.score)}" if one.score is not None else ""
+    why = f"  {line(one.reason)}" if one.reason else ""
+    return f"{line(one.id)}  {line(one.verdict or 'no verdict')}{score}{why}"
+
+
+def _footer(doc: ImprovementDoc, style: Style) -> list[str]:
+    lines = usage_line(doc.usage, style, whole_run=True)
+    if doc.report:
+        lines += next_line("report", line(doc.report), style)
+    if doc.run:
+        lines += next_line("again", f"honestone show {line(doc.run)}", style)
+    if doc.run and doc.can_be_undone:
+        lines += next_line("diff", f"honestone show {line(doc.run)} --format diff", style)
+        lines += next_line("undo", f"honestone undo {line(doc.run)}", style)
+    if doc.run and doc.is_held_back:
+        lines += next_line("take", f"honestone show {line(doc.run)} --version best", style)
+    for command in next_commands(doc):
+        lines += next_line("next", command, style)
+    return lines
+
+
+def next_commands(doc: ImprovementDoc) -> list[str]:
+    """What to type after this result."""
+    if doc.suite:
+        return _suite_commands(doc, doc.suite.path)
+    improve = _same_command(doc)
+    own_program = (doc.worker or "").startswith(("cmd:", "fix"))
+    if doc.result == "UNCONFIRMED" and not doc.certification.judges:
+        return [f"{improve} --holdout JUDGE"]
+    see = see_replies(doc.last_card.judges, doc.run) if doc.last_card else None
+    if doc.result == "COULD_NOT_JUDGE" and see is not None:
+        return [see]
+    if doc.result == "COULD_NOT_JUDGE" or (doc.result == "WORKER_FAILED" and not own_program):
+        return ["honestone doctor"]
+    return [f"{improve} --effort thorough"] if doc.result in ("ROUND_LIMIT", "PLATEAU") else []
+
+
+def _same_command(doc: ImprovementDoc) -> str:
+    """With all judges of the run: a version that one of them looked at names only that one."""
+    card = (
+        replace(doc.last_card, artifact=doc.artifact) if doc.last_card else ScorecardDoc(verdict="")
+    )
+    if doc.panel:
+        card = replace(card, judges=[JudgeDoc(id=judge) for judge in doc.panel])
+    words = [
+        word
+        for judge in doc.certification.judges
+        for word in ("--holdout", shlex.quote(line(judge.id)))
+    ]
+    default_policy = "belief" if doc.panel else "keep-best"
+    if doc.policy != default_policy:
+        words += ["--policy", line(doc.policy)]
+    return " ".join([improve_command(card, worker=doc.worker), *words])
+
+
+def _suite_commands(doc: ImprovementDoc, suite: str) -> list[str]:
+    if doc.result == "UNCONFIRMED" and doc.certification.tested.result:
+        return [f"honestone show {doc.certification.tested.result}"]
+    if doc.result == "COULD_NOT_JUDGE":
+        return ["honestone doctor"]
+    if doc.result not in ("ROUND_LIMIT", "PLATEAU"):
+        return []
+    words = [doc.artifact.name, "--suite", line(suite), "--target", line(doc.target or "")]
+    words += ["--worker", line(doc.worker or "")]
+    judges = doc.last_card.judges if doc.last_card else []
+    words += [word for one in judges if one.id != CHECK for word in ("--judge", line(one.id))]
+    rounds = doc.limits.get("rounds")
+    words += ["--rounds", str(rounds)] if rounds else []
+    return [shlex.join(["honestone", "improve", *words, "--effort", "thorough"])]

@@ -1,0 +1,124 @@
+"""How far raters agree (`honestone.agreement/1`), for people: the figures of the table, then the
+pairs of raters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from markupsafe import Markup
+
+from honestone.report.documents.agreement import AgreementDoc, IccDoc, RaterPairDoc
+from honestone.report.pages.markdown import md, measured_markdown
+from honestone.report.trust.figures import figure_lines
+from honestone.system.drawing import Style, count, line, pad, width
+
+PLAIN: Final = Style()
+MOST_PAIRS: Final = 60  # pairs of raters that are listed; the JSON has all
+
+_NUMBERS: Final[tuple[tuple[str, Callable[[RaterPairDoc], float | None]], ...]] = (
+    ("exact", lambda pair: pair.exact),
+    ("kappa", lambda pair: pair.cohen_kappa),
+    ("quadratic", lambda pair: pair.cohen_quadratic),
+    ("Spearman", lambda pair: pair.spearman),
+    ("mean diff", lambda pair: pair.mean_difference),
+)
+
+
+def agreement_text(doc: AgreementDoc, style: Style = PLAIN) -> str:
+    heads, arrow = _heads(doc), style.glyph("arrow")
+    rows = [
+        (f"{line(one.a)} {arrow} {line(one.b)}", _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]
+    ]
+    lines = [
+        style.paint(line(doc.table), "bold"),
+        *(f"  {pad(name, 10)}  {fact}" for name, fact in _facts(doc)),
+        "",
+    ]
+    left = min(max(width(name) for name, _ in rows), max(12, style.columns - 60))
+    return style.finish(
+        [*lines, *figure_lines(heads, rows, [11] * len(heads), left, style), *_more(doc)]
+    )
+
+
+def agreement_markdown(doc: AgreementDoc) -> str:
+    rows = [
+        (Markup(f"{md(one.a)} and {md(one.b)}"), _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]
+    ]
+    return measured_markdown(
+        "agreement", doc=doc, facts=_facts(doc), heads=_heads(doc), rows=rows, more=_more(doc)
+    )
+
+
+def _heads(doc: AgreementDoc) -> list[str]:
+    return ["n", "alpha", *(name for name, _ in _columns(doc))]
+
+
+def _facts(doc: AgreementDoc) -> Iterator[tuple[str, str]]:
+    """Figures by name; those that are not defined are left out."""
+    empty = f", {count(doc.missing, 'cell')} without a value" if doc.missing else ""
+    everybody = f"{doc.complete_units:,} rated by all of {len(doc.raters)} raters"
+    yield "units", f"{doc.units:,}, {everybody}{empty}"
+    if doc.off_scale:
+        first = doc.off_scale[0]
+        where = f" ({', '.join(map(line, first.unit))})" if first.unit else ""
+        yield (
+            "off scale",
+            f"{len(doc.off_scale):,} left out, the first by {line(first.rater)}: {first.value}{where}",
+        )
+    for note in doc.notes:
+        yield "read as", line(note, 300)
+    yield "alpha", f"{_number(_alpha_of(doc))} at level {doc.level} (Krippendorff)"
+    if len(doc.raters) > 1:
+        yield (
+            "kappa",
+            f"{_number(doc.fleiss_kappa)} (Fleiss), {_number(doc.randolph_kappa)} (Randolph)",
+        )
+        share = f"{doc.unanimous:,} of {count(doc.complete_units, 'unit')} unanimous"
+        yield "agreement", f"{_number(doc.raw_agreement)} of the pairs of ratings, {share}"
+    for name, icc in doc.icc.items():
+        if icc.value is not None:
+            yield f"ICC({name})", _icc(icc)
+
+
+def _alpha_of(doc: AgreementDoc | RaterPairDoc, level: str = "") -> float | None:
+    alpha = doc.alpha
+    by_level = {
+        "nominal": alpha.nominal,
+        "ordinal": alpha.ordinal,
+        "interval": alpha.interval,
+        "ratio": alpha.ratio,
+    }
+    return by_level[level or (doc.level if isinstance(doc, AgreementDoc) else "nominal")]
+
+
+def _columns(doc: AgreementDoc) -> list[tuple[str, Callable[[RaterPairDoc], float | None]]]:
+    """Words have no distances."""
+    are_words = all(pair.mae is None for pair in doc.pairs)
+    return list(_NUMBERS[:2] if are_words else _NUMBERS)
+
+
+def _cells(doc: AgreementDoc, pair: RaterPairDoc) -> list[str]:
+    figures = [_alpha_of(pair, doc.level), *(read(pair) for _, read in _columns(doc))]
+    return [f"{pair.n:,}", *map(_number, figures)]
+
+
+def _icc(icc: IccDoc) -> str:
+    if icc.interval is None:
+        return _number(icc.value)
+    low, high = map(_number, icc.interval)
+    return f"{_number(icc.value)}, 95% interval {low} to {high}"
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3f}"
+
+
+def _more(doc: AgreementDoc) -> list[str]:
+    hidden = len(doc.pairs) - MOST_PAIRS
+    return (
+        [f"{count(hidden, 'more pair is', 'more pairs are')} left out here; --json has them all"]
+        if hidden > 0
+        else []
+    )

@@ -1,0 +1,197 @@
+"""Judges measured against people (`honestone.calibration/1`), for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from honestone.core.numbers import percent
+from honestone.report.documents.calibration import (
+    CalibratedCriterionDoc,
+    CalibratedJudgeDoc,
+    CalibrationDoc,
+)
+from honestone.report.pages.markdown import measured_markdown
+from honestone.report.trust.figures import FigureRow, figure_lines
+from honestone.system.drawing import Style, count, line, pad, width
+
+PLAIN: Final = Style()
+FEW: Final = 30  # labelled artifacts; with fewer the intervals are too wide to decide much
+
+_HEADS: Final = ("units", "kappa", "alpha", "TPR", "TNR", "bias", "weight")
+
+
+def calibration_text(doc: CalibrationDoc, style: Style = PLAIN) -> str:
+    lines = [style.paint(f"{line(doc.labels)}: {_headline(doc)}", "bold")]
+    lines += [f"  {pad(name, 9)}  {text}" for name, text in _facts(doc)]
+    rows = list(_rows(doc))
+    columns = [
+        max(map(len, cells)) + 2
+        for cells in zip(_HEADS, *(cells for _, cells in rows), strict=True)
+    ]
+    left = min(
+        max(width(line(name)) + 2 for name, _ in rows), max(20, style.columns - sum(columns) - 2)
+    )
+    lines += [
+        "",
+        *figure_lines(_HEADS, rows, columns, left, style),
+        "",
+        *(f"  {text}" for text in _warnings(doc)),
+    ]
+    return style.finish([*lines, *([f"  again   honestone show {doc.run}"] if doc.run else [])])
+
+
+def calibration_markdown(doc: CalibrationDoc) -> str:
+    parts = {
+        "headline": _headline(doc),
+        "facts": _facts(doc),
+        "rows": _rows(doc),
+        "warnings": _warnings(doc),
+    }
+    return measured_markdown("calibration", doc=doc, heads=_HEADS, **parts)
+
+
+def _headline(doc: CalibrationDoc) -> str:
+    contrary = [line(judge.id) for judge in doc.judges if judge.contradicts]
+    lenient = [line(judge.id) for judge in doc.judges if judge.lenient and not judge.contradicts]
+    parts = []
+    if lenient:
+        parts.append(f"{', '.join(lenient)} {'is' if len(lenient) == 1 else 'are'} lenient")
+    if contrary:
+        several = "contradict" if len(contrary) > 1 else "contradicts"
+        parts.append(f"{', '.join(contrary)} {several} people")
+    return "; ".join(parts) or "no judge is lenient, as far as these labels show"
+
+
+def _facts(doc: CalibrationDoc) -> Iterator[tuple[str, str]]:
+    rate = "" if doc.base_rate is None else f", {percent(doc.base_rate)} of their answers are met"
+    yield (
+        "people",
+        f"{count(doc.units, 'artifact')} labelled by {', '.join(map(line, doc.raters[:5])) or 'unknown'}{rate}",
+    )
+    if doc.human_ceiling is not None:
+        found = doc.human_ceiling
+        share = "n/a" if found.agreement is None else percent(found.agreement)
+        yield "ceiling", f"people agree with each other in {share}, kappa {_number(found.kappa)}"
+    panel = doc.panel
+    if panel.votes > 1:
+        worth = (
+            ""
+            if panel.effective_votes is None
+            else f", worth {panel.effective_votes:.1f} independent ones"
+        )
+        yield (
+            "panel",
+            f"{count(panel.votes, 'judge')}{worth}; together kappa {_number(panel.kappa)}",
+        )
+    if panel.best_single is not None and panel.votes > 1:
+        yield "best", f"{line(panel.best_single.id)}, kappa {_number(panel.best_single.kappa)}"
+    for id in panel.drop:
+        yield "drop", f"{line(id)}: {_why(next(judge for judge in doc.judges if judge.id == id))}"
+    for judge in doc.judges if doc.population else ():
+        if judge.corrected.observed is not None:
+            yield (
+                "pass rate",
+                f"of {count(doc.population, 'artifact')} by {line(judge.id)}: {_corrected(judge)}",
+            )
+
+
+def _why(judge: CalibratedJudgeDoc) -> str:
+    if judge.contradicts:
+        return "it contradicts people: it agrees with them less often than chance would"
+    if judge.lenient:
+        passes = (
+            ""
+            if judge.tnr is None
+            else f"it passes {percent(1 - judge.tnr)} of what people find unmet, "
+        )
+        return f"lenient: {passes}bias {_signed(judge.bias)} points"
+    if judge.kappa is not None and judge.kappa <= 0:
+        return "no better than chance"
+    return "without it the panel agrees with people more"
+
+
+def _corrected(judge: CalibratedJudgeDoc) -> str:
+    found, parts = judge.corrected, []
+    if found.rogan_gladen is not None:
+        parts.append(f"{percent(found.rogan_gladen)} (Rogan-Gladen)")
+    if found.ppi is not None:
+        parts.append(f"{percent(found.ppi)} (prediction-powered)")
+    return f"{percent(found.observed)} as it says" + (
+        f", put right {', '.join(parts)}" if parts else ""
+    )
+
+
+def _rows(doc: CalibrationDoc) -> Iterator[FigureRow]:
+    for judge in doc.judges:
+        yield judge.id, [*_cells(judge), f"{judge.weight:.2f}"]
+        if len(judge.criteria) > 1:
+            for one in judge.criteria:
+                yield f"  {one.id}", [*_cells(one), ""]
+
+
+def _cells(one: CalibratedJudgeDoc | CalibratedCriterionDoc) -> list[str]:
+    return [
+        str(one.units),
+        _with_interval(one.kappa, one.kappa_interval),
+        _number(one.alpha),
+        _shares(one.tpr, one.tpr_interval),
+        _shares(one.tnr, one.tnr_interval),
+        _points(one.bias, one.bias_interval),
+    ]
+
+
+def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
+    return (
+        _number(value)
+        if interval is None
+        else f"{_number(value)} ({interval[0]:.2f} to {interval[1]:.2f})"
+    )
+
+
+def _shares(value: float | None, interval: Sequence[float] | None) -> str:
+    if value is None or interval is None:
+        return "n/a"
+    return f"{100 * value:.0f}% ({100 * interval[0]:.0f}-{100 * interval[1]:.0f}%)"
+
+
+def _points(value: float | None, interval: Sequence[float] | None) -> str:
+    return (
+        _signed(value)
+        if interval is None
+        else f"{_signed(value)} ({interval[0]:+.1f} to {interval[1]:+.1f})"
+    )
+
+
+def _signed(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:+.1f}"
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.2f}"
+
+
+def _warnings(doc: CalibrationDoc) -> Iterator[str]:
+    """What a person should know before relying on the figures."""
+    for judge in doc.judges:
+        if judge.reason:
+            yield f"{line(judge.id)} did not always answer: {line(judge.reason)}"
+        if judge.units and judge.tnr is None:
+            yield f"{line(judge.id)}: people find nothing unmet here, so false passes cannot be seen: label some bad artifacts"
+    if doc.outdated:
+        yield f"{count(doc.outdated, 'label is', 'labels are')} left out: the artifact has changed since"
+    if doc.units < FEW:
+        yield f"{count(doc.units, 'labelled artifact')}: intervals are wide; about 50 are usual"
+    if len(doc.raters) == 1:
+        yield "one person labelled: a second one shows how far people agree"
+    panel = doc.panel
+    if panel.votes > 1 and panel.effective_votes is not None and panel.effective_votes < 1.5:
+        yield "the judges err alike, so more of the same add little: add one of another family"
+    best = panel.best_single
+    if (
+        panel.votes > 1
+        and best is not None
+        and panel.kappa is not None
+        and (best.kappa or 0) > panel.kappa
+    ):
+        yield f"{line(best.id)} alone agrees with people more than the panel does"

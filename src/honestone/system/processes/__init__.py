@@ -1,0 +1,1 @@
+"""Other programs: started, confined, watched and ended."""

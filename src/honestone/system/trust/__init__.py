@@ -1,0 +1,1 @@
+"""Whose files and stores these are, and what a person trusts."""
