@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from honestone.app.judging.audits import audit_document
 from honestone.app.judging.calibrations import calibration_document
 from honestone.app.judging.measured_before import (
     Before,
@@ -12,7 +13,6 @@ from honestone.app.judging.measured_before import (
     newest_that_holds,
 )
 from honestone.app.runs.records import RunRecord
-from honestone.app.trust.audit import audit_document
 from honestone.core.errors import UsageError
 from honestone.core.events import (
     AuditStarted,

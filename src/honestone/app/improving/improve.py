@@ -453,7 +453,7 @@ def _require_vouched(
         require_calibrated(workspace, rubric, judges.holdouts)
     every = (*judges.asked, *judges.holdouts)
     if request.require_tier is not None:
-        from honestone.app.trust.audit import require_tiers
+        from honestone.app.judging.audits import require_tiers
         from honestone.core.audit.verdict import tier_named
 
         require_tiers(

@@ -81,6 +81,6 @@ def _require(
 
         require_measured_judges(workspace, now, asked)
     if wanted.tier is not None:
-        from honestone.app.trust.audit import require_tiers
+        from honestone.app.judging.audits import require_tiers
 
         require_tiers(workspace, now, asked, wanted.tier)

@@ -139,7 +139,7 @@ class RunRecord:
 
                 return noise_document(self.store.events(run), run=run)
             case "audit":
-                from honestone.app.trust.audit import audit_document
+                from honestone.app.judging.audits import audit_document
 
                 return audit_document(self.store.events(run), run=run)
             case _:

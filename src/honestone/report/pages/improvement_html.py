@@ -9,11 +9,11 @@ from typing import Final
 
 from honestone.core.numbers import change
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
+from honestone.report.documents.improvement_words import result_reasons
 from honestone.report.documents.scorecard import CriterionDoc
 from honestone.report.pages.html_page import draw_page
 from honestone.report.pages.judged_text import JudgedText
 from honestone.report.pages.quote_marks import LONGEST, longest_text
-from honestone.report.terminal.improvement_text import result_reasons
 from honestone.system.drawing import count
 
 _LOOKS: Final = {"PASSED": "passed", "UNCONFIRMED": "inconclusive", "INTERRUPTED": "skipped"}

@@ -1,0 +1,44 @@
+"""Why a loop ended as it did, in words that every medium shares."""
+
+from __future__ import annotations
+
+from honestone.report.documents.improvement import ImprovementDoc
+from honestone.system.drawing import line
+
+
+def result_reasons(doc: ImprovementDoc) -> list[str]:
+    """Why the loop ended as it did, which version is in the file now, and what was noise."""
+    reasons = [*_unconfirmed(doc), *([line(doc.reason)] if doc.reason else [])]
+    if doc.resumed:
+        reasons.append("resumed an earlier run; what it had paid for was not asked again")
+    return [*reasons, _delivered(doc), *([doc.noise_words] if doc.noise_words else [])]
+
+
+def _delivered(doc: ImprovementDoc) -> str:
+    """Which version is in the file now."""
+    if doc.undone:
+        return "undone: the file is as it was before the run"
+    if not doc.best_round and not doc.rounds and not (doc.usage and doc.usage.worker_calls):
+        passes = "it passes already: " if doc.result == "PASSED" else ""
+        return f"{passes}no worker was asked, so the original stays"
+    why = doc.delivery.reason if doc.delivery else ""
+    if not doc.best_round:
+        return f"the original was kept: {why or 'no version was better'}"
+    if doc.is_held_back:
+        return f"the version of round {doc.best_round} is the best; it was not delivered, and the file is as it was"
+    return f"the version of round {doc.best_round} is delivered" + (f": {why}" if why else "")
+
+
+def _unconfirmed(doc: ImprovementDoc) -> list[str]:
+    """Who disagrees with a version that is delivered all the same, and the way back."""
+    if doc.result != "UNCONFIRMED":
+        return []
+    apart = [one for one in doc.certification.judges if one.verdict not in (None, "pass")]
+    reasons = (
+        [", ".join(f"{line(one.id)} disagrees ({line(one.verdict or '')})" for one in apart)]
+        if apart
+        else []
+    )
+    if doc.run and doc.can_be_undone:
+        reasons.append(f"honestone undo {line(doc.run)} puts the file back as it was")
+    return ["; ".join(reasons)] if reasons else []
