@@ -122,6 +122,50 @@ ARROWS = {
 }
 """Who may import whom; cli and api may import everything. Arrows point down: DESIGN 11."""
 
+INSIDE = {
+    "core": {
+        "audit": "judging reading statistics",
+        "authoring": "checking judging reading skill suite",
+        "belief": "judging",
+        "checking": "judging reading",
+        "editing": "",
+        "judging": "",
+        "loop": "belief editing judging skill suite",
+        "reading": "judging",
+        "record": "judging skill statistics suite",
+        "skill": "editing judging suite",
+        "statistics": "judging suite",
+        "suite": "judging",
+    },
+    "app": {
+        "agents": "",
+        "authoring": "judging suites",
+        "doors": "",
+        "improving": "agents doors judging suites",
+        "judging": "doors",
+        "remote": "judging suites",
+        "rubrics": "judging",
+        "runs": "judging suites",
+        "stages": "doors improving judging suites",
+        "suites": "doors judging",
+        "trust": "judging",
+    },
+    "report": {
+        "building": "documents",
+        "documents": "",
+        "exports": "building documents",
+        "pages": "documents",
+        "terminal": "documents",
+        "trust": "building documents pages",
+    },
+}
+"""Which rooms of `core`, `app` and `report` a room of the same layer imports, besides the files that
+lie at the top of the layer. `building` knows no medium, `terminal` and `pages` know no record.
+"""
+
+NOT_FROM_RECORDS = ("terminal", "pages")
+"""Rooms of `report` that draw documents, and import nothing of `core/record`."""
+
 TOP = ("cli", "view", "mcp", "api", "pytest_plugin", "compat", "evaluate", "__main__")
 """The faces of the package: each may import everything below."""
 
@@ -194,6 +238,42 @@ def test_no_arrow_points_upwards() -> None:
 def test_every_layer_has_its_arrows() -> None:
     """A new folder is given its place here before it is used."""
     assert {layer(module) for module in TREES} - {*ARROWS, *TOP} == set()
+
+
+def room(module: str) -> str:
+    """The room that a module is in, within its layer; empty for a file at the top of the layer."""
+    parts = module.split(".")
+    is_inside = len(parts) > 3 or (ROOT / Path(*parts[1:3])).is_dir()
+    return parts[2] if len(parts) > 2 and is_inside else ""
+
+
+@pytest.mark.parametrize("inside", INSIDE)
+def test_rooms_inside_a_layer_have_their_arrows(inside: str) -> None:
+    """A new arrow between two rooms is a decision: it is written into the table."""
+    found: dict[str, set[str]] = {
+        module.split(".")[2]: set() for module in TREES if layer(module) == inside and room(module)
+    }
+    for one in OURS:
+        if layer(one.source) == layer(one.target) == inside and not one.for_types:
+            source, target = room(one.source), room(one.target)
+            if source and target and source != target:
+                found[source].add(target)
+    assert found == {name: set(to.split()) for name, to in INSIDE[inside].items()}
+    both = [(a, b) for a, to in found.items() for b in to if a in found[b]]
+    assert both == []
+
+
+def test_what_draws_documents_knows_no_record() -> None:
+    """Terminal and pages get documents, whatever they were made from."""
+    from_records = [
+        str(one)
+        for one in OURS
+        if layer(one.source) == "report"
+        and room(one.source) in NOT_FROM_RECORDS
+        and one.target.startswith("honestone.core.record")
+        and not one.for_types
+    ]
+    assert from_records == []
 
 
 def test_adapters_do_not_know_each_other() -> None:
@@ -337,37 +417,57 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
 
 
 CHECKED = """
-adapters adapters.stores adapters.stores.unfinished app app.convert app.judging.judging_options app.options app.rubrics app.rubrics.check
-app.workspace cli cli.commands cli.ctrl_c cli.convert cli.main cli.options cli.rubrics cli.rubrics.check cli.rubrics.group cli.rubrics.lock
-cli.rubrics.new cli.terminal core core.checking.added_kinds core.artifact core.authoring core.authoring.lint core.judging.ballot core.checking.checks core.judging.choices core.errors
-core.checking.field_accuracy core.judging.images core.json_value core.loop core.loop.named core.editing.proposal core.editing.result core.judging.needs core.numbers core.judging.request
-core.judging.rubric core.judging.scorecard core.judging.spend core.record.store_address core.suite core.checking.trace_checks core.tables formats core.plugins system.plugins
-formats.rubric.check_words formats.syntax.document formats.fields formats.findings formats.syntax.marked formats.syntax.nodes formats.project
-formats.syntax.reader formats.rubric.rubric_file formats.settings formats.source formats.syntax.toml_nodes formats.values
-formats.syntax.yaml_nodes interop
-interop.reader interop.recognise ports system system.drawing system.new_file app.store_origin system.trust.own_stores
-system.trust.person_folder
+adapters adapters.stores adapters.stores.unfinished app app.convert app.judging
+app.judging.judging_options app.options app.rubrics app.rubrics.check app.store_origin app.workspace
+cli cli.commands cli.convert cli.ctrl_c cli.main cli.options cli.rubrics cli.rubrics.check
+cli.rubrics.group cli.rubrics.lock cli.rubrics.new cli.terminal core core.artifact core.authoring
+core.authoring.lint core.checking core.checking.added_kinds core.checking.checks
+core.checking.field_accuracy core.checking.trace_checks core.editing core.editing.proposal
+core.editing.result core.errors core.json_value core.judging core.judging.ballot
+core.judging.choices core.judging.images core.judging.needs core.judging.request core.judging.rubric
+core.judging.scorecard core.judging.spend core.loop core.loop.named core.numbers core.plugins
+core.record core.record.store_address core.suite core.tables formats formats.fields formats.findings
+formats.project formats.rubric formats.rubric.check_words formats.rubric.rubric_file
+formats.settings formats.source formats.syntax formats.syntax.document formats.syntax.marked
+formats.syntax.nodes formats.syntax.reader formats.syntax.toml_nodes formats.syntax.yaml_nodes
+formats.values interop interop.reader interop.recognise ports system system.drawing system.new_file
+system.plugins system.trust system.trust.own_stores system.trust.person_folder
 """
 SHOWN = """
-adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.stored adapters.stores.sqlite adapters.stores.hostile_files adapters.stores.unfinished app app.history
-app.judging.known_noise app.runs.records app.options app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.recorded.show cli.suites cli.suites.options cli.terminal
-core core.checking.added_kinds core.artifact core.judging.ballot core.checking.checks core.judging.choices core.judging.contract core.errors core.events core.checking.field_accuracy core.judging.images
-core.json_value core.judge_spends core.statistics.labels core.loop core.loop.named core.editing.proposal core.editing.result core.judging.needs core.numbers core.judging.packing core.reading
-core.reading.evidence core.judging.request core.judging.rubric core.judging.scorecard core.judging.spend core.statistics core.statistics.noise core.record.store_address core.suite
-core.suite.case core.suite.trace core.checking.trace_checks core.tables engine engine.place formats formats.syntax.marked
-formats.syntax.nodes formats.project formats.settings formats.syntax.toml_nodes ports report report.documents report.documents.noise
-report.documents.scorecard report.errors report.formats report.building.scorecard report.terminal.text system system.drawing system.files
-system.trust.judging_files core.plugins system.plugins system.processes.private app.store_origin system.trust.git_index system.trust.own_stores system.trust.person_folder
+adapters adapters.registry adapters.stores adapters.stores.hostile_files adapters.stores.place
+adapters.stores.sqlite adapters.stores.stored adapters.stores.unfinished app app.history app.judging
+app.judging.known_noise app.options app.runs app.runs.records app.store_origin app.workspace cli
+cli.commands cli.ctrl_c cli.main cli.options cli.recorded cli.recorded.show cli.suites
+cli.suites.options cli.terminal core core.artifact core.checking core.checking.added_kinds
+core.checking.checks core.checking.field_accuracy core.checking.trace_checks core.editing
+core.editing.proposal core.editing.result core.errors core.events core.json_value core.judge_spends
+core.judging core.judging.ballot core.judging.choices core.judging.contract core.judging.images
+core.judging.needs core.judging.packing core.judging.request core.judging.rubric
+core.judging.scorecard core.judging.spend core.loop core.loop.named core.numbers core.plugins
+core.reading core.reading.evidence core.record core.record.store_address core.statistics
+core.statistics.labels core.statistics.noise core.suite core.suite.case core.suite.trace core.tables
+engine engine.place formats formats.project formats.settings formats.syntax formats.syntax.marked
+formats.syntax.nodes formats.syntax.toml_nodes ports report report.building
+report.building.scorecard report.documents report.documents.noise report.documents.scorecard
+report.errors report.formats report.terminal report.terminal.text system system.drawing system.files
+system.plugins system.processes system.processes.private system.trust system.trust.git_index
+system.trust.judging_files system.trust.own_stores system.trust.person_folder
 """
 # Neither events nor what reads them: a suite's run says itself what it came to.
 LISTED = """
-adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.sqlite adapters.stores.stored
-adapters.stores.hostile_files adapters.stores.unfinished app app.run_figures app.runs.run_list app.suites core.record.kinds app.options app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.recorded.runs
-cli.terminal core core.checking.added_kinds core.artifact core.judging.ballot core.judging.choices core.errors core.judging.images core.json_value core.loop
-core.loop.named core.editing.proposal core.editing.result core.editing.result core.judging.needs core.numbers core.judging.packing core.judging.request core.judging.rubric
-core.judging.spend core.record.store_address core.suite core.tables formats
-formats.syntax.marked formats.syntax.nodes formats.project formats.settings formats.syntax.toml_nodes ports system system.drawing system.files
-core.plugins system.plugins system.processes.private app.store_origin system.trust.git_index system.trust.own_stores system.trust.person_folder
+adapters adapters.registry adapters.stores adapters.stores.hostile_files adapters.stores.place
+adapters.stores.sqlite adapters.stores.stored adapters.stores.unfinished app app.options
+app.run_figures app.runs app.runs.run_list app.store_origin app.suites app.workspace cli
+cli.commands cli.ctrl_c cli.main cli.options cli.recorded cli.recorded.runs cli.terminal core
+core.artifact core.checking core.checking.added_kinds core.editing core.editing.proposal
+core.editing.result core.errors core.json_value core.judging core.judging.ballot
+core.judging.choices core.judging.images core.judging.needs core.judging.packing
+core.judging.request core.judging.rubric core.judging.spend core.loop core.loop.named core.numbers
+core.plugins core.record core.record.kinds core.record.store_address core.suite core.tables formats
+formats.project formats.settings formats.syntax formats.syntax.marked formats.syntax.nodes
+formats.syntax.toml_nodes ports system system.drawing system.files system.plugins system.processes
+system.processes.private system.trust system.trust.git_index system.trust.own_stores
+system.trust.person_folder
 """
 
 

@@ -119,7 +119,7 @@ def test_what_is_not_known_is_an_interval() -> None:
     assert "## Not answered" in text and "**LOW CONFIDENCE**" in text
 
 
-PLAIN = {  # as `core.rubric.to_plain` gives it
+PLAIN = {  # as `core.judging.rubric.to_plain` gives it
     "title": "Bug <b>report</b>",
     "threshold": "4/5",
     "floor": "3/5",

@@ -139,7 +139,7 @@ async def in_time(meter: Meter) -> AsyncIterator[asyncio.Timeout]:
 
 class JournalAccount:
     """Takes calls for a meter from the grants of a run in the store. Implements
-    `core.spend.CallAccount`.
+    `core.judging.spend.CallAccount`.
     """
 
     def __init__(self, journal: Journal, run: str, meter: Meter) -> None:

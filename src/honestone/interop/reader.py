@@ -43,7 +43,7 @@ class Reader:
 
 
 class TableText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A table of keys as it is written: `keys` in the form of `formats.reader.keys`, with those of
+    """A table of keys as it is written: `keys` in the form of `formats.syntax.reader.keys`, with those of
     `extends` before them.
 
     `about` has rows for the reference page alone, for what has no keys; `how` is what becomes of

@@ -22,7 +22,7 @@ PAGE: Final = 100
 
 
 def keep_in_file(found: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Mapping[str, str]]:
-    """Cases with their places, as `formats.document.KeepCases` wants them."""
+    """Cases with their places, as `formats.syntax.document.KeepCases` wants them."""
     cases = CaseFile(found)
     return cases, cases.places
 

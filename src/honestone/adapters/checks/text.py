@@ -1,4 +1,4 @@
-"""Checks of a text. The rules are in `core.checks`; here patterns that could run for ever are kept
+"""Checks of a text. The rules are in `core.checking.checks`; here patterns that could run for ever are kept
 to a time.
 """
 

@@ -3,7 +3,7 @@
 Items are independent here (what they share is in the bank of `beliefs`, which asks once for each
 member). Yes/no items alone have few possible scores, so the distribution is exact; where anchored
 items take part, one or two of them keep their shape and the others count by mean and variance, with
-what is below a floor cut off. The arithmetic of criteria and groups is that of `core.scorecard`.
+what is below a floor cut off. The arithmetic of criteria and groups is that of `core.judging.scorecard`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 FINDERS: Final[list[Callable[[], Mapping[str, Callable[[], object]]]]] = []
-"""Each gives what loads kinds of check, by their names: a `core.checks.AddedCheck`."""
+"""Each gives what loads kinds of check, by their names: a `core.checking.checks.AddedCheck`."""
 
 
 def added_kinds() -> Mapping[str, Callable[[], object]]:

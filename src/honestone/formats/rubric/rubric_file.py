@@ -1,7 +1,7 @@
 """Reading the native rubric format (`rubric.yaml`): a Rubric, or every error of the file with its
 place.
 
-`fields` lists the keys and what they take; the rules of arithmetic and naming in `core.rubric`.
+`fields` lists the keys and what they take; the rules of arithmetic and naming in `core.judging.rubric`.
 Here is how the one becomes the other.
 """
 
