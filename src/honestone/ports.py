@@ -65,12 +65,13 @@ class EagerWorker(NothingToClose):
 
 class CallFailed(Exception):
     """A judge, model, target or worker could not be reached or did not finish: no reply, so nothing
-    to keep.
+    to
+    keep.
 
     `retryable`: the same call may work later in this run (429, 5xx, a dropped stream). `missing`:
-    the thing is not there at all (SKIPPED rather than DEGRADED). `unsent`: nothing was sent, so it
-    is not a call. `retry_after` in seconds, when the other side said so. `hint`: what a person can
-    do about it, where that is known.
+        the thing is not there at all (SKIPPED rather than DEGRADED). `unsent`: nothing was sent, so
+        it is not a call. `retry_after` in seconds, when the other side said so. `hint`: what a
+        person can do about it, where that is known.
     """
 
     def __init__(
@@ -327,8 +328,9 @@ class Finding:
     """A check's answer. `met` is None when it could not run; `note` says what was found or missing.
 
     `score`: the points from 0 to 100 that a measuring check gave, whose own bar decides `met`; None
-    of other checks. `judged_by`: the files by which a check that runs code judged; `restored`:
-    those of them that a target had changed, and that were put back as they were at the start.
+        of other checks.
+    `judged_by`: the files by which a check that runs code judged; `restored`: those of them that a
+        target had changed, and that were put back as they were at the start.
     """
 
     met: bool | None
@@ -730,8 +732,9 @@ class Store(Protocol):
         self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
     ) -> StoredReply | None:
         """`known`: how many replies to the request were on record when it was asked. Where there
-        are more, this one came late: it is not kept, and the first of the others is returned. None:
-        it was kept.
+        are
+            more, this one came late: it is not kept, and the first of the others is returned. None:
+            it was kept.
         """
         ...
 

@@ -112,12 +112,13 @@ class KeyVariable:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """One server as one provider speaks it. `timeout` is for a whole call, from the first byte out
-    to the last byte in.
+    to
+    the last byte in.
 
     `concurrency` is how many calls to it may be in the air at a time; waiting for a turn is not
-    part of the call. `is_own`: a server of one's own or one that many run, not that of a large
-    provider. `auth` is the header that carries the key ("authorization" has the word Bearer before
-    it).
+    part of the call.
+    `is_own`: a server of one's own or one that many run, not that of a large provider. `auth` is
+        the header that carries the key ("authorization" has the word Bearer before it).
     """
 
     provider: str

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFigures:
     """What a run came to. `score` is in points, `pass_rate` 0-1; both None where they are not known
-    or there is none.
+    or
+    there is none.
 
-    `low_confidence`: fewer than two judges decided some of it. `side`: which side of something
-    larger a suite's run is, the baseline of a comparison or a split within an `improve`.
+    `low_confidence`: fewer than two judges decided some of it.
+    `side`: which side of something larger a suite's run is, the baseline of a comparison or a split
+        within an `improve`.
     `compared_by`: of a suite's run, the digest of its target, the artifact's path and its cases
-    with their contracts: a change is one between runs that have it in common.
+        with their contracts: a change is one between runs that have it in common.
     """
 
     side: str | None = None

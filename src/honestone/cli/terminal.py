@@ -166,7 +166,7 @@ class Printer:
     artifacts.
 
     `many`: JSON is a list, and text is one line each with the details of the first three that did
-    not pass.
+        not pass.
     """
 
     def __init__(self, form: str, *, many: bool, progress: Progress | None = None) -> None:

@@ -201,9 +201,9 @@ class AuditStarted(Started):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationStarted(Started):
     """What `calibrate` compares: the answers of the run `of_run` with `labels`, whose artifacts are
-    named as in that run. `outdated`: labels left out because their artifact has changed since.
-    `population`: the artifacts whose rate of passes is put right; the labelled ones where there are
-    none.
+    named as in that run.
+    `outdated`: labels left out because their artifact has changed since. `population`: the
+        artifacts whose rate of passes is put right; the labelled ones where there are none.
     """
 
     kind = "calibrate"
@@ -341,10 +341,11 @@ class SuiteStarted(Started):
     compared with.
 
     `artifact` is None where the target alone answers. `min_given`: the least pass rate was asked
-    for, not assumed. `left_out`: ids of the suite's cases that were not chosen. `outputs`: where
-    its outputs were recorded before; then `target` and `artifact` are what made them, where that is
-    known. `more_skills` are installed next to the artifact. A store keeps the `cases` as rows of
-    their own.
+    for, not assumed.
+    `left_out`: ids of the suite's cases that were not chosen. `outputs`: where its outputs were
+        recorded before; then `target` and `artifact` are what made them, where that is known.
+        `more_skills` are installed next to the artifact. A store keeps the `cases` as rows of their
+        own.
     """
 
     kind = "suite"
@@ -704,7 +705,9 @@ class StageDone(Spending):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitReached(Spending):
     """A limit is used up; `reason` names its option. `of_run`: it ended that run of a split, which
-    had used `spend`; `of_runs`: the part of it of each run of a suite.
+    had
+    used `spend`;
+    `of_runs`: the part of it of each run of a suite.
     """
 
     type = "limit"

@@ -98,12 +98,12 @@ class Panel:
     """The judges of a run, with the record of their replies and the meter they share.
 
     `fresh`: ask again although a reply is on record (each request once). `require_evidence`: a
-    quote that is not found in the text makes the answer an abstention. `concurrency`: calls of one
-    judge under way at once, where the judge does not say. `ask`: one call for the whole rubric, or
-    one for each criterion or item. `fallback` is asked only when no other judge answered anything.
-    `oldest_reply` (ISO time): older ones on record do not count. Of the seats in `first_counts` the
-    first answer on record to a question counts, also when `fresh`: they certify. `answered` hears
-    the name of each seat that is through with a question.
+        quote that is not found in the text makes the answer an abstention. `concurrency`: calls of
+        one judge under way at once, where the judge does not say. `ask`: one call for the whole
+        rubric, or one for each criterion or item. `fallback` is asked only when no other judge
+        answered anything. `oldest_reply` (ISO time): older ones on record do not count. Of the
+        seats in `first_counts` the first answer on record to a question counts, also when `fresh`:
+        they certify. `answered` hears the name of each seat that is through with a question.
     """
 
     seats: Sequence[Seat]

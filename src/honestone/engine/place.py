@@ -25,10 +25,10 @@ class Place:
     their real paths.
 
     `output`: deliver there instead; `only_passed`: only when the run passed; `dry_run`: deliver
-    nowhere. `off_limits` are paths in a folder, or folders there, that a worker is not shown and
-    may not make; files in `locked` judge, so it may not change them, nor what `would_judge` finds
-    between two versions; without those in `must_hold` the artifact is no longer what it was.
-    `judging` are the files that judge, wherever they are: when one changes the loop ends.
+        nowhere. `off_limits` are paths in a folder, or folders there, that a worker is not shown
+        and may not make; files in `locked` judge, so it may not change them, nor what `would_judge`
+        finds between two versions; without those in `must_hold` the artifact is no longer what it
+        was. `judging` are the files that judge, wherever they are: when one changes the loop ends.
     """
 
     path: Path

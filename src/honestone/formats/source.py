@@ -37,11 +37,11 @@ class Loss:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeUse:
     """A place of a foreign file whose code is run when the suite is: `what` says it in words,
-    `file` holds the code where it is not in the file itself. It runs only with a person's
-    permission.
+    `file`
+    holds the code where it is not in the file itself. It runs only with a person's permission.
 
     `makes_cases`: prompts or tests come of it, which are not in the suite before it has run.
-    Without a `file` these are fetched from a server.
+        Without a `file` these are fetched from a server.
     """
 
     place: str

@@ -74,10 +74,11 @@ class ReaderText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 class FormatsText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A file `formats.toml`. `lost` are kinds (of graders, assertions, ...) with the reason why
-    none is read.
+    none
+    is read.
 
     `schema`: a file whose schema is named by a text with this in it is the tool's. `loses_others`:
-    keys that no table has are losses, not errors.
+        keys that no table has are losses, not errors.
     """
 
     readers: dict[str, ReaderText]

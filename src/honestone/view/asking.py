@@ -24,11 +24,12 @@ class Quote(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Sent(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """An answer to the item `at`; `value` null is a skip, and without one only evidence and note
-    are kept.
+    are
+    kept.
 
     `question`: the id that the page had, which an answer to an item needs, so that nothing is
-    answered that was not shown. `sheet`, `text`, `hand`: of a judge's sheet, and of a worker's
-    text.
+        answered that was not shown. `sheet`, `text`, `hand`: of a judge's sheet, and of a worker's
+        text.
     """
 
     at: int

@@ -55,8 +55,9 @@ class PromptedJudge:
 
     `structured` hands the reply's JSON Schema to the model, which may hold it to the shape. The
     reply is read in the same way either way. What does not fit into `budget` is packed or not asked
-    at all. `images`: the model takes images, so those of a folder go with the prompt. `reasks`: how
-    often it is asked again about a reply that cannot be used.
+    at all.
+    `images`: the model takes images, so those of a folder go with the prompt. `reasks`: how often
+        it is asked again about a reply that cannot be used.
     """
 
     is_paid = True
@@ -259,8 +260,8 @@ def reading_of(
     found: ReplyReading, request: Request, steered: str | None, stop: StoppedReply | None
 ) -> Reading:
     """What was read by number, by key. `steered` says why all of it is void: the control item was
-    answered wrongly. `stop`: what ended the reply early, which is the reason where nothing could be
-    read.
+    answered wrongly.
+    `stop`: what ended the reply early, which is the reason where nothing could be read.
     """
     if steered is not None:
         errors = dict.fromkeys(request.numbers.values(), steered)

@@ -44,10 +44,11 @@ LOCAL_CONCURRENCY: Final = 2
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
     """`version` is what a server root in a variable lacks: theirs name the root, our base URLs go
-    up to the version.
+    up
+    to the version.
 
     `concurrency`: a local server answers few calls at a time, and a call that waits in its queue
-    would time out there.
+        would time out there.
     """
 
     name: str

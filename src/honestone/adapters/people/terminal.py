@@ -39,7 +39,7 @@ class Terminal:
     """The terminal while a form is open. Leaving the context gives it back as it was found.
 
     `paged`: the form takes the whole screen and gives it back afterwards; else, and on a terminal
-    that cannot move its cursor, pages are printed one below the other.
+        that cannot move its cursor, pages are printed one below the other.
     """
 
     def __init__(self, *, paged: bool = True) -> None:

@@ -25,10 +25,11 @@ SCHEMA: Final = "honestone.rubric-answers/1"
 @dataclass(slots=True, kw_only=True)
 class RubricAnswers:
     """Every answer, in the order of the conversation. `typing` is the open question and what was
-    typed so far.
+    typed
+    so far.
 
     `template`: its criteria were taken as they are. `draft` is kept once nothing is missing in it.
-    `replies` are what models were paid for, by the digest of their prompt.
+        `replies` are what models were paid for, by the digest of their prompt.
     """
 
     about: str = ""

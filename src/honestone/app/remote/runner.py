@@ -54,7 +54,8 @@ _SAME_MACHINE: Final = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerOptions:
     """`only`: cases of this run alone. `drain`: until nothing is left. `grace` and `heartbeat` are
-    in seconds.
+    in
+        seconds.
     """
 
     concurrency: int = 8

@@ -18,7 +18,8 @@ from honestone.ports import Store
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusableReply:
     """`about`: the artifact, version or case of the question, as far as its event names it. `at`:
-    when it came (ISO time).
+    when
+        it came (ISO time).
     """
 
     judge: str

@@ -44,8 +44,8 @@ _FORMULA: Final = ("=", "+", "-", "@")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelRequest:
     """What is labelled (`artifacts`, or what the `run` judged), by which rubric, and who does it.
-    `sample`: so many texts of it. `own_order`: the texts in an order of the rater's own, else as
-    they are named.
+    `sample`: so many texts of it.
+    `own_order`: the texts in an order of the rater's own, else as they are named.
     """
 
     artifacts: tuple[Path, ...] = ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from honestone.cli.terminal import dump, render, write, write_page
@@ -45,11 +44,18 @@ def _parts(report: SuiteReport, form: str) -> Iterable[str]:
     """
     if form == "json":
         return dump_report(report)
-    if form in _IN_PARTS:
-        parts: Iterable[str] = vars(import_module(f"honestone.report.{_IN_PARTS[form]}"))[
-            f"{form}_parts"
-        ](report)
-        return parts
+    if form == "csv":
+        from honestone.report.exports.rows import csv_parts
+
+        return csv_parts(report)
+    if form == "jsonl":
+        from honestone.report.exports.rows import jsonl_parts
+
+        return jsonl_parts(report)
+    if form == "junit":
+        from honestone.report.exports.junit import junit_parts
+
+        return junit_parts(report)
     if form == "markdown":
         from honestone.report.pages.markdown import suite_markdown
 
@@ -62,9 +68,6 @@ def _parts(report: SuiteReport, form: str) -> Iterable[str]:
 
 
 # Where the function FORMAT_parts of a format is.
-_IN_PARTS: Final = {"csv": "rows", "jsonl": "rows", "junit": "junit"}
-
-
 _NO_CASES: Final = '\n "cases": []'
 
 

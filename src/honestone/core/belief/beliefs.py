@@ -102,8 +102,8 @@ class _Version:
     """The beliefs about one version, by item and, within it, by the number of the bank's member.
 
     `known`: what code answered (points). `looks`: what each judge, by its number, said of a yes/no
-    item. `away`: how many more answers "n/a" than others an item had. `base` is what it was made
-    of, by an edit that was aimed at the items `aimed`, and `heard` the looks at it.
+        item. `away`: how many more answers "n/a" than others an item had. `base` is what it was
+        made of, by an edit that was aimed at the items `aimed`, and `heard` the looks at it.
     """
 
     scores: dict[Key, dict[int, ScoreBelief]] = field(default_factory=dict)

@@ -313,10 +313,11 @@ def _object_fits(value: Mapping[object, object], schema: Schema) -> bool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCheck:
     """A check of a text, compiled once. `evaluate(text)` says whether it is met, and what is
-    missing or found if not; None where a bound was met first.
+    missing
+    or found if not; None where a bound was met first.
 
     `guard_from`: a text as long as this may keep a backtracking pattern busy for ever, so it has to
-    be evaluated under a time limit. None: never.
+        be evaluated under a time limit. None: never.
     """
 
     check: Check

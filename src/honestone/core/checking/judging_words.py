@@ -103,8 +103,10 @@ _TEST_FILE: Final = re.compile(
 @dataclass
 class NamedFiles:
     """What a command names. `files` it runs or judges by, as paths from where it runs, `scripts`
-    those that it runs; `programs` it starts, by plain name; `loaded`: files that code in its words
-    imports or opens; `compared`: operands of which one may be what the other is held against;
+    those
+    that it runs; `programs` it starts, by plain name;
+    `loaded`: files that code in its words imports or opens; `compared`: operands of which one may
+        be what the other is held against;
     `unclear`: words that only running it would tell.
     """
 

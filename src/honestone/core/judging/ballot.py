@@ -45,7 +45,7 @@ class Mark:
     """One answer. Everything but the answer is optional.
 
     `score`: points from 0 to 100 of a check that measures. They count in the mean; its answer, true
-    or false, is whether its own bar was reached.
+        or false, is whether its own bar was reached.
     """
 
     answer: Answer
@@ -63,12 +63,14 @@ class Ballot:
     mark.
 
     `tampered`: the artifact steers this judge, so nothing it said counts. `sandbox`: where checks
-    ran code, of the ballot of code. `earlier`: what it answered to the same question before, as far
-    as that is on record, oldest first. `draw_of`: the judge that this one equals, so that the two
-    are one voter. `hint`: what to do where it gave no answer. `judged_by`: the files by which
-    checks that run code judged, and `restored` those that were put back as they were at the start.
+        ran code, of the ballot of code. `earlier`: what it answered to the same question before, as
+        far as that is on record, oldest first.
+    `draw_of`: the judge that this one equals, so that the two are one voter. `hint`: what to do
+        where it gave no answer.
+    `judged_by`: the files by which checks that run code judged, and `restored` those that were put
+        back as they were at the start.
     `unusable`: replies of this judge that gave no answer, each by its key in the store and its
-    place among those of the key.
+        place among those of the key.
     """
 
     judge: str

@@ -116,10 +116,11 @@ class Item:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
     """One thing that matters. `weight` is relative to its siblings; negative is a penalty on a
-    yes/no criterion.
+    yes/no
+    criterion.
 
     `negate`: its score is 1 minus what its items or children come to (they ask for what should not
-    be).
+        be).
     """
 
     id: str
@@ -153,8 +154,9 @@ class Rubric:
     0-1; 0 is off).
 
     `quorum`: how many judges must answer, and suffice; "all" counts those that are not installed
-    too. None: the votes of judges that failed stay open. `require_calibration`, `require_tier`:
-    only judges that labels vouch for, or that reached this tier of `audit`, may decide.
+        too. None: the votes of judges that failed stay open.
+    `require_calibration`, `require_tier`: only judges that labels vouch for, or that reached this
+        tier of `audit`, may decide.
 
     Raises RubricError when it breaks a rule of the format.
     """

@@ -40,10 +40,11 @@ class Rule(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemLine:
     """One item's votes together. `met` (0-1) is None without a vote, and where every vote says
-    "n/a" (`applies` False).
+    "n/a"
+    (`applies` False).
 
     `unmet`: half or more say no (to a penalty or negated: yes); an anchored item is unmet below the
-    rubric's threshold. `low` and `high`: what it may be once every vote is in.
+        rubric's threshold. `low` and `high`: what it may be once every vote is in.
     """
 
     item: Item
@@ -71,8 +72,8 @@ class Line:
     `score` is that of the judges who answered, None when an item has no answer; with the votes that
     did not come it is somewhere in `low`..`high`. `by_judge` holds judges whose answers to this
     criterion are complete. `voters` is the smallest number of judges, each counted once, on any
-    item that judges were asked (None when code answers all). `may_leave`: nothing in it is marked
-    yet, and all of it may be "n/a".
+    item that judges were asked (None when code answers all).
+    `may_leave`: nothing in it is marked yet, and all of it may be "n/a".
     """
 
     criterion: Criterion
@@ -133,7 +134,7 @@ class Scorecard:
     """Every criterion's line, parents before children, and the whole. Scores are 0-1.
 
     `open`: judges whose votes did not come and may still change the score. `short`: why the quorum
-    is not met.
+        is not met.
     """
 
     lines: tuple[Line, ...]

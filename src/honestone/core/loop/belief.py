@@ -96,8 +96,8 @@ class BeliefState(LoopState):
     last.
 
     `asked`: judge calls so far, `turn` those that steered; `certifying` are the looks that did not,
-    by version. `steering` are the beliefs that choose what is kept and tried: those that certify,
-    or under `strict` a fold of the panel's votes alone.
+        by version. `steering` are the beliefs that choose what is kept and tried: those that
+        certify, or under `strict` a fold of the panel's votes alone.
     """
 
     workable: Callable[[Line], bool] = anything

@@ -73,7 +73,8 @@ class RollBack:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
     """`is_final` False: whoever started the loop closes its run, or leaves it open so that the same
-    command resumes it. `changed`: the files that judge and are no longer what they were.
+    command resumes it.
+    `changed`: the files that judge and are no longer what they were.
     """
 
     result: Result

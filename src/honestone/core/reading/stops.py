@@ -30,7 +30,8 @@ def stop_of(
     stop: str, text: str, *, cut: bool, table: str | None, written: int
 ) -> StoppedReply | None:
     """What the server's word for the end of a reply means; None where it ended by itself. `written`
-    in tokens.
+    in
+    tokens.
 
     `table`: the judge's name in settings, where its replies have a limit that can be raised.
     """

@@ -32,7 +32,8 @@ class MlflowRun:
 @dataclass(frozen=True, slots=True)
 class LangfuseTraces:
     """`spans`: of OTLP in its JSON form, the spans of one trace next to each other. `scores`:
-    bodies of POST /api/public/scores.
+    bodies
+        of POST /api/public/scores.
     """
 
     spans: list[Mapping[str, Json]]

@@ -51,8 +51,9 @@ class RefusedRun:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerCard:
     """What a runner says of itself. `runs` are those that it takes cases of, `in_hand` the cases it
-    works on ("RUN CASE"). `is_stopping`: it takes no more. `waits`: accounts whose rates calls wait
-    for. `silence`: after so many seconds without a heartbeat it is taken for dead, and not before.
+    works on ("RUN CASE").
+    `is_stopping`: it takes no more. `waits`: accounts whose rates calls wait for. `silence`: after
+        so many seconds without a heartbeat it is taken for dead, and not before.
     """
 
     host: str

@@ -221,8 +221,9 @@ class CaseRecord:
 
 class SuiteRecord:
     """A run of a suite, as far as it got. `rule` and `bars` judge what was answered by other rules
-    than the run's own. `is_brief`: of many cases no words are kept in memory; who shows them reads
-    them back from the run.
+    than the run's own.
+    `is_brief`: of many cases no words are kept in memory; who shows them reads them back from the
+        run.
     """
 
     def __init__(

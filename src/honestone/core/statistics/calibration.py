@@ -155,8 +155,9 @@ def calibrate(
     population: Mapping[str, Opinions] | None = None,
 ) -> Calibration:
     """`people` by rater; `reference` is what they come to together. `panel` says what some of the
-    judges come to together. `population`: what each judge says of the cases whose true rate is
-    wanted; the labelled ones where it is None.
+    judges come to together.
+    `population`: what each judge says of the cases whose true rate is wanted; the labelled ones
+        where it is None.
     """
     fits = {name: fit(reference, opinions) for name, opinions in judges.items()}
     weights = shrunk_weights(fits)

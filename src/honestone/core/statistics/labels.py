@@ -146,8 +146,8 @@ class GivenLabel:
     """One answer as a person gave it, with what was said about it; `answer` None is a skip.
 
     `rubric`: a digest of what was asked. `run`, `case`, `attempt`: where the text is from, if from
-    a run. `at` is a moment in UTC, `seconds` how long the person took, `line` the place in the
-    file, 0 for one that is in none yet.
+        a run. `at` is a moment in UTC, `seconds` how long the person took, `line` the place in the
+        file, 0 for one that is in none yet.
     """
 
     artifact: str

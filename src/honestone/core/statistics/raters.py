@@ -56,7 +56,8 @@ class Difference:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatersAgreement:
     """`agreed` of the `compared` items, those that two raters or more answered, were answered alike
-    by all who did.
+    by
+    all who did.
 
     `alpha`: Krippendorff's, of the shares from 0 to 1; None where it is not defined.
     """

@@ -329,7 +329,8 @@ def rates_of(results: Iterable[CaseResult]) -> Rates:
 
 def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = False) -> Verdict:
     """A suite passes when the share of passed cases reaches `least`: the lower end passes, the
-    upper end fails.
+    upper
+    end fails.
 
     `is_cut_short`: a budget ended it before every case was reached, so that it cannot pass.
     """

@@ -100,8 +100,8 @@ class TargetSpec:
     installed as an agent skill.
 
     `repeatable`: an output is taken from the record when the same was asked before. `label` is its
-    name in a table of several. `parameters` are those of a model API, as in its settings. `sandbox`
-    is what a command runs in, None where nothing is said of it.
+        name in a table of several. `parameters` are those of a model API, as in its settings.
+        `sandbox` is what a command runs in, None where nothing is said of it.
     """
 
     use: str | None = None
@@ -137,14 +137,17 @@ class Expect:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One input and how its output is judged. `rubric` is whole: shared, own and checks, with the
-    gate that holds.
+    gate
+    that holds.
 
     `stops_at_pass`: no further attempt once one has passed (task suites count an agent's runs
-    dearly). `timeout` in seconds limits one run of the target. `setup` and `teardown` are command
-    lines, run in order. `depends_on`: ids of cases that come before it; it is not run where the
-    target failed in one of them. `targets`: labels of the targets of the suite that it is for; all
-    of them, where it names none. `metadata`: what else its file says of it, kept and shown; nothing
-    reads it, and it is not in the contract.
+        dearly). `timeout` in seconds limits one run of the target. `setup` and `teardown` are
+        command lines, run in order.
+    `depends_on`: ids of cases that come before it; it is not run where the target failed in one of
+        them. `targets`: labels of the targets of the suite that it is for; all of them, where it
+        names none.
+    `metadata`: what else its file says of it, kept and shown; nothing reads it, and it is not in
+        the contract.
     """
 
     id: str
@@ -200,12 +203,14 @@ class Case:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
     """A named set of cases. `artifact` is a path in the suite's folder; `concurrency` how many
-    cases run at a time.
+    cases
+    run at a time.
 
     `more_artifacts` and `more_targets` are those after the first: each target with each artifact is
-    a column of a table. `require_calibration`, `require_tier`: as of a rubric, for all cases.
-    Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1). Cases that
-    are not a tuple are kept elsewhere than in memory, and were looked at when they were put there.
+    a column of a table.
+    `require_calibration`, `require_tier`: as of a rubric, for all cases. Raises UsageError when it
+        breaks a rule (no case, a doubled id, attempts below 1). Cases that are not a tuple are kept
+        elsewhere than in memory, and were looked at when they were put there.
     """
 
     cases: Sequence[Case]

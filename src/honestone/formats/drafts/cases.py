@@ -46,8 +46,9 @@ _Place: TypeAlias = tuple[str, ...]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFromTable:
     """`to_check`: what a person should look at; `notes`: what was not taken over. `outputs` are
-    what a system answered, by the id of the case; `rows` the numbers of the table's rows, from 0,
-    that are cases, and `expecting` those with a text in promptfoo's `__expected`.
+    what a
+        system answered, by the id of the case; `rows` the numbers of the table's rows, from 0, that
+        are cases, and `expecting` those with a text in promptfoo's `__expected`.
     """
 
     suite: Suite

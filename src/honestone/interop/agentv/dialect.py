@@ -20,13 +20,14 @@ class Dialect:
     """What holds where a file says nothing.
 
     `required`: a yes/no criterion is required unless it says otherwise. `merges`: the file's
-    graders come after a case's own, else the case's replace them. `judge` names the judge that
-    marks by a goal alone. `needs_input`: a case without an input is a mistake.
-    `required_means_ten`: on a 0-10 scale `required: true` asks for the top. `bare_prompts`: a
-    prompt that looks like a path and leads nowhere is not a mistake of the file.
-    `bars_need_required`: a grader's `min_score` is a bar only with `required`. `top_threshold`:
-    `threshold` counts at the top of a file and a case too. `ignores_keys`: its program leaves keys
-    of a file and of a case that it does not know out, with a warning.
+        graders come after a case's own, else the case's replace them. `judge` names the judge that
+        marks by a goal alone. `needs_input`: a case without an input is a mistake.
+        `required_means_ten`: on a 0-10 scale `required: true` asks for the top.
+    `bare_prompts`: a prompt that looks like a path and leads nowhere is not a mistake of the file.
+        `bars_need_required`: a grader's `min_score` is a bar only with `required`. `top_threshold`:
+        `threshold` counts at the top of a file and a case too.
+    `ignores_keys`: its program leaves keys of a file and of a case that it does not know out, with
+        a warning.
     """
 
     name: str

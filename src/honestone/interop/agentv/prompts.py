@@ -111,7 +111,7 @@ def prompted(
     messages.
 
     `is_own`: the case wrote it itself, so a variable without a value is not an omission of its
-    `vars`.
+        `vars`.
     """
     if prompt.content is None:
         return ()

@@ -258,7 +258,8 @@ class Texts:
 
     def prompt(self, reading: FileReading, path: Steps, value: Any, *, bare: bool) -> str | None:
         """A judge's prompt: the text itself or of the file it names. None when there is none to
-        use, which was said.
+        use,
+        which was said.
 
         `bare`: a path without `file://` that leads nowhere is only noted.
         """

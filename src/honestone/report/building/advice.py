@@ -264,7 +264,8 @@ def _scores_of(state: LoopState, version: str) -> dict[str, Fraction]:
 @dataclass(slots=True)
 class _Votes:
     """How the votes on one item fell: versions with several voters, those where they are apart and
-    how, who flipped. `is_open`: they are apart about the best version.
+    how, who flipped.
+    `is_open`: they are apart about the best version.
     """
 
     asked: int = 0

@@ -71,8 +71,8 @@ class SharedParts:
     """What one scorer's documents have in common; many artifacts share few. For one scorer.
 
     `lines`: criteria that code answers, by the identity of their lines (which it keeps alive).
-    `criteria`: those of judges, by the answers, for then only words differ. `cards`: the same, and
-    those of code alone by answers and words.
+        `criteria`: those of judges, by the answers, for then only words differ. `cards`: the same,
+        and those of code alone by answers and words.
     """
 
     lines: dict[int, tuple[Line, scorecard.CriterionDoc]] = field(default_factory=dict)

@@ -9,6 +9,7 @@ where it has no value.
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias, cast
@@ -67,9 +68,11 @@ def find_struct(name: str) -> type[msgspec.Struct]:
 
 
 def field_rows(docstring: str) -> Iterator[tuple[list[str], str]]:
-    """(fields, meaning) of every line of a struct's docstring that explains fields."""
-    for row in docstring.splitlines():
-        found = re.fullmatch(r"\s*(`\w+`(?:, `\w+`)*): (.+)", row)
+    """(fields, meaning) of what a struct's docstring explains: a line for each, and the lines below
+    it that are indented more.
+    """
+    for row in re.split(r"\n(?!\s{4,}\S)", inspect.cleandoc(docstring)):
+        found = re.fullmatch(r"(`\w+`(?:, `\w+`)*): (.+)", " ".join(row.split()))
         if found:
             yield re.findall(r"`(\w+)`", found[1]), found[2]
 

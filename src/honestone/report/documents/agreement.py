@@ -73,13 +73,16 @@ class AgreementDoc(Struct, frozen=True, kw_only=True):
 
     `level`: what the differences of values mean: nominal, ordinal, interval or ratio
     `complete_units`: units that every rater rated; `fleiss_kappa`, `randolph_kappa`, `scott_pi`,
-    `raw_agreement`, `unanimous` and `icc` are of these `truth`: the column that the pairs compare
-    each rater with; the other figures are without it `missing`: empty cells, those off the scale
-    among them `scott_pi`: of two raters `notes`: what was taken for what, where the file does not
-    say it `raw_agreement`: share of pairs of ratings of a unit that are equal `unanimous`: units
-    where all ratings are equal `icc`: 1 other raters for each unit, 2 raters drawn at random, 3
-    these raters; of one rating or the mean of all k `pairs`: of all raters, or of the truth with
-    each
+        `raw_agreement`, `unanimous` and `icc` are of these
+    `truth`: the column that the pairs compare each rater with; the other figures are without it
+    `missing`: empty cells, those off the scale among them
+    `scott_pi`: of two raters
+    `notes`: what was taken for what, where the file does not say it
+    `raw_agreement`: share of pairs of ratings of a unit that are equal
+    `unanimous`: units where all ratings are equal
+    `icc`: 1 other raters for each unit, 2 raters drawn at random, 3 these raters; of one rating or
+        the mean of all k
+    `pairs`: of all raters, or of the truth with each
     """
 
     schema: str = AGREEMENT

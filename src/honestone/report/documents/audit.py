@@ -15,10 +15,11 @@ AUDIT: Final = "honestone.audit/1"
 class FlipDoc(Struct, frozen=True, kw_only=True):
     """An answer that changed in a direction that the probe forbids.
 
-    `variant`: which of the probe's questions `before`: what it was compared with: the answer about
-    the untouched artifact, or about an unrelated text; `null` where the right answer is known
-    without it `after`: the answer; `null` where the reply was void, because it answered the control
-    item with yes
+    `variant`: which of the probe's questions
+    `before`: what it was compared with: the answer about the untouched artifact, or about an
+        unrelated text; `null` where the right answer is known without it
+    `after`: the answer; `null` where the reply was void, because it answered the control item with
+        yes
     """
 
     variant: str
@@ -55,8 +56,9 @@ class AuditedJudgeDoc(Struct, frozen=True, kw_only=True):
     """One judge.
 
     `tier`: `high` where every probe is ok, `low` where injection or empty is not, else `medium`;
-    `null` where it could not be asked `reason`: what the tier comes from `noisy`: some of its flips
-    are noise: its answers move when nothing is changed
+        `null` where it could not be asked
+    `reason`: what the tier comes from
+    `noisy`: some of its flips are noise: its answers move when nothing is changed
     """
 
     id: str

@@ -40,9 +40,10 @@ class CalibratedCriterionDoc(Struct, frozen=True, kw_only=True):
 class CorrectedDoc(Struct, frozen=True, kw_only=True):
     """The share of answers that are met, 0-1, of the artifacts named, else of the labelled ones.
 
-    `observed`: as the judge says `rogan_gladen`: put right by the judge's TPR and TNR; `null` where
-    it tells met from unmet no better than chance `ppi`: put right by the mean difference of people
-    and judge (prediction-powered inference)
+    `observed`: as the judge says
+    `rogan_gladen`: put right by the judge's TPR and TNR; `null` where it tells met from unmet no
+        better than chance
+    `ppi`: put right by the mean difference of people and judge (prediction-powered inference)
     """
 
     observed: float | None = None
@@ -53,13 +54,18 @@ class CorrectedDoc(Struct, frozen=True, kw_only=True):
 class CalibratedJudgeDoc(CalibratedCriterionDoc, frozen=True, kw_only=True):
     """One judge and the people. Intervals are 95%.
 
-    `units`: artifacts with an answer of both `answers`: such answers on which people are not split
-    `kappa`: Cohen's, of met and unmet `alpha`: Krippendorff's, of the scores, level interval `tpr`:
-    of what people find met, the share that the judge finds met `tnr`: of what people find unmet,
-    the share that the judge finds unmet; 1 - `tnr` is its rate of false passes `bias`: points,
-    judge - people `lenient`: the interval of 1 - `tnr` is above 10%, or that of the bias above 2
-    points; `null` where neither is known `weight`: suggested, all sum to 1: in proportion to kappa,
-    shrunk to the mean `reason`: why it did not answer, where it once did not
+    `units`: artifacts with an answer of both
+    `answers`: such answers on which people are not split
+    `kappa`: Cohen's, of met and unmet
+    `alpha`: Krippendorff's, of the scores, level interval
+    `tpr`: of what people find met, the share that the judge finds met
+    `tnr`: of what people find unmet, the share that the judge finds unmet; 1 - `tnr` is its rate of
+        false passes
+    `bias`: points, judge - people
+    `lenient`: the interval of 1 - `tnr` is above 10%, or that of the bias above 2 points; `null`
+        where neither is known
+    `weight`: suggested, all sum to 1: in proportion to kappa, shrunk to the mean
+    `reason`: why it did not answer, where it once did not
     """
 
     corrected: CorrectedDoc = CorrectedDoc()
@@ -78,10 +84,12 @@ class BestSingleDoc(Struct, frozen=True, kw_only=True):
 class CalibratedPanelDoc(Struct, frozen=True, kw_only=True):
     """The judges together.
 
-    `votes`: judges that answered `effective_votes`: how many independent judges would err as little
-    together; `null` where no error was seen `kappa`: of the combined answers and the people `drop`:
-    judges that are lenient, no better than chance, or without whom the panel agrees with people
-    more for sure
+    `votes`: judges that answered
+    `effective_votes`: how many independent judges would err as little together; `null` where no
+        error was seen
+    `kappa`: of the combined answers and the people
+    `drop`: judges that are lenient, no better than chance, or without whom the panel agrees with
+        people more for sure
     """
 
     votes: int
@@ -103,10 +111,12 @@ class CalibrationDoc(Struct, frozen=True, kw_only=True):
     """Judges measured against labels. Figures are not rounded, and `null` where they are not
     defined.
 
-    `units`: labelled artifacts `outdated`: labels left out because the artifact has changed since
-    `base_rate`: the share of answers that people find met `human_ceiling`: `null` for one rater
+    `units`: labelled artifacts
+    `outdated`: labels left out because the artifact has changed since
+    `base_rate`: the share of answers that people find met
+    `human_ceiling`: `null` for one rater
     `population`: artifacts that were named for a corrected rate; 0: `corrected` is of the labelled
-    ones
+        ones
     """
 
     schema: str = CALIBRATION

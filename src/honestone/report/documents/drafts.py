@@ -41,10 +41,11 @@ class DraftCriterionDoc(Struct, frozen=True, kw_only=True):
 class RubricDraftDoc(Struct, frozen=True, kw_only=True):
     """A rubric in the making.
 
-    `target`: what is judged, in your words `threshold`, `floor`, `max_rounds`: the bars, and the
-    most rounds of an `improve` without options `method`, `pass_condition`: in words: how it is
-    marked, and what passes `notes`, `written`: what to look at again; the file, `null` for a draft
-    alone
+    `target`: what is judged, in your words
+    `threshold`, `floor`, `max_rounds`: the bars, and the most rounds of an `improve` without
+        options
+    `method`, `pass_condition`: in words: how it is marked, and what passes
+    `notes`, `written`: what to look at again; the file, `null` for a draft alone
     """
 
     schema: str = DRAFT

@@ -12,9 +12,10 @@ IMPORTED: Final = "honestone.imported/1"
 class ImportedDoc(Struct, frozen=True, kw_only=True):
     """A loop of another tool.
 
-    `schema`, `run`: the shape; the run to `show` `tool`, `path`: whose loop it was, and the file of
-    its state `summary`, `state`: where the loop was, in words and as the file has it; nothing of it
-    is a verdict of honestone
+    `schema`, `run`: the shape; the run to `show`
+    `tool`, `path`: whose loop it was, and the file of its state
+    `summary`, `state`: where the loop was, in words and as the file has it; nothing of it is a
+        verdict of honestone
     """
 
     schema: str = IMPORTED

@@ -72,21 +72,25 @@ class DiffDoc(Struct, frozen=True, kw_only=True):
 class RoundDoc(Struct, frozen=True, kw_only=True):
     """One round of a loop.
 
-    `round`, `focus`: its number from 1; the criteria that it was about `outcome`, `outcome_detail`:
-    what the worker's bytes say `decision`, `reason`: `accepted` or `rejected`, and why; `null`
-    where the run was interrupted before `score_before`, `score_after`, `interval_after`: the
-    overall score; `null` when a mark is missing. Of a policy with beliefs it is the score expected
-    by every vote at that moment, so that all rounds are on one scale whoever looked `criteria`,
-    `judges`, `flags`, `floor_violations`: how each criterion moved, judge states, flags, criteria
-    below a floor `diff`, `version`: lines added and removed; the digest of the new bytes
+    `round`, `focus`: its number from 1; the criteria that it was about
+    `outcome`, `outcome_detail`: what the worker's bytes say
+    `decision`, `reason`: `accepted` or `rejected`, and why; `null` where the run was interrupted
+        before
+    `score_before`, `score_after`, `interval_after`: the overall score; `null` when a mark is
+        missing. Of a policy with beliefs it is the score expected by every vote at that moment, so
+        that all rounds are on one scale whoever looked
+    `criteria`, `judges`, `flags`, `floor_violations`: how each criterion moved, judge states,
+        flags, criteria below a floor
+    `diff`, `version`: lines added and removed; the digest of the new bytes
     `low_confidence`: whether some item of its version had fewer than two voters among judges
     `within_noise`: the overall score moved, by less than `noise.tolerance`, and judges marked it
     `same_judges`: whether those who scored the new version scored the one it started from; `null`
-    where it was not scored `same_as`: the earlier round that proposed the same bytes; `null` for
-    new ones `said`, `usage`: the worker's own last words, shortened; what the round cost
+        where it was not scored
+    `same_as`: the earlier round that proposed the same bytes; `null` for new ones
+    `said`, `usage`: the worker's own last words, shortened; what the round cost
     `probability`: of the contract being met by its version, 0-1; `null` where the policy knows none
     `candidate`, `candidates`: over a suite, which of the candidates was taken, and what came of
-    each
+        each
     """
 
     round: int
@@ -233,11 +237,14 @@ class CertificationDoc(Struct, frozen=True, kw_only=True):
     test split.
 
     `needed`, `ok`: whether somebody had to confirm the result, and whether all did; `null` where
-    nothing was asked `split`, `tasks`, `runs`: of a suite: the split, how many tasks it has, the
-    runs to `show` `pass_rate`, `baseline_pass_rate`, `delta`, `interval`: of the result and of the
-    original on that split, 0-1 `failed`, `undecided`: the ids of those tasks `judges`: what each
-    held-out judge said `consulted`, `consultations`: how often they were asked, and how often they
-    may be `reason`: why it is not confirmed, or was not asked
+        nothing was asked
+    `split`, `tasks`, `runs`: of a suite: the split, how many tasks it has, the runs to `show`
+    `pass_rate`, `baseline_pass_rate`, `delta`, `interval`: of the result and of the original on
+        that split, 0-1
+    `failed`, `undecided`: the ids of those tasks
+    `judges`: what each held-out judge said
+    `consulted`, `consultations`: how often they were asked, and how often they may be
+    `reason`: why it is not confirmed, or was not asked
     """
 
     needed: bool = False
@@ -294,8 +301,9 @@ class AdviceDoc(Struct, frozen=True, kw_only=True):
     """What would help a run that did not reach its goal.
 
     `kind`: `budget`, `rounds`, `item` (a clearer one), `judge` (a better one), `worker` (another)
-    or `person` `about`: the option, judge, criterion, `CRITERION/ITEM` or file that it is about;
-    `null` for the run as a whole
+        or `person`
+    `about`: the option, judge, criterion, `CRITERION/ITEM` or file that it is about; `null` for the
+        run as a whole
     """
 
     kind: str
@@ -335,8 +343,10 @@ class DeliveryDoc(Struct, frozen=True, kw_only=True):
     """What the run delivers, and why.
 
     `rule`: `passed`, `better` (than the original, by its marks and with a probability of at least
-    80 %) or `original` `reason`: in words `probability`: that a version is better than the original
-    by every vote of the run, 0-1; `null` where marks or the result decided
+        80 %) or `original`
+    `reason`: in words
+    `probability`: that a version is better than the original by every vote of the run, 0-1; `null`
+        where marks or the result decided
     """
 
     rule: str
@@ -348,28 +358,38 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     """One run of the loop.
 
     `schema`, `title`, `artifact`: the shape; the rubric's title; `path`, `digest` of the best
-    version, `original` `result`: `PASSED`, `UNCONFIRMED`, `PLATEAU`, `ROUND_LIMIT`, `BUDGET`,
-    `METRIC_DEAD`, `NO_CHANGE`, `WORKER_FAILED`, `COULD_NOT_JUDGE`, `CONTRACT_CHANGED` or
-    `INTERRUPTED` `reason`, `changed`: why it ended so; the files that judge and changed while it
-    ran `best_round`: the round whose version is delivered, or while the run is under way the best;
-    0 is the original `delivery`: which of three rules decided what is delivered, and why; absent
-    while the run is under way, and in older runs `threshold`, `floor`, `policy`, `panel`, `worker`,
-    `limits`: what the run was given; `panel` are the judges that steer `noise`: not over a suite:
-    which fall of the score is noise, and how that is known `rounds`: what was tried, and what came
-    of it `baseline`, `final`: scorecards of the original and of the best version `expected`: what
-    is expected of the two by every vote of the run, whoever looked at which; absent where the
-    policy has no beliefs `certification`: the held-out judges, what each said, and `ok`
+        version, `original`
+    `result`: `PASSED`, `UNCONFIRMED`, `PLATEAU`, `ROUND_LIMIT`, `BUDGET`, `METRIC_DEAD`,
+        `NO_CHANGE`, `WORKER_FAILED`, `COULD_NOT_JUDGE`, `CONTRACT_CHANGED` or `INTERRUPTED`
+    `reason`, `changed`: why it ended so; the files that judge and changed while it ran
+    `best_round`: the round whose version is delivered, or while the run is under way the best; 0 is
+        the original
+    `delivery`: which of three rules decided what is delivered, and why; absent while the run is
+        under way, and in older runs
+    `threshold`, `floor`, `policy`, `panel`, `worker`, `limits`: what the run was given; `panel` are
+        the judges that steer
+    `noise`: not over a suite: which fall of the score is noise, and how that is known
+    `rounds`: what was tried, and what came of it
+    `baseline`, `final`: scorecards of the original and of the best version
+    `expected`: what is expected of the two by every vote of the run, whoever looked at which;
+        absent where the policy has no beliefs
+    `certification`: the held-out judges, what each said, and `ok`
     `low_confidence`: whether one judge alone scored the best version, and no held-out judge
-    confirmed its verdict `probability`: that the best version meets the contract, by every look of
-    the run, 0-1; `null` where the policy knows none `advice`: what would help next, the most
-    decisive first (`kind`, `text`, what it is `about`); empty for a run that passed or has not
-    ended `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that
-    was saved `deliver`: what was to be delivered: the `best` version, or only one that `passed`
+        confirmed its verdict
+    `probability`: that the best version meets the contract, by every look of the run, 0-1; `null`
+        where the policy knows none
+    `advice`: what would help next, the most decisive first (`kind`, `text`, what it is `about`);
+        empty for a run that passed or has not ended
+    `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was
+        saved
+    `deliver`: what was to be delivered: the `best` version, or only one that `passed`
     `delivered`, `output`, `undone`: the version that was delivered; where, if not in place; whether
-    `undo` took it back `resumed`, `usage`: whether an earlier process began the run; what all of it
-    cost `packed`: which parts of an artifact that is too large a judge was shown `suite`, `target`,
-    `splits`, `candidates`: over a suite: what was run, and how the tasks are divided `mock`,
-    `flags`: over a suite: whether no agent ran; every flag of its runs once
+        `undo` took it back
+    `resumed`, `usage`: whether an earlier process began the run; what all of it cost
+    `packed`: which parts of an artifact that is too large a judge was shown
+    `suite`, `target`, `splits`, `candidates`: over a suite: what was run, and how the tasks are
+        divided
+    `mock`, `flags`: over a suite: whether no agent ran; every flag of its runs once
     """
 
     schema: str = IMPROVEMENT

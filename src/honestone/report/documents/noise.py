@@ -56,9 +56,11 @@ class FlipsDoc(Struct, frozen=True, kw_only=True, rename={"passed": "pass"}):
 class NoiseDoc(Struct, frozen=True, kw_only=True):
     """The noise of a panel on one artifact. Scores are points, not rounded.
 
-    `n`: how many looks were asked for `overall`: of the whole panel's looks `tolerance`: a change
-    of fewer points is noise: 1.96 x sqrt 2 x the standard deviation; `improve` uses it `judges`:
-    each by itself
+    `n`: how many looks were asked for
+    `overall`: of the whole panel's looks
+    `tolerance`: a change of fewer points is noise: 1.96 x sqrt 2 x the standard deviation;
+        `improve` uses it
+    `judges`: each by itself
     """
 
     schema: str = NOISE

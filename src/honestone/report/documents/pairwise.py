@@ -64,8 +64,9 @@ class PairCriterionDoc(Struct, frozen=True, kw_only=True):
 class PairwiseDoc(Struct, frozen=True, kw_only=True):
     """Two artifacts, compared.
 
-    `preferred`: `a`, `b`, `tie`, or `null` where it could not be judged `preference`, `interval`:
-    from 0 (A is better) to 1 (B is better), `null` where an answer is missing; what is known
+    `preferred`: `a`, `b`, `tie`, or `null` where it could not be judged
+    `preference`, `interval`: from 0 (A is better) to 1 (B is better), `null` where an answer is
+        missing; what is known
     `compared`, `inconsistent`: how many comparisons there were, and how many changed with the order
     `first_position_rate`: how often the first place won; 0.5 is unbiased
     """

@@ -52,10 +52,11 @@ class ArtifactDoc(Struct, frozen=True, kw_only=True):
 class QuoteDoc(Struct, frozen=True, kw_only=True):
     """A quote that a judge gave as evidence.
 
-    `found`: whether the text holds it; `null` where it was not looked up `start`, `end`: where, in
-    code points of the text that was judged (the artifact, or the output); `null` where it is not
-    found `how`: `exact`, or `normalised`: found but for white space, typographic signs, case or
-    words left out
+    `found`: whether the text holds it; `null` where it was not looked up
+    `start`, `end`: where, in code points of the text that was judged (the artifact, or the output);
+        `null` where it is not found
+    `how`: `exact`, or `normalised`: found but for white space, typographic signs, case or words
+        left out
     """
 
     judge: str = ""
@@ -84,11 +85,13 @@ class SuggestionDoc(Struct, frozen=True, kw_only=True):
 class ItemDoc(Struct, frozen=True, kw_only=True):
     """One question of a criterion.
 
-    `kind`, `scale`: `check`, `yes-no` or `anchors`, and the ends of its scale `met`, `unmet`,
-    `votes`: the combined vote from 0 to 1; whether half or more say no; each voter's answer
-    `applies`: whether it counts, that is, whether somebody said that it applies `evidence`: quotes
-    with their judge, and whether each was found in the text `suggestion`, `suggestions`: the first
-    suggestion; all, with their judge `note`: why it has no answer
+    `kind`, `scale`: `check`, `yes-no` or `anchors`, and the ends of its scale
+    `met`, `unmet`, `votes`: the combined vote from 0 to 1; whether half or more say no; each
+        voter's answer
+    `applies`: whether it counts, that is, whether somebody said that it applies
+    `evidence`: quotes with their judge, and whether each was found in the text
+    `suggestion`, `suggestions`: the first suggestion; all, with their judge
+    `note`: why it has no answer
     """
 
     id: str
@@ -158,10 +161,12 @@ class ItemDoc(Struct, frozen=True, kw_only=True):
 class CriterionDoc(Struct, frozen=True, kw_only=True):
     """A node of the rubric's tree.
 
-    `parent`: the id of the group it is in, or `null` `score`, `interval`: its score, `null` when a
-    mark is missing; what is known, lowest and highest `below_floor`: certainly below: whatever the
-    missing marks are `spread`, `by_judge`: highest minus lowest, and each judge whose answers to
-    this criterion are complete `applies`, `is_penalty`: out of the mean or not; negative weight
+    `parent`: the id of the group it is in, or `null`
+    `score`, `interval`: its score, `null` when a mark is missing; what is known, lowest and highest
+    `below_floor`: certainly below: whatever the missing marks are
+    `spread`, `by_judge`: highest minus lowest, and each judge whose answers to this criterion are
+        complete
+    `applies`, `is_penalty`: out of the mean or not; negative weight
     `voters`: the fewest judges on any item, `null` for checks
     """
 
@@ -228,12 +233,15 @@ class AskedDoc(Struct, frozen=True, kw_only=True):
 class JudgeDoc(Struct, frozen=True, kw_only=True):
     """Who took part; checks are not a judge.
 
-    `state`, `reason`: AVAILABLE, SKIPPED or DEGRADED, and why `asked`: how often it was asked this
-    question, where it was more than once `problems`, `repairs`: what was wrong in its replies, and
-    what was repaired; absent where there is nothing `hint`: what to do about its reason; absent
-    where that is not known `unusable`: how many of its replies gave no answer; absent where none.
-    `honestone judge read RUN` shows them `usage`: calls, recorded replies, tokens and money of this
-    judge; absent where the record does not tell judges apart
+    `state`, `reason`: AVAILABLE, SKIPPED or DEGRADED, and why
+    `asked`: how often it was asked this question, where it was more than once
+    `problems`, `repairs`: what was wrong in its replies, and what was repaired; absent where there
+        is nothing
+    `hint`: what to do about its reason; absent where that is not known
+    `unusable`: how many of its replies gave no answer; absent where none. `honestone judge read
+        RUN` shows them
+    `usage`: calls, recorded replies, tokens and money of this judge; absent where the record does
+        not tell judges apart
     """
 
     id: str
@@ -358,25 +366,33 @@ class RescoredDoc(Struct, frozen=True, kw_only=True):
 class ScorecardDoc(Struct, frozen=True, kw_only=True):
     """One artifact or output, judged.
 
-    `schema`, `title`, `rubric`: the shape; the rubric's title and path `has_fixes`: whether the
-    rubric has `fix:` commands, so that `improve` needs no `--worker` `artifact`: `path` as it was
-    named, `digest` of what was judged `verdict`: `pass`, `fail`, `inconclusive`, or `skipped`
-    `reasons`: every bar that is missed; else every bar that is open `score`, `interval`: the
-    overall score, `null` when a needed mark is missing; what is known, lowest and highest
-    `threshold`, `floor`: the rubric's bars, or those of the command line `low_confidence`: whether
-    some item had fewer than two voters among judges; `false` where code answers all
-    `low_confidence_reason`: what that means and what to do; absent otherwise `self_evaluated`:
-    whether some marks come from the worker's own model (`improve --self`) `criteria`: every node of
-    the tree, parents before children `judges`: who took part, and the state of each `flags`:
-    disagreement over 20 points, and other warnings `sandbox`: where checks ran code: `bwrap`,
-    `none`, or null when none did `judged_by`: the files by which checks that run code judged: named
-    by them, settings of their programs, tests; absent where there is none `evidence_found`: quotes
-    found and given, or `null` `contract`, `run`: the contract id; the run to `show` `usage`: calls,
-    recorded replies, tokens and money of the whole run `notes`: for example, files that were left
-    out; absent where there is none `output`: what a target produced; absent for a file `packed`:
-    which parts of an artifact that is too large a judge was shown `noise`: which changes of the
-    score are noise, where `honestone noise` has measured it under this contract `rescored_from`:
-    only from `rescore`: the `run` and the `contract` it came from
+    `schema`, `title`, `rubric`: the shape; the rubric's title and path
+    `has_fixes`: whether the rubric has `fix:` commands, so that `improve` needs no `--worker`
+    `artifact`: `path` as it was named, `digest` of what was judged
+    `verdict`: `pass`, `fail`, `inconclusive`, or `skipped`
+    `reasons`: every bar that is missed; else every bar that is open
+    `score`, `interval`: the overall score, `null` when a needed mark is missing; what is known,
+        lowest and highest
+    `threshold`, `floor`: the rubric's bars, or those of the command line
+    `low_confidence`: whether some item had fewer than two voters among judges; `false` where code
+        answers all
+    `low_confidence_reason`: what that means and what to do; absent otherwise
+    `self_evaluated`: whether some marks come from the worker's own model (`improve --self`)
+    `criteria`: every node of the tree, parents before children
+    `judges`: who took part, and the state of each
+    `flags`: disagreement over 20 points, and other warnings
+    `sandbox`: where checks ran code: `bwrap`, `none`, or null when none did
+    `judged_by`: the files by which checks that run code judged: named by them, settings of their
+        programs, tests; absent where there is none
+    `evidence_found`: quotes found and given, or `null`
+    `contract`, `run`: the contract id; the run to `show`
+    `usage`: calls, recorded replies, tokens and money of the whole run
+    `notes`: for example, files that were left out; absent where there is none
+    `output`: what a target produced; absent for a file
+    `packed`: which parts of an artifact that is too large a judge was shown
+    `noise`: which changes of the score are noise, where `honestone noise` has measured it under
+        this contract
+    `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
     """
 
     schema: str = SCORECARD

@@ -69,8 +69,10 @@ class TraceDoc(Struct, frozen=True, kw_only=True):
 class AttemptDoc(Struct, frozen=True, kw_only=True):
     """One attempt at a case.
 
-    `attempt`: from 1 `scores`: of each criterion by its id, 0 to 100, `null` without an answer;
-    absent where there is one attempt, or nothing was judged `duration_ms`: in the target
+    `attempt`: from 1
+    `scores`: of each criterion by its id, 0 to 100, `null` without an answer; absent where there is
+        one attempt, or nothing was judged
+    `duration_ms`: in the target
     """
 
     attempt: int
@@ -88,16 +90,21 @@ class AttemptDoc(Struct, frozen=True, kw_only=True):
 
 class CaseDoc(Struct, frozen=True, kw_only=True):
     """One case of a suite: the scorecard of the attempt that counts for it, its own result, and
-    every attempt.
+    every
+    attempt.
 
-    `description`, `status`: for people; one of the five of `counts` `score`, `interval`: what the
-    attempts come to by `attempt_rule`; without a score 0 to 100 `attempts`, `shown_attempt`: every
-    attempt; the one that `criteria`, `output`, `diff`, `error` and `trace` are of `input`,
-    `reference`: what the target got; what judges also saw `output`, `error`: what came out; why
-    nothing did `diff`, `trace`: what the target changed in the workspace; what it says of its run
-    (tokens, tool calls) `tags`, `metadata`, `split`: as written; or the hash's split `noise`: which
-    changes of the score are noise of the judges, where `honestone noise` has measured its rubric
-    with them `unstable`, `duration_ms`: attempts disagree; time in the target, all attempts
+    `description`, `status`: for people; one of the five of `counts`
+    `score`, `interval`: what the attempts come to by `attempt_rule`; without a score 0 to 100
+    `attempts`, `shown_attempt`: every attempt; the one that `criteria`, `output`, `diff`, `error`
+        and `trace` are of
+    `input`, `reference`: what the target got; what judges also saw
+    `output`, `error`: what came out; why nothing did
+    `diff`, `trace`: what the target changed in the workspace; what it says of its run (tokens, tool
+        calls)
+    `tags`, `metadata`, `split`: as written; or the hash's split
+    `noise`: which changes of the score are noise of the judges, where `honestone noise` has
+        measured its rubric with them
+    `unstable`, `duration_ms`: attempts disagree; time in the target, all attempts
     `judged_by`: the files by which checks that run code judged; absent where there is none
     `contract`: of the case: rubric, input, reference, workspace, attempts
     """
@@ -261,9 +268,11 @@ class SideDoc(Struct, frozen=True, kw_only=True):
 class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
     """A case that ran on both sides.
 
-    `input`: what the target got `delta`: in points, `null` when a score is not known `unstable`:
-    the attempts disagree on a side `noise`: which differences are noise of the judges, where
-    `honestone noise` has measured the rubric with them
+    `input`: what the target got
+    `delta`: in points, `null` when a score is not known
+    `unstable`: the attempts disagree on a side
+    `noise`: which differences are noise of the judges, where `honestone noise` has measured the
+        rubric with them
     """
 
     id: str
@@ -293,15 +302,20 @@ class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
 class ComparisonDoc(Struct, frozen=True, kw_only=True):
     """Two runs, case by case.
 
-    `baseline`, `candidate`: the run ids `verdict`, `reasons`: by the gates of `--fail-on` `delta`,
-    `interval`: the pass rate's difference, candidate minus baseline, 0-1, with its 95% interval
-    `score_delta`, `score_interval`: the mean score's, in points `p`: the exact two-sided sign test
-    over wins and losses `wins`, `losses`, `ties`: cases by score `regressions`, `improvements`:
-    ids: passed there and failed here, and the other way round `missing`, `new`: ids that are judged
-    on one side only `undecided`, `unstable`: ids that were not judged on a side; ids whose attempts
-    disagree on a side `low_confidence_cases`: how many cases fewer than two judges decided, on a
-    side `notes`: with `--across-contracts`: what is not the same `cases`: its `input`, and both
-    sides with `status`, `verdict`, `score`, `output`
+    `baseline`, `candidate`: the run ids
+    `verdict`, `reasons`: by the gates of `--fail-on`
+    `delta`, `interval`: the pass rate's difference, candidate minus baseline, 0-1, with its 95%
+        interval
+    `score_delta`, `score_interval`: the mean score's, in points
+    `p`: the exact two-sided sign test over wins and losses
+    `wins`, `losses`, `ties`: cases by score
+    `regressions`, `improvements`: ids: passed there and failed here, and the other way round
+    `missing`, `new`: ids that are judged on one side only
+    `undecided`, `unstable`: ids that were not judged on a side; ids whose attempts disagree on a
+        side
+    `low_confidence_cases`: how many cases fewer than two judges decided, on a side
+    `notes`: with `--across-contracts`: what is not the same
+    `cases`: its `input`, and both sides with `status`, `verdict`, `score`, `output`
     """
 
     schema: str = COMPARISON
@@ -445,9 +459,11 @@ class TriggeringDoc(Struct, frozen=True, kw_only=True):
     """How well a skill is picked up.
 
     `cases`, `unknown`: cases that ask whether the agent read the skill; those of them where the
-    target does not say `precision`: of the cases whose agent read it, the share (0-1) that should;
-    `null` where none is known to have read it `recall`: of the cases that should, the share (0-1)
-    whose agent read it; `null` where none of them is known
+        target does not say
+    `precision`: of the cases whose agent read it, the share (0-1) that should; `null` where none is
+        known to have read it
+    `recall`: of the cases that should, the share (0-1) whose agent read it; `null` where none of
+        them is known
     """
 
     cases: int
@@ -460,38 +476,52 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     """One run of a suite.
 
     `revision`: which fields there may be: 2 added `input` and `output` to the cases of
-    `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to
-    attempts; 4 added `with_skills`, `model_calls` to traces, and `usage` to judges; 5 added
-    `low_confidence_cases` `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`,
-    `promptfoo`, `agentv-4`, ...) `artifact`, `target`: what was evaluated, `null` where the target
-    alone answers; what made the outputs, as it was named `verdict`, `reasons`: of the run; with a
-    baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error`
-    (exit 3): the suite is broken, or open tasks could tip it `pass_rate`, `pass_rate_interval`:
-    0-1, over cases that were not skipped; `null` when one of them is undecided, and what is known
-    `min_pass_rate`: the share that has to pass; `null` where a baseline decides alone `mean_score`,
-    `mean_score_interval`: 0-100, over the same cases `counts`: how many cases are `passed`,
-    `failed`, `inconclusive`, `target-error`, `skipped` `unstable`: ids of cases whose attempts
-    disagree `low_confidence_cases`: how many of the cases that passed or failed have an item with
-    fewer than two voters among judges `judges`, `notes`: each judge's worst state; what the reader
-    of the file took as its rule `flags`: `flaky: ID (2 of 5)`, `mock`, `the agent never loaded the
-    skill: ...` `contract`: of what all cases share: judges, prompt, rule, bars of the command line
+        `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to
+        attempts; 4 added `with_skills`, `model_calls` to traces, and `usage` to judges; 5 added
+        `low_confidence_cases`
+    `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`, `promptfoo`,
+        `agentv-4`, ...)
+    `artifact`, `target`: what was evaluated, `null` where the target alone answers; what made the
+        outputs, as it was named
+    `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where
+        `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open
+        tasks could tip it
+    `pass_rate`, `pass_rate_interval`: 0-1, over cases that were not skipped; `null` when one of
+        them is undecided, and what is known
+    `min_pass_rate`: the share that has to pass; `null` where a baseline decides alone
+    `mean_score`, `mean_score_interval`: 0-100, over the same cases
+    `counts`: how many cases are `passed`, `failed`, `inconclusive`, `target-error`, `skipped`
+    `unstable`: ids of cases whose attempts disagree
+    `low_confidence_cases`: how many of the cases that passed or failed have an item with fewer than
+        two voters among judges
+    `judges`, `notes`: each judge's worst state; what the reader of the file took as its rule
+    `flags`: `flaky: ID (2 of 5)`, `mock`, `the agent never loaded the skill: ...`
+    `contract`: of what all cases share: judges, prompt, rule, bars of the command line
     `usage`: as in a scorecard; `target_calls` are runs of the target. With a baseline that was run,
-    of both sides together `duration_ms`: of the run `execution_pass_rate`, `baseline_pass_rate`,
-    `delta`: 0-1, with a baseline, and of a skill; each `null` while a task of it is open
-    `interval`, `regressions`: with a baseline, as in its comparison `baseline`, `baseline_cached`:
-    of a skill: what it was compared with; whether its results are from before `mock`, `structure`:
-    of a skill: whether no agent ran and no judge judged; remarks on its files (`rule`, `line` of
-    SKILL.md, `message`, `suggestion`): advice, never in the score `candidate_results`,
-    `baseline_results`: of a skill, one for each task: `task_id`, `passed` (`null`: it could not be
-    run or judged, and `error` says why), `score` 0-1, `details`, `duration_ms`, `attempts`, and how
-    many `passes` `comparison`: with a baseline: `honestone.comparison/1` `triggering`: where cases
-    ask whether a skill was read: `cases`, `precision`, `recall`, `unknown` `with_skills`: `path`
-    (the name) and `digest` of the skills that were installed next to the artifact; absent where
-    there are none `left_out`, `left_out_cases`: how many cases of the suite were not chosen to be
-    run; their ids, absent where there are none `cases`: in the file's order: a scorecard's keys,
-    and its own `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
-    `turned`: with `--watch`: the cases whose status changed since the run before `outputs`: with
-    `--outputs`: where the outputs were recorded; then `target` and `artifact` are what made them
+        of both sides together
+    `duration_ms`: of the run
+    `execution_pass_rate`, `baseline_pass_rate`, `delta`: 0-1, with a baseline, and of a skill; each
+        `null` while a task of it is open
+    `interval`, `regressions`: with a baseline, as in its comparison
+    `baseline`, `baseline_cached`: of a skill: what it was compared with; whether its results are
+        from before
+    `mock`, `structure`: of a skill: whether no agent ran and no judge judged; remarks on its files
+        (`rule`, `line` of SKILL.md, `message`, `suggestion`): advice, never in the score
+    `candidate_results`, `baseline_results`: of a skill, one for each task: `task_id`, `passed`
+        (`null`: it could not be run or judged, and `error` says why), `score` 0-1, `details`,
+        `duration_ms`, `attempts`, and how many `passes`
+    `comparison`: with a baseline: `honestone.comparison/1`
+    `triggering`: where cases ask whether a skill was read: `cases`, `precision`, `recall`,
+        `unknown`
+    `with_skills`: `path` (the name) and `digest` of the skills that were installed next to the
+        artifact; absent where there are none
+    `left_out`, `left_out_cases`: how many cases of the suite were not chosen to be run; their ids,
+        absent where there are none
+    `cases`: in the file's order: a scorecard's keys, and its own
+    `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
+    `turned`: with `--watch`: the cases whose status changed since the run before
+    `outputs`: with `--outputs`: where the outputs were recorded; then `target` and `artifact` are
+        what made them
     """
 
     schema: str = REPORT
@@ -729,8 +759,9 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     """One run of a trend: keys of its report.
 
     `rate_interval`: 95% of the pass rate, 0-1 (Wilson), its judged cases taken as a sample; `null`
-    while one is undecided `mean_interval`: 95% of the mean score, in points from 0 to 100 (its
-    standard error); `null` likewise
+        while one is undecided
+    `mean_interval`: 95% of the mean score, in points from 0 to 100 (its standard error); `null`
+        likewise
     """
 
     run: str | None
@@ -781,7 +812,8 @@ class TrendDoc(Struct, frozen=True, kw_only=True):
     """Runs in a row.
 
     `runs`: in the order given, each with keys of its report; `regressions` and `improvements` are
-    against the run before `notes`: whether their figures cannot be compared
+        against the run before
+    `notes`: whether their figures cannot be compared
     """
 
     schema: str = TREND

@@ -37,11 +37,13 @@ TABLE: Final = "honestone.table/1"
 class ColumnDoc(Struct, frozen=True, kw_only=True):
     """One target with one artifact: a run of the suite.
 
-    `name`: short, and its own in this table `target`, `artifact`: what made the outputs, as it was
-    named; what was evaluated, `null` where the target alone answers `run`: the run that it is, for
-    `show`, `compare` and `--baseline` `verdict`, `reasons`, `pass_rate`, `mean_score`, `counts`,
-    `unstable`, `low_confidence_cases`, `judges`, `flags`: as in the report of that run `usage`,
-    `duration_ms`: what it cost; time in the target, all cases added up
+    `name`: short, and its own in this table
+    `target`, `artifact`: what made the outputs, as it was named; what was evaluated, `null` where
+        the target alone answers
+    `run`: the run that it is, for `show`, `compare` and `--baseline`
+    `verdict`, `reasons`, `pass_rate`, `mean_score`, `counts`, `unstable`, `low_confidence_cases`,
+        `judges`, `flags`: as in the report of that run
+    `usage`, `duration_ms`: what it cost; time in the target, all cases added up
     """
 
     name: str
@@ -107,8 +109,9 @@ class CellDoc(CaseDoc, frozen=True, kw_only=True):
 class TableCaseDoc(Struct, frozen=True, kw_only=True):
     """One case in every column.
 
-    `input`: what the target got `cells`: in the order of the columns, each the case as in the
-    report of that column's run, with its `column`
+    `input`: what the target got
+    `cells`: in the order of the columns, each the case as in the report of that column's run, with
+        its `column`
     """
 
     id: str
@@ -133,10 +136,12 @@ class TableCaseDoc(Struct, frozen=True, kw_only=True):
 class PairDoc(Struct, frozen=True, kw_only=True):
     """Column `a` against column `b`.
 
-    `wins`, `losses`: cases that only `a` passed; that only `b` passed `undecided`: cases that could
-    not be judged in one of the two `delta`, `interval`: the pass rate of `a` minus that of `b`,
-    0-1, with its 95% interval (Newcombe, method 10); `null` while a case is undecided `p`: the
-    exact McNemar test on passed and failed `p_adjusted`: Holm's, over all pairs of the table
+    `wins`, `losses`: cases that only `a` passed; that only `b` passed
+    `undecided`: cases that could not be judged in one of the two
+    `delta`, `interval`: the pass rate of `a` minus that of `b`, 0-1, with its 95% interval
+        (Newcombe, method 10); `null` while a case is undecided
+    `p`: the exact McNemar test on passed and failed
+    `p_adjusted`: Holm's, over all pairs of the table
     """
 
     a: str
@@ -168,11 +173,14 @@ class TableDoc(Struct, frozen=True, kw_only=True):
     """One suite with several targets or artifacts.
 
     `verdict`: the worst column's: `fail`, else `inconclusive`, else `pass`; with `--pick` it is
-    `pass` when a column passes `pick`: with `--pick` the cheapest column that passes, else `null`:
-    by the money its target cost where that is known of all that pass, else by the target's calls
-    `columns`: each target with each artifact `cases`: in the file's order, each with a cell for
-    every column `pairs`: every two columns `usage`, `duration_ms`: of all columns together; of the
-    run `turned`: with `--watch`: the cells whose status changed since the run before
+        `pass` when a column passes
+    `pick`: with `--pick` the cheapest column that passes, else `null`: by the money its target cost
+        where that is known of all that pass, else by the target's calls
+    `columns`: each target with each artifact
+    `cases`: in the file's order, each with a cell for every column
+    `pairs`: every two columns
+    `usage`, `duration_ms`: of all columns together; of the run
+    `turned`: with `--watch`: the cells whose status changed since the run before
     `left_out_cases`: ids of cases that were not chosen to be run, absent where there are none
     """
 

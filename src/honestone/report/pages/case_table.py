@@ -38,12 +38,14 @@ _VARYING: Final = re.compile(r"\d+|0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|`[^`]*`")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseRow:
     """One case. `case` is its document without texts, answers and attempts; `cells` its criteria by
-    id; `words` what a search looks in. `attempts`: the status of each, where there are several;
-    `scores`: by criterion the score of each, in points, where they differ.
+    id; `words` what a search looks in.
+    `attempts`: the status of each, where there are several; `scores`: by criterion the score of
+        each, in points, where they differ.
 
     `alike`: why it has no result, without what differs between equal errors (numbers, names in
-    quotes); empty where it has one. `apart`: the judges that left something open here, or answered
-    otherwise than half of the others.
+        quotes); empty where it has one.
+    `apart`: the judges that left something open here, or answered otherwise than half of the
+        others.
     """
 
     number: int
@@ -62,7 +64,8 @@ class CaseFilter:
     """What is shown. Every field empty: everything, failed first.
 
     `judge`: cases where it is `apart`; `below`: a score in points, `over`: seconds in the target,
-    both as written; `unstable`: not empty for cases whose attempts disagree.
+        both as written;
+    `unstable`: not empty for cases whose attempts disagree.
     """
 
     status: str = ""

@@ -48,10 +48,11 @@ class _Span:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """`text[start:end]` of a marked text: `look` is empty where no judge quotes it; the spans of
-    `ids` begin here.
+    `ids`
+    begin here.
 
     `shown`: the text as a page shows it, code point for code point. `ended`: judges whose quote
-    ends here. `back`: the span whose quote it leads back to.
+        ends here. `back`: the span whose quote it leads back to.
     """
 
     text: str

@@ -27,8 +27,9 @@ _NOT_OURS: Final = "these are the numbers of that tool's own record: honestone j
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scoring:
     """One version's scores. rulph counts from 1: that is the original. `marks`: (criterion, its
-    score, that of each judge). `low_confidence`: one judge alone voted on some item, however often
-    it was asked.
+    score,
+    that of each judge).
+    `low_confidence`: one judge alone voted on some item, however often it was asked.
     """
 
     round: int

@@ -53,8 +53,9 @@ def scorecard_html(
     part: PartOf | None = None,
 ) -> str:
     """One artifact with every answer, and the text that was judged with the quotes marked in it;
-    None: it is not on record. `beyond`: how many more artifacts its run has. `part`: which part of
-    a long text it shows.
+    None:
+    it is not on record.
+    `beyond`: how many more artifacts its run has. `part`: which part of a long text it shows.
     """
     page = JudgedText(doc=doc, text=text, part=part)
     return draw_page(

@@ -36,7 +36,8 @@ _LARGEST: Final = 200
 
 class Origin(Enum):
     """`NEW`: no records are there yet. `FOREIGN`: they were not made by this account, or nothing
-    says so.
+    says
+        so.
     """
 
     NEW = "new"

@@ -15,11 +15,12 @@ _LONGEST: Final = 4000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark(RuledRemark):
     """Something that is allowed but rarely meant. `path` leads to it, as in RubricError:
-    ("criteria", 0, "items", 2).
+    ("criteria",
+    0, "items", 2).
 
     `at_key`: the key itself is meant, not its value. `text` is the wording remarked on, `check` the
-    check that would answer it, `else_path` where to look when the file has nothing at `path`,
-    `criterion` and `item` the ids of what it is about.
+        check that would answer it, `else_path` where to look when the file has nothing at `path`,
+        `criterion` and `item` the ids of what it is about.
     """
 
     rules = rule_texts("authoring/lint/rules")
