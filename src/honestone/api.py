@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import cache, partial, wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
@@ -180,7 +181,29 @@ def _checked(work: Callable[P, T]) -> Callable[P, T]:
         except HonestoneError as error:
             raise error.with_traceback(None) from None
 
+    # For editors, notebooks and `help()`: the options one by one, as they were declared.
+    vars(call)["__signature__"] = _with_each_option(signature(work))
     return call
+
+
+def _with_each_option(found: Signature) -> Signature:
+    """`**options: Unpack[KEYWORDS]` replaced by the keywords, each with its default."""
+    parameters: list[Parameter] = []
+    for one in found.parameters.values():
+        if one.kind is not one.VAR_KEYWORD:
+            parameters.append(one)
+            continue
+        parameters += [
+            Parameter(
+                option.name,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if option.default is MISSING else option.default,
+                annotation=option.type,
+            )
+            for option in fields(JudgingOptions)
+            if option.name in JudgingKeywords.__annotations__
+        ]
+    return found.replace(parameters=parameters)
 
 
 def _awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:

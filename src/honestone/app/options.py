@@ -19,7 +19,6 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     Annotated,
-    Any,
     Final,
     Literal,
     TypeAlias,
@@ -95,7 +94,7 @@ class Declared:
     is_optional: bool
     only_python: bool
     is_shared: bool
-    default: Any
+    default: object
 
     @property
     def is_required(self) -> bool:
@@ -107,16 +106,15 @@ class Declared:
         return self.option.name or f"--{self.field.replace('_', '-')}"
 
     @property
-    def plain_type(self) -> Any:
+    def plain_type(self) -> object:
         """Its type without what only Python can give."""
-        one: Any = self.kind
+        one: object = self.kind
         if self.choices:
-            one = Literal[self.choices]
-            if self.kind is not str:
-                one = self.kind | one
+            words: object = Literal[self.choices]
+            one = words if self.kind is str else Union[self.kind, words]  # noqa: UP007
         if self.is_many:
-            one = Sequence[one]
-        return one | None if self.is_optional else one
+            one = Sequence[one]  # type: ignore[valid-type]
+        return Union[one, None] if self.is_optional else one  # noqa: UP007
 
     def problem(self, value: object) -> str | None:
         """Why a value is refused, as words after the option's name; None for one that is fine."""
@@ -157,7 +155,7 @@ class Group:
 T = TypeVar("T")
 
 # What declares options: a dataclass, or a function with its parameters.
-Declaring: TypeAlias = Any
+Declaring: TypeAlias = Callable[..., object]
 
 
 @cache
@@ -189,11 +187,11 @@ def require_valid(options: object, of: Declaring) -> None:
                 raise UsageError(f"`{one.field}` is {why}")
 
 
-def build(of: Callable[..., T], values: Mapping[str, Any]) -> T:
+def build(of: Callable[..., T], values: Mapping[str, object]) -> T:
     """An instance of a class with options, from values by field; what is missing has its default,
     and so has an option that is not shared.
     """
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for one in parts(of):
         if isinstance(one, Group):
             fields[one.field] = build(one.of, values)
@@ -202,7 +200,7 @@ def build(of: Callable[..., T], values: Mapping[str, Any]) -> T:
     return of(**fields)
 
 
-def _parts(hints: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Declared | Group]:
+def _parts(hints: dict[str, object], defaults: dict[str, object]) -> Iterator[Declared | Group]:
     for field, default in defaults.items():
         hint = hints.get(field)
         option = _option_in(hint)
@@ -212,7 +210,7 @@ def _parts(hints: dict[str, Any], defaults: dict[str, Any]) -> Iterator[Declared
             yield Group(field=field, of=hint)
 
 
-def _defaults(of: Declaring) -> dict[str, Any]:
+def _defaults(of: Declaring) -> dict[str, object]:
     """Each field or parameter with its default."""
     if not isinstance(of, type):
         return {one.name: one.default for one in inspect.signature(of).parameters.values()}
@@ -222,16 +220,16 @@ def _defaults(of: Declaring) -> dict[str, Any]:
     }
 
 
-def _option_in(hint: Any) -> Option | None:
+def _option_in(hint: object) -> Option | None:
     """That of `Annotated[TYPE, Option(...)]`, also where it is one of several types."""
     if get_origin(hint) is Annotated:
-        return next((one for one in hint.__metadata__ if isinstance(one, Option)), None)
+        return next((one for one in get_args(hint) if isinstance(one, Option)), None)
     if get_origin(hint) in (Union, UnionType):
         return next(filter(None, map(_option_in, get_args(hint))), None)
     return None
 
 
-def _declared(field: str, option: Option, hint: Any, default: Any) -> Declared:
+def _declared(field: str, option: Option, hint: object, default: object) -> Declared:
     members = list(_members(hint))
     several = next((one for one in members if get_origin(one) in (tuple, Sequence)), None)
     of_each = members if several is None else list(_members(get_args(several)[0]))
@@ -247,12 +245,12 @@ def _declared(field: str, option: Option, hint: Any, default: Any) -> Declared:
         only_python=any(
             one not in (*_PLAIN, NoneType) and get_origin(one) is not Literal for one in of_each
         ),
-        is_shared=BY_COMMAND not in getattr(hint, "__metadata__", ()),
+        is_shared=get_origin(hint) is not Annotated or BY_COMMAND not in get_args(hint),
         default=default,
     )
 
 
-def _members(hint: Any) -> Iterator[Any]:
+def _members(hint: object) -> Iterator[object]:
     """The types of a union, without what is annotated to them."""
     if get_origin(hint) is Annotated:
         yield from _members(get_args(hint)[0])

@@ -66,9 +66,7 @@ class Offered(click.ParamType[str]):
 
 
 def _cases(ctx: click.Context) -> Offers:
-    named = (
-        ctx.params.get("artifacts") or ctx.args
-    )  # as it is where an option still lacks its value
+    named = ctx.params.get("named") or ctx.args  # as it is where an option still lacks its value
     return offered_cases(here(), [str(name) for name in named])
 
 

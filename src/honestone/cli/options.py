@@ -74,7 +74,7 @@ def from_parameters(work: Callable[..., R]) -> Callable[..., R]:
 
 def with_params(call: Callable[..., R], of: Callable[..., object]) -> Callable[..., R]:
     """Gives a function, after the options that it has, those of the parameters of another."""
-    own = getattr(call, "__click_params__", [])
+    own = vars(call).get("__click_params__", [])
     # click keeps them in the order of decorators, the lowest first.
     vars(call)["__click_params__"] = [*reversed([make_param(one) for one in declared(of)]), *own]
     return call

@@ -252,12 +252,12 @@ class Codec(Generic[T]):
     def _by_key(self) -> dict[str, _Field]:
         return {one.key: one for one in self._fields}
 
-    def _form_of(self, name: str, type: object) -> Form:
-        kinds = [kind for kind in _alternatives(type) if kind is not NoneType]
+    def _form_of(self, name: str, hint: object) -> Form:
+        kinds = [kind for kind in _alternatives(hint) if kind is not NoneType]
         form = self._forms.get(kinds[0]) if len(kinds) == 1 else None
         if form is None and not all(map(_is_json, kinds)):
-            owner = getattr(self._make, "__name__", "")
-            raise TypeError(f"no form for the field {name!r} of {owner}, a {type}")
+            owner = self._make.__name__ if isinstance(self._make, type) else self._make
+            raise TypeError(f"no form for the field {name!r} of {owner}, a {hint}")
         return form or _AS_IT_IS
 
     def write(self, record: T) -> dict[str, Json]:

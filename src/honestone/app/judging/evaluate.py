@@ -493,7 +493,7 @@ class _Work:
                 return self._judge(store, run, evaluator, show)
             reserve_in(store, run, self._meter)
             if killed is not None:
-                reason = f"run {run} goes on with it"
+                reason = f"run {run} continues it"
                 ended = RunFinished(result=INTERRUPTED, reason=reason)
                 store.finish_run(killed.id, INTERRUPTED, ended)
             try:

@@ -385,7 +385,7 @@ def _health(rate: float | None, baseline: str) -> BaselineHealth:
     }
 
 
-class EvaluationSummary(TypedDict):
+class CandidateSummary(TypedDict):
     """What the last line of stdout says of an evaluation."""
 
     execution_pass_rate: float | None
@@ -396,9 +396,9 @@ class EvaluationSummary(TypedDict):
     reason: NotRequired[str]
 
 
-def summary(found: SkillEvaluation) -> EvaluationSummary:
+def summary(found: SkillEvaluation) -> CandidateSummary:
     """What the last line of stdout says."""
-    figures = EvaluationSummary(
+    figures = CandidateSummary(
         execution_pass_rate=found.execution_pass_rate,
         baseline_pass_rate=found.baseline_pass_rate,
         delta=found.delta,

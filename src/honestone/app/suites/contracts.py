@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
 
 
-class JudgedBy(NamedTuple):
+class RubricIdentity(NamedTuple):
     """A rubric and the identities of its checks, as plain values."""
 
     rubric: ContractDocument
@@ -93,9 +93,9 @@ class CaseContracts:
         return {id: rubric_key(judged_by.rubric) for id, judged_by in self._judged_by.items()}
 
     @cached_property
-    def _judged_by(self) -> Mapping[int, JudgedBy]:
+    def _judged_by(self) -> Mapping[int, RubricIdentity]:
         return {
-            id: JudgedBy(
+            id: RubricIdentity(
                 to_plain(rubric), [dict(self.checker.identity(one)) for one in checks_of(rubric)]
             )
             for id, rubric in self._rubrics.items()

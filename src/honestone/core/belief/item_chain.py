@@ -14,7 +14,7 @@ from operator import mul
 from typing import Final, NamedTuple, TypeAlias
 
 from honestone.core.belief.items import ItemModel, Looks
-from honestone.core.belief.memory import ComparisonMemory
+from honestone.core.belief.memory import ComparisonMemory, Results
 from honestone.core.belief.normal import NODES
 from honestone.core.belief.workers import WorkerModel
 
@@ -69,9 +69,9 @@ class ItemChain:
         self._model = model
         self._worker = worker
         self._faked = faked
-        self._votes = memory.results("votes", model)
-        self._messages = memory.results("messages", model, worker, faked)
-        self._joints = memory.results("joints", model, worker, faked)
+        self._votes: Results[Weights] = memory.results("votes", model)
+        self._messages: Results[Weights] = memory.results("messages", model, worker, faked)
+        self._joints: Results[Joint] = memory.results("joints", model, worker, faked)
 
     def joint(self, last: ItemNode) -> Joint:
         """Of a whole chain, by its last version."""
@@ -101,7 +101,7 @@ class ItemChain:
 
     def _weights(self, node: ItemNode) -> Weights:
         """What the votes about a version, and those about all that branches off, say of its state."""
-        weights: Weights = self._votes.get(node.votes_number)
+        weights = self._votes.get(node.votes_number)
         if weights is None:
             weights = self._votes.keep(node.votes_number, votes_on(node.votes, self._model))
         for branch in node.branches:
@@ -121,7 +121,8 @@ class ItemChain:
             waiting.pop()
             if self._messages.get(node.number) is None:
                 self._messages.keep(node.number, self._step(node).back(self._weights(node)))
-        message: Weights = self._messages.get(branch.number)
+        message = self._messages.get(branch.number)
+        assert message is not None
         return message
 
     def _step(self, node: ItemNode) -> EditStep:

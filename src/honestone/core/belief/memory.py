@@ -4,33 +4,35 @@ run again.
 Two comparisons of a run have nearly all of their votes and edits in common: the next one knows a
 few more. So a result is kept by what it follows from: an edit, the votes after it, and the numbers
 of what came before or branched off. Equal things have one number. A vote more gives another number
-to the version it is about and to all that follow from it, and nobody has to say which results are
-out of date.
+to the version it is about and to all that follow from it, so no one has to say which results
+are out of date.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Generic, TypeVar, cast
+
+T = TypeVar("T")
 
 
-class Results:
+class Results(Generic[T]):
     """Results of one kind under one assumption, by number: those that this comparison used, and
     those of the one before it.
     """
 
-    def __init__(self, before: dict[int, Any]) -> None:
+    def __init__(self, before: dict[int, T]) -> None:
         self._before = before
-        self.used: dict[int, Any] = {}
+        self.used: dict[int, T] = {}
 
-    def get(self, number: int) -> Any:
+    def get(self, number: int) -> T | None:
         """None where it is not known."""
         found = self.used.get(number)
         if found is None and (found := self._before.get(number)) is not None:
             self.used[number] = found
         return found
 
-    def keep(self, number: int, result: Any) -> Any:
+    def keep(self, number: int, result: T) -> T:
         self.used[number] = result
         return result
 
@@ -40,8 +42,8 @@ class ComparisonMemory:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self._results: dict[Hashable, Results] = {}
-        self._before: dict[Hashable, Results] = {}
+        self._results: dict[Hashable, Results[object]] = {}
+        self._before: dict[Hashable, Results[object]] = {}
 
     def begin(self) -> None:
         """A comparison begins: results that the last one did not use are forgotten."""
@@ -50,10 +52,11 @@ class ComparisonMemory:
     def number(self, *parts: Hashable) -> int:
         return self._numbers.setdefault(parts, len(self._numbers))
 
-    def results(self, kind: str, *assumption: Hashable) -> Results:
+    def results(self, kind: str, *assumption: Hashable) -> Results[T]:
+        """Those of one kind; a kind has results of one type."""
         place = (kind, *assumption)
         found = self._results.get(place)
         if found is None:
             before = self._before.get(place)
             found = self._results[place] = Results({} if before is None else before.used)
-        return found
+        return cast(Results[T], found)

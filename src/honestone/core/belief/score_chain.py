@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from honestone.core.belief.items import FAKED
-from honestone.core.belief.memory import ComparisonMemory
+from honestone.core.belief.memory import ComparisonMemory, Results
 from honestone.core.belief.scores import (
     AIMED,
     ASIDE,
@@ -56,8 +56,10 @@ class ScoreChain:
     def __init__(self, model: PairModel, worker: WorkerModel, memory: ComparisonMemory) -> None:
         self._model = model
         self._worker = worker
-        self._originals = memory.results("originals", model)  # no worker touched them
-        self._seen = memory.results("scores", model, worker)
+        self._originals: Results[Seen] = memory.results(
+            "originals", model
+        )  # no worker touched them
+        self._seen: Results[Seen] = memory.results("scores", model, worker)
 
     def seen(self, last: ScoreNode) -> Seen:
         """Of a whole chain, by its last version."""
@@ -76,8 +78,7 @@ class ScoreChain:
 
     def _known(self, node: ScoreNode) -> Seen | None:
         of = self._originals if node.before is None else self._seen
-        known: Seen | None = of.get(node.number)
-        return known
+        return of.get(node.number)
 
     def _next(self, before: Seen | None, node: ScoreNode) -> Seen:
         if before is None:

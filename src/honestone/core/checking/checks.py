@@ -829,7 +829,7 @@ class Schema(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class KindOption:
     """A key next to the check's own: what it does, the JSON Schema of its value, and `takes`, the
     same in words.
     """
@@ -851,7 +851,7 @@ class Kind:
     family: Family = "text"
     # Whether it gives a score from 0 to 100 next to its yes or no.
     measures: bool = False
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: Mapping[str, KindOption] = field(default_factory=dict)
     # Name and version of the package that adds it; ours have none.
     package: str = ""
 
@@ -874,7 +874,7 @@ def _read_kinds() -> dict[str, Kind]:
         text, count = re.subn(r'"@(\w+)"', lambda name: json.dumps(shapes.get(name[1])), text)
     rows = json.loads(text)
     options = {
-        of: {key: Option(**one) for key, one in row.pop("options", {}).items()}
+        of: {key: KindOption(**one) for key, one in row.pop("options", {}).items()}
         for of, row in rows.items()
     }
     shared = options["shared"]

@@ -48,7 +48,7 @@ _OPENING: Final = re.compile(
         r"^(?:(?:the|this|its|your) )?(?:it|text|response|answer|output|document|"
         r"summary|report|readme(?:\.md)?|file|artifact|post|essay|e-?mail|message|"
         r"article|letter|page|reply|code|skill(?:\.md)?|prompt|description|note|"
-        r"content)\b\s*(?:(?:must|should|shall|may|can|does)\s+)?"
+        r"content)\b\s*(?:(?:must|sh(?:ould|all)|may|can|does)\s+)?"
     ),
     re.IGNORECASE,
 )

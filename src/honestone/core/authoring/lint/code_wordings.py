@@ -330,7 +330,7 @@ CODE_WORDINGS: Final = (
     CodeWording(
         kind="max-words",
         change=0,
-        patterns=(f"(?:does|must|should|shall|do)? ?not exceed {NUMBER} {WORDS_UNIT}",),
+        patterns=(f"(?:does|must|sh(?:ould|all)|do)? ?not exceed {NUMBER} {WORDS_UNIT}",),
     ),
     CodeWording(
         kind="max-chars",
@@ -355,7 +355,7 @@ CODE_WORDINGS: Final = (
     CodeWording(
         kind="max-chars",
         change=0,
-        patterns=(f"(?:does|must|should|shall|do)? ?not exceed {NUMBER} {CHARS_UNIT}",),
+        patterns=(f"(?:does|must|sh(?:ould|all)|do)? ?not exceed {NUMBER} {CHARS_UNIT}",),
     ),
     CodeWording(
         make="long-lines",

@@ -229,10 +229,10 @@ _TWO_NEGATIONS: Final = (
     ),
     rf"\bnot (?:\w+ly )?{NEGATIVE_ADJECTIVE}\b",
     (
-        rf"\b(?:{NOT}|no|none|nothing|nobody)\b{WITHIN}\b(?:not|never|\w+n['’]t)\b(?! "
+        rf"\b(?:{NOT}|no(?:ne|thing|body)?)\b{WITHIN}\b(?:not|never|\w+n['’]t)\b(?! "
         rf"only)"
     ),
-    rf"\b(?:{NOT}|no|none|nothing|nobody)\b{WITHIN}\bwithout\b",
+    rf"\b(?:{NOT}|no(?:ne|thing|body)?)\b{WITHIN}\bwithout\b",
     r"\b(?:no|zero) (?:lack|absence)\b|\bfree (?:of|from) (?:missing|omissions)\b",
     r"\bwithout\b(?: \w+){0,2} (?:not|never|lacking|missing|omitting|failing)\b",
     r"\bavoids? not\b",
