@@ -187,7 +187,7 @@ ISOLATED = re.compile(r"""-[a-zA-Z]*[IP][a-zA-Z]*["']?[ ,]""")
 APART = (
     "py_compile",
     "compileall",
-    "python3 -m pytest -q'",
+    'value="python3 -m pytest -q"',
     "`python -m honestone",
     "`python -m NAME`",
     'NAME = "',

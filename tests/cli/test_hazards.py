@@ -268,7 +268,7 @@ HAZARDS = {
         does="import time; time.sleep(1.5)\n" + NAMES_THE_PEAR,
         result="BUDGET",
         more=("--max-minutes", "0.02"),
-        rounds=(("changed", "rejected"),),
+        rounds=(("timeout", "rejected"),),
         said="--max-minutes 0.02 are used up",
     ),
     "the calls end before the witness": Hazard(

@@ -196,7 +196,7 @@ def cut_off(prompt: str) -> str:
     ("forge", "why"),
     [
         (bad_token, "token"),
-        (yes_to_all, "audit"),
+        (yes_to_all, "steers"),
         (two_replies, "ambiguous"),
         (prose, "no JSON object"),
         (cut_off, "cut off"),

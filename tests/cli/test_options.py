@@ -107,7 +107,7 @@ def test_a_parameter_becomes_an_option_of_its_type() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
-        ("repeat", 21, "`repeat` is 21, but must be at least 1 and at most 20"),
+        ("repeat", 21, "`repeat` is 21, but must be from 1 to 20"),
         ("judge_timeout", 0, "`judge_timeout` is 0, but must be above 0"),
         ("max_age", float("nan"), "`max_age` is nan, but must be at least 0"),
         ("evidence", "maybe", "`evidence` is 'maybe', but must be one of warn, require, off"),

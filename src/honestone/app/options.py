@@ -138,6 +138,8 @@ class Declared:
     @property
     def _bounds(self) -> str:
         option = self.option
+        if option.min is not None and option.max is not None:
+            return f"from {option.min:g} to {option.max:g}"
         words = [] if option.above is None else [f"above {option.above:g}"]
         words += [] if option.min is None else [f"at least {option.min:g}"]
         words += [] if option.max is None else [f"at most {option.max:g}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
@@ -21,6 +21,7 @@ from honestone.app.options import (
     declared,
     parts,
 )
+from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
     pass
@@ -97,8 +98,20 @@ def make_param(one: Declared) -> click.Parameter:
     settings |= {"hidden": option.hidden, "multiple": one.is_many, "is_flag": one.kind is bool}
     if isinstance(option, StoreOption):
         settings |= {"expose_value": False, "callback": _keep_store}
+    elif not option.show_range:
+        settings["callback"] = partial(_refuse_what_is_excluded, one)
     names = [one.field, *filter(None, (option.short, one.typed))]
     return click.Option(names, **settings)
+
+
+def _refuse_what_is_excluded(
+    one: Declared, _ctx: click.Context, _param: click.Parameter, value: object
+) -> object:
+    """The value, where its declaration takes it: the request would refuse it by its name in Python."""
+    why = one.problem(value)
+    if why is not None:
+        raise UsageError(f"{one.typed} is {why}")
+    return value
 
 
 def _click_type(one: Declared) -> Any:

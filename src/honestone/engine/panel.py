@@ -546,8 +546,8 @@ _OF_LAUNCHERS: Final = re.compile(r"-.*|\w+=.*|[\d.]+[smhd]?")
 
 
 def unwrapped(identity: object, folder: Path) -> object:
-    """A judge's identity with the script that a command runs among its words: `python -m j` and
-    `sh -c 'python j.py'` are `python j.py`, where that file is in `folder`.
+    """A judge's identity with the script that a command runs among its words: a module named by
+    `-m`, and what `sh -c` is given, are `python j.py`, where that file is in `folder`.
     """
     if not isinstance(identity, Mapping):
         return identity

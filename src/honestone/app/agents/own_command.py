@@ -10,7 +10,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from honestone.app.agents.file_changes import load_record
 from honestone.app.agents.hosts import NAME
 from honestone.core.errors import FileError
 
@@ -30,12 +29,18 @@ def checked_command(found: object, folder: Path) -> str:
     """Words from a file that an agent's workspace holds, if they are ours for this folder, whatever
     PATH was when they were written; else ours.
     """
-    return str(found) if found in _forms(folder) else own_command(folder)
+    # The hook asks this each time that a session stops: most words need no record to be known.
+    if found in _forms_of(_this_program()) or found in _forms(folder):
+        return str(found)
+    return own_command(folder)
 
 
 def _forms(folder: Path) -> tuple[str, ...]:
     """What the command may be, by what is on PATH."""
-    named = _command_in_settings(folder) or _this_program()
+    return _forms_of(_command_in_settings(folder) or _this_program())
+
+
+def _forms_of(named: str) -> tuple[str, ...]:
     if len(shlex.split(named)) > 1:
         return (named,)
     return (NAME, f'"$(command -v {NAME} || echo {named})"')
@@ -43,6 +48,8 @@ def _forms(folder: Path) -> tuple[str, ...]:
 
 def _command_in_settings(folder: Path) -> str | None:
     """From the person's own records: what the files of a project say may be somebody else's words."""
+    from honestone.app.agents.file_changes import load_record
+
     for base in (folder, *folder.parents, Path.home()):
         with suppress(FileError):
             record = load_record(base)
