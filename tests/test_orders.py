@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import msgspec
+
 from honestone.app.remote.request import OrderedHead
 from honestone.core.suite.case import TargetSpec
 
@@ -25,4 +27,4 @@ def test_the_head_of_a_suite_is_read_back_as_it_was() -> None:
         concurrency=4,
         unused=("k",),
     )
-    assert OrderedHead.from_plain(json.loads(json.dumps(head.to_plain()))) == head
+    assert OrderedHead.from_plain(json.loads(msgspec.json.encode(head))) == head

@@ -432,12 +432,9 @@ providers: [echo]
 tests: [{vars: {q: hello}, assert: [{type: contains, value: hello, ignoreCase: true}]}]
 """
 LOSSY_RUBRIC = """\
-name: politeness
-evaluation_criteria: How polite is it?
-input_mapping: {query: q, response: r, tool_definitions: t}
-rating_levels:
-  - {value: 1, label: rude}
-  - {value: 2, label: polite}
+guidelines: Be strict
+criteria:
+  - {name: polite, weight: 1, requirement: Is polite, aggregation: min}
 """
 
 
@@ -463,7 +460,7 @@ def test_a_loss_has_one_exit_code_everywhere(desk: Desk, words: tuple[str, ...])
     lost = (
         ("c.yaml:2:1", "`colour`", "`ignoreCase`")
         if "c.yaml" in words
-        else ("w.yaml:3", "`tool_definitions`")
+        else ("w.yaml:1", "`guidelines`", "w.yaml:3", "`aggregation: min`")
     )
     assert refused.code == 2 and all(word in refused.err for word in lost), refused.err
     read = desk.run(*words, "--accept-loss")
