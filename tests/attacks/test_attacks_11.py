@@ -174,7 +174,7 @@ print(json.dumps({'criteria': {'good': {'met': True}}}))
 """
 
 
-def sleeping(desk: Desk, name: str, seconds: float) -> str:
+def sleeping(desk: Desk, name: str, seconds: float | str) -> str:
     desk.put("r.yaml", ONE)
     body = SLEEPS.replace("FOLDER", repr(str(desk.folder)))
     desk.put(name, body.replace("SECONDS", str(seconds)))
@@ -220,7 +220,9 @@ def test_a_worker_is_not_waited_for_after_the_minutes(tmp_path: Path) -> None:
 def test_calls_of_killed_runs_count(tmp_path: Path) -> None:
     """Killed as often as one likes, the same command makes no more calls than it may."""
     desk = Desk.new(tmp_path)
-    judge = f"script:{sleeping(desk, 'j.py', 0.2)}"
+    hold = str(desk.folder / "hold")
+    while_held = f"3600 if __import__('os').path.exists({hold!r}) else 0"
+    judge = f"script:{sleeping(desk, 'j.py', while_held)}"
     names = [f"a{number}.md" for number in range(6)]
     for name in names:
         desk.put(name, f"text of {name}\n")
@@ -229,6 +231,7 @@ def test_calls_of_killed_runs_count(tmp_path: Path) -> None:
     def calls() -> int:
         return len(desk.read("calls.txt").splitlines()) if desk.has("calls.txt") else 0
 
+    desk.put("hold", "")
     for _ in range(3):
         before, running = calls(), desk.start(*words)
         deadline = time.monotonic() + 60
@@ -236,6 +239,7 @@ def test_calls_of_killed_runs_count(tmp_path: Path) -> None:
             time.sleep(0.02)
         running.kill()
         running.communicate()
+    (desk.folder / "hold").unlink()
     ended = desk.run(*words)
     assert calls() <= 4 and ended.code == 3, (calls(), ended)
     assert "--max-calls 4 are used up" in ended.out

@@ -479,9 +479,7 @@ class _Work:
             evaluator = Evaluator(plan.rubric, plan.checker, panel, gate_only=gate_only)
             names = [printable(path) for path in self._paths[:3]]
             identity = self._claimed_identity(store)
-            killed = store.unfinished(identity) if identity else None
-            if killed is not None:
-                self._count_calls_of(killed, store)
+            killed = self._killed_with_calls(identity, store) if identity else None
             run = store.start_run(
                 kind="eval",
                 subject=", ".join(names) + (", ..." if len(self._paths) > 3 else ""),
@@ -492,10 +490,11 @@ class _Work:
             if not identity:
                 return self._judge(store, run, evaluator, show)
             reserve_in(store, run, self._meter)
-            if killed is not None:
-                reason = f"run {run} continues it"
-                ended = RunFinished(result=INTERRUPTED, reason=reason)
-                store.finish_run(killed.id, INTERRUPTED, ended)
+            # A run that may make no call takes nothing over: after it the next one still finds what
+            # the killed one used up.
+            is_used_up = self._meter.no_call_left() or self._meter.exhausted()
+            if killed is not None and not is_used_up:
+                _end(killed, store, f"run {run} continues it")
             try:
                 return self._judge(store, run, evaluator, show)
             finally:
@@ -530,12 +529,24 @@ class _Work:
         )
         return identity if store.lock(identity) else ""
 
-    def _count_calls_of(self, killed: RunInfo, store: Store) -> None:
-        taken = store.open_grants(killed.id, RunGrants())
-        self._meter.before.judge_calls = taken.calls
-        self._meter.before.usd = taken.usd or None
-        calls = count(taken.calls, "judge call")
-        self._observer.note(f"run {killed.id} of the same files was not finished: {calls} counted")
+    def _killed_with_calls(self, identity: str, store: Store) -> RunInfo | None:
+        """The newest unfinished run of the same files that made calls, and its calls counted.
+
+        A run that was killed before it took over the count of an older one has none of its own, and
+        the older one is unfinished still: the count is there.
+        """
+        while (killed := store.unfinished(identity)) is not None:
+            taken = store.open_grants(killed.id, RunGrants())
+            if taken.calls or taken.usd:
+                self._meter.before.judge_calls = taken.calls
+                self._meter.before.usd = taken.usd or None
+                calls = count(taken.calls, "judge call")
+                self._observer.note(
+                    f"run {killed.id} of the same files was not finished: {calls} counted"
+                )
+                return killed
+            _end(killed, store, "it was killed before its first call")
+        return None
 
     def _judge(
         self, store: Store, run: str, evaluator: Evaluator, show: Callable[[Evaluated], None]
@@ -623,3 +634,7 @@ class _Work:
             changed=self._judging.changed,
             scorer=self._plan.scorer,
         )
+
+
+def _end(killed: RunInfo, store: Store, reason: str) -> None:
+    store.finish_run(killed.id, INTERRUPTED, RunFinished(result=INTERRUPTED, reason=reason))

@@ -399,7 +399,8 @@ class _Words:
 
     def python_text(self, text: str, folder: str, deep: int, *, is_inline: bool = False) -> None:
         """Commands that Python code holds: lists of words, and texts that begin with a known
-        program. Of code in the words of the command itself also the modules that it imports.
+        program. Of code in the words of the command itself also the modules that it imports, and a
+        known program behind a wrapper that is not.
         """
         try:
             tree = ast.parse(text)
@@ -423,6 +424,8 @@ class _Words:
             ):
                 if _is_known(node.value.split(" ", 1)[0]):
                     self.shell_text(node.value, folder, deep)
+                elif is_inline:
+                    self._inner_command(node.value[:500].split(), folder, deep)
             elif is_inline and isinstance(node, ast.Import | ast.ImportFrom):
                 for module in _imported(node):
                     stem = posixpath.join(folder, *module.split("."))

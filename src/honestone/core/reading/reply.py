@@ -350,9 +350,12 @@ def shape_problem(given: Mapping[str, object]) -> str | None:
 
 
 _YES_NO: Final = json.loads(table_json("reading/yes_no"))
+# Each also as its capitals read back: those of the Turkish `hayır` have lost the missing dot.
 _AS_BOOLEAN: Final[Mapping[str, bool]] = {
-    **dict.fromkeys(_YES_NO["yes"], True),
-    **dict.fromkeys(_YES_NO["no"], False),
+    form: meaning
+    for words, meaning in ((_YES_NO["yes"], True), (_YES_NO["no"], False))
+    for word in words
+    for form in (word, word.upper().casefold())
 }
 _FRACTION = re.compile(
     r"([-−]?\d{1,9}(?:[.,]\d{1,9})?)\s*(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)", re.IGNORECASE

@@ -55,11 +55,17 @@ def without_stray_opening(text: str) -> Mended | None:
             value = None if None in dropped else _whole_object(text, start, dropped)
             if value is None:
                 continue
-            if found is not None and (found.found.value != value or found.lost != _lost(bracket)):
-                return None
+            lost = _lost(bracket)
+            if found is not None:
+                # Of two brackets next to each other either can be dropped: an answer that one of
+                # them is in is lost.
+                known = {one for one in (found.lost, lost) if one is not None}
+                if found.found.value != value or len(known) > 1:
+                    return None
+                lost = next(iter(known), None)
             repairs = ("a stray opening bracket",)
             one = json_text.FoundObject(value, start, len(text.rstrip()), repairs)
-            found = Mended(one, _lost(bracket))
+            found = Mended(one, lost)
     return found
 
 
