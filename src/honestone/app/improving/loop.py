@@ -23,6 +23,7 @@ from honestone.app.judging.judging_options import (
     AcceptLoss,
     Effort,
     JudgingOptions,
+    RequireTier,
     Seconds,
     limit,
     make_context,
@@ -42,7 +43,7 @@ from honestone.core.events import (
     total_spend,
 )
 from honestone.core.judging.contract import Identity, differences, digest_json
-from honestone.core.judging.rubric import TIERS, Check, Rubric
+from honestone.core.judging.rubric import Check, Rubric
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.named import BY_BELIEF, POLICIES
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
@@ -333,10 +334,7 @@ class LoopOptions:
             " lenient."
         ),
     ] = False
-    require_tier: Annotated[
-        str | None,
-        Option("Refuse a judge that `audit` has not found to be of that tier.", choices=TIERS),
-    ] = None
+    require_tier: RequireTier = None
     policy: Annotated[
         str | None,
         Option(

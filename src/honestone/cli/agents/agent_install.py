@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import click
 
@@ -21,6 +21,16 @@ from honestone.system.drawing import clean, style_for
 
 SCHEMA = "honestone.agent/1"
 
+AgentNames: TypeAlias = Annotated[
+    tuple[str, ...],
+    Option("Which agent; repeat for more.", name="--agent", choices=tuple(HOSTS)),
+]
+IsProject: TypeAlias = Annotated[
+    bool | None,
+    Option("In this folder, or in your home.  [default: project]", name="--project/--user"),
+]
+IsDryRun: TypeAlias = Annotated[bool, Option("Say what would be written, and write nothing.")]
+
 
 @click.command(
     "install", short_help="Write the skill, the hooks and the MCP server for coding agents."
@@ -28,21 +38,13 @@ SCHEMA = "honestone.agent/1"
 @shared.from_parameters
 def install(
     *,
-    agents: Annotated[
-        tuple[str, ...],
-        Option(
-            "Which agent; repeat for more.", name="--agent", choices=("claude", "codex", "gemini")
-        ),
-    ] = (),
-    project: Annotated[
-        bool | None,
-        Option("In this folder, or in your home.  [default: project]", name="--project/--user"),
-    ] = None,
+    agents: AgentNames = (),
+    project: IsProject = None,
     mcp: Annotated[bool, Option("The MCP server too.")] = False,
     command: Annotated[
         str | None, Option("How the agent calls honestone.  [default: honestone]", metavar="CMD")
     ] = None,
-    dry_run: Annotated[bool, Option("Say what would be written, and write nothing.")] = False,
+    dry_run: IsDryRun = False,
     force: Annotated[
         bool, Option("Replace a skill that is not ours; uninstall gives it back.")
     ] = False,
@@ -76,17 +78,9 @@ def install(
 @shared.from_parameters
 def uninstall(
     *,
-    agents: Annotated[
-        tuple[str, ...],
-        Option(
-            "Which agent; repeat for more.", name="--agent", choices=("claude", "codex", "gemini")
-        ),
-    ] = (),
-    project: Annotated[
-        bool | None,
-        Option("In this folder, or in your home.  [default: project]", name="--project/--user"),
-    ] = None,
-    dry_run: Annotated[bool, Option("Say what would be written, and write nothing.")] = False,
+    agents: AgentNames = (),
+    project: IsProject = None,
+    dry_run: IsDryRun = False,
     force: Annotated[bool, Option("Remove our skill even if it was edited.")] = False,
     as_json: shared.AsJson = False,
 ) -> int:
@@ -105,16 +99,8 @@ def uninstall(
 @shared.from_parameters
 def status(
     *,
-    agents: Annotated[
-        tuple[str, ...],
-        Option(
-            "Which agent; repeat for more.", name="--agent", choices=("claude", "codex", "gemini")
-        ),
-    ] = (),
-    project: Annotated[
-        bool | None,
-        Option("In this folder, or in your home.  [default: project]", name="--project/--user"),
-    ] = None,
+    agents: AgentNames = (),
+    project: IsProject = None,
     as_json: shared.AsJson = False,
 ) -> int:
     """Whether the files of each agent hold what `honestone agent install` writes, here and in your

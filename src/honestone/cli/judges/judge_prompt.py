@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import click
 
@@ -18,6 +18,15 @@ from honestone.report.documents import JsonDocument
 
 LONGEST_REPLY = 10_000_000
 
+Input: TypeAlias = Annotated[str | None, Option("The input that the text answers.")]
+Reference: TypeAlias = Annotated[str | None, Option("A reference answer that the judge sees.")]
+Draw: TypeAlias = Annotated[
+    int,
+    Option(
+        "Which look of this judge: 1 is that of agent:NAME#2.", min=0, max=99, show_default=True
+    ),
+]
+
 
 @click.command("prompt")
 @shared.from_parameters
@@ -25,14 +34,9 @@ def prompt(
     *,
     artifact: Annotated[Path, Argument()],
     rubric: shared.RubricFile,
-    input: Annotated[str | None, Option("The input that the text answers.")] = None,
-    reference: Annotated[str | None, Option("A reference answer that the judge sees.")] = None,
-    draw: Annotated[
-        int,
-        Option(
-            "Which look of this judge: 1 is that of agent:NAME#2.", min=0, max=99, show_default=True
-        ),
-    ] = 0,
+    input: Input = None,
+    reference: Reference = None,
+    draw: Draw = 0,
     judge: Annotated[
         str | None,
         Option(
@@ -76,14 +80,9 @@ def submit(
     *,
     artifact: Annotated[Path, Argument()],
     rubric: shared.RubricFile,
-    input: Annotated[str | None, Option("The input that the text answers.")] = None,
-    reference: Annotated[str | None, Option("A reference answer that the judge sees.")] = None,
-    draw: Annotated[
-        int,
-        Option(
-            "Which look of this judge: 1 is that of agent:NAME#2.", min=0, max=99, show_default=True
-        ),
-    ] = 0,
+    input: Input = None,
+    reference: Reference = None,
+    draw: Draw = 0,
     judge: Annotated[
         str,
         Option("Who answered: the judge is agent:NAME from now on.", short="-j", metavar="NAME"),

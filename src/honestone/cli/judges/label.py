@@ -14,7 +14,7 @@ from honestone.app.judging.judging_options import AcceptLoss
 from honestone.app.options import Argument, Option
 from honestone.app.trust.label import HANGUL_KEYS, LabelQuestion, LabelRequest, LabelSession
 from honestone.cli import options as shared
-from honestone.cli.browser import refuse_without_browser
+from honestone.cli.browser import IsInBrowser, OpensNone, Port, refuse_without_browser
 from honestone.cli.terminal import Progress, dump_line, here, render, write
 from honestone.core.errors import Interrupted, UsageError
 from honestone.core.judging.ballot import Answer
@@ -45,19 +45,9 @@ def label(
             min=1,
         ),
     ] = None,
-    browser: Annotated[
-        bool, Option("Ask a person in the browser instead of the terminal.")
-    ] = False,
-    port: Annotated[
-        int | None,
-        Option(
-            "The port of the page, exactly that one; 0 is any that is free. [7410, or the next that is free]",
-            metavar="N",
-            min=0,
-            max=65535,
-        ),
-    ] = None,
-    no_open: Annotated[bool, Option("Print the address of the page and open no browser.")] = False,
+    browser: IsInBrowser = False,
+    port: Port = None,
+    no_open: OpensNone = False,
     accept_loss: AcceptLoss = False,
     store: shared.StoreName = None,
     as_json: shared.AsJson = False,

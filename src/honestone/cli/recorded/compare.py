@@ -7,6 +7,7 @@ from typing import Annotated
 
 import click
 
+from honestone.app.judging.judging_options import RequireImprovement
 from honestone.app.options import Argument, Option
 from honestone.app.runs.records import open_run
 from honestone.app.suites import compare as use_case
@@ -34,9 +35,7 @@ def compare(
     across_contracts: Annotated[
         bool, Option("Compare runs that were judged differently all the same.")
     ] = False,
-    require_improvement: Annotated[
-        bool, Option("Pass only if the lower bound of the interval is above 0.")
-    ] = False,
+    require_improvement: RequireImprovement = False,
     form: Annotated[
         str,
         Option(

@@ -13,6 +13,7 @@ from honestone.app.judging.judging_options import (
     MaxCalls,
     MaxMinutes,
     MaxUsd,
+    RequireImprovement,
     Seconds,
 )
 from honestone.app.options import Option
@@ -45,9 +46,7 @@ def evaluate_command(
     judges: JudgeNames = (),
     judge_timeout: Seconds = None,
     fresh: Annotated[bool, Option("Run the baseline and ask every judge again.")] = False,
-    require_improvement: Annotated[
-        bool, Option("Pass only if the lower bound of the interval is above 0.")
-    ] = False,
+    require_improvement: RequireImprovement = False,
     max_calls: MaxCalls = None,
     max_usd: MaxUsd = None,
     max_minutes: MaxMinutes = None,
