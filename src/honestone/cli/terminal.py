@@ -40,7 +40,7 @@ from honestone.system.drawing import (
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from honestone.app.judging.evaluate import Evaluated
+    from honestone.app.judging.evaluated import Evaluated
     from honestone.app.workspace import Person
     from honestone.core.events import Event
     from honestone.report.documents.improvement import ImprovementDoc

@@ -1,0 +1,159 @@
+"""What an artifact was scored: the result of `eval ARTIFACT`, and what writes its document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from honestone.app.doors.results import DocumentResult
+from honestone.app.judging.rubric_plan import RubricPlan
+from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict
+from honestone.core.judging.spend import Spend
+from honestone.engine.evaluate import JudgedArtifact
+from honestone.report.building.scorecard import (
+    Facts,
+    SharedParts,
+    judge_costs,
+    scorecard_document,
+    usage_document,
+)
+from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluated(DocumentResult):
+    """What was made of one artifact. Its document is what `honestone eval --json` prints
+    (`honestone.scorecard/1`).
+    """
+
+    heads = ("criterion", "score", "requirement", "unmet")
+    _judgement: JudgedArtifact
+    _write: Writer
+
+    @property
+    def path(self) -> str:
+        return self._judgement.event.path
+
+    @property
+    def run(self) -> str | None:
+        return self._write.run
+
+    @property
+    def output(self) -> str | None:
+        """What a target made of the artifact; None without one."""
+        return self._judgement.event.output
+
+    @property
+    def error(self) -> str | None:
+        """Why there was nothing to judge: what the target said when it failed."""
+        return self._judgement.event.error
+
+    @property
+    def ballots(self) -> tuple[Ballot, ...]:
+        return self._judgement.event.ballots
+
+    @cached_property
+    def scorecard(self) -> Scorecard:
+        return self._write.plan.scorer.card(self._judgement.event.ballots)
+
+    @cached_property
+    def gate(self) -> Verdict:
+        """The verdict with every reason."""
+        _, found = self._write.plan.scorer.judged(self._judgement.event.ballots)
+        if self.error is not None:
+            return Verdict(Outcome.INCONCLUSIVE, (self.error, *found.reasons))
+        return found
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict's, without working it out again where the document has it."""
+        report: ScorecardDoc | None = self.__dict__.get("report")
+        return self.gate.outcome if report is None else Outcome(report.verdict)
+
+    @property
+    def verdict(self) -> str:
+        """`pass`, `fail` or `inconclusive`."""
+        return str(self.outcome)
+
+    @property
+    def score(self) -> float | None:
+        """Points from 0 to 100; None where a needed mark is missing."""
+        return self.report.score
+
+    @property
+    def rows(self) -> Sequence[Sequence[object]]:
+        return [
+            (
+                one.id,
+                one.score,
+                one.requirement,
+                "; ".join(item.asked for item in one.items if item.is_problem),
+            )
+            for one in self.report.criteria
+        ]
+
+    @property
+    def is_low_confidence(self) -> bool:
+        return self._write.plan.scorer.asks_judges and self.scorecard.low_confidence
+
+    @property
+    def headline(self) -> str:
+        return f"{self.stated_verdict}, {self.report.score_words} of 100: {self.path}"
+
+    @cached_property
+    def report(self) -> ScorecardDoc:
+        return self._write.report(self._judgement)
+
+    @cached_property
+    def document(self) -> JsonDocument:
+        return plain(self.report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSummary:
+    """How a whole evaluation ended. `verdict`: fail if any failed, else inconclusive if any is,
+    else pass.
+    """
+
+    run: str | None
+    verdict: Outcome
+    spent: Spend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Makes documents. `noise` is what is known of that of the judges, `shared` what the documents
+    have in common.
+    """
+
+    plan: RubricPlan
+    contract: str
+    run: str | None
+    noise: KnownNoiseDoc | None = None
+    shared: SharedParts = field(default_factory=SharedParts)
+
+    def report(self, judgement: JudgedArtifact) -> ScorecardDoc:
+        event = judgement.event
+        usage = usage_document(event.spend)
+        facts = Facts(
+            path=event.path,
+            digest=event.digest,
+            contract=self.contract,
+            run=self.run,
+            text=judgement.text,
+            usage=replace(usage, this_process=usage),
+            notes=event.notes,
+            error=event.error,
+            rubric=self.plan.name,
+            output=UNSET if event.output is None else event.output,
+            packed=event.packed,
+            costs=judge_costs([event]),
+        )
+        document = scorecard_document(self.plan.scorer, event.ballots, facts, self.shared)
+        return document if self.noise is None else replace(document, noise=self.noise)
