@@ -13,34 +13,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields
-from difflib import get_close_matches
-from functools import cache, partial, wraps
-from inspect import Parameter, Signature, signature
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from types import NoneType, UnionType
 from typing import (
-    Any,
     Literal,
-    ParamSpec,
-    TypeVar,
-    Union,
     Unpack,
-    get_args,
-    get_origin,
-    get_type_hints,
 )
-
-import msgspec
 
 from honestone.app.between_calls import keeping_open
 from honestone.app.doors import given
 from honestone.app.doors.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.doors.quiet import Quiet
 from honestone.app.doors.telemetry import telemetry_of_python
-from honestone.app.event_loop import run_in_thread
 from honestone.app.improving.improve import ImprovementResult
 from honestone.app.improving.improve import improve as improve_artifact
 from honestone.app.improving.loop import ImprovementRequest
@@ -51,15 +36,11 @@ from honestone.app.improving.step import (
     resume_steps,
     start_steps,
 )
-from honestone.app.judging.evaluate import (
-    Evaluated,
-    EvaluateRequest,
-    evaluate_all,
-    evaluate_one,
-    require_pass,
-)
+from honestone.app.judging.evaluate import EvaluateRequest, evaluate_all, evaluate_one, require_pass
+from honestone.app.judging.evaluated import Evaluated
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.keywords import JudgingKeywords
+from honestone.app.python_calls import awaited, checked
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.suites.choice import CaseChoice
@@ -73,7 +54,6 @@ from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.subject import SuiteSubject, read_report
 from honestone.app.suites.table import TableResult, evaluate_columns
 from honestone.app.workspace import Workspace
-from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.numbers import exact
 from honestone.core.record.record import RunSummary
 from honestone.ports import Function, Judge, Target, Worker
@@ -103,125 +83,8 @@ __all__ = [
     "step",
 ]
 
-P = ParamSpec("P")
-T = TypeVar("T")
 
-
-def _require_known(name: str, work: Callable[..., object], options: Mapping[str, object]) -> None:
-    """Raises TypeError, as Python does, for an option that the function does not have, with the
-    nearest one it has.
-    """
-    known = _known_options(work)
-    for option in options:
-        if option not in known:
-            near = get_close_matches(option, known, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}{hint}")
-
-
-@cache
-def _known_options(work: Callable[..., object]) -> Sequence[str]:
-    parameters = signature(work, eval_str=True).parameters.values()
-    return [name for one in parameters for name in _names_of(one)]
-
-
-def _names_of(parameter: Parameter) -> Sequence[str]:
-    """The keyword, or all those of `**options: Unpack[KEYWORDS]`."""
-    if parameter.kind is not parameter.VAR_KEYWORD:
-        return [parameter.name]
-    return list(get_type_hints(get_args(parameter.annotation)[0]))
-
-
-@cache
-def _simple_options(work: Callable[..., object]) -> type[msgspec.Struct]:
-    """The options of a function that are of a simple type, to refuse values of another."""
-    simple: dict[str, object] = {}
-    for one in signature(work, eval_str=True).parameters.values():
-        if one.kind is one.VAR_KEYWORD:
-            hints = get_type_hints(get_args(one.annotation)[0])
-            simple |= {name: _of_any_words(hint) for name, hint in hints.items()}
-        elif one.default is not one.empty and _is_simple(one.annotation):
-            simple[one.name] = one.annotation
-    return msgspec.defstruct("Options", [(name, hint, None) for name, hint in simple.items()])
-
-
-def _of_any_words(hint: Any) -> Any:
-    """A type that takes any text in place of some words: the request names those it takes."""
-    if get_origin(hint) is Literal:
-        return str
-    if isinstance(hint, UnionType) or get_origin(hint) is Union:
-        return Union[tuple(map(_of_any_words, get_args(hint)))]  # noqa: UP007
-    return hint
-
-
-def _is_simple(hint: object) -> bool:
-    """Text, a number, yes or no, one of some words, or one or several texts."""
-    several = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    known = (str, int, float, bool, NoneType, *([Sequence[str]] if str in several else []))
-    return get_origin(hint) is Literal or all(one in known for one in several)
-
-
-def _checked(work: Callable[P, T]) -> Callable[P, T]:
-    """Raises UsageError with the parameter's name for an option of the wrong type. An error that a
-    person has to know comes from the call itself: no line of ours would say more.
-    """
-
-    @wraps(work)
-    def call(*args: P.args, **options: P.kwargs) -> T:
-        __tracebackhide__ = True
-        _require_known(work.__name__, work, options)
-        try:
-            msgspec.convert(options, _simple_options(work))
-        except msgspec.ValidationError as error:
-            why, _, place = str(error).partition(" - at `$.")
-            name = place.rstrip("`").partition("[")[0]
-            raise UsageError(f"`{name}`: {why[:1].lower()}{why[1:]}") from None
-        try:
-            return work(*args, **options)
-        except HonestoneError as error:
-            raise error.with_traceback(None) from None
-
-    # For editors, notebooks and `help()`: the options one by one, as they were declared.
-    vars(call)["__signature__"] = _with_each_option(signature(work))
-    return call
-
-
-def _with_each_option(found: Signature) -> Signature:
-    """`**options: Unpack[KEYWORDS]` replaced by the keywords, each with its default."""
-    parameters: list[Parameter] = []
-    for one in found.parameters.values():
-        if one.kind is not one.VAR_KEYWORD:
-            parameters.append(one)
-            continue
-        parameters += [
-            Parameter(
-                option.name,
-                Parameter.KEYWORD_ONLY,
-                default=Parameter.empty if option.default is MISSING else option.default,
-                annotation=option.type,
-            )
-            for option in fields(JudgingOptions)
-            if option.name in JudgingKeywords.__annotations__
-        ]
-    return found.replace(parameters=parameters)
-
-
-def _awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
-    """The same as a coroutine that leaves the event loop free; cancelled, it ends as Ctrl-C would
-    end it.
-    """
-
-    @wraps(work)
-    async def form(*args: P.args, **options: P.kwargs) -> T:
-        _require_known(name, work, options)
-        return await run_in_thread(partial(work, *args, **options))
-
-    form.__name__ = form.__qualname__ = name
-    form.__doc__ = f"`{name.removeprefix('a')}`, awaited: the running event loop is not held up."
-    return form
-
-
-@_checked
+@checked
 def evaluate(
     artifact: str | PathLike[str],
     rubric: GivenRubric,
@@ -259,7 +122,7 @@ def evaluate(
     return run_blocking(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
 
 
-@_checked
+@checked
 def evaluate_many(
     artifacts: Iterable[str | PathLike[str]],
     rubric: GivenRubric,
@@ -296,7 +159,7 @@ def evaluate_many(
     return run_blocking(lambda: keeping_open(lambda: evaluate_all(workspace, request, Quiet())))
 
 
-@_checked
+@checked
 def assert_passes(
     output: str | PathLike[str],
     rubric: GivenRubric,
@@ -329,7 +192,7 @@ def assert_passes(
     return require_pass(found, artifact, input)
 
 
-@_checked
+@checked
 def run_suite(
     suite: GivenSuite,
     *,
@@ -405,7 +268,7 @@ def run_suite(
     return run_blocking(lambda: evaluate_columns(workspace, request, Quiet()))
 
 
-@_checked
+@checked
 def compare(
     a: str | PathLike[str] | Mapping[str, object],
     b: str | PathLike[str] | Mapping[str, object],
@@ -431,7 +294,7 @@ def compare(
     return ComparisonResult(report=compare_runs(_workspace(folder, store), request))
 
 
-@_checked
+@checked
 def improve(
     artifact: str | PathLike[str],
     rubric: GivenRubric | None = None,
@@ -496,14 +359,14 @@ def improve(
     return run_blocking(lambda: improve_artifact(workspace, request, Quiet()))
 
 
-aevaluate = _awaited(evaluate, "aevaluate")
-aevaluate_many = _awaited(evaluate_many, "aevaluate_many")
-arun_suite = _awaited(run_suite, "arun_suite")
-acompare = _awaited(compare, "acompare")
-aimprove = _awaited(improve, "aimprove")
+aevaluate = awaited(evaluate, "aevaluate")
+aevaluate_many = awaited(evaluate_many, "aevaluate_many")
+arun_suite = awaited(run_suite, "arun_suite")
+acompare = awaited(compare, "acompare")
+aimprove = awaited(improve, "aimprove")
 
 
-@_checked
+@checked
 def step(
     artifact: str | Path | None = None,
     rubric: str | Path | None = None,
@@ -571,7 +434,7 @@ def step(
     return found
 
 
-@_checked
+@checked
 def run_stages(
     skill: str | Path,
     *,

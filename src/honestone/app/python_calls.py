@@ -1,0 +1,146 @@
+"""How a function of the Python door is called: options checked by name and type, and the same as a
+coroutine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+from functools import cache, partial, wraps
+from inspect import Parameter, Signature, signature
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import msgspec
+
+from honestone.app.event_loop import run_in_thread
+from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.keywords import JudgingKeywords
+from honestone.core.errors import HonestoneError, UsageError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _require_known(name: str, work: Callable[..., object], options: Mapping[str, object]) -> None:
+    """Raises TypeError, as Python does, for an option that the function does not have, with the
+    nearest one it has.
+    """
+    known = _known_options(work)
+    for option in options:
+        if option not in known:
+            near = get_close_matches(option, known, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}{hint}")
+
+
+@cache
+def _known_options(work: Callable[..., object]) -> Sequence[str]:
+    parameters = signature(work, eval_str=True).parameters.values()
+    return [name for one in parameters for name in _names_of(one)]
+
+
+def _names_of(parameter: Parameter) -> Sequence[str]:
+    """The keyword, or all those of `**options: Unpack[KEYWORDS]`."""
+    if parameter.kind is not parameter.VAR_KEYWORD:
+        return [parameter.name]
+    return list(get_type_hints(get_args(parameter.annotation)[0]))
+
+
+@cache
+def _simple_options(work: Callable[..., object]) -> type[msgspec.Struct]:
+    """The options of a function that are of a simple type, to refuse values of another."""
+    simple: dict[str, object] = {}
+    for one in signature(work, eval_str=True).parameters.values():
+        if one.kind is one.VAR_KEYWORD:
+            hints = get_type_hints(get_args(one.annotation)[0])
+            simple |= {name: _of_any_words(hint) for name, hint in hints.items()}
+        elif one.default is not one.empty and _is_simple(one.annotation):
+            simple[one.name] = one.annotation
+    return msgspec.defstruct("Options", [(name, hint, None) for name, hint in simple.items()])
+
+
+def _of_any_words(hint: Any) -> Any:
+    """A type that takes any text in place of some words: the request names those it takes."""
+    if get_origin(hint) is Literal:
+        return str
+    if isinstance(hint, UnionType) or get_origin(hint) is Union:
+        return Union[tuple(map(_of_any_words, get_args(hint)))]  # noqa: UP007
+    return hint
+
+
+def _is_simple(hint: object) -> bool:
+    """Text, a number, yes or no, one of some words, or one or several texts."""
+    several = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    known = (str, int, float, bool, NoneType, *([Sequence[str]] if str in several else []))
+    return get_origin(hint) is Literal or all(one in known for one in several)
+
+
+def checked(work: Callable[P, T]) -> Callable[P, T]:
+    """Raises UsageError with the parameter's name for an option of the wrong type. An error that a
+    person has to know comes from the call itself: no line of ours would say more.
+    """
+
+    @wraps(work)
+    def call(*args: P.args, **options: P.kwargs) -> T:
+        __tracebackhide__ = True
+        _require_known(work.__name__, work, options)
+        try:
+            msgspec.convert(options, _simple_options(work))
+        except msgspec.ValidationError as error:
+            why, _, place = str(error).partition(" - at `$.")
+            name = place.rstrip("`").partition("[")[0]
+            raise UsageError(f"`{name}`: {why[:1].lower()}{why[1:]}") from None
+        try:
+            return work(*args, **options)
+        except HonestoneError as error:
+            raise error.with_traceback(None) from None
+
+    # For editors, notebooks and `help()`: the options one by one, as they were declared.
+    vars(call)["__signature__"] = _with_each_option(signature(work))
+    return call
+
+
+def _with_each_option(found: Signature) -> Signature:
+    """`**options: Unpack[KEYWORDS]` replaced by the keywords, each with its default."""
+    parameters: list[Parameter] = []
+    for one in found.parameters.values():
+        if one.kind is not one.VAR_KEYWORD:
+            parameters.append(one)
+            continue
+        parameters += [
+            Parameter(
+                option.name,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if option.default is MISSING else option.default,
+                annotation=option.type,
+            )
+            for option in fields(JudgingOptions)
+            if option.name in JudgingKeywords.__annotations__
+        ]
+    return found.replace(parameters=parameters)
+
+
+def awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
+    """The same as a coroutine that leaves the event loop free; cancelled, it ends as Ctrl-C would
+    end it.
+    """
+
+    @wraps(work)
+    async def form(*args: P.args, **options: P.kwargs) -> T:
+        _require_known(name, work, options)
+        return await run_in_thread(partial(work, *args, **options))
+
+    form.__name__ = form.__qualname__ = name
+    form.__doc__ = f"`{name.removeprefix('a')}`, awaited: the running event loop is not held up."
+    return form
