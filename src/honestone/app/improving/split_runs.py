@@ -1,0 +1,139 @@
+"""What judges the versions of a suite's loop: runs of its splits, and the panel that reads edits of a
+skill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from honestone.adapters.checks import CheckRunner
+from honestone.app.judging import judging_options
+from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.suites.plan import SuitePlan
+from honestone.app.suites.run import SideRun, not_loaded, results_of
+from honestone.app.suites.subject import SuiteSubject, skill_of
+from honestone.core.artifact import Artifact, Version
+from honestone.core.judging.ballot import CHECK
+from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.spend import Meter, Spend
+from honestone.core.loop.suite_loop import (
+    Splits,
+)
+from honestone.core.record.record import SuiteRecord, read_record
+from honestone.core.skill.brief import EDIT_RUBRIC, failures_in_words, shown_edit
+from honestone.core.suite.attempts import Status
+from honestone.core.suite.case import Case
+from honestone.engine.judgements import SplitRun
+from honestone.engine.panel import Evaluator, Seat
+from honestone.ports import Observer, Store
+from honestone.report.building.suite import panel_states, suite_flags, suite_warnings
+from honestone.report.documents import plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitRuns:
+    """Runs of splits as runs of the suite in the store. Each belongs to one run of the loop, so
+    that none is borrowed.
+
+    `folder` is the name under which a skill is installed, `leave_out` what of it never is.
+    """
+
+    plan: SuitePlan
+    store: Store
+    observer: Observer
+    splits: Splits
+    loop: str
+    folder: str
+    leave_out: Sequence[str]
+
+    async def run(self, version: Version, split: str, meter: Meter) -> SplitRun:
+        cases, subject = self.splits.of(split), self._subject(version)
+        record, left = self._finished(subject, cases), meter.rest()
+        is_new = record is None
+        if record is None:
+            side = SideRun.open(self.plan, self.store, self.observer, subject, cases, left)
+            await side.work()
+            record = side.finish()
+        spend = record.spend
+        return SplitRun(
+            run=record.run or "",
+            results=results_of(cases, record),
+            spend=spend,
+            earlier=left.before if is_new else spend,
+            judges=[plain(one) for one in panel_states(record.tally.ballots)],
+            flags=[
+                *suite_warnings(record),
+                *suite_flags(record),
+                *(not_loaded(record) if self.plan.subject.is_isolated else []),
+            ],
+            cut_short=_cut_short(record, left, meter),
+        )
+
+    async def close(self) -> None:
+        await self.plan.close()
+
+    def _subject(self, version: Version) -> SuiteSubject:
+        note, path = f"improve {self.loop}", self.plan.subject.path
+        if self.plan.subject.skill is None:
+            return SuiteSubject(path=path, version=version, note=note)
+        return SuiteSubject.of_skill(
+            path, skill_of(version, self.folder, leave_out=self.leave_out), note
+        )
+
+    def _finished(self, subject: SuiteSubject, cases: Sequence[Case]) -> SuiteRecord | None:
+        """What an earlier process finished and could not report any more."""
+        identity = self.plan.identity(subject, cases)
+        for info in self.store.runs():
+            if info.id < self.loop:
+                return None
+            if info.identity == identity and info.finished is not None:
+                return read_record(self.store.events(info.id), run=info.id)
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelOfEdits:
+    """The panel of `stage rank`: yes/no questions about an edit, and its score the share of yes."""
+
+    seats: tuple[Seat, ...]
+    store: Store
+    judging: JudgingOptions
+    named: str
+
+    async def score(
+        self, before: Version, after: Version, failed: Sequence[str], meter: Meter
+    ) -> tuple[Fraction | None, Spend]:
+        panel = judging_options.make_panel(self.seats, self.store, meter.rest(), self.judging)
+        evaluator = Evaluator(EDIT_RUBRIC, CheckRunner(Path()), panel)  # the rubric has no check
+        shown = Artifact(self.named, shown_edit(before, after))
+        judged = await evaluator.judge(
+            evaluator.question(shown, input=failures_in_words(list(failed)))
+        )
+        return Scorer(EDIT_RUBRIC, self.judging.rule).card(judged.ballots).score, judged.spend
+
+    async def close(self) -> None:
+        for seat in self.seats:
+            await seat.judge.close()
+
+
+def _cut_short(record: SuiteRecord, left: Meter, whole: Meter) -> str | None:
+    """The limit that came before every task had its result, in the words of the loop's own limits."""
+    statuses = {result.status for result in record.results.values()}
+    if not statuses & {Status.SKIPPED, Status.INCONCLUSIVE}:
+        return None
+    if left.exhausted() is not None:
+        is_money = (
+            left.usd is not None and (left.before.usd or 0.0) + (left.spent.usd or 0.0) >= left.usd
+        )
+        return (
+            f"--max-usd {whole.usd:g} is used up"
+            if is_money
+            else f"--max-minutes {whole.minutes:g} are used up"
+        )
+    asks = Status.SKIPPED in statuses or any(
+        ballot.judge != CHECK for ballot in record.tally.ballots
+    )
+    return f"--max-calls {whole.calls} are used up" if asks and left.no_call_left() else None
