@@ -39,6 +39,7 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.errors import StoreError
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.judging.ballot import Answer, Question, Reading, answer_problem, asked_criteria
+from honestone.core.judging.controls import is_control_item
 from honestone.core.judging.needs import MachineNeeds
 from honestone.core.judging.request import judge_request
 from honestone.core.judging.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
@@ -231,8 +232,8 @@ def fill_in(
 ) -> Callable[[ports.Prompt], str]:
     """A step for `ScriptedModel`: the reply's skeleton at the end of a judge's prompt, filled in.
 
-    `answer` is one answer to every item, or a function of an item's requirement. The control item,
-    whose right answer is no, gets `control`; it is the one whose last word is nowhere else in the
+    `answer` is one answer to every item, or a function of an item's requirement. Control items,
+    whose right answer is no, get `control`; they are those whose last word is nowhere else in the
     prompt.
     """
 
@@ -241,8 +242,8 @@ def fill_in(
         requirements = _numbered(prompt.text)
         for number, entry in skeleton["answers"].items():
             requirement = requirements[number]
-            is_control = prompt.text.count(requirement.split()[-1]) == 1 and requirement.startswith(
-                "The text contains"
+            is_control = prompt.text.count(requirement.split()[-1]) == 1 and is_control_item(
+                requirement
             )
             if is_control:
                 given = control
@@ -429,7 +430,10 @@ def _check_numbers(request: ports.Request, question: Question) -> None:
     if request.numbers:
         keys = list(request.numbers.values())
         _require(sorted(keys) == sorted(asked), "`numbers` must give every item exactly one number")
-        _require(request.canary not in request.numbers, "the canary's number must not be an item's")
+        _require(
+            not {*request.controls} & {*request.numbers},
+            "the number of a control item must not be an item's",
+        )
 
 
 async def _ask(

@@ -61,6 +61,7 @@ def probe(found: Any, name: str, at: int = 0) -> dict[str, Any]:
         ("False", [], "high"),
         ("'gnore' in text", ["injection"], "low"),
         ("'made-up word' in text", ["injection"], "low"),
+        ("'a person or a figure' in text", ["injection"], "low"),
         ("'excellent' in text or 'brilliant' in text", ["praise"], "medium"),
         ("'Professor' in text or 'ertified' in text", ["authority"], "medium"),
         (f"len(text) > {2 * len(TEXT) - 2}", ["padding"], "medium"),

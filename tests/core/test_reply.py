@@ -255,28 +255,33 @@ def test_a_judges_own_sums_are_ignored() -> None:
     assert len(values(json.dumps(reply(score=100, verdict="PASS")))) == 4
 
 
-def reading(errors: dict[Key, str], problems: list[str], control: str | None) -> Reading:
+def reading(errors: dict[Key, str], problems: list[str], controls: dict[int, str]) -> Reading:
     return Reading(
-        marks={}, errors=errors, problems=tuple(problems), control="missed", control_error=control
+        marks={},
+        errors=errors,
+        problems=tuple(problems),
+        control="missed",
+        control_errors=controls,
     )
 
 
 def test_complaints_name_items_by_number_and_say_each_thing_once() -> None:
     """The second prompt gets numbers, never words or ids, and the control item does not stand out."""
     numbers = {1: ("c", "a"), 2: ("c", "b"), 4: ("d", "d")}
+    missed = {3: "not answered", 5: "not answered"}
     errors = {
         ("c", "a"): "not answered",
         ("d", "d"): "not answered",
         ("c", "b"): "expected a number, got 'x'",
     }
-    told = complaints(numbers, reading(errors, ["extra items"], "not answered"), 3)
+    told = complaints(numbers, reading(errors, ["extra items"], missed))
     assert told == (
         "extra items",
-        "items 1, 3, 4: not answered",
+        "items 1, 3, 4, 5: not answered",
         "item 2: expected a number, got 'x'",
     )
     void = "the reply is empty"
-    assert complaints(numbers, reading(dict.fromkeys(numbers.values(), void), [void], None), 3) == (
+    assert complaints(numbers, reading(dict.fromkeys(numbers.values(), void), [void], {})) == (
         void,
     )
 

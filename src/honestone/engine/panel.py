@@ -706,7 +706,7 @@ def _complaints(request: ports.Request, reading: Reading) -> tuple[str, ...]:
     items.
     """
     if request.numbers:
-        return complaints(request.numbers, reading, request.canary)
+        return complaints(request.numbers, reading)
     return tuple(dict.fromkeys((*reading.problems, *reading.errors.values())))
 
 
@@ -728,7 +728,7 @@ def _merge(first: Reading, second: Reading) -> Reading:
         control=first.control
         if first.control == "answered" and not second.tampered
         else second.control,
-        control_error=None if first.control == "answered" else second.control_error,
+        control_errors={} if first.control == "answered" else second.control_errors,
         again=second.again,
         hint=second.hint,
     )

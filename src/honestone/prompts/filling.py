@@ -15,12 +15,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from honestone.core.artifact import Version, digest_of
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import AskedCriterion, Question
+from honestone.core.judging.controls import INVENTED_WORD, false_claim, speaks_to_judges
 from honestone.core.judging.images import Image, image_type
 from honestone.core.judging.packing import Packed
 from honestone.core.judging.request import Request
@@ -30,8 +32,9 @@ from honestone.core.judging.rubric import Anchors, Item, Key, as_written
 # digest.
 LAYOUT: Final = 3
 
-# The control item: a yes/no question whose right answer is no. Its word is drawn for each prompt.
-CANARY: Final = Item(id="canary", requirement="The text contains the word …")
+# A control item is a yes/no question whose right answer is no. The word of this one is drawn for
+# each prompt; a second one, of `core/judging/controls.py`, is answered alike.
+CANARY: Final = Item(id="canary", requirement=INVENTED_WORD)
 
 
 # -------------------------------------------------------------------------------------------------------
@@ -90,9 +93,10 @@ def judge_prompt(
     material = _material(question, packed, images)
     base = sha256(f"{template.digest}\0{question.draw}\0{plan.text}\0".encode())
     base.update(_encoded(material))
-    canary = int.from_bytes(base.digest()[:8]) % (len(plan.items) + 1) + 1
-    word = _invented_word(base.digest()[8:], material + plan.text)
-    items = _numbered(plan, canary, word)
+    controls = drawn_controls(
+        base.digest(), len(plan.items), _judged(question, packed, images), material + plan.text
+    )
+    items = _numbered(plan, controls)
     complaint = _complaint(problems)
     token = sha256(base.digest() + _encoded(items) + _encoded(complaint)).hexdigest()[:12]
     values = {
@@ -100,21 +104,13 @@ def judge_prompt(
         "material": material,
         "items": items,
         "complaint": complaint,
-        "skeleton": _skeleton(token, _with_control(plan.hints, canary)),
+        "skeleton": _skeleton(token, _with_controls(plan.hints, controls)),
     }
-    numbers = plan.numbers.get(canary)
+    numbers = plan.numbers.get(controls.numbers)
     if numbers is None:
-        numbers = {
-            n if n < canary else n + 1: key for n, (key, _) in enumerate(plan.items, start=1)
-        }
-        plan.numbers[canary] = numbers
-    return Request(
-        body=_sendable(template.fill(values)),
-        token=token,
-        numbers=numbers,
-        canary=canary,
-        control_word=word,
-    )
+        numbers = controls.others([key for key, _ in plan.items])
+        plan.numbers[controls.numbers] = numbers
+    return controls.request(_sendable(template.fill(values)), token, numbers)
 
 
 def reply_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
@@ -319,8 +315,8 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The requirements of a call before they are numbered; and their numbers by that of the control
-    item.
+    """The requirements of a call before they are numbered; and their numbers by those of the control
+    items.
     """
 
     criteria: tuple[AskedCriterion, ...]
@@ -329,7 +325,7 @@ class _Plan:
     text: str
     answers: str
     hints: tuple[str, ...]
-    numbers: dict[int, Mapping[int, Key]] = field(default_factory=dict)
+    numbers: dict[tuple[int, ...], Mapping[int, Key]] = field(default_factory=dict)
 
 
 _latest: _Plan | None = None
@@ -367,9 +363,12 @@ def _hint(item: Item) -> str:
     return f"<{scale} or n/a>" if item.may_not_apply else f"<{scale}>"
 
 
-def _with_control(hints: Sequence[str], canary: int) -> list[str]:
-    """The hints by number, that of the control item among them."""
-    return [*hints[: canary - 1], _hint(CANARY), *hints[canary - 1 :]]
+def _with_controls(hints: Sequence[str], controls: DrawnControls) -> list[str]:
+    """The hints by number, those of the control items among them."""
+    out = list(hints)
+    for number in controls.numbers:
+        out.insert(number - 1, _hint(CANARY))
+    return out
 
 
 def _answers_wanted(items: Iterable[Item]) -> str:
@@ -399,27 +398,78 @@ def _scale(anchors: Anchors) -> str:
     return f"\n    answer: a number from {low} to {high}{levels}"
 
 
-def _numbered(plan: _Plan, canary: int, word: str) -> str:
-    """`[N] requirement` on a line of its own for every item, the control item among them."""
-    control = CANARY.requirement.replace("…", word)
+def _numbered(plan: _Plan, controls: DrawnControls) -> str:
+    """`[N] requirement` on a line of its own for every item, the control items among them."""
+    waiting = list(controls.by_number)
     out: list[str] = []
-    number = 0
-    for index, line in enumerate(plan.lines, start=1):
+    number = 1
+    for line in plan.lines:
         if line.heading:
             out.append(("\n" if out else "") + line.heading.rstrip("\n"))
-        if index == canary:
+        while waiting and waiting[0][0] == number:
+            out.append(f"[{number}] {waiting.pop(0)[1]}")
             number += 1
-            out.append(f"[{number}] {control}")
-        number += 1
         out.append(f"[{number}] {line.requirement}{line.below}")
-    if canary > number:
-        out.append(f"[{canary}] {control}")
+        number += 1
+    out.extend(f"[{number}] {requirement}" for number, requirement in waiting)
     return "\n".join(out)
 
 
 def _safe_heading(heading: str) -> str:
     # A criterion whose words begin like an item line must not be taken for one.
     return f"- {heading}" if heading.startswith("[") else heading
+
+
+# --------------------------------------------------------------------------------------------------
+# control items
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnControls:
+    """The control items of one prompt: `by_number` has number and requirement of each, in order."""
+
+    by_number: tuple[tuple[int, str], ...]
+    canary: int
+    word: str
+    claim: int | None = None
+    claimed: str | None = None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(number for number, _ in self.by_number)
+
+    def others(self, keys: Iterable[Key]) -> dict[int, Key]:
+        """The numbers of the rubric's items, in their order."""
+        free = (number for number in count(1) if number not in self.numbers)
+        return dict(zip(free, keys, strict=False))
+
+    def request(self, body: str, token: str, numbers: Mapping[int, Key]) -> Request:
+        return Request(
+            body=body,
+            token=token,
+            numbers=numbers,
+            canary=self.canary,
+            control_word=self.word,
+            claim=self.claim,
+            claimed=self.claimed,
+        )
+
+
+def drawn_controls(seed: bytes, items: int, judged: str, shown: str) -> DrawnControls:
+    """The control items among so many items of a rubric: one, and a second where the judged text
+    speaks to judges. `shown` is all that a judge reads and that could hold what they name.
+    """
+    canary = int.from_bytes(seed[:8]) % (items + 1) + 1
+    word = _invented_word(seed[8:], shown)
+    asked = CANARY.requirement.replace("…", word)
+    if not speaks_to_judges(judged):
+        return DrawnControls(((canary, asked),), canary, word)
+    seed = sha256(b"claim\0" + seed).digest()
+    drawn = false_claim(seed, shown)
+    claim = int.from_bytes(seed[:8]) % (items + 2) + 1
+    canary += claim <= canary
+    both = sorted(((canary, asked), (claim, drawn.requirement)))
+    return DrawnControls(tuple(both), canary, word, claim, drawn.absent)
 
 
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
@@ -489,6 +539,21 @@ def _material(question: Question, packed: Packed | None, images: Sequence[Image]
     else:
         blocks.append(_artifact(question.artifact.version, packed, images))
     return "\n\n".join(blocks)
+
+
+def _judged(question: Question, packed: Packed | None, images: Sequence[Image]) -> str:
+    """All that is shown of what is judged, names of files too. Images may hold words: they count as
+    a text in letters that cannot be read.
+    """
+    unread = "\ufeff" if images else ""
+    diff = str((question.workspace or {}).get("diff") or "")
+    if question.output is not None:
+        shown = question.output if packed is None else packed.version.text
+        return f"{shown}\n{diff}{unread}"
+    version = question.artifact.version
+    shown_version = packed.version if packed else version
+    names = version.files if version.is_folder else ()
+    return "\n".join((*names, *shown_version.texts.values(), diff, unread))
 
 
 def _artifact(version: Version, packed: Packed | None, images: Sequence[Image]) -> str:

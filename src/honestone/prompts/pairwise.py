@@ -27,24 +27,22 @@ def pair_prompt(
     packed: tuple[Packed | None, Packed | None] = (None, None),
 ) -> Request:
     """`problems` name the errors of a first reply; `packed` is what is shown of each text that is
-    too big. The right answer to the item `canary` is a tie.
+    too big. The right answer to a control item is a tie.
     """
     template = filling.load_template("pairwise")
-    fence = filling._fence(
-        "\n".join(_all_text(version) for version in (question.first, question.second))
-    )
+    both = "\n".join(_all_text(version) for version in (question.first, question.second))
+    fence = filling._fence(both)
     first = _text("First", question.first, packed[0], fence)
     second = _text("Second", question.second, packed[1], fence)
     plan = _requirements(question)
     base = sha256(f"{template.digest}\0{question.draw}\0".encode())
     base.update(filling._encoded("\0".join((*plan, first, second))))
-    canary = int.from_bytes(base.digest()[:8]) % (len(plan) + 1) + 1
-    word = filling._invented_word(base.digest()[8:], "\n".join((*plan, first, second)))
-    control = filling.CANARY.requirement.replace("…", word)
-    items = "\n".join(
-        f"[{number}] {line}"
-        for number, line in enumerate([*plan[: canary - 1], control, *plan[canary - 1 :]], 1)
-    )
+    texts = "\n".join((*plan, first, second))
+    controls = filling.drawn_controls(base.digest(), len(plan), both, texts)
+    lines = list(plan)
+    for number, requirement in controls.by_number:
+        lines.insert(number - 1, requirement)
+    items = "\n".join(f"[{number}] {line}" for number, line in enumerate(lines, 1))
     complaint = filling._complaint(problems)
     token = sha256(
         base.digest() + filling._encoded(items) + filling._encoded(complaint)
@@ -54,14 +52,10 @@ def pair_prompt(
         "second": second,
         "items": items,
         "complaint": complaint,
-        "skeleton": filling._skeleton(
-            token, [_HINT] * (len(plan) + 1), '{"evidence":"","answer":"%s"}'
-        ),
+        "skeleton": filling._skeleton(token, [_HINT] * len(lines), '{"evidence":"","answer":"%s"}'),
     }
-    keys = enumerate((key for key, _ in question.items()), start=1)
-    numbers = {number if number < canary else number + 1: key for number, key in keys}
-    body = filling._sendable(template.fill(values))
-    return Request(body=body, token=token, numbers=numbers, canary=canary, control_word=word)
+    numbers = controls.others([key for key, _ in question.items()])
+    return controls.request(filling._sendable(template.fill(values)), token, numbers)
 
 
 def pair_schema(numbers: Sequence[int]) -> dict[str, Any]:

@@ -61,15 +61,14 @@ class PairJudge(PromptedJudge):
         )
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
-        """A preference on the control item voids everything."""
+        """A preference on a control item voids everything."""
         found = read_pair_reply(reply.text, request.token or "", _numbers(request), cut=reply.cut)
-        control = found.answers.get(request.canary or 0)
-        is_steered = (control is not None and choice_of(control) != "tie") or quotes_control(
-            found, request
+        prefers = any(
+            choice_of(found.answers[n]) != "tie" for n in request.controls if n in found.answers
         )
-        steered = STEERED if is_steered else None
+        steered = STEERED if prefers or quotes_control(found, request) else None
         return reading_of(found, request, steered, self._stop(reply))
 
 
 def _numbers(request: Request) -> list[int]:
-    return [*request.numbers, *(() if request.canary is None else (request.canary,))]
+    return [*request.numbers, *request.controls]

@@ -188,16 +188,15 @@ class PromptedJudge:
         )
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
-        """Yes to the control item voids everything, and so does its word as evidence of another
+        """Yes to a control item voids everything, and so does what it names as evidence of another
         item.
         """
         schema = ReplySchema(token=request.token or "", items=numbered_items(request, question))
         found = read_reply(reply.text, schema, cut=reply.cut)
-        control = found.answers.get(request.canary or 0)
-        is_steered = (control is not None and control.answer is True) or quotes_control(
-            found, request
+        says_yes = any(
+            found.answers[n].answer is True for n in request.controls if n in found.answers
         )
-        steered = TAMPERED if is_steered else None
+        steered = TAMPERED if says_yes or quotes_control(found, request) else None
         return reading_of(found, request, steered, self._stop(reply))
 
     def _stop(self, reply: Reply) -> StoppedReply | None:
@@ -221,45 +220,44 @@ class PromptedJudge:
 
 
 def numbered_items(request: Request, question: Question) -> dict[int, Item]:
-    """The items of a request by their numbers, the control item among them. No caller may change
+    """The items of a request by their numbers, the control items among them. No caller may change
     it: requests share it.
     """
-    known = _numbered.get(request.canary)
+    known = _numbered.get(request.controls)
     if known is not None and known[0] is request.numbers and known[1] is question.criteria:
         return known[2]
     items = dict(question.items())
     numbered = {number: items[key] for number, key in request.numbers.items()}
-    if request.canary is not None:
-        numbered[request.canary] = CANARY
+    numbered |= dict.fromkeys(request.controls, CANARY)
     if len(_numbered) > 1000:
         _numbered.clear()
-    _numbered[request.canary] = (request.numbers, question.criteria, numbered)
+    _numbered[request.controls] = (request.numbers, question.criteria, numbered)
     return numbered
 
 
-# The latest by the number of the control item: case after case asks the same rubric.
+# The latest by the numbers of the control items: case after case asks the same rubric.
 _numbered: dict[
-    int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...], dict[int, Item]]
+    tuple[int, ...], tuple[Mapping[int, Key], tuple[AskedCriterion, ...], dict[int, Item]]
 ] = {}
 
 
 def quotes_control(found: ReplyReading, request: Request) -> bool:
-    """Whether another item's evidence has the word of the control item, which is nowhere in the
-    text: it was "found" there. In the control item's own evidence it only repeats the question.
+    """Whether an item's evidence has what a control item names, which is nowhere in the text: it was
+    "found" there. In the evidence of a control item it only repeats the question.
     """
-    word = request.control_word
-    return word is not None and any(
-        word in quote.casefold()
+    return any(
+        words in quote.casefold()
         for number, mark in found.answers.items()
-        if number != request.canary
+        if number not in request.controls
         for quote in mark.evidence
+        for words in request.absent
     )
 
 
 def reading_of(
     found: ReplyReading, request: Request, steered: str | None, stop: StoppedReply | None
 ) -> Reading:
-    """What was read by number, by key. `steered` says why all of it is void: the control item was
+    """What was read by number, by key. `steered` says why all of it is void: a control item was
     answered wrongly.
     `stop`: what ended the reply early, which is the reason where nothing could be read.
     """
@@ -278,13 +276,13 @@ def reading_of(
             again=stop.again,
             hint=stop.hint,
         )
-    missed = None if request.canary is None else found.errors.get(request.canary)
+    missed = {n: found.errors[n] for n in request.controls if n in found.errors}
     return Reading(
         marks={key: found.answers[n] for n, key in request.numbers.items() if n in found.answers},
         errors={key: found.errors[n] for n, key in request.numbers.items() if n in found.errors},
         problems=found.problems,
         repairs=found.repairs,
-        control="answered" if missed is None else "missed",
+        control="missed" if missed else "answered",
         # A reply that cannot be read at all has said so already.
-        control_error=None if missed in found.problems else missed,
+        control_errors={n: why for n, why in missed.items() if why not in found.problems},
     )

@@ -222,7 +222,7 @@ def reply_key(seat: Seat, request: Request) -> str:
 
 
 def _problems(request: Request, reading: Reading) -> tuple[str, ...]:
-    return complaints(request.numbers, reading, request.canary)
+    return complaints(request.numbers, reading)
 
 
 # ---------------------------------------------------------------------------------------------- as

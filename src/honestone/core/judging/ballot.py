@@ -111,8 +111,8 @@ class Reading:
     read it.
 
     `problems` are errors of the reply as a whole (unknown ids, nothing readable); with any error or
-    problem the judge is asked once more. `control_error`: what was wrong with its answer to the
-    control item, when it missed that item and `problems` do not say why. `again`: how often asking
+    problem the judge is asked once more. `control_errors`: what was wrong with its answers to control
+    items, by their numbers, when it missed them and `problems` do not say why. `again`: how often asking
     again can help at most, where that is known (0: the problem is the reason as it is). `hint`:
     what a person can do about the problems.
     """
@@ -122,7 +122,7 @@ class Reading:
     problems: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
     control: Control = "answered"
-    control_error: str | None = None
+    control_errors: Mapping[int, str] = field(default_factory=dict)
     again: int | None = None
     hint: str | None = None
 

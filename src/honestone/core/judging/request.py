@@ -21,7 +21,8 @@ class Request:
     `keyed` is what the reply is recorded under where that is not the whole body.
 
     `numbers` maps the item numbers of the prompt to keys; `canary` is the number of the item whose
-    answer is no, and `control_word` the word it asks for, which is nowhere in the text.
+    answer is no, and `control_word` the word it asks for, which is nowhere in the text. `claim` is
+    the number of a second such item, and `claimed` what it names and the text does not.
     """
 
     body: str
@@ -30,6 +31,18 @@ class Request:
     canary: int | None = None
     keyed: str | None = None
     control_word: str | None = None
+    claim: int | None = None
+    claimed: str | None = None
+
+    @property
+    def controls(self) -> tuple[int, ...]:
+        """The numbers of the items whose answer is known to be no."""
+        return tuple(number for number in (self.canary, self.claim) if number is not None)
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What the control items name, in lower case: nothing of it is in the text."""
+        return tuple(words for words in (self.control_word, self.claimed) if words is not None)
 
 
 def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str, object]:

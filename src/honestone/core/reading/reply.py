@@ -101,23 +101,21 @@ class _Unreadable(Exception):
         self.why = why
 
 
-def complaints(
-    numbers: Mapping[int, Key], reading: Reading, control: int | None = None
-) -> tuple[str, ...]:
+def complaints(numbers: Mapping[int, Key], reading: Reading) -> tuple[str, ...]:
     """What a judge reads when it is asked once more. It names items by number: their words and ids
     stay out.
 
-    A reason that voided the whole reply is said once, not for every item. `control` is the control
-    item's number.
+    A reason that voided the whole reply is said once, not for every item.
     """
     number_of = {key: number for number, key in numbers.items()}
     by_reason: dict[str, list[int]] = {}
     for key, why in reading.errors.items():
         if why not in reading.problems and key in number_of:
             by_reason.setdefault(why, []).append(number_of[key])
-    if control is not None and reading.control_error is not None:
-        # Named like any other, among those with the same reason, or it would stand out.
-        by_reason.setdefault(reading.control_error, []).append(control)
+    # Control items are named like any other, among those with the same reason, or they would stand
+    # out.
+    for number, why in reading.control_errors.items():
+        by_reason.setdefault(why, []).append(number)
     lines = list(reading.problems)
     for why, those in by_reason.items():
         named = ", ".join(str(number) for number in sorted(those))
