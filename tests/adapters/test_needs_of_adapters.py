@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from honestone.adapters.context import AdapterContext
 from honestone.adapters.machine import ThisMachine
-from honestone.adapters.registry import AdapterContext, make_judge, make_target
+from honestone.adapters.registry import make_judge, make_target
 from honestone.core.judging.needs import KeyNeed, MachineNeeds
 from honestone.formats.settings import Settings
 from honestone.ports import needs_of

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from honestone.adapters.agent_clis.base import json_lines
+from honestone.adapters.answers import decode
 from honestone.adapters.targets.trace_parsing import as_output
-from honestone.adapters.transport import decode
 from honestone.core.json_value import json_once
 from honestone.view.asking import NotTaken, read_sent
 

@@ -187,7 +187,7 @@ def test_the_changelog_starts_with_what_is_unreleased() -> None:
 
 def test_the_judges_page_names_every_judge_of_the_registry() -> None:
     """Agent CLIs, providers and the kinds of program are all in the page on judges."""
-    from honestone.adapters.registry import CLIS, PROVIDERS
+    from honestone.adapters.context import CLIS, PROVIDERS
 
     text = (REPO / "docs" / "judges.md").read_text(encoding="utf-8")
     wanted = [*CLIS, *PROVIDERS, "script:", "cmd:", "record:", "mock"]

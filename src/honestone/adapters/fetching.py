@@ -7,7 +7,9 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from honestone.adapters.transport import Endpoint, Transport, clean, is_loopback
+from honestone.adapters.answers import clean
+from honestone.adapters.endpoint import Endpoint, is_loopback
+from honestone.adapters.transport import Transport
 from honestone.core.errors import UsageError
 from honestone.ports import CallFailed
 from honestone.system.event_loop import run_coroutine

@@ -9,17 +9,16 @@ Packages add more of each kind by entry points: `core/plugins.py` has their cont
 from __future__ import annotations
 
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from honestone import ports
+from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext
 from honestone.core.errors import CommandRefused, SettingsError, StoreError
 from honestone.core.judging.ballot import JudgeKind
-from honestone.core.judging.choices import Pack, SandboxChoice
-from honestone.core.judging.packing import MAX_INPUT_TOKENS, Budget
 from honestone.core.plugins import JUDGES as JUDGE_PLUGINS
 from honestone.core.plugins import STORES, ExtensionPoint
 from honestone.core.plugins import TARGETS as TARGET_PLUGINS
@@ -29,63 +28,9 @@ from honestone.system.plugins import plugins
 
 if TYPE_CHECKING:
     from honestone import ports
-    from honestone.adapters.models.batches.options import BatchOptions
     from honestone.adapters.stores.place import StorePlace
     from honestone.adapters.targets.command import TargetBox
-    from honestone.core.suite.case import Case, OutputForm
     from honestone.system.processes.process import Program
-
-CLIS = ("codex", "gemini", "claude")
-PROVIDERS = ("openai", "anthropic", "google", "ollama", "vllm", "compatible")
-# The model that a provider's key alone gives when a panel is chosen without a name.
-DEFAULT_MODELS = {
-    "openai": "openai:gpt-5.1",
-    "anthropic": "anthropic:claude-sonnet-4-5",
-    "google": "google:gemini-2.5-pro",
-}
-
-JUDGE_TIMEOUT = 300.0
-WORKER_TIMEOUT = 900.0
-TARGET_TIMEOUT = 300.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdapterContext:
-    """What every factory may need. `artifact` is the resolved path of what is improved; `person`
-    gives whoever sits at the terminal (a `judges.human.Person`), where there is one. `cases` are
-    those of the suite that a target is for, in `suite_folder`; `target_output` says what form its
-    output has, and `target_parameters` are those of a model API. `hidden` are paths in a folder
-    artifact that a worker is not shown; `ask` makes calls to a worker's model with retries around
-    them. Without `commands` nothing is made that runs a program or contacts a host which its name
-    or the settings choose. `batches`: judges that are models of a provider with a batch API are
-    asked through it.
-    """
-
-    cwd: Path
-    settings: ports.Settings
-    judge_timeout: float = JUDGE_TIMEOUT
-    worker_timeout: float = WORKER_TIMEOUT
-    target_timeout: float = TARGET_TIMEOUT
-    target_output: OutputForm = "text"
-    target_sandbox: SandboxChoice = "none"
-    is_sandbox_asked: bool = True
-    closed: tuple[Path, ...] = ()
-    target_parameters: Mapping[str, Any] = field(default_factory=dict)
-    cases: Sequence[Case] = ()
-    suite_folder: Path | None = None
-    pass_env: tuple[str, ...] = ()
-    allow_hosts: tuple[str, ...] = ()
-    pack: str = "none"
-    artifact: Path | None = None
-    rubric_folder: Path | None = None
-    fixes: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    ask: Callable[[ports.Model], Callable[[ports.Prompt], Awaitable[ports.Completion]]] | None = (
-        None
-    )
-    person: Callable[[], Any] | None = None
-    commands: bool = True
-    batches: BatchOptions | None = None
 
 
 # ----------------------------------------------------------------------------------------------------------
@@ -141,8 +86,9 @@ def _script_judge(named: Named) -> ports.Judge:
 
 def _command_judge(named: Named) -> ports.Judge:
     from honestone.adapters.models.command import CommandModel
+    from honestone.adapters.named_models import prompted_judge
 
-    return _prompted(
+    return prompted_judge(
         named.id, CommandModel(_program("judge", named, named.context.judge_timeout)), named.context
     )
 
@@ -190,11 +136,13 @@ def _agent_judge(named: Named) -> ports.Judge:
 
 
 def _model_judge(named: Named) -> ports.Judge:
+    from honestone.adapters.named_models import model_of, prompted_judge
+
     context = named.context
     entry = context.settings.judges.get(named.spec)
     model: ports.Model
     try:
-        model = _model(named.spec, entry, context, context.judge_timeout, batches=context.batches)
+        model = model_of(named.spec, entry, context, context.judge_timeout, batches=context.batches)
     except ports.CallFailed as absent:
         from honestone.adapters.agent_clis.setup import CliMissing
         from honestone.adapters.models.absent import AbsentModel
@@ -202,7 +150,7 @@ def _model_judge(named: Named) -> ports.Judge:
         if not isinstance(absent, CliMissing):
             raise
         model = AbsentModel(identity=absent.identity, needs=absent.needs, reason=absent.reason)
-    return _prompted(named.id, model, context, entry)
+    return prompted_judge(named.id, model, context, entry)
 
 
 def _models(make: Callable[[Named], Made]) -> tuple[RegistryEntry[Made], ...]:
@@ -319,16 +267,19 @@ def _step_worker(named: Named) -> ports.Worker:
     return StepWorker()
 
 
+def _model_worker(named: Named) -> ports.Worker:
+    from honestone.adapters.named_models import model_worker
+
+    entry = named.context.settings.workers.get(named.spec)
+    return model_worker(named.spec, entry, named.context)
+
+
 WORKERS: tuple[RegistryEntry[ports.Worker], ...] = (
     RegistryEntry("cmd", "COMMAND", "a program that edits the artifact", _command_worker),
     RegistryEntry("fix", "", "the fix commands of the rubric", _fix_worker),
     RegistryEntry("human", "", "the person at the terminal", _human_worker),
     RegistryEntry("step", "", "whoever submits the steps", _step_worker, is_listed=False),
-    *_models(
-        lambda named: _model_worker(
-            named.spec, named.context.settings.workers.get(named.spec), named.context
-        )
-    ),
+    *_models(_model_worker),
 )
 
 
@@ -399,6 +350,13 @@ def _mock_target(named: Named) -> ports.Target:
     return MockTarget(named.context.cases)
 
 
+def _model_target(named: Named) -> ports.Target:
+    from honestone.adapters.named_models import model_target
+
+    entry = named.context.settings.targets.get(named.spec)
+    return model_target(named.spec, entry, named.context)
+
+
 TARGETS: tuple[RegistryEntry[ports.Target | None], ...] = (
     RegistryEntry("identity", "", "the artifact itself is judged", lambda named: None),
     RegistryEntry("cmd", "COMMAND", "a program", _command_target),
@@ -407,11 +365,7 @@ TARGETS: tuple[RegistryEntry[ports.Target | None], ...] = (
     RegistryEntry("https", "//ADDRESS", "a server", _http_target, is_listed=False),
     RegistryEntry("record", "FILE", "recorded outputs", _record_target),
     RegistryEntry("mock", "", "repeats the reference, for a dry run", _mock_target),
-    *_models(
-        lambda named: _model_target(
-            named.spec, named.context.settings.targets.get(named.spec), named.context
-        )
-    ),
+    *_models(_model_target),
 )
 
 
@@ -507,226 +461,6 @@ def _recorded(name: str, context: AdapterContext) -> Path:
     """A record is looked up in the working directory, then next to the suite."""
     places = [context.cwd, *([context.suite_folder] if context.suite_folder is not None else [])]
     return next((place / name for place in places if (place / name).exists()), context.cwd / name)
-
-
-def _model_target(
-    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
-) -> ports.Target:
-    """A target that is a model API, an agent CLI or, by settings, a server."""
-    provider, _, known = _named_model(spec, entry, context)
-    seconds = float(known.get("timeout", context.target_timeout))
-    if provider in CLIS or provider == "cli":
-        from honestone.adapters.targets.agent_cli import AgentCliTarget
-
-        return AgentCliTarget(**_cli(spec, provider, known, seconds, context.cwd))
-    if provider in ("http", "https"):
-        from honestone.adapters.targets.http import HttpTarget
-
-        return HttpTarget(
-            str(known.get("base_url", "")), timeout=seconds, key_env=known.get("api_key_env")
-        )
-    from honestone.adapters.targets.model import ModelTarget
-
-    # The limit is the case's or the target's own, and holds for all tries together: the model
-    # brings none.
-    unlimited = (
-        None if entry is None else {k: value for k, value in known.items() if k != "timeout"}
-    )
-    model = _model(spec, unlimited, context, _A_DAY, parameters=context.target_parameters)
-    return ModelTarget(model, timeout=seconds)
-
-
-_A_DAY = 86_400.0
-
-
-def _named_model(
-    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
-) -> tuple[str, str, dict[str, Any]]:
-    """The provider and the model of PROVIDER:MODEL, or of a settings table, with what that table
-    says.
-    """
-    if entry is None:
-        provider, _, model = spec.partition(":")
-        return provider, model, {}
-    known = _safe(spec, entry, context)
-    return str(known.get("provider", "cli")), str(known.get("model", "")), known
-
-
-def _safe(name: str, entry: Mapping[str, Any], context: AdapterContext) -> dict[str, Any]:
-    from honestone.adapters.keys import keep_keys
-
-    return keep_keys(name, entry, context.settings, context.allow_hosts)
-
-
-def _prompted(
-    name: str, model: ports.Model, context: AdapterContext, entry: Mapping[str, Any] | None = None
-) -> ports.Judge:
-    from honestone.adapters.judges.prompted import PromptedJudge
-
-    known = entry or {}
-    images = known.get("images", False)
-    if images and known.get("provider", "cli") not in PROVIDERS:
-        raise SettingsError(
-            f"`{name}` is an agent CLI, and those are not sent images",
-            hint=f"take `images` out of its settings, or use a model API: {', '.join(PROVIDERS)}",
-        )
-    reasks = known.get("reasks", ports.REASKS)
-    return PromptedJudge(
-        name, model, budget=_budget(name, context, known), images=images, reasks=reasks
-    )
-
-
-def _budget(name: str, context: AdapterContext, entry: Mapping[str, Any]) -> Budget:
-    tokens = entry.get("max_input_tokens", MAX_INPUT_TOKENS)
-    if tokens < 1:
-        raise SettingsError(f"`max_input_tokens` of `{name}` is {tokens}, but must be above 0")
-    return Budget(tokens=tokens, pack=Pack(context.pack))
-
-
-def _model(
-    spec: str,
-    entry: Mapping[str, Any] | None,
-    context: AdapterContext,
-    timeout: float,
-    *,
-    batches: BatchOptions | None = None,
-    parameters: Mapping[str, Any] | None = None,
-) -> ports.Model:
-    """The model behind a settings name, an agent CLI or PROVIDER:MODEL. Raises CallFailed when it
-    is not installed.
-    """
-    provider, model, known = _named_model(spec, entry, context)
-    seconds = float(known.get("timeout", timeout))
-    if provider in CLIS or provider == "cli":
-        from honestone.adapters.models.agent_cli import AgentCliModel
-
-        return AgentCliModel(**_cli(spec, provider, known, seconds, context.cwd))
-    from honestone.adapters.models.catalog import make_model
-
-    if not model:
-        raise SettingsError(
-            f"`{spec}` names no model",
-            hint=f'add model = "..." to [judges.{spec}], or say {provider}:MODEL',
-        )
-    server = {name: known.get(name) for name in ("base_url", "api_key_env", "concurrency")}
-    given = {**_parameters(spec, known), **(parameters or {})}
-    made = make_model(
-        provider, model, api=given.pop("api", None), parameters=given, timeout=seconds, **server
-    )
-    from honestone.adapters.models.batches import ask_in_batches
-    from honestone.adapters.models.prices import PricedModel
-
-    batched = batches is not None and ask_in_batches(made, batches)
-    return PricedModel(made, provider, model, context.settings.prices, batched=batched)
-
-
-def make_embedder(spec: str, context: AdapterContext) -> ports.Embedder:
-    """The embeddings model of a `--embeddings` value: a name of the settings, or PROVIDER:MODEL.
-    Raises SettingsError, and CommandRefused where the settings choose an address that may not be
-    contacted here.
-    """
-    from honestone.adapters.keys import leaves
-    from honestone.adapters.models.embeddings import make_embedder
-
-    names = context.settings.embeddings
-    entry = names.get(spec)
-    provider, _, model = spec.partition(":")
-    if entry is None and (provider not in PROVIDERS or not model):
-        written = [f"{one}:MODEL" for one in PROVIDERS if one != "anthropic"]
-        raise SettingsError(
-            f"unknown embeddings `{spec}`", hint=f"known: {', '.join([*names, *written])}"
-        )
-    if entry is not None and leaves(entry) and not context.commands:
-        raise CommandRefused(f"the embeddings `{spec}`")
-    known = {"provider": provider, "model": model} if entry is None else _safe(spec, entry, context)
-    if not known.get("model"):
-        raise SettingsError(
-            f"`{spec}` names no model", hint=f'add model = "..." to [embeddings.{spec}]'
-        )
-    return make_embedder(**known)
-
-
-def _parameters(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of a settings table; `max_tokens` is a shorter way to write the one that bounds a
-    reply.
-    """
-    given = dict(known.get("parameters", {}))
-    if "max_tokens" in known:
-        if "max_output_tokens" in given:
-            raise SettingsError(
-                f"`{name}` has `max_tokens` and `max_output_tokens`, which are the same: leave one out"
-            )
-        given["max_output_tokens"] = known["max_tokens"]
-    return given
-
-
-def make_self_judge(worker: str, context: AdapterContext) -> ports.Judge | None:
-    """The worker's own model as a judge (`--self`), or None where the worker is not a model."""
-    entry = context.settings.workers.get(worker)
-    if entry is None and worker not in CLIS and worker.partition(":")[0] not in PROVIDERS:
-        return None
-    try:
-        return _prompted(
-            f"self:{worker}", _model(worker, entry, context, context.judge_timeout), context, entry
-        )
-    except ports.CallFailed:
-        return None
-
-
-def _cli(
-    spec: str, provider: str, known: Mapping[str, Any], seconds: float, here: Path
-) -> dict[str, Any]:
-    """A CLI by its own name, or by that of the settings table which describes it (`provider =
-    "cli"`).
-    """
-    from honestone.system.processes.process import program_from, split_command
-
-    names = ("model", "base_url", "auth", "api_key_env", "command")
-    settings = {
-        "name": provider,
-        "timeout": seconds,
-        **{name: known[name] for name in names if name in known},
-    }
-    if "max_tokens" in known:
-        raise SettingsError(
-            f"`{spec}` is an agent CLI, which has no `max_tokens`",
-            hint="take it out of its settings",
-        )
-    command = settings.get("command")
-    if provider != "cli":
-        if command is not None and not isinstance(command, str):
-            raise SettingsError(
-                f"`command` of `{spec}` is a list", hint=f"it is the path of {provider}, as a text"
-            )
-        return settings if command is None else {**settings, "command": program_from(command, here)}
-    if not command:
-        raise SettingsError(
-            f"`{spec}` needs a `command`", hint='for example command = ["mycli", "--print"]'
-        )
-    words = split_command(command) if isinstance(command, str) else [str(word) for word in command]
-    return {
-        **settings,
-        "name": spec,
-        "command": words,
-        "output": str(known.get("output", "text")),
-        "here": here,
-    }
-
-
-def _model_worker(
-    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
-) -> ports.Worker:
-    """A worker that is an agent CLI or a model API."""
-    provider, _, known = _named_model(spec, entry, context)
-    seconds = float(known.get("timeout", context.worker_timeout))
-    if provider in CLIS or provider == "cli":
-        from honestone.adapters.workers.agent_cli import AgentCliWorker
-
-        return AgentCliWorker(**_cli(spec, provider, known, seconds, context.cwd), id=spec)
-    from honestone.adapters.workers.model_edit import ModelEditWorker
-
-    model = _model(spec, entry, context, seconds)
-    return ModelEditWorker(spec, model, hidden=context.hidden, ask=context.ask)
 
 
 def _person(context: AdapterContext) -> Any:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from honestone.adapters.context import CLIS, DEFAULT_MODELS
 from honestone.adapters.keys import is_trusted, leaves
 from honestone.adapters.machine import ThisMachine
-from honestone.adapters.registry import CLIS, DEFAULT_MODELS, JUDGES, TARGETS, WORKERS, always_there
+from honestone.adapters.registry import JUDGES, TARGETS, WORKERS, always_there
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
 from honestone.core.judging.needs import KeyNeed, MachineNeeds

@@ -39,7 +39,7 @@ JUDGES: Final = ExtensionPoint(
     group="honestone.judges",
     noun="judge",
     used_as="--judge NAME, --judge NAME:REST",
-    contract="(rest: str, context: honestone.adapters.registry.AdapterContext) -> honestone.ports.Judge",
+    contract="(rest: str, context: honestone.adapters.context.AdapterContext) -> honestone.ports.Judge",
     rules="`rest` is the text after the colon, or empty. The judge's `identity` names everything that affects its "
     "answers, and no secret: it is part of the contract of a run. A call that fails raises "
     "`honestone.ports.CallFailed`.",
@@ -50,7 +50,7 @@ WORKERS: Final = ExtensionPoint(
     group="honestone.workers",
     noun="worker",
     used_as="--worker NAME, --worker NAME:REST",
-    contract="(rest: str, context: honestone.adapters.registry.AdapterContext) -> honestone.ports.Worker",
+    contract="(rest: str, context: honestone.adapters.context.AdapterContext) -> honestone.ports.Worker",
     rules="The worker edits the private copy that `propose` gets, and nothing else. What it changed is read from "
     "the bytes, not from its report.",
     example='editor = "my_package.workers:make_worker"',
@@ -60,7 +60,7 @@ TARGETS: Final = ExtensionPoint(
     group="honestone.targets",
     noun="target",
     used_as="--target NAME, --target NAME:REST, `target:` of a suite",
-    contract="(rest: str, context: honestone.adapters.registry.AdapterContext) -> honestone.ports.Target",
+    contract="(rest: str, context: honestone.adapters.context.AdapterContext) -> honestone.ports.Target",
     rules="`context.cases` are the cases of the suite, `context.suite_folder` is the folder of its file. A task that "
     "fails is an `Output` with an `error`, not an exception.",
     example='service = "my_package.targets:make_target"',

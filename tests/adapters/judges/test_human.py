@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honestone.adapters.context import AdapterContext
 from honestone.adapters.judges.agent import agent_judge, is_agent
 from honestone.adapters.judges.human import HumanJudge, write_reply
 from honestone.adapters.people.form import TerminalPerson
-from honestone.adapters.registry import AdapterContext, make_judge
+from honestone.adapters.registry import make_judge
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.errors import SettingsError
 from honestone.core.judging.ballot import JudgeState, Mark, Question

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from honestone.adapters.answers import events_of, failure_of
+from honestone.adapters.endpoint import Answer, Endpoint
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.models import api_model
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.adapters.transport import Answer, Endpoint, events_of, failure_of
 from honestone.core.artifact import Artifact, Version
 from honestone.core.judging.ballot import (
     AskedCriterion,

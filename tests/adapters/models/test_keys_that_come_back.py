@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.adapters.transport import _proxy_for, clean, without_key
+from honestone.adapters.answers import clean, without_key
+from honestone.adapters.transport import _proxy_for
 from honestone.core.errors import UsageError
 from honestone.ports import CallFailed
 

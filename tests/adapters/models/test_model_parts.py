@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honestone.adapters.answers import clean, decode, retry_after
+from honestone.adapters.endpoint import Answer
 from honestone.adapters.models.catalog import make_model
 from honestone.adapters.models.prices import Price, estimate_tokens, price, usd
 from honestone.adapters.models.probability import Token, answers
 from honestone.adapters.models.schemas import for_anthropic, for_google, for_openai
-from honestone.adapters.transport import Answer, _proxy_for, clean, decode, retry_after
+from honestone.adapters.transport import _proxy_for
 from honestone.core.errors import SettingsError
 from honestone.ports import CallFailed, Prompt, Usage
 
@@ -353,8 +355,8 @@ def test_a_blocked_prompt_is_a_reply_without_text(standin: Standin) -> None:
 
 def test_googles_own_way_to_ask_for_a_wait_is_heard() -> None:
     """RetryInfo in the error's details counts where no header does."""
+    from honestone.adapters.answers import failure_of
     from honestone.adapters.models.catalog import make_endpoint
-    from honestone.adapters.transport import failure_of
 
     body = b'{"error": {"code": 429, "message": "slow", "details": [{"retryDelay": "31.5s"}, {"retryDelay": 7}]}}'
     endpoint = make_endpoint(

@@ -23,8 +23,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from honestone.adapters.stores import sqlite, stored
-from honestone.adapters.stores.sqlite import FILE, MIGRATIONS, SqliteStore
+from honestone.adapters.stores import sqlite_opening, stored
+from honestone.adapters.stores.sqlite import SqliteStore
+from honestone.adapters.stores.sqlite_opening import MIGRATIONS
+from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import StoreError
 from honestone.core.events import event_to_plain
 from honestone.testing import check_store
@@ -396,7 +398,7 @@ def test_migrations_run_once_and_in_order(tmp_path: Path, monkeypatch: pytest.Mo
         "create table extra (n integer) strict; insert into extra values (1);",
         "insert into extra values (2);",
     )
-    monkeypatch.setattr(sqlite, "MIGRATIONS", newer)
+    monkeypatch.setattr(sqlite_opening, "MIGRATIONS", newer)
     for _ in range(2):
         store = SqliteStore(tmp_path)
         assert store._db.execute("select n from extra order by n").fetchall() == [(1,), (2,)]
@@ -411,7 +413,7 @@ def test_a_migration_that_fails_changes_nothing(
     """All of it or none: the old version goes on working."""
     SqliteStore(tmp_path).close()
     monkeypatch.setattr(
-        sqlite,
+        sqlite_opening,
         "MIGRATIONS",
         (*MIGRATIONS, "create table extra (n integer); insert into nowhere values (1);"),
     )

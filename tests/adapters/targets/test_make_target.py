@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from honestone.adapters.registry import AdapterContext, make_target
+from honestone.adapters.context import AdapterContext
+from honestone.adapters.registry import make_target
 from honestone.core.errors import SettingsError, UsageError
 from honestone.formats.settings import Settings
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.adapters import transport
-from honestone.adapters.transport import Answer, Endpoint, Transport
+from honestone.adapters.answers import clean, decode, error_details, retry_after
+from honestone.adapters.endpoint import Answer, Endpoint, host_of
+from honestone.adapters.transport import Transport
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Json
 from honestone.core.record.exported import LangfuseTraces
@@ -46,7 +48,7 @@ class LangfuseServer:
 
     @property
     def where(self) -> str:
-        return transport.host_of(self.endpoint.base_url)
+        return host_of(self.endpoint.base_url)
 
 
 def langfuse_server(environment: Mapping[str, str]) -> LangfuseServer:
@@ -152,11 +154,7 @@ class _Sending:
             )
             if not again or wait is None:
                 break
-            asked = (
-                None
-                if isinstance(got, CallFailed)
-                else transport.retry_after(got.headers, time.time())
-            )
+            asked = None if isinstance(got, CallFailed) else retry_after(got.headers, time.time())
             await asyncio.sleep(min(wait if asked is None else asked, _LONGEST_WAIT))
         if isinstance(got, CallFailed):
             raise self._failure(str(got))
@@ -164,7 +162,7 @@ class _Sending:
 
     def _check(self, answer: Answer, what: str) -> None:
         """That the server took all of it."""
-        where, words = self._server.where, transport.error_details(answer).message
+        where, words = self._server.where, error_details(answer).message
         if answer.status in (401, 403):
             names = " and ".join(KEY_VARIABLES)
             raise self._failure(
@@ -178,14 +176,14 @@ class _Sending:
             raise self._failure(
                 f"{where} did not take the {what} ({answer.status}): {words or 'no reason given'}"
             )
-        reply = transport.decode(answer.body)
+        reply = decode(answer.body)
         refused = _refused(reply) if isinstance(reply, dict) else ""
         if refused:
             raise self._failure(f"{where} did not take all {what}: {refused}")
 
     def _failure(self, words: str) -> UsageError:
         for secret in self._server.secrets:
-            words = transport.clean(words, secret, limit=400)
+            words = clean(words, secret, limit=400)
         return UsageError(
             words,
             hint=f"{self._arrived} scores had arrived; send again with the same command: nothing counts twice",

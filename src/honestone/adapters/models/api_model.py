@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Protocol
 
+from honestone.adapters.answers import EVENTS
+from honestone.adapters.endpoint import Endpoint, HttpRefused, host_of
 from honestone.adapters.models.options import Options, merged
-from honestone.adapters.transport import EVENTS, Endpoint, HttpRefused, hold, host_of, let_go
+from honestone.adapters.transport import hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.judging.needs import MachineNeeds
 from honestone.core.suite.trace import ToolCall

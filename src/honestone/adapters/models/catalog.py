@@ -17,15 +17,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
 
-from honestone.adapters.transport import (
-    Endpoint,
-    KeyVariable,
-    clean,
-    decode,
-    hold,
-    is_loopback,
-    let_go,
-)
+from honestone.adapters.answers import clean, decode
+from honestone.adapters.endpoint import Endpoint, KeyVariable, is_loopback
+from honestone.adapters.transport import hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.ports import CallFailed, Model
 

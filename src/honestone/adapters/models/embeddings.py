@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Unpack
 
+from honestone.adapters.endpoint import Endpoint
 from honestone.adapters.models.api_model import no_reply, usage
 from honestone.adapters.models.catalog import EndpointSettings, find_provider, make_endpoint
-from honestone.adapters.transport import Endpoint, hold, let_go
+from honestone.adapters.transport import hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.judging.needs import MachineNeeds

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from honestone.adapters.answers import clean
 from honestone.adapters.models import api_model
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
-from honestone.adapters.transport import clean
 from honestone.core.reading.json_text import holds_whole_object
 from honestone.ports import CallFailed, Completion, Image, Prompt
 from honestone.system.loose_json import Table, string, table, tables

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.stores.sqlite import SqliteStore
+from honestone.adapters.stores.sqlite_opening import Opened, migrate
 from honestone.core.live import LiveRun, StoredLive
 
 # A megabyte.
@@ -34,11 +35,11 @@ class MemoryStore(SqliteStore):
     def root(self) -> Path:
         return Path(self._folder.name)
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, *, readonly: bool) -> Opened:
         # One thread at a time uses it, and not always the same one.
         db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._migrate(db, 0)
-        return db
+        migrate(db, 0)
+        return Opened(db)
 
     def claim_reply(self, key: str) -> bool:
         if key in self._asked:

@@ -5,7 +5,7 @@ before anything is made of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict
 from functools import partial
@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from honestone.adapters.stores import postgres_queries as queries
 from honestone.adapters.stores import stored
 from honestone.adapters.stores.postgres_connection import PostgresConnection
 from honestone.adapters.stores.undelivered import Undelivered
@@ -43,89 +44,6 @@ FORMAT: Final = 3
 _REPLY: Final = "reply "
 # Events and cases that are read at a time.
 _PAGE: Final = 500
-_RUNS: Final = f"select {stored.COLUMNS} from honestone.runs".encode()
-_INSERT_RUN: Final = b"""
-insert into honestone.runs (id, kind, subject, identity, contract, started, project, person)
-values (%s, %s, %s, %s, %s, %s, %s, %s)
-"""
-_APPEND: Final = b"""
-insert into honestone.events (run, seq, data, once)
-select %s, coalesce(max(seq), 0) + 1, %s, %s from honestone.events where run = %s
-on conflict (run, once) where once is not null do nothing
-"""
-# Before an append: of processes that append to a run at once each waits for the one before, and
-# then sees its number. Without that they choose the same number, and all but one begin again.
-_IN_TURN: Final = b"select pg_advisory_xact_lock(%s)"
-# With `once = any(...)` all events of the run would be read until the server has looked at its
-# tables.
-_STORED_ONCE: Final = b"""
-select once, seq, data from unnest(%s::bytea[]) wanted join honestone.events on run = %s and once = wanted
-"""
-_INSERT_CASE: Final = b"insert into honestone.cases (run, number, id, data) values (%s, %s, %s, %s)"
-_CASES: Final = b"select number, data from honestone.cases where run = %s and number > %s order by number limit %s"
-# Its index is of the digests of ids, which may be long.
-_CASES_BY_ID: Final = b"""
-select number, data from unnest(%s::text[]) name
-join honestone.cases on run = %s and md5(id) = md5(name) and id = name
-"""
-_INSERT_REPLY: Final = (
-    b"insert into honestone.replies (key, judge, at, data) values (%s, %s, %s, %s)"
-)
-# A reply that a runner was given counts in its run only: `%s` is the run that is worked on, null
-# outside of one.
-_OF_RUN: Final = b" and (run is null or run = %s)"
-_KEEP_REPLY: Final = (
-    b"""
-insert into honestone.replies (key, judge, at, data) select %s, %s, %s, %s
-where %s::int is null or (select count(*) from honestone.replies where key = %s"""
-    + _OF_RUN
-    + b") <= %s::int"
-)
-# What those do who may write to no table: functions that look at who asks (postgres-3.sql).
-_MAY_WRITE: Final = b"select has_table_privilege('honestone.events', 'insert')"
-_ADD_EVENT: Final = b"select honestone.add_event(%s, %s, %s, %s, %s, %s)"
-_ADD_REPLY: Final = b"select honestone.add_reply(%s, %s, %s, %s, %s, %s)"
-_ADD_BLOB: Final = b"select honestone.add_blob(%s, %s)"
-_ADD_GRANTS: Final = b"""
-select honestone.add_grants(%(run)s, %(calls)s, %(usd)s, %(dearest)s, %(most_calls)s, %(most_usd)s)
-"""
-_ADD_SLOT: Final = b"select honestone.take_slot(%(line)s, %(more)s)"
-_LATE: Final = "late"
-_INSERT_BLOB: Final = (
-    b"insert into honestone.blobs (digest, data) values (%s, %s) on conflict do nothing"
-)
-_TAKE_SLOT: Final = b"""
-insert into honestone.rates as line (account, at)
-values (%(line)s, extract(epoch from clock_timestamp())::float8 + %(more)s::float8)
-on conflict (account) do update
-set at = greatest(line.at, extract(epoch from clock_timestamp())::float8) + %(more)s::float8
-returning at - extract(epoch from clock_timestamp())::float8
-"""
-_STATE: Final = b"calls, usd, dearest, extract(epoch from clock_timestamp())::float8 - at"
-_OPEN_GRANTS: Final = (
-    b"""
-insert into honestone.grants as known (run, calls, usd, dearest)
-values (%(run)s, %(calls)s, %(usd)s, %(dearest)s)
-on conflict (run) do update set calls = greatest(known.calls, excluded.calls), usd = greatest(known.usd, excluded.usd),
-    dearest = greatest(known.dearest, excluded.dearest)
-returning """
-    + _STATE
-)
-_GRANT: Final = (
-    b"""
-update honestone.grants
-set calls = calls + %(calls)s, usd = usd + %(usd)s, dearest = greatest(dearest, %(dearest)s)
-where run = %(run)s and calls + %(calls)s <= coalesce(%(most_calls)s, 2147483647)
-    and usd + %(usd)s <= coalesce(%(most_usd)s, 'infinity'::float8)
-returning """
-    + _STATE
-)
-_GRANTS: Final = b"select " + _STATE + b" from honestone.grants where run = %(run)s"
-_EVENTS: Final = (
-    b"select seq, data from honestone.events where run = %s and seq > %s order by seq limit %s"
-)
-# Those that may be on record several times.
-_EVENTS_AGAIN: Final = _EVENTS.replace(b" order", b" and once is null order")
 
 
 class PostgresStore:
@@ -162,7 +80,7 @@ class PostgresStore:
         self._db.renew = self._lock_again
         try:
             self._open(readonly=readonly, migrates=migrates)
-            self._may_write = bool(self._rows(_MAY_WRITE, ())[0][0])
+            self._may_write = bool(self._rows(queries.MAY_WRITE, ())[0][0])
             if not readonly:
                 self._undelivered.deliver(self._deliver)
         except BaseException:
@@ -222,15 +140,15 @@ class PostgresStore:
     @property
     def format(self) -> int:
         """The format of its tables; 0 where there are none."""
-        return self._db.read(_format)
+        return self._db.read(queries.format_of)
 
     def _migrate(self) -> None:
         """To the newest format. Of several processes at once the first does it."""
         scripts = [(n, _script(n)) for n in range(1, FORMAT + 1)]
 
         def work(cursor: Cursor[TupleRow]) -> None:
-            cursor.execute(b"select pg_advisory_xact_lock(%s)", (_number("migrate"),))
-            version = _format(cursor)
+            cursor.execute(b"select pg_advisory_xact_lock(%s)", (queries.lock_number("migrate"),))
+            version = queries.format_of(cursor)
             for number, script in scripts:
                 if number > version:
                     cursor.connection.execute(script)
@@ -252,7 +170,9 @@ class PostgresStore:
     # -- claims
 
     def lock(self, identity: str) -> bool:
-        if identity in self._locks or not self._db.read(partial(_try_lock, identity=identity)):
+        if identity in self._locks or not self._db.read(
+            partial(queries.try_lock, identity=identity)
+        ):
             return False
         self._locks.add(identity)
         return True
@@ -264,25 +184,25 @@ class PostgresStore:
         self.unlock(f"{_REPLY}{key}")
 
     def take_slot(self, line: str, seconds: float) -> float:
-        query = _TAKE_SLOT if self._may_write else _ADD_SLOT
+        query = queries.TAKE_SLOT if self._may_write else queries.ADD_SLOT
         found = self._db.write(
             lambda cursor: cursor.execute(query, {"line": line, "more": seconds}).fetchone()
         )
-        return max(0.0, float(_only(found)) - max(seconds, 0.0))
+        return max(0.0, float(queries.only(found)) - max(seconds, 0.0))
 
     def unlock(self, identity: str) -> None:
         if identity in self._locks:
             self._locks.discard(identity)
             self._db.read(
                 lambda cursor: cursor.execute(
-                    b"select pg_advisory_unlock(%s)", (_number(identity),)
+                    b"select pg_advisory_unlock(%s)", (queries.lock_number(identity),)
                 )
             )
 
     def _lock_again(self) -> None:
         """A claim ends with its connection, so a new connection takes it again."""
         for identity in list(self._locks):
-            if self._db.read(partial(_try_lock, identity=identity)):
+            if self._db.read(partial(queries.try_lock, identity=identity)):
                 continue
             if identity.startswith(_REPLY):
                 self._locks.discard(
@@ -303,17 +223,17 @@ class PostgresStore:
 
         def work(cursor: Cursor[TupleRow]) -> str:
             run = stored.new_id(
-                _only(
+                queries.only(
                     cursor.execute(b"select coalesce(max(id), '') from honestone.runs").fetchone()
                 )
             )
             origin = (self._origin.project, self._origin.person)
             facts = (run, kind, subject, identity, contract, stored.timestamp(), *origin)
-            cursor.execute(_INSERT_RUN, tuple(map(stored.text_of, facts)))
+            cursor.execute(queries.INSERT_RUN, tuple(map(stored.text_of, facts)))
             cursor.execute(b"insert into honestone.grants (run) values (%s)", (run,))
-            cursor.execute(_APPEND, (run, new.data, None, run))
+            cursor.execute(queries.APPEND, (run, new.data, None, run))
             for rows in new.rows(run):
-                cursor.executemany(_INSERT_CASE, rows)
+                cursor.executemany(queries.INSERT_CASE, rows)
             return run
 
         return self._db.write(work)
@@ -332,19 +252,19 @@ class PostgresStore:
         def work(cursor: Cursor[TupleRow]) -> set[int]:
             if blobs:
                 cursor.executemany(self._insert_blob, list(blobs.items()))
-            cursor.execute(_IN_TURN, (_number(f"append {run}"),))
+            cursor.execute(queries.IN_TURN, (queries.lock_number(f"append {run}"),))
             if not self._may_write:
-                return _add_events(cursor, run, every)
+                return queries.add_events(cursor, run, every)
             if len(every) == 1:
-                cursor.execute(_APPEND, (run, every[0].data, every[0].once, run))
+                cursor.execute(queries.APPEND, (run, every[0].data, every[0].once, run))
                 return set() if cursor.rowcount else {0}
-            lost = _lost(every, _on_record(cursor, run, every))
+            lost = queries.places_lost(every, queries.on_record(cursor, run, every))
             rows = [
                 (run, new.data, new.once, run)
                 for place, new in enumerate(every)
                 if place not in lost
             ]
-            cursor.executemany(_APPEND, rows)
+            cursor.executemany(queries.APPEND, rows)
             if cursor.rowcount < len(
                 rows
             ):  # another process wrote one of them since; this is tried again
@@ -356,7 +276,9 @@ class PostgresStore:
         lost = self._db.write(work)
         if not lost:
             return {}
-        found = self._db.read(partial(_on_record, run=run, every=[every[place] for place in lost]))
+        found = self._db.read(
+            partial(queries.on_record, run=run, every=[every[place] for place in lost])
+        )
         return {
             place: self._read_rows(run, *found[once])
             if (once := every[place].once) in found
@@ -371,7 +293,7 @@ class PostgresStore:
 
     def _cases(self, run: str) -> stored.StoredCases:
         def read(after: int) -> Iterator[bytes]:
-            for _, data in self._pages(_CASES, run, after, 1 if after else _PAGE):
+            for _, data in self._pages(queries.CASES, run, after, 1 if after else _PAGE):
                 yield data
 
         def count() -> int:
@@ -383,14 +305,16 @@ class PostgresStore:
 
     def cases_of(self, run: str, ids: Sequence[str]) -> Mapping[str, CaseOnRecord]:
         names = list(map(stored.text_of, ids))
-        cases = [stored.recorded_case(data) for _, data in self._rows(_CASES_BY_ID, (names, run))]
+        cases = [
+            stored.recorded_case(data) for _, data in self._rows(queries.CASES_BY_ID, (names, run))
+        ]
         found: dict[str, CaseOnRecord] = {case.id: (case, []) for case in cases if case.id in ids}
         of_case = {
             once: id
             for id, (case, _) in found.items()
             for once in stored.once_of_attempts(id, case.attempts)
         }
-        rows = self._rows(_STORED_ONCE, (list(of_case), run))
+        rows = self._rows(queries.STORED_ONCE, (list(of_case), run))
         for once, number, data in sorted(rows, key=lambda row: row[1]):
             found[of_case[once]][1].append(self._read_rows(run, number, data))
         return found
@@ -399,8 +323,8 @@ class PostgresStore:
         new = stored.NewEvent.of(event)
 
         def work(cursor: Cursor[TupleRow]) -> None:
-            cursor.execute(_IN_TURN, (_number(f"append {run}"),))
-            cursor.execute(_APPEND, (run, new.data, new.once, run))
+            cursor.execute(queries.IN_TURN, (queries.lock_number(f"append {run}"),))
+            cursor.execute(queries.APPEND, (run, new.data, new.once, run))
             done = b"update honestone.runs set finished = %s, result = %s where id = %s"
             cursor.execute(done, (stored.timestamp(), result, run))
 
@@ -412,10 +336,10 @@ class PostgresStore:
         given = {"run": run, "calls": least.calls, "usd": least.usd, "dearest": least.dearest}
         if not self._may_write:  # they were opened with the run
             return self._db.read(
-                lambda cursor: stored.run_grants(cursor.execute(_GRANTS, given).fetchone())
+                lambda cursor: stored.run_grants(cursor.execute(queries.GRANTS, given).fetchone())
             )
         return self._db.write(
-            lambda cursor: stored.run_grants(cursor.execute(_OPEN_GRANTS, given).fetchone())
+            lambda cursor: stored.run_grants(cursor.execute(queries.OPEN_GRANTS, given).fetchone())
         )
 
     def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
@@ -423,12 +347,12 @@ class PostgresStore:
 
         def work(cursor: Cursor[TupleRow]) -> tuple[bool, RunGrants]:
             if not self._may_write:
-                is_added = bool(_only(cursor.execute(_ADD_GRANTS, given).fetchone()))
-                return is_added, stored.run_grants(cursor.execute(_GRANTS, given).fetchone())
-            row = cursor.execute(_GRANT, given).fetchone()
+                is_added = bool(queries.only(cursor.execute(queries.ADD_GRANTS, given).fetchone()))
+                return is_added, stored.run_grants(cursor.execute(queries.GRANTS, given).fetchone())
+            row = cursor.execute(queries.GRANT, given).fetchone()
             if row is not None:
                 return True, stored.run_grants(row)
-            return False, stored.run_grants(cursor.execute(_GRANTS, given).fetchone())
+            return False, stored.run_grants(cursor.execute(queries.GRANTS, given).fetchone())
 
         return self._db.write(work)
 
@@ -440,7 +364,7 @@ class PostgresStore:
         return list(self.iter_events(run))
 
     def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
-        for number, data in self._pages(_EVENTS, run, after):
+        for number, data in self._pages(queries.EVENTS, run, after):
             yield self._read_rows(run, number, data)
 
     def _pages(
@@ -458,9 +382,11 @@ class PostgresStore:
         """A page of cases is read at a time, since they are mostly asked for in their order; in
         memory is that page, and what may be on record several times: little.
         """
-        has_rows, end = bool(self._rows(_CASES, (run, 0, 1))), self.event_count(run)
+        has_rows, end = bool(self._rows(queries.CASES, (run, 0, 1))), self.event_count(run)
         of_case: dict[str, list[int]] = {}
-        for number, data in self._pages(_EVENTS_AGAIN if has_rows else _EVENTS, run, 0):
+        for number, data in self._pages(
+            queries.EVENTS_AGAIN if has_rows else queries.EVENTS, run, 0
+        ):
             if (about := stored.case_of(data)) is not None:
                 of_case.setdefault(about, []).append(number)
         page: dict[str, list[tuple[int, bytes]]] = {}
@@ -468,23 +394,23 @@ class PostgresStore:
         def turn_to(first: int) -> None:
             page.clear()
             known: dict[bytes, str] = {}
-            for _, data in self._rows(_CASES, (run, first - 1, _PAGE // 2)):
+            for _, data in self._rows(queries.CASES, (run, first - 1, _PAGE // 2)):
                 one = stored.recorded_case(data)
                 page[one.id] = []
                 known.update(dict.fromkeys(stored.once_of_attempts(one.id, one.attempts), one.id))
-            for once, number, data in self._rows(_STORED_ONCE, (list(known), run)):
+            for once, number, data in self._rows(queries.STORED_ONCE, (list(known), run)):
                 page[known[once]].append((number, data))
 
         def read(case: str) -> Iterator[Event]:
             if has_rows and case not in page:
                 names = [stored.text_of(case)]
-                for number, _ in self._rows(_CASES_BY_ID, (names, run)):
+                for number, _ in self._rows(queries.CASES_BY_ID, (names, run)):
                     if case not in page:
                         turn_to(number)
             rows = [
                 row
                 for number in of_case.get(case, ())
-                for row in self._rows(_EVENTS, (run, number - 1, 1))
+                for row in self._rows(queries.EVENTS, (run, number - 1, 1))
             ]
             for number, data in sorted([*page.get(case, ()), *rows]):
                 if number <= end:
@@ -523,7 +449,7 @@ class PostgresStore:
         return [
             stored.run_info(row)
             for row in self._rows(
-                _RUNS + where + b" order by id desc limit %s", (project, project, limit)
+                queries.RUNS + where + b" order by id desc limit %s", (project, project, limit)
             )
         ]
 
@@ -534,14 +460,14 @@ class PostgresStore:
         return stored.found_run(
             [
                 stored.run_info(row)
-                for row in self._rows(_RUNS + begins, (stored.text_of(name.upper()),))
+                for row in self._rows(queries.RUNS + begins, (stored.text_of(name.upper()),))
             ],
             name,
         )
 
     def unfinished(self, identity: str) -> RunInfo | None:
         open_ones = b" where identity = %s and finished is null order by id desc limit 1"
-        rows = self._rows(_RUNS + open_ones, (identity,))
+        rows = self._rows(queries.RUNS + open_ones, (identity,))
         return stored.run_info(rows[0]) if rows else None
 
     # -- replies and content
@@ -549,7 +475,7 @@ class PostgresStore:
     def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
         newest = (
             b"select data from honestone.replies where key = %s"
-            + _OF_RUN
+            + queries.OF_RUN
             + b" and at >= %s order by id desc limit 1"
         )
         return next(
@@ -561,7 +487,7 @@ class PostgresStore:
         found: dict[str, list[StoredReply]] = {}
         of_keys = (
             b"select key, at, data from honestone.replies where key = any(%s)"
-            + _OF_RUN
+            + queries.OF_RUN
             + b" order by id"
         )
         for key, at, data in self._rows(of_keys, (list(keys), self._run)):
@@ -585,9 +511,12 @@ class PostgresStore:
         """
         if not self._may_write:
             return bool(
-                _only(cursor.execute(_ADD_REPLY, (self._run, *row, known)).fetchone()) != _LATE
+                queries.only(cursor.execute(queries.ADD_REPLY, (self._run, *row, known)).fetchone())
+                != queries.LATE
             )
-        return cursor.execute(_KEEP_REPLY, (*row, known, row[0], self._run, known)).rowcount > 0
+        return (
+            cursor.execute(queries.KEEP_REPLY, (*row, known, row[0], self._run, known)).rowcount > 0
+        )
 
     def _deliver(self, rows: Sequence[stored.ReplyRow], run: str | None) -> None:
         """What an earlier process was replied while the store was away."""
@@ -602,7 +531,7 @@ class PostgresStore:
         # In the order they were kept, so that the newest of one key is what remains.
         of_keys = (
             b"select key, data from honestone.replies where key = any(%s)"
-            + _OF_RUN
+            + queries.OF_RUN
             + b" order by id"
         )
         return dict(self._rows(of_keys, (list(keys), self._run)))
@@ -617,9 +546,9 @@ class PostgresStore:
 
         def work(cursor: Cursor[TupleRow]) -> None:
             if self._may_write:
-                cursor.executemany(_INSERT_REPLY, rows)
+                cursor.executemany(queries.INSERT_REPLY, rows)
             else:
-                cursor.executemany(_ADD_REPLY, [(self._run, *row, None) for row in rows])
+                cursor.executemany(queries.ADD_REPLY, [(self._run, *row, None) for row in rows])
 
         self._db.write(work, away=waiting.write)
         waiting.remove()
@@ -634,12 +563,12 @@ class PostgresStore:
 
     @property
     def _insert_blob(self) -> bytes:
-        return _INSERT_BLOB if self._may_write else _ADD_BLOB
+        return queries.INSERT_BLOB if self._may_write else queries.ADD_BLOB
 
     # -- the store itself
 
     def state(self) -> StoreState:
-        counts = self._rows(_COUNTS, ())[0]
+        counts = self._rows(queries.COUNTS, ())[0]
         return StoreState(
             shown=self._shown,
             engine="PostgreSQL",
@@ -654,7 +583,7 @@ class PostgresStore:
         """In pages, each after the last key of the one before; the keys come first in each row of a
         page.
         """
-        keys, last = _KEYS[table], _FIRST[table]
+        keys, last = queries.KEYS[table], queries.FIRST[table]
         marks = ", ".join("%s" for _ in last)
         # A runner's reply counts in its run only, and the run is over when it is copied.
         own = "run is null and" if table == "replies" else ""
@@ -671,7 +600,7 @@ class PostgresStore:
     def add_rows(self, table: StoreTable, rows: Iterable[StoreRow]) -> int:
         added = 0
         for some in stored.batches(rows, self._origin, table):
-            added += self._db.write(partial(_add, query=_ADD[table], rows=some))
+            added += self._db.write(partial(queries.add_batch, query=queries.ADD[table], rows=some))
         return added
 
     def close(self) -> None:
@@ -686,87 +615,6 @@ class PostgresStore:
         return self._db.read(lambda cursor: cursor.execute(query, given).fetchall())
 
 
-_COUNTS: Final = b"""
-select (select count(*) from honestone.runs), (select count(*) from honestone.runs where finished is null),
-    (select count(*) from honestone.replies)
-"""
-_FIRST: Final[Mapping[StoreTable, tuple[object, ...]]] = {
-    "runs": ("",),
-    "events": ("", 0),
-    "cases": ("", 0),
-    "replies": (0,),
-    "blobs": ("",),
-}
-_KEYS: Final[Mapping[StoreTable, str]] = {
-    "runs": "id",
-    "events": "run, seq",
-    "cases": "run, number",
-    "replies": "id",
-    "blobs": "digest",
-}
-_ADD: Final[Mapping[StoreTable, bytes]] = {
-    "runs": f"""
-insert into honestone.runs as known ({stored.COLUMNS}) values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-on conflict (id) do update set finished = excluded.finished, result = excluded.result
-where known.finished is null and excluded.finished is not null
-""".encode(),
-    "events": b"insert into honestone.events (run, seq, data, once) values (%s, %s, %s, %s) on conflict do nothing",
-    "cases": _INSERT_CASE + b" on conflict do nothing",
-    "replies": b"""
-insert into honestone.replies (key, judge, at, data)
-select key, judge, at, data from (values (%s::text, %s::text, %s::text, %s::bytea)) as new (key, judge, at, data)
-where not exists (
-    select 1 from honestone.replies old
-    where old.key = new.key and old.judge = new.judge and old.at = new.at and old.data = new.data
-)
-""",
-    "blobs": _INSERT_BLOB,
-}
-
-
-def _on_record(
-    cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEvent]
-) -> dict[bytes, tuple[int, bytes]]:
-    """By `once`: the number and data of those events that are on record already."""
-    once = [new.once for new in every if new.once is not None]
-    rows = cursor.execute(_STORED_ONCE, (once, run)).fetchall() if once else []
-    return {bytes(key): (number, data) for key, number, data in rows}
-
-
-def _add_events(cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEvent]) -> set[int]:
-    """As one who may write to no table; the places of those that were not added."""
-    lost: set[int] = set()
-    for place, new in enumerate(every):
-        if stored.follows_lost(place, every, lost):
-            lost.add(place)
-            continue
-        about = stored.AboutCase.of(new)
-        arguments = (run, about.case, about.type, about.attempt, about.refused, about.rest)
-        if not _only(cursor.execute(_ADD_EVENT, arguments).fetchone()):
-            lost.add(place)
-    return lost
-
-
-def _lost(every: Sequence[stored.NewEvent], known: Collection[bytes]) -> set[int]:
-    lost: set[int] = set()
-    stored_keys = set(known)
-    for place, new in enumerate(every):
-        if new.once in stored_keys or stored.follows_lost(place, every, lost):
-            lost.add(place)
-        elif new.once is not None:  # of several in one transaction the first one counts
-            stored_keys.add(new.once)
-    return lost
-
-
-def _add(cursor: Cursor[TupleRow], query: bytes, rows: Sequence[StoreRow]) -> int:
-    cleaned = [
-        tuple(stored.text_of(value) if isinstance(value, str) else value for value in row)
-        for row in rows
-    ]
-    cursor.executemany(query, cleaned)
-    return int(cursor.rowcount)
-
-
 def roles_sql() -> str:
     """What makes the roles: whoever owns the tables and may make roles runs it."""
     return (files("honestone.adapters.stores.migrations") / "roles.sql").read_text(encoding="utf-8")
@@ -774,30 +622,3 @@ def roles_sql() -> str:
 
 def _script(number: int) -> bytes:
     return (files("honestone.adapters.stores.migrations") / f"postgres-{number}.sql").read_bytes()
-
-
-def _format(cursor: Cursor[TupleRow]) -> int:
-    # Not to_regclass: it does not see a table that another session made since this transaction
-    # began.
-    there = b"select exists (select from pg_catalog.pg_tables where schemaname = 'honestone' and tablename = 'format')"
-    if not _only(cursor.execute(there).fetchone()):
-        return 0
-    return int(_only(cursor.execute(b"select version from honestone.format").fetchone()))
-
-
-def _only(row: tuple[Any, ...] | None) -> Any:
-    assert row is not None
-    return row[0]
-
-
-def _number(name: str) -> int:
-    """Of an advisory lock: 64 bits, signed."""
-    return int.from_bytes(
-        hashlib.sha256(f"honestone {name}".encode()).digest()[:8], "big", signed=True
-    )
-
-
-def _try_lock(cursor: Cursor[TupleRow], identity: str) -> bool:
-    return bool(
-        _only(cursor.execute(b"select pg_try_advisory_lock(%s)", (_number(identity),)).fetchone())
-    )

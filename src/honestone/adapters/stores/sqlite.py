@@ -6,19 +6,23 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from honestone.adapters.stores import stored
-from honestone.adapters.stores.hostile_files import distrust, foreign_objects
+from honestone.adapters.stores.hostile_files import foreign_objects
+from honestone.adapters.stores.sqlite_opening import (
+    NEW_FOLDER,
+    Opened,
+    StoreFile,
+    file_id,
+)
 from honestone.adapters.stores.unfinished import FILE
-from honestone.core.errors import NoStoreError, StoreError
+from honestone.core.errors import StoreError
 from honestone.core.judging.spend import RunGrants
 from honestone.ports import (
     CaseOnRecord,
@@ -30,8 +34,7 @@ from honestone.ports import (
     StoreState,
     StoreTable,
 )
-from honestone.system.files import open_below, write_atomically
-from honestone.system.trust.own_stores import claim_new, sign_database
+from honestone.system.files import open_below
 
 if TYPE_CHECKING:
     from honestone.adapters.stores.journal import LoopJournal
@@ -41,42 +44,7 @@ if TYPE_CHECKING:
     from honestone.core.live import LiveRun, StoredLive
     from honestone.system.processes.byte_claims import ByteClaims
 
-_NEW_FOLDER = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
-_BUSY_SECONDS = 10.0
 NO_ORIGIN: Final = RunOrigin()
-
-_V1 = """
-create table runs (
-    id text primary key, kind text not null, subject text not null, identity text not null, contract text not null,
-    started text not null, finished text, result text
-) strict;
-create index runs_by_identity on runs (identity, id);
-create table events (run text not null, seq integer not null, data blob not null, primary key (run, seq)) strict, without rowid;
-create table replies (id integer primary key, key text not null, judge text not null, at text not null, data blob not null) strict;
-create index replies_by_key on replies (key, id);
-create table blobs (digest text primary key, data blob not null) strict;
-"""
-
-_V2 = """
-alter table runs add column project text;
-alter table runs add column person text;
-create table grants (run text primary key, calls integer not null) strict, without rowid;
-create table rates (account text primary key, at real not null) strict, without rowid;
-"""
-
-_V3 = """
-alter table grants add column usd real not null default 0;
-alter table grants add column dearest real not null default 0;
-alter table grants add column at real;
-create table cases (run text not null, number integer not null, id text not null, data blob not null, primary key (run, number))
-    strict, without rowid;
-create index cases_by_id on cases (run, id);
-alter table events add column once blob;
-create unique index events_once on events (run, once) where once is not null;
-"""
-
-# What brings a store from version N to N + 1. Never edit one that has been released; append.
-MIGRATIONS = (_V1, _V2, _V3)
 
 
 class SqliteStore:
@@ -94,10 +62,9 @@ class SqliteStore:
         self._live: LiveFiles | None = None
         self._journal: LoopJournal | None = None
         self._reply_claims: ByteClaims | None = None
-        self._opened: tuple[int, int] | None = None
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._file = StoreFile(folder)
         try:
-            self._db = self._open_readonly() if readonly else self._open()
+            opened = self._open(readonly=readonly)
         except sqlite3.Error as error:
             raise self._trouble(error) from None
         except OSError as error:
@@ -105,6 +72,9 @@ class SqliteStore:
                 f"cannot open the store {str(folder)!r}: {error.strerror or error}",
                 hint="make the folder writable, or set HONESTONE_HOME to another one",
             ) from None
+        self._db, self._opened, self._copy = opened.db, opened.file, opened.copy
+        if not opened.has_origins:
+            self._select = _OLD_SELECT
 
     @property
     def root(self) -> Path:
@@ -121,142 +91,12 @@ class SqliteStore:
     @property
     def is_in_place(self) -> bool:
         """The file that was opened has not been removed or replaced since."""
-        return self._opened is not None and self._opened == _file_id(self.root / FILE)
+        return self._opened is not None and self._opened == file_id(self.root / FILE)
 
-    # -- opening
+    def _open(self, *, readonly: bool) -> Opened:
+        return self._file.open_readonly() if readonly else self._file.open()
 
-    def _open(self) -> sqlite3.Connection:
-        self._make_private()
-        ignore = self.root / ".gitignore"
-        # Switching to WAL fails at once when another process is at it, whatever the busy timeout:
-        # so one at a time.
-        with self._locked("open.lock"):
-            if not ignore.exists():
-                write_atomically(ignore, b"*\n", private=True)
-            # One thread at a time uses it, and not always the same one.
-            db = sqlite3.connect(
-                self.root / FILE,
-                timeout=_BUSY_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            self._opened = _file_id(self.root / FILE)
-            try:
-                distrust(db)
-                version = self._version(db)
-                if version < len(MIGRATIONS):
-                    db.execute("pragma journal_mode = wal")
-                    self._migrate(db, version)
-                # Every commit is with the system when the call returns, so a kill loses nothing;
-                # the last ones before a power cut may be lost, never torn. `full` would cost four
-                # times as much for each reply.
-                db.execute("pragma synchronous = normal")
-            except BaseException:
-                db.close()
-                raise
-        return db
-
-    def _make_private(self) -> None:
-        """The folder and the database are for this person alone: they hold prompts, texts and
-        replies.
-        """
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_new = not os.path.lexists(self.root / FILE)
-        if is_new:
-            claim_new(self.root)
-        self._refuse_links()
-        with suppress(PermissionError):  # somebody else's, who lets us write to it
-            if (
-                self.root.name == ".honestone"
-            ):  # of an older version; another folder may hold more than ours
-                self.root.chmod(0o700)
-            handle = os.open(
-                self.root / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-            )
-            try:
-                os.fchmod(handle, 0o600)
-            finally:
-                os.close(handle)
-        if is_new:
-            sign_database(self.root)
-
-    def _refuse_links(self) -> None:
-        """SQLite follows links, and so do programs that look for its journal: none of these names
-        may be one.
-        """
-        for name in (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"):
-            if os.path.islink(self.root / name):
-                raise StoreError(
-                    f"`{self.root / name}` is a link, and a store is not written through links",
-                    hint="remove it",
-                )
-
-    def _open_readonly(self) -> sqlite3.Connection:
-        path = self.root / FILE
-        if not path.exists():
-            raise self._none_yet()
-        # A reader of a store that is in use needs its shared-memory file; on read-only media there
-        # is no writer.
-        mode = "mode=ro" if os.access(self.root, os.W_OK) else "immutable=1"
-        log = path.with_name(f"{FILE}-wal")
-        if mode == "immutable=1" and log.exists() and log.stat().st_size:
-            # What a killed process wrote last is only in the log, which needs a writable folder to
-            # be read.
-            self._copy = tempfile.TemporaryDirectory(prefix="honestone-store-")
-            for part in (path, log):
-                shutil.copyfile(part, Path(self._copy.name) / part.name)
-            path, mode = Path(self._copy.name) / FILE, "mode=ro"
-        quoted = str(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-        db = sqlite3.connect(
-            f"file:{quoted}?{mode}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
-        )
-        distrust(db)
-        version = self._version(db)
-        if version == 0:  # made an instant ago, by a command that has not written its tables
-            db.close()
-            raise self._none_yet()
-        if version == 1:
-            self._select = _OLD_SELECT
-        return db
-
-    def _none_yet(self) -> NoStoreError:
-        return NoStoreError(
-            f"no store has been made in {str(self.root)!r} yet",
-            hint="`honestone eval` makes one on its first run",
-        )
-
-    def _version(self, db: sqlite3.Connection) -> int:
-        version = int(db.execute("pragma user_version").fetchone()[0])
-        if version < 0:
-            db.close()
-            raise StoreError(
-                f"the store {str(self.root)!r} is damaged: its format is {version}",
-                hint=_NEW_FOLDER,
-            )
-        if version > len(MIGRATIONS):
-            db.close()
-            raise StoreError(
-                f"the store {str(self.root)!r} was written by a newer honestone (format {version}, this one knows {len(MIGRATIONS)})",
-                hint="upgrade honestone, or set HONESTONE_HOME to a new folder",
-            )
-        return version
-
-    def _migrate(self, db: sqlite3.Connection, version: int) -> None:
-        for number in range(version, len(MIGRATIONS)):
-            db.executescript(
-                f"begin immediate; {MIGRATIONS[number]} pragma user_version = {number + 1}; commit;"
-            )
-
-    @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
-        handle = os.open(
-            self.root / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-        )
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
+    # -- claims
 
     def lock(self, identity: str) -> bool:
         with open_below(self.root, ["locks"], mode=0o700) as folder:
@@ -577,13 +417,13 @@ class SqliteStore:
             found = self._db.execute("pragma quick_check").fetchone()[0]
             if found != "ok":
                 raise StoreError(
-                    f"the store {str(self.root)!r} is damaged: {found}", hint=_NEW_FOLDER
+                    f"the store {str(self.root)!r} is damaged: {found}", hint=NEW_FOLDER
                 )
-            version = self._version(self._db)
+            version = self._file.version(self._db)
             if odd := foreign_objects(self._db):
                 raise StoreError(
                     f"the store {str(self.root)!r} has {', '.join(odd[:5])}, which no version of honestone makes",
-                    hint=_NEW_FOLDER,
+                    hint=NEW_FOLDER,
                 )
             counts = self._db.execute(
                 "select (select count(*) from runs), (select count(*) from runs where finished is null),"
@@ -604,7 +444,7 @@ class SqliteStore:
             if table == "runs":
                 yield from self._db.execute(f"{self._select} order by id")
             elif (
-                table != "cases" or self._version(self._db) > 2
+                table != "cases" or self._file.version(self._db) > 2
             ):  # before, they were in the first event of their run
                 yield from self._db.execute(
                     f"select {stored.COLUMNS_OF[table]} from {table} order by {_ORDER[table]}"
@@ -677,7 +517,7 @@ class SqliteStore:
         elif "readonly" in text or "unable to open" in text:
             hint = "make the folder writable, or set HONESTONE_HOME to another one"
         else:
-            hint = _NEW_FOLDER
+            hint = NEW_FOLDER
         return StoreError(f"the store {str(self.root)!r}: {text}", hint=hint)
 
 
@@ -716,8 +556,6 @@ _KEEP_REPLY = (
     " where ?5 is null or (select count(*) from replies where key = ?1) <= ?5"
 )
 _ONE = "select data from events where run = ? and seq = ?"
-
-
 _ORDER: Final = {"events": "run, seq", "cases": "run, number", "replies": "id", "blobs": "digest"}
 _ADD: Final[Mapping[StoreTable, str]] = {
     "runs": f"insert into runs ({stored.COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do update"
@@ -729,11 +567,3 @@ _ADD: Final[Mapping[StoreTable, str]] = {
     " where not exists (select 1 from replies where (key, judge, at, data) = (?1, ?2, ?3, ?4))",
     "blobs": "insert into blobs (digest, data) values (?, ?) on conflict do nothing",
 }
-
-
-def _file_id(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

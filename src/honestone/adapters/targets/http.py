@@ -16,10 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from honestone.adapters.endpoint import Answer, Endpoint, key_header
 from honestone.adapters.machine import require
 from honestone.adapters.targets.command import prompt_of
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, as_output, since
-from honestone.adapters.transport import Answer, Endpoint, hold, key_header, let_go
+from honestone.adapters.transport import hold, let_go
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.errors import SettingsError

@@ -27,9 +27,10 @@ def make_model(workspace: Workspace, name: str, *, what: str, instead: str) -> M
     """The model behind a judge's name, or why it is missing. Raises UsageError for a judge without
     a model; `what` it was to draft and `instead` of naming one are for that message.
     """
+    from honestone.adapters.context import AdapterContext
     from honestone.adapters.judges.prompted import PromptedJudge
     from honestone.adapters.models.absent import AbsentModel
-    from honestone.adapters.registry import AdapterContext, make_judge
+    from honestone.adapters.registry import make_judge
 
     refusal = UsageError(
         f"the judge `{name}` is not a model, so it cannot draft {what}",

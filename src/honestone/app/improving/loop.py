@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Annotated, Generic
 
 from honestone import ports
-from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
+from honestone.adapters.context import WORKER_TIMEOUT, AdapterContext
+from honestone.adapters.registry import make_worker
 from honestone.app.event_loop import run_to_end
 from honestone.app.judging.judging_options import (
     EFFORTS,

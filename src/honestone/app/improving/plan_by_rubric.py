@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from honestone.adapters.registry import AdapterContext, make_self_judge
+from honestone.adapters.context import AdapterContext
+from honestone.adapters.named_models import make_self_judge
 from honestone.app.improving import loop
 from honestone.app.improving.holding_out import NOBODY, hold_one_out, named_apart
 from honestone.app.improving.loop import ImprovementRequest, LoopPlan

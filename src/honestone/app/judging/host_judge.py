@@ -31,7 +31,7 @@ from honestone.report.documents import JsonDocument
 from honestone.system.files import printable
 
 if TYPE_CHECKING:
-    from honestone.adapters.registry import AdapterContext
+    from honestone.adapters.context import AdapterContext
     from honestone.core.judging.ballot import Ballot, Reading
     from honestone.core.judging.rubric import Key
 

@@ -21,8 +21,8 @@ from honestone.core.judging.scorecard import Rule
 from honestone.ports import Embedder, Function, Judge, SizedJudge, Store
 
 if TYPE_CHECKING:
+    from honestone.adapters.context import AdapterContext
     from honestone.adapters.models.batches.options import BatchOptions
-    from honestone.adapters.registry import AdapterContext
     from honestone.core.judging.ballot import Question
     from honestone.core.judging.spend import Meter
     from honestone.engine.panel import Panel, Seat
@@ -273,7 +273,7 @@ def make_context(options: JudgingOptions, workspace: Workspace) -> AdapterContex
     """What judges, workers and targets are made with. Fields that only some use cases set are put
     in by `replace`.
     """
-    from honestone.adapters.registry import JUDGE_TIMEOUT, AdapterContext
+    from honestone.adapters.context import JUDGE_TIMEOUT, AdapterContext
 
     return AdapterContext(
         cwd=workspace.folder,
@@ -305,7 +305,7 @@ def make_embedder(options: JudgingOptions, workspace: Workspace) -> Embedder | N
     """
     if options.embeddings is None:
         return None
-    from honestone.adapters.registry import make_embedder
+    from honestone.adapters.named_models import make_embedder
 
     return make_embedder(options.embeddings, make_context(options, workspace))
 

@@ -132,7 +132,8 @@ def propose(
 
 
 def make_stage_worker(name: str, skill: SkillUnderEdit, timeout: float | None) -> Worker:
-    from honestone.adapters.registry import WORKER_TIMEOUT, make_worker
+    from honestone.adapters.context import WORKER_TIMEOUT
+    from honestone.adapters.registry import make_worker
 
     context = make_context(JudgingOptions(), skill.workspace)
     return make_worker(

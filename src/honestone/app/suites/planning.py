@@ -33,7 +33,7 @@ from honestone.system.files import load_artifact, printable
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
-    from honestone.adapters.registry import AdapterContext
+    from honestone.adapters.context import AdapterContext
     from honestone.engine.panel import Seat
     from honestone.ports import Observer
 
@@ -185,7 +185,7 @@ class _Planning:
         return seats
 
     def to_run(self, context: AdapterContext, observer: Observer) -> list[_Column]:
-        from honestone.adapters.registry import TARGET_TIMEOUT
+        from honestone.adapters.context import TARGET_TIMEOUT
 
         columns, subjects = [], self.subjects()
         for asked, spec in _targets(self.request, self.source):

@@ -14,16 +14,9 @@ from typing import Final
 
 import msgspec
 
-from honestone.adapters.transport import (
-    Answer,
-    Endpoint,
-    clean,
-    decode,
-    failure_of,
-    hold,
-    host_of,
-    read_answer,
-)
+from honestone.adapters.answers import clean, decode, failure_of, read_answer
+from honestone.adapters.endpoint import Answer, Endpoint, host_of
+from honestone.adapters.transport import hold
 from honestone.ports import CallFailed
 from honestone.system.loose_json import count, string, table, tables
 

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from honestone.adapters.endpoint import Answer
 from honestone.adapters.models.batches.api import (
     AskedRequest,
     BatchApi,
@@ -26,7 +27,7 @@ from honestone.adapters.models.batches.api import (
 )
 from honestone.adapters.models.batches.ledger import BatchLedger, OpenBatch
 from honestone.adapters.models.batches.options import MOST, BatchOptions
-from honestone.adapters.transport import Answer, in_parts, let_go
+from honestone.adapters.transport import in_parts, let_go
 from honestone.ports import CallFailed
 
 # How long no further request has come when a batch is sent.

@@ -1,0 +1,242 @@
+"""Judges, workers, targets and embedders that are models: a provider's, an agent CLI's, or one that
+the settings name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from honestone import ports
+from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext
+from honestone.core.errors import CommandRefused, SettingsError
+from honestone.core.judging.choices import Pack
+from honestone.core.judging.packing import MAX_INPUT_TOKENS, Budget
+
+if TYPE_CHECKING:
+    from honestone import ports
+    from honestone.adapters.models.batches.options import BatchOptions
+
+
+def model_target(
+    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
+) -> ports.Target:
+    """A target that is a model API, an agent CLI or, by settings, a server."""
+    provider, _, known = named_model(spec, entry, context)
+    seconds = float(known.get("timeout", context.target_timeout))
+    if provider in CLIS or provider == "cli":
+        from honestone.adapters.targets.agent_cli import AgentCliTarget
+
+        return AgentCliTarget(**_cli(spec, provider, known, seconds, context.cwd))
+    if provider in ("http", "https"):
+        from honestone.adapters.targets.http import HttpTarget
+
+        return HttpTarget(
+            str(known.get("base_url", "")), timeout=seconds, key_env=known.get("api_key_env")
+        )
+    from honestone.adapters.targets.model import ModelTarget
+
+    # The limit is the case's or the target's own, and holds for all tries together: the model
+    # brings none.
+    unlimited = (
+        None if entry is None else {k: value for k, value in known.items() if k != "timeout"}
+    )
+    model = model_of(spec, unlimited, context, _A_DAY, parameters=context.target_parameters)
+    return ModelTarget(model, timeout=seconds)
+
+
+_A_DAY = 86_400.0
+
+
+def named_model(
+    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
+) -> tuple[str, str, dict[str, Any]]:
+    """The provider and the model of PROVIDER:MODEL, or of a settings table, with what that table
+    says.
+    """
+    if entry is None:
+        provider, _, model = spec.partition(":")
+        return provider, model, {}
+    known = _safe(spec, entry, context)
+    return str(known.get("provider", "cli")), str(known.get("model", "")), known
+
+
+def _safe(name: str, entry: Mapping[str, Any], context: AdapterContext) -> dict[str, Any]:
+    from honestone.adapters.keys import keep_keys
+
+    return keep_keys(name, entry, context.settings, context.allow_hosts)
+
+
+def prompted_judge(
+    name: str, model: ports.Model, context: AdapterContext, entry: Mapping[str, Any] | None = None
+) -> ports.Judge:
+    from honestone.adapters.judges.prompted import PromptedJudge
+
+    known = entry or {}
+    images = known.get("images", False)
+    if images and known.get("provider", "cli") not in PROVIDERS:
+        raise SettingsError(
+            f"`{name}` is an agent CLI, and those are not sent images",
+            hint=f"take `images` out of its settings, or use a model API: {', '.join(PROVIDERS)}",
+        )
+    reasks = known.get("reasks", ports.REASKS)
+    return PromptedJudge(
+        name, model, budget=_budget(name, context, known), images=images, reasks=reasks
+    )
+
+
+def _budget(name: str, context: AdapterContext, entry: Mapping[str, Any]) -> Budget:
+    tokens = entry.get("max_input_tokens", MAX_INPUT_TOKENS)
+    if tokens < 1:
+        raise SettingsError(f"`max_input_tokens` of `{name}` is {tokens}, but must be above 0")
+    return Budget(tokens=tokens, pack=Pack(context.pack))
+
+
+def model_of(
+    spec: str,
+    entry: Mapping[str, Any] | None,
+    context: AdapterContext,
+    timeout: float,
+    *,
+    batches: BatchOptions | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> ports.Model:
+    """The model behind a settings name, an agent CLI or PROVIDER:MODEL. Raises CallFailed when it
+    is not installed.
+    """
+    provider, model, known = named_model(spec, entry, context)
+    seconds = float(known.get("timeout", timeout))
+    if provider in CLIS or provider == "cli":
+        from honestone.adapters.models.agent_cli import AgentCliModel
+
+        return AgentCliModel(**_cli(spec, provider, known, seconds, context.cwd))
+    from honestone.adapters.models.catalog import make_model
+
+    if not model:
+        raise SettingsError(
+            f"`{spec}` names no model",
+            hint=f'add model = "..." to [judges.{spec}], or say {provider}:MODEL',
+        )
+    server = {name: known.get(name) for name in ("base_url", "api_key_env", "concurrency")}
+    given = {**_parameters(spec, known), **(parameters or {})}
+    made = make_model(
+        provider, model, api=given.pop("api", None), parameters=given, timeout=seconds, **server
+    )
+    from honestone.adapters.models.batches import ask_in_batches
+    from honestone.adapters.models.prices import PricedModel
+
+    batched = batches is not None and ask_in_batches(made, batches)
+    return PricedModel(made, provider, model, context.settings.prices, batched=batched)
+
+
+def make_embedder(spec: str, context: AdapterContext) -> ports.Embedder:
+    """The embeddings model of a `--embeddings` value: a name of the settings, or PROVIDER:MODEL.
+    Raises SettingsError, and CommandRefused where the settings choose an address that may not be
+    contacted here.
+    """
+    from honestone.adapters.keys import leaves
+    from honestone.adapters.models.embeddings import make_embedder
+
+    names = context.settings.embeddings
+    entry = names.get(spec)
+    provider, _, model = spec.partition(":")
+    if entry is None and (provider not in PROVIDERS or not model):
+        written = [f"{one}:MODEL" for one in PROVIDERS if one != "anthropic"]
+        raise SettingsError(
+            f"unknown embeddings `{spec}`", hint=f"known: {', '.join([*names, *written])}"
+        )
+    if entry is not None and leaves(entry) and not context.commands:
+        raise CommandRefused(f"the embeddings `{spec}`")
+    known = {"provider": provider, "model": model} if entry is None else _safe(spec, entry, context)
+    if not known.get("model"):
+        raise SettingsError(
+            f"`{spec}` names no model", hint=f'add model = "..." to [embeddings.{spec}]'
+        )
+    return make_embedder(**known)
+
+
+def _parameters(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a settings table; `max_tokens` is a shorter way to write the one that bounds a
+    reply.
+    """
+    given = dict(known.get("parameters", {}))
+    if "max_tokens" in known:
+        if "max_output_tokens" in given:
+            raise SettingsError(
+                f"`{name}` has `max_tokens` and `max_output_tokens`, which are the same: leave one out"
+            )
+        given["max_output_tokens"] = known["max_tokens"]
+    return given
+
+
+def make_self_judge(worker: str, context: AdapterContext) -> ports.Judge | None:
+    """The worker's own model as a judge (`--self`), or None where the worker is not a model."""
+    entry = context.settings.workers.get(worker)
+    if entry is None and worker not in CLIS and worker.partition(":")[0] not in PROVIDERS:
+        return None
+    try:
+        return prompted_judge(
+            f"self:{worker}",
+            model_of(worker, entry, context, context.judge_timeout),
+            context,
+            entry,
+        )
+    except ports.CallFailed:
+        return None
+
+
+def _cli(
+    spec: str, provider: str, known: Mapping[str, Any], seconds: float, here: Path
+) -> dict[str, Any]:
+    """A CLI by its own name, or by that of the settings table which describes it (`provider =
+    "cli"`).
+    """
+    from honestone.system.processes.process import program_from, split_command
+
+    names = ("model", "base_url", "auth", "api_key_env", "command")
+    settings = {
+        "name": provider,
+        "timeout": seconds,
+        **{name: known[name] for name in names if name in known},
+    }
+    if "max_tokens" in known:
+        raise SettingsError(
+            f"`{spec}` is an agent CLI, which has no `max_tokens`",
+            hint="take it out of its settings",
+        )
+    command = settings.get("command")
+    if provider != "cli":
+        if command is not None and not isinstance(command, str):
+            raise SettingsError(
+                f"`command` of `{spec}` is a list", hint=f"it is the path of {provider}, as a text"
+            )
+        return settings if command is None else {**settings, "command": program_from(command, here)}
+    if not command:
+        raise SettingsError(
+            f"`{spec}` needs a `command`", hint='for example command = ["mycli", "--print"]'
+        )
+    words = split_command(command) if isinstance(command, str) else [str(word) for word in command]
+    return {
+        **settings,
+        "name": spec,
+        "command": words,
+        "output": str(known.get("output", "text")),
+        "here": here,
+    }
+
+
+def model_worker(
+    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
+) -> ports.Worker:
+    """A worker that is an agent CLI or a model API."""
+    provider, _, known = named_model(spec, entry, context)
+    seconds = float(known.get("timeout", context.worker_timeout))
+    if provider in CLIS or provider == "cli":
+        from honestone.adapters.workers.agent_cli import AgentCliWorker
+
+        return AgentCliWorker(**_cli(spec, provider, known, seconds, context.cwd), id=spec)
+    from honestone.adapters.workers.model_edit import ModelEditWorker
+
+    model = model_of(spec, entry, context, seconds)
+    return ModelEditWorker(spec, model, hidden=context.hidden, ask=context.ask)
