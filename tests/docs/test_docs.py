@@ -151,13 +151,14 @@ def test_the_glossary_points_at_files_that_are_there() -> None:
 
 
 def test_every_decision_is_in_the_list() -> None:
-    """The list of decisions names each page under its own title."""
+    """The list of decisions names each page under its own title, with its status."""
     folder = REPO / "docs" / "decisions"
-    listed = dict(
-        re.findall(
-            r"\[(.+?)\]\((\d{4}-.+?\.md)\)", (folder / "README.md").read_text(encoding="utf-8")
-        )
+    rows = re.findall(
+        r"^- \[(.+?)\]\((\d{4}-.+?\.md)\) \(.+?\): (in force|replaced by .+)$",
+        (folder / "README.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
+    listed = {title: name for title, name, _ in rows}
     titles = {
         path.read_text(encoding="utf-8").splitlines()[0].partition(". ")[2]: path.name
         for path in folder.glob("0*.md")
