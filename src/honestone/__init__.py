@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
     from honestone.core.suite.case import Case, Message, Suite
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The modules of what is not a function of `api` or one of its results.
 _PLACES = {

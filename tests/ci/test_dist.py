@@ -77,8 +77,11 @@ def test_release_notes_are_a_section_of_the_changelog() -> None:
     assert dist.release_notes(text, "0.2.0") == "# honestone 0.2.0\n\n### Added\n\n- new\n"
     with pytest.raises(dist.Failed, match=r"\[0\.2\.0\]"):
         dist.release_notes("# Changelog\n", "0.2.0")
-    ours = dist.release_notes((REPO / "CHANGELOG.md").read_text(encoding="utf-8"), "0.1.0")
-    assert "###" in ours
+    ours = dist.release_notes((REPO / "CHANGELOG.md").read_text(encoding="utf-8"), "0.2.0")
+    assert "### Added" in ours
+    assert "### Added" in dist.release_notes(
+        (REPO / "CHANGELOG.md").read_text(encoding="utf-8"), "0.1.0"
+    )
 
 
 def test_the_man_page_can_be_read() -> None:

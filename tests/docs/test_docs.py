@@ -179,11 +179,13 @@ def test_the_make_commands_that_are_named_exist() -> None:
 
 
 def test_the_changelog_starts_with_what_is_unreleased() -> None:
-    """The first section is Unreleased, and it says something."""
+    """The first section is Unreleased; the others are releases with a date, a reader's page each."""
     text = (REPO / "CHANGELOG.md").read_text(encoding="utf-8")
-    sections = re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)
-    assert sections[0] == "Unreleased"
-    assert "\n- " in text
+    first, *releases = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert first.startswith("[Unreleased]\n")
+    for release in releases:
+        assert re.match(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d\n", release), release[:40]
+        assert len(release.split()) <= 700, f"{release[:20]}: half a page is meant"
 
 
 def test_the_judges_page_names_every_judge_of_the_registry() -> None:
