@@ -132,3 +132,29 @@ def test_a_shifted_checklist_has_no_answer(plan: tuple[int, int, str], line: str
     ):
         answer = read_checklist(text, items).answer
         assert answer is None or not any(value is not None for value in answer.values()), text
+
+
+@given(st.integers(2, 7), st.lists(st.integers(-3, 12), min_size=1, max_size=9), st.booleans())
+@example(4, [1, 2, 4, 5], True)
+@example(3, [1, 1, 2], False)
+@example(3, [1, 3, 3], True)
+def test_numbers_with_gaps_or_doubles_give_no_mark_to_what_may_be_another(
+    count: int, found: list[int], is_list: bool
+) -> None:
+    """Where a number was not asked, or one is there twice and another is missing, no number counts.
+    Where one is only missing or only there twice, that item alone is open.
+    """
+    asked = range(1, count + 1)
+    schema = ReplySchema(
+        token=TOKEN, items={number: Item(id=f"q{number}", requirement="r") for number in asked}
+    )
+    members = ", ".join(f'"{number}": {{"answer": true}}' for number in found)
+    rows = json.dumps([{"n": number, "answer": True} for number in found])
+    answers = rows if is_list else f"{{{members}}}"
+    reading = read_reply(f'{{"token": "{TOKEN}", "answers": {answers}}}', schema)
+    missing = set(asked) - set(found)
+    twice = {number for number in found if found.count(number) > 1}
+    if not set(found) <= set(asked) or (missing and twice):
+        assert not reading.answers and set(reading.errors) == set(asked)
+    else:
+        assert set(reading.answers) == set(asked) - missing - twice

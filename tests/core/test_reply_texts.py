@@ -368,3 +368,29 @@ def test_every_word_for_yes_or_no_is_read_however_it_is_written(
     """In each language that the table has."""
     text, meant = word
     assert values(read(reply(n1=around.format(case(text))))) == MEANT | {1: meant}
+
+
+@given(st.permutations(sorted(MEANT)), st.sampled_from("}]"), st.data())
+def test_a_stray_closing_bracket_changes_no_answer(
+    order: list[int], bracket: str, data: st.DataObject
+) -> None:
+    """Wherever it is between two words."""
+    text = whole(order)
+    places = [at for at in range(len(text) + 1) if is_outside_strings(text, at)]
+    at = data.draw(st.sampled_from(places))
+    found = values(read(text[:at] + bracket + text[at:]))
+    assert all(MEANT[number] == value for number, value in found.items())
+
+
+@given(st.integers(-2, 30), st.integers(0, 30), st.sampled_from([3, 4]), st.booleans())
+def test_a_fraction_is_its_number_or_refused_by_name(
+    part_of: int, of: int, number: int, is_spoken: bool
+) -> None:
+    """Of its own scale it is the number, of any other it is none."""
+    text = f"{part_of} out of {of}" if is_spoken else f"{part_of}/{of}"
+    reading = read(reply(**{f"n{number}": text}))
+    low, high = ((0, 10), (1, 5))[number - 3]
+    if of == high and low <= part_of <= high:
+        assert values(reading)[number] == part_of and not reading.errors
+    else:
+        assert set(reading.errors) == {number} and text in reading.errors[number]

@@ -4,6 +4,7 @@ that a server sends back is taken out of it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import time
@@ -76,7 +77,10 @@ def read_answer(
             f"{where} answered with a web page instead of JSON; is `base_url` right?",
             retryable=True,
         )
-    found = events_of(answer)
+    try:
+        found = events_of(answer)
+    except DamagedEvent:
+        return CallFailed(f"{where} sent a damaged event in its stream", retryable=True)
     value = {EVENTS: found} if found else decode(answer.body)
     if not isinstance(value, dict):
         words = clean(answer.body[:2000].decode(errors="replace"), key, limit=80)
@@ -104,21 +108,46 @@ def read_answer(
 EVENTS: Final = "honestone.events"
 
 
+# A line ends with any of these, an event with an empty line. Taken as a whole: the two characters
+# of CRLF are one end.
+_EVENT_END: Final = re.compile(rb"(?>\r\n|\r|\n){2,}+")
+
+
+class DamagedEvent(Exception):
+    """An event in a stream that is not whole JSON: what it held is missing from the reply."""
+
+
 def events_of(answer: Answer) -> list[dict[str, Any]]:
     """The events of a streamed answer (`data:` lines); empty where it is not one. The line `[DONE]`
-    is the event {}.
+    is the event {}. An event that the end of the answer cuts is left out. Raises DamagedEvent.
     """
-    if not re.match(rb"\s*(?:(?:event|data|id|retry):|:)", answer.body[:200]):
+    body = answer.body.removeprefix(b"\xef\xbb\xbf")
+    if not re.match(rb"\s*(?:(?:event|data|id|retry):|:)", body[:200]):
         return []
-    found = []
-    for event in re.split(rb"\r?\n\r?\n", answer.body):
-        lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
-        if not lines:
-            continue
-        value = {} if lines == [b"[DONE]"] else decode(b"\n".join(lines))
-        if isinstance(value, dict):
-            found.append(value)
+    *ended, rest = _EVENT_END.split(body)
+    found: list[dict[str, Any]] = []
+    for event in ended:
+        found += _data_of(event)
+    with contextlib.suppress(DamagedEvent):
+        found += _data_of(rest)
     return found
+
+
+def _data_of(event: bytes) -> list[dict[str, Any]]:
+    """The object that the `data:` lines of an event are, or one for each line where a server leaves
+    the empty line between two events out. What is not meant as an object is left out.
+    """
+    lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
+    if isinstance(value := _event_value(b"\n".join(lines)), dict):
+        return [value]
+    values = [(line, _event_value(line)) for line in lines]
+    if any(line.startswith(b"{") and not isinstance(value, dict) for line, value in values):
+        raise DamagedEvent
+    return [value for _, value in values if isinstance(value, dict)]
+
+
+def _event_value(data: bytes) -> Any:
+    return {} if data == b"[DONE]" else decode(data)
 
 
 def failure_of(

@@ -5,6 +5,7 @@ that helps.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.adapters.answers import events_of, failure_of
+from honestone.adapters.answers import DamagedEvent, events_of, failure_of
 from honestone.adapters.endpoint import Answer, Endpoint
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.models import api_model
@@ -297,7 +298,7 @@ def test_google_is_not_asked_to_stream(standin: Standin) -> None:
     st.lists(st.sampled_from([b"data: {}\n", b"data: [1]\n", b"\n", b"event: x\r\n", b"data:"])),
 )
 def test_any_bytes_are_events_or_nothing(noise: bytes, lines: list[bytes]) -> None:
-    """No crash, and objects only."""
-    assert all(
-        isinstance(event, dict) for event in events_of(Answer(200, {}, b"".join(lines) + noise))
-    )
+    """No crash, and objects only; half an object is a damaged event."""
+    with contextlib.suppress(DamagedEvent):
+        found = events_of(Answer(200, {}, b"".join(lines) + noise))
+        assert all(isinstance(event, dict) for event in found)

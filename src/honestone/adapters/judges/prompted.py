@@ -12,6 +12,7 @@ from honestone.core.judging.images import images_to_send
 from honestone.core.judging.needs import MachineNeeds
 from honestone.core.judging.packing import Budget, characters_for_text, pack, too_big, what_to_do
 from honestone.core.judging.rubric import Item, Key
+from honestone.core.reading.evidence import mentions_word
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.reading.stops import StoppedReply, stop_of
 from honestone.ports import (
@@ -245,12 +246,13 @@ def quotes_control(found: ReplyReading, request: Request) -> bool:
     """Whether an item's evidence has what a control item names, which is nowhere in the text: it was
     "found" there. In the evidence of a control item it only repeats the question.
     """
+    used = ((number, mark.evidence) for number, mark in found.answers.items())
     return any(
-        words in quote.casefold()
-        for number, mark in found.answers.items()
+        mentions_word(quote, word)
+        for number, quotes in (*used, *found.unused_evidence.items())
         if number not in request.controls
-        for quote in mark.evidence
-        for words in request.absent
+        for quote in quotes
+        for word in request.absent
     )
 
 

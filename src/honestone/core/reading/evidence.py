@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
@@ -121,3 +123,32 @@ def _in_order(parts: tuple[str, ...], text: str) -> tuple[int, int] | None:
         start = found if start < 0 else start
         at = found + len(part)
     return start, at
+
+
+# A letter that a judge wrote as its escape once more: `\u0067` in a text that was JSON in JSON.
+_ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
+# Accents, marks that are not seen, marks of Markdown, and a hyphen at the end of a line.
+_NOT_OF_A_WORD: Final = re.compile(
+    "[\u0300-\u036f\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff*_~`]|-[ \t]*\r?\n[ \t]*"
+)
+_BETWEEN_LETTERS: Final = re.compile(r"(?<![a-z])([a-z])[^a-z0-9]+(?=[a-z](?![a-z]))")
+_BETWEEN_DIGITS: Final = re.compile(r"(?<=\d)[\s,.'’](?=\d)")
+
+
+def mentions_word(text: str, word: str) -> bool:
+    """Whether a text has a word in small letters, or a number, however it is written: in capitals,
+    with accents, in wide letters, with invisible marks in it, letter by letter, in entities or
+    escapes; a number with separators. For what a control item names, which is nowhere in the text.
+    """
+    plain = text
+    if "\\" in plain:
+        plain = _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), plain)
+    if "&" in plain:
+        plain = html.unescape(plain)
+    if not plain.isascii():
+        plain = unicodedata.normalize("NFKD", plain)
+    plain = _NOT_OF_A_WORD.sub("", plain.casefold())
+    if word in plain:
+        return True
+    between = _BETWEEN_DIGITS if word.isdecimal() else _BETWEEN_LETTERS
+    return word in between.sub(r"\1" if between is _BETWEEN_LETTERS else "", plain)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, TypeAlias, cast
@@ -38,11 +38,14 @@ class ReplyReading:
     whole reply.
 
     Every number of the schema is in exactly one of `answers` and `errors`. `problems` and `errors`
-    are worth asking once more; `repairs` only say what was overlooked.
+    are worth asking once more; `repairs` only say what was overlooked. `unused_evidence`: what was
+    quoted for a number, but is in no mark: the answer could not be read, or the quote was not a
+    text.
     """
 
     answers: Mapping[int, Mark] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
+    unused_evidence: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
 
@@ -185,7 +188,15 @@ def _read_mended(
         **reading.errors,
         **dict.fromkeys(reading.answers.keys() - kept.keys(), "a stray opening bracket is in it"),
     }
-    return mended.found, replace(reading, answers=kept, errors=errors)
+    dropped = {
+        number: reading.answers[number].evidence for number in reading.answers.keys() - kept.keys()
+    }
+    return mended.found, replace(
+        reading,
+        answers=kept,
+        errors=errors,
+        unused_evidence={**reading.unused_evidence, **dropped},
+    )
 
 
 def _why_none(scan: json_text.Scan, cut: bool) -> str:
@@ -233,6 +244,7 @@ def _read_object(
     answers: dict[int, Mark] = {}
     errors: dict[int, str] = {}
     repairs: list[str] = []
+    unused: dict[int, tuple[str, ...]] = {}
     for key, number in keys.items():
         if key not in given:
             errors[number] = "not answered"
@@ -242,9 +254,34 @@ def _read_object(
             answers[number] = mark
         else:
             errors[number] = mark
+        if evidence := _unused_evidence(given.get(key), answers.get(number)):
+            unused[number] = evidence
     if isinstance(value["answers"], dict) and any(key in value for key in keys):
         repairs.append("a stray closing bracket between the answers")
-    return ReplyReading(answers=answers, errors=errors, repairs=tuple(repairs))
+    return ReplyReading(
+        answers=answers, errors=errors, unused_evidence=unused, repairs=tuple(repairs)
+    )
+
+
+def _unused_evidence(given: object, mark: Mark | None) -> tuple[str, ...]:
+    """The texts quoted in an answer that has no mark, or whose mark has none of them."""
+    evidence = given.get("evidence") if isinstance(given, dict) else None
+    if not evidence or (mark is not None and mark.evidence):
+        return ()
+    return tuple(_texts_in(evidence))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Every text in a value of JSON, in no particular order; keys of objects are texts too."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list):
+            waiting += one
 
 
 # What an answer has, and nothing else: outside of one it is the rest of an answer that a stray
