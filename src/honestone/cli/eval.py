@@ -17,6 +17,7 @@ from honestone.app.judging.judging_options import (
     RequireCalibration,
     RequireTier,
 )
+from honestone.app.judging.texts import TextOptions, TextsRequest, file_source
 from honestone.app.options import Argument, Option, declared
 from honestone.app.suites.options import Concurrency, SuiteOptions, Targets
 from honestone.cli import options as shared
@@ -24,10 +25,14 @@ from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
 from honestone.cli.recorded.show import refuse_other_formats
 from honestone.cli.suites.options import SUITE_FORMATS
-from honestone.cli.terminal import MANY, Printer, Progress, exit_code_of, here
+from honestone.cli.terminal import FEW, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError
+from honestone.core.events import TableColumns
 from honestone.core.judging.scorecard import Outcome
+from honestone.formats.text_table import MOST_COLUMNS, TABLE_ENDINGS, columns_of_table
 from honestone.ports import Function, Target
+
+EVAL_FORMATS: Final = (*SUITE_FORMATS, "parquet")
 
 
 @click.command("eval", cls=Grouped, short_help="Score artifacts against a rubric, or run a suite.")
@@ -45,6 +50,7 @@ def eval_(
     require_calibration: RequireCalibration = False,
     require_tier: RequireTier = None,
     of_artifact: ArtifactOptions,
+    of_table: TextOptions,
     recorded: Annotated[bool, Option("Ask no judge: take the replies on record.")] = False,
     batch: Annotated[
         bool,
@@ -67,9 +73,11 @@ def eval_(
     priority: Annotated[
         int, Option("With --remote: runs of a higher one are worked on first. [0]")
     ] = 0,
-    output: Annotated[Path | None, Option("Save the JSON report there too.")] = None,
+    output: Annotated[
+        Path | None, Option("Save the JSON report there too; of a table of texts, in its --format.")
+    ] = None,
     form: Annotated[
-        str, Option(name="--format", short="-f", choices=SUITE_FORMATS, show_default=True)
+        str, Option(name="--format", short="-f", choices=EVAL_FORMATS, show_default=True)
     ] = "text",
     as_json: shared.AsJson = False,
     quiet: shared.IsQuiet = False,
@@ -91,6 +99,29 @@ def eval_(
     with Progress(quiet=quiet) as progress:
         if batch:
             judging = replace(judging, batch=progress.note)
+        if of_table.text is not None:
+            _refuse_given(SuiteOptions, "is for suites", but=("min_pass_rate", "output"))
+            of_texts = replace(of_artifact, accept_loss=accept_loss, locked=locked)
+            texts = _texts_request(paths, rubric, judging, of_table, of_texts)
+            target = _only_target(targets)
+            from honestone.cli.eval_texts import eval_texts
+
+            return eval_texts(
+                replace(
+                    texts,
+                    judged=replace(texts.judged, target=target),
+                    least=of_suite.least_pass_rate,
+                ),
+                progress,
+                form,
+                output,
+            )
+        _refuse_given(TextOptions, "is for a table of texts", "name the column with --text")
+        if form not in SUITE_FORMATS:
+            raise UsageError(
+                f"--format {form} is for a table of texts (--text)",
+                hint=f"of a suite that was run: honestone show last --format {form}",
+            )
         if rubric is not None:
             _refuse_given(SuiteOptions, "is for suites, but --rubric judges artifacts")
             refuse_other_formats(form, "an artifact's scorecard")
@@ -101,6 +132,8 @@ def eval_(
                 judging=judging,
                 target=_only_target(targets),
             )
+            if len(paths) == 1 and paths[0].suffix.lower() in TABLE_ENDINGS:
+                _hint_at_columns(paths[0], progress)
             return _print(request, progress, form)
         from honestone.cli.eval_suite import eval_suite, suite_request
 
@@ -108,7 +141,11 @@ def eval_(
             raise UsageError(
                 "eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC"
             )
-        _refuse_given(ArtifactOptions, "is for artifacts; each case of a suite has its own")
+        _refuse_given(
+            ArtifactOptions,
+            "is for artifacts; each case of a suite has its own",
+            "or name a --rubric",
+        )
         options = replace(
             of_suite,
             targets=targets,
@@ -149,9 +186,62 @@ def _only_target(targets: Targets) -> str | Target | Function:
     return targets[0] if targets else "identity"
 
 
+def _texts_request(
+    paths: tuple[Path, ...],
+    rubric: Path | None,
+    judging: JudgingOptions,
+    table: TextOptions,
+    artifact: ArtifactOptions,
+) -> TextsRequest:
+    if rubric is None:
+        raise UsageError(
+            "--text names the column of a table that a rubric judges, but there is no --rubric",
+            hint="honestone eval TABLE --text COLUMN --rubric RUBRIC",
+        )
+    if len(paths) != 1:
+        raise UsageError(
+            f"--text is for one table, but {len(paths)} files are named",
+            hint="judge one table at a time",
+        )
+    if artifact.staged:
+        raise UsageError("--staged is for files, not for the rows of a table")
+    if artifact.input is not None and table.input_text is not None:
+        raise UsageError(
+            "--input and --input-text both name the input of the texts",
+            hint="--input names a column, --input-text gives one text for all rows",
+        )
+    columns = TableColumns(
+        text=table.text or "",
+        id=table.id,
+        input=artifact.input,
+        reference=artifact.reference,
+        group=table.group,
+    )
+    source = file_source(here(), paths[0], columns)
+    return TextsRequest(
+        source=replace(source, input=table.input_text, most=table.max_rows),
+        judged=EvaluateRequest(
+            **vars(replace(artifact, input=None, reference=None)),
+            artifacts=(),
+            rubric=rubric,
+            judging=judging,
+        ),
+    )
+
+
+def _hint_at_columns(path: Path, progress: Progress) -> None:
+    """A table is judged as one text where no column is named, which a person may not have meant."""
+    columns = columns_of_table(here().path(path), str(path))
+    if len(columns) > 1:
+        progress.note(
+            f"`{path}` is judged as one text; --text COLUMN judges each row:"
+            f" {', '.join(columns[:MOST_COLUMNS])}"
+        )
+
+
 def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
     """Prints each scorecard as soon as it is there. Returns the exit code."""
-    many = len(request.artifacts) > 1 if form == "json" else len(request.artifacts) >= MANY
+    many = len(request.artifacts) > 1 if form == "json" else len(request.artifacts) > FEW
     printer = Printer(form, many=many, progress=progress)
     summary = evaluate(here(), request, progress, printer.show)
     progress.close()
@@ -172,13 +262,13 @@ def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
 _OF_SUITES: Final = ("watch", "concurrency", "remote", "priority", "output")
 
 
-def _refuse_given(of: type, why: str) -> None:
-    """Raises UsageError for an option of artifacts or of suites that would have no effect."""
-    fields = [one.field for one in declared(of) if one.is_shared]
-    if of is SuiteOptions:
-        fields += _OF_SUITES
+def _refuse_given(
+    of: type, why: str, hint: str = "leave one of the two out", *, but: tuple[str, ...] = ()
+) -> None:
+    """Raises UsageError for an option that would have no effect; `but` are fields that have one."""
+    named = [one.field for one in declared(of) if one.is_shared]
+    fields = {*named, *(_OF_SUITES if of is SuiteOptions else ())}.difference(but)
     context = click.get_current_context()
-    hint = "leave one of the two out" if of is SuiteOptions else "or name a --rubric"
     for param in context.command.params:
         if param.name in fields and context.params[param.name]:
             raise UsageError(f"{param.opts[-1]} {why}", hint=hint)

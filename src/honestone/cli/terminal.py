@@ -18,14 +18,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from honestone.app.workspace import Workspace, terminal_person
 from honestone.cli.options import named_store
-from honestone.core.numbers import exact, show_points
 from honestone.system.drawing import (
     Style,
     bar,
@@ -43,16 +41,15 @@ if TYPE_CHECKING:
     from honestone.app.judging.evaluated import Evaluated
     from honestone.app.workspace import Person
     from honestone.core.events import Event
+    from honestone.report.building.many import ManyArtifacts
     from honestone.report.documents.improvement import ImprovementDoc
     from honestone.report.documents.scorecard import ScorecardDoc
     from honestone.report.pages.sharing import SharedPieces
 
 
 _DRAWN_LIMIT = 4096
-_DETAILS = 3
-# From this many artifacts on, text is a line each as they are judged, and the details of the first
-# that fail.
-MANY = 30
+# Of more artifacts than these, text is a summary of all, as of a table of texts.
+FEW = 10
 
 FORMATS = ("text", "markdown", "json", "junit")
 
@@ -165,8 +162,7 @@ class Printer:
     """Prints documents as they come where the format allows it, so that memory stays flat over many
     artifacts.
 
-    `many`: JSON is a list, and text is one line each with the details of the first three that did
-        not pass.
+    `many`: JSON is a list, and text is a summary of all
     """
 
     def __init__(self, form: str, *, many: bool, progress: Progress | None = None) -> None:
@@ -175,55 +171,31 @@ class Printer:
         self.is_table = form == "text" and many
         self._form = form
         self._kept: list[ScorecardDoc] = []
-        self._shown = self._passed = self._decided = self._lonely = 0
+        self._shown = 0
         self._drawn: dict[int, tuple[Any, Any]] = {}
-
-    def _wants_details(self, outcome: str) -> bool:
-        """Whether the document of this one will be shown in full below the table."""
-        return outcome != "pass" and len(self._kept) < _DETAILS
+        self._summary: ManyArtifacts | None = None
 
     def show(self, found: Evaluated) -> None:
-        """A line of a long table needs no document, unless its details will be shown."""
+        """Print a result as soon as it is there, or keep it for the end."""
         if not self._shown:  # (asking gc whether it is frozen counts all that is)
             gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
-        if self._progress is not None:
+        if self._progress is not None and self._is_list:
             self._progress.clear()
-        if self.is_table and found.error is None and not self._wants_details(found.outcome):
-            self._row(found.outcome, found.scorecard.low, found.scorecard.high, found.path)
-            self._count_voters(found.outcome, is_lonely=found.is_low_confidence)
-        else:
-            self.add(found.report)
+        self.add(found.report, found.failed)
 
-    def _row(self, outcome: str, low: Fraction, high: Fraction, path: str) -> None:
-        """One line of the table."""
-        score = show_points(low) if low == high else f"{show_points(low)}-{show_points(high)}"
-        name = path if path.isascii() and path.isprintable() else clean(path)
-        write(f"{outcome:<13}{score:>11}  {name}\n")
-        self._count(outcome)
-
-    def add(self, document: ScorecardDoc) -> None:
-        outcome = document.verdict
+    def add(self, document: ScorecardDoc, error: str | None = None) -> None:
+        """The same of a document. `error`: why there was nothing to judge."""
         if self._is_list:
             write(("[" if self._shown == 0 else ",\n") + self._dump_line(document))
-            self._count(outcome)
         elif self.is_table:
-            low, high = (exact(number) / 100 for number in document.interval or (0, 100))
-            if self._wants_details(outcome):
-                self._kept.append(document)
-            self._row(outcome, low, high, document.artifact.path)
-            self._count_voters(outcome, is_lonely=document.low_confidence)
+            if self._summary is None:
+                from honestone.report.building.many import ManyArtifacts
+
+                self._summary = ManyArtifacts()
+            self._summary.add(document, error)
         else:
             self._kept.append(document)
-            self._count(outcome)
-
-    def _count(self, outcome: str) -> None:
         self._shown += 1
-        self._passed += outcome == "pass"
-
-    def _count_voters(self, outcome: str, *, is_lonely: bool) -> None:
-        if outcome in ("pass", "fail"):
-            self._decided += 1
-            self._lonely += is_lonely
 
     def _dump_line(self, document: ScorecardDoc) -> str:
         """Criteria that several documents share (the same object, where code answers) are encoded
@@ -243,26 +215,15 @@ class Printer:
             shared.append(known[1])
         return dump_line(msgspec.structs.replace(document, criteria=shared))
 
-    def _warnings(self) -> str:
-        """What a reader must know before the verdicts of the table."""
-        if not self._lonely:
-            return ""
-        from honestone.report.documents.scorecard import low_confidence_of, warning_words
-
-        return "".join(
-            f"{words}\n"
-            for words in warning_words(low_confidence_of(self._lonely, self._decided, "artifact"))
-        )
-
     def end(self) -> None:
+        """Print what comes after the last, or all of it."""
         if self._is_list:
             write("]\n" if self._shown else "[]\n")
-            return
-        if self.is_table:
-            write(f"\n{self._passed} of {self._shown} passed\n{self._warnings()}")
-        for document in self._kept if self.is_table else ():
-            write("\n" + render_scorecards([document], "text"))
-        if not self.is_table:
+        elif self._summary is not None:
+            from honestone.report.terminal.texts_text import texts_text
+
+            write(texts_text(self._summary.document(), style_for(sys.stdout)))
+        else:
             write(render_scorecards(self._kept, self._form))
 
 

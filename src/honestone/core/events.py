@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from itertools import repeat
 from typing import (
     TYPE_CHECKING,
     ClassVar,
@@ -153,6 +154,27 @@ def judged_by(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumns:
+    """Which columns of a table are what: the text that is judged, the id, the input, the reference
+    and the group of a row.
+    """
+
+    text: str
+    id: str | None = None
+    input: str | None = None
+    reference: str | None = None
+    group: str | None = None
+
+
+class TableFacts(TypedDict, total=False):
+    """What a run over the rows of a table begins with, besides what every evaluation does."""
+
+    table: TableColumns
+    left_out: int
+    min_pass_rate: Fraction | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationStarted(Started):
     """A run of `eval` over artifacts."""
 
@@ -160,6 +182,11 @@ class EvaluationStarted(Started):
 
     rubric: Rubric
     rubric_path: str | None = None
+    # The columns of the table whose rows are judged; None where files or texts are. How many rows
+    # were left out, and the share that has to pass.
+    table: TableColumns | None = None
+    left_out: int = 0
+    min_pass_rate: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,7 +450,8 @@ class LoopImported(Started):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactJudged(JudgesAnswered):
     """One artifact of an `eval` run. `output` is what a target made of it; `error` says why nothing
-    was judged; `packed` what a judge, by its id, was shown of a text too big for it.
+    was judged; `packed` what a judge, by its id, was shown of a text too big for it. `group` is that
+    of a row of a table.
     """
 
     type = "judged"
@@ -434,6 +462,7 @@ class ArtifactJudged(JudgesAnswered):
     error: str | None = None
     notes: tuple[str, ...] = ()
     packed: JsonObject = field(default_factory=dict)
+    group: str = ""
 
 
 class CheckedArtifact(NamedTuple):
@@ -448,15 +477,21 @@ class CheckedArtifact(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactsChecked(Event):
-    """Many artifacts of an `eval` run that text checks alone judged."""
+    """Many artifacts of an `eval` run that text checks alone judged. `groups`: those of the rows of
+    a table, in the order of `artifacts`; empty where it has none.
+    """
 
     type = "checked"
 
     artifacts: Sequence[CheckedArtifact]
+    groups: tuple[str, ...] = ()
 
     def judged(self) -> Iterator[ArtifactJudged]:
-        for path, digest, answers in self.artifacts:
-            yield ArtifactJudged(path=path, digest=digest, ballots=(checked_ballot(answers),))
+        groups = self.groups or repeat("")
+        for (path, digest, answers), group in zip(self.artifacts, groups, strict=False):
+            yield ArtifactJudged(
+                path=path, digest=digest, ballots=(checked_ballot(answers),), group=group
+            )
 
 
 def judged_in(event: Event) -> Iterator[ArtifactJudged]:
@@ -830,7 +865,7 @@ def _delivery_from_plain(plain: JsonObject) -> Delivery:
     )
 
 
-def _given(one: StartedArtifact | StartedSuite) -> dict[str, Json]:
+def _given(one: StartedArtifact | StartedSuite | TableColumns) -> dict[str, Json]:
     return {
         name: value
         for name in one.__slots__
@@ -879,6 +914,7 @@ _FORMS: Final[Mapping[object, Form]] = {
     ),
     Spend: Form(Spend.to_plain, spend_from_plain),
     StartedArtifact: Form(_given, lambda plain: StartedArtifact(**plain)),
+    TableColumns: Form(_given, lambda plain: TableColumns(**plain)),
     StartedSuite: Form(_given, lambda plain: StartedSuite(**plain)),
     Trace: Form(Trace.to_plain, Trace.from_plain),
     tuple[Ballot, ...]: Form(

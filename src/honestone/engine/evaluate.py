@@ -20,9 +20,10 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
+from operator import length_hint
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -58,6 +59,23 @@ class BulkJudged(NamedTuple):
     version: Version
     ballot: Ballot
     recorded: msgspec.Raw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One thing to judge that is at hand: an artifact that was read, or a row of a table.
+
+    `name` is what it is called on record, `asked_as` what judges are told. `problem` says why there
+    is nothing to judge: the verdict is then inconclusive. `group` is the row's group.
+    """
+
+    name: str
+    loaded: Loaded
+    asked_as: str
+    input: str | None = None
+    reference: str | None = None
+    group: str = ""
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +215,13 @@ def _ballot(parts: Sequence[_Part]) -> Ballot:
     return Ballot(judge=CHECK, marks=marks, abstained=abstained)
 
 
-def checked_event(chunk: Sequence[BulkJudged]) -> ArtifactsChecked:
-    """One event for a chunk: each artifact with what the checks said, as it was recorded."""
+def checked_event(chunk: Sequence[BulkJudged], groups: Sequence[str] = ()) -> ArtifactsChecked:
+    """One event for a chunk: each artifact with what the checks said, as it was recorded. `groups`
+    are those of the rows of a table, in the same order.
+    """
     return ArtifactsChecked(
-        artifacts=[CheckedArtifact(j.path, j.version.digest, j.recorded) for j in chunk]
+        artifacts=[CheckedArtifact(j.path, j.version.digest, j.recorded) for j in chunk],
+        groups=tuple(groups) if any(groups) else (),
     )
 
 
@@ -209,6 +230,19 @@ class JudgedArtifact(NamedTuple):
 
     event: ArtifactJudged
     text: str | None = None
+
+
+def _not_judged(subject: Subject) -> JudgedArtifact:
+    """A row with nothing to judge in it: on record with the reason, and never passed."""
+    return JudgedArtifact(
+        ArtifactJudged(
+            path=subject.name,
+            digest="",
+            spend=_NOTHING,
+            error=subject.problem,
+            group=subject.group,
+        )
+    )
 
 
 def _spent_on(output: Output) -> Spend:
@@ -261,21 +295,34 @@ class Evaluation:
         object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
         object.__setattr__(self, "_packing", packing_seats(self.evaluator.panel.seats))
 
-    async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[JudgedArtifact]:
+    def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[JudgedArtifact]:
         """Judgements in the order of the paths, some at a time. Each is on record before it is
         handed on.
         """
+        return self._judge_in_order(paths, self._judge_path, len(paths))
+
+    def judge_subjects(
+        self, subjects: Iterable[Subject], total: int
+    ) -> AsyncIterator[JudgedArtifact]:
+        """The same of what is at hand already, taken from `subjects` as its turn comes. `total` is
+        for progress, 0 where it is not known.
+        """
+        return self._judge_in_order(subjects, self._judge, total)
+
+    async def _judge_in_order(
+        self, things: Iterable[_T], judge: Callable[[_T], Awaitable[_Found]], total: int
+    ) -> AsyncIterator[JudgedArtifact]:
         with self.live.here(lasts=True):
-            work = _InOrder(paths, self._judge, at_once=self.concurrency)
+            work = _InOrder(things, judge, at_once=self.concurrency)
         done = 0
         try:
-            self._report(done, len(paths), "judging")
+            self._report(done, total, "judging")
             while ready := await work.ready():
                 await self._record(ready)
                 for judgement, _ in ready:
                     yield judgement
                 done += len(ready)
-                self._report(done, len(paths), "judging")
+                self._report(done, total, "judging")
         finally:
             await work.stop()
             self.live.end()
@@ -300,20 +347,34 @@ class Evaluation:
             self.base / path, exclude=self.exclude, max_bytes=self.max_bytes
         )
 
-    async def _judge(self, path: Path) -> _Found:
+    async def _judge_path(self, path: Path) -> _Found:
+        name = printable(path)
+        return await self._judge(
+            Subject(
+                name=name,
+                loaded=self._load(path),
+                asked_as=self.asked_as.get(path, name),
+                input=self.input,
+                reference=self.reference,
+            )
+        )
+
+    async def _judge(self, subject: Subject) -> _Found:
+        if subject.problem is not None:
+            return _not_judged(subject), {}
         if not is_traced():
-            return await self._judged(path)
-        with part_under_way("artifact", printable(path)) as span:
-            found = await self._judged(path)
+            return await self._judged(subject)
+        with part_under_way("artifact", subject.name) as span:
+            found = await self._judged(subject)
             tell_scores(span, self.scorer, found[0].event.ballots)
             return found
 
-    async def _judged(self, path: Path) -> _Found:
-        loaded = self._load(path)
-        version, name = loaded.version, printable(path)
+    async def _judged(self, subject: Subject) -> _Found:
+        loaded, name = subject.loaded, subject.name
+        version = loaded.version
         made: Output | None = None
         if self.target is not None:
-            messages = (Message("user", version.text if self.input is None else self.input),)
+            messages = (Message("user", version.text if subject.input is None else subject.input),)
             task = Task(messages=messages, version=version, case=name)
             try:
                 async with in_time(self.evaluator.panel.meter):
@@ -327,12 +388,13 @@ class Evaluation:
                     spend=_spent_on(made),
                     notes=loaded.notes,
                     error=f"the target failed: {made.error}",
+                    group=subject.group,
                 )
                 return JudgedArtifact(failed), {}
-        artifact = Artifact(self.asked_as.get(path, name), version)
+        artifact = Artifact(subject.asked_as, version)
         blobs = version_blobs(version) if self._asks_judges else {}
         question = self.evaluator.question(
-            artifact, input=self.input, reference=self.reference, output=made
+            artifact, input=subject.input, reference=subject.reference, output=made
         )
         judged = await self.evaluator.judge(question, made)
         packed = shown_in_part(self._packing, question)
@@ -353,6 +415,7 @@ class Evaluation:
             output=output,
             notes=(*loaded.notes, *packing_notes(packed)),
             packed=packed,
+            group=subject.group,
             error=f"what judges changed while it was judged: {', '.join(changed[:5])}"
             if changed
             else None,
@@ -364,6 +427,52 @@ class Evaluation:
         if found:
             return found.version
         return load_file(self.base / path if self.base.parts else path, max_bytes=self.max_bytes)
+
+    def judge_text_subjects(
+        self, texts: TextEvaluator, subjects: Iterable[Subject], total: int
+    ) -> Iterator[JudgedArtifact]:
+        """`judge_subjects` where `texts` judge."""
+        with self.live.here(lasts=True):
+            pass
+        waiting, done = iter(subjects), 0
+        while chunk := list(islice(waiting, CHUNK)):
+            yield from self._text_chunk(texts, chunk)
+            done += len(chunk)
+            self._report(done, total, "checking")
+        self.live.end()
+
+    def _text_chunk(
+        self, texts: TextEvaluator, chunk: Sequence[Subject]
+    ) -> Iterator[JudgedArtifact]:
+        """Some rows, on record in their order."""
+        for has_text, rows in groupby(chunk, lambda one: one.problem is None):
+            if has_text:
+                yield from self._whole_texts(texts, list(rows))
+                continue
+            for row in rows:
+                judgement = _not_judged(row)
+                self.store.append(self.run, judgement.event)
+                yield judgement
+
+    def _whole_texts(
+        self, texts: TextEvaluator, rows: Sequence[Subject]
+    ) -> Iterator[JudgedArtifact]:
+        loaded = ((one.name, one.loaded.version) for one in rows)
+        found = [
+            judged
+            for part in texts.judge_all(loaded, self.store, self.contract, fresh=self.fresh)
+            for judged in part
+        ]
+        self.store.append(self.run, checked_event(found, [one.group for one in rows]))
+        for one, judged in zip(rows, found, strict=True):
+            event = ArtifactJudged(
+                path=judged.path,
+                digest=judged.version.digest,
+                ballots=(judged.ballot,),
+                spend=_NOTHING,
+                group=one.group,
+            )
+            yield JudgedArtifact(event, judged.version.text)
 
     def judge_texts(self, texts: TextEvaluator, paths: Sequence[Path]) -> Iterator[JudgedArtifact]:
         """The same where none is a folder and `texts` judge."""
@@ -414,6 +523,8 @@ _NOTHING = Spend()
 # A judgement, and the content it speaks of, to be kept with it.
 _Found: TypeAlias = tuple[JudgedArtifact, Mapping[str, bytes]]
 
+_T = TypeVar("_T")
+
 # Fewer results than this wait so many seconds for more to be recorded with them; what was paid for
 # is on record already.
 _TOGETHER, _MOMENT = 64, 0.05
@@ -422,34 +533,35 @@ _TOGETHER, _MOMENT = 64, 0.05
 _LEAD = 4
 
 
-class _InOrder:
-    """Works on some paths at a time and hands out what was made of them in the order given.
+class _InOrder(Generic[_T]):
+    """Works on some things at a time and hands out what was made of them in the order given.
 
     A slow one holds up none behind it, up to a bound that keeps memory flat. When one fails nothing
     new is begun, and its error is raised in its turn.
     """
 
     def __init__(
-        self, paths: Sequence[Path], judge: Callable[[Path], Awaitable[_Found]], *, at_once: int
+        self, things: Iterable[_T], judge: Callable[[_T], Awaitable[_Found]], *, at_once: int
     ) -> None:
-        self._waiting = enumerate(paths)
+        self._waiting = enumerate(things)
         self._judge = judge
         self._lead = _LEAD * at_once
         self._made: dict[int, _Found | Exception] = {}
         self._next = 0
         self._has_failed = False
         self._news, self._capacity = asyncio.Event(), asyncio.Event()
-        self._workers = [asyncio.create_task(self._work()) for _ in range(min(at_once, len(paths)))]
+        workers = min(at_once, length_hint(things, at_once))
+        self._workers = [asyncio.create_task(self._work()) for _ in range(workers)]
 
     async def _work(self) -> None:
-        for number, path in self._waiting:
+        for number, thing in self._waiting:
             while number >= self._next + self._lead:
                 self._capacity.clear()
                 await self._capacity.wait()
             if self._has_failed:
                 return
             try:
-                self._made[number] = await self._judge(path)
+                self._made[number] = await self._judge(thing)
             except Exception as error:
                 self._made[number] = error
                 self._has_failed = True

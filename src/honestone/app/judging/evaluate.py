@@ -27,6 +27,7 @@ from honestone.app.judging.judging_options import (
 )
 from honestone.app.judging.known_noise import noise_on_record
 from honestone.app.judging.rubric_plan import RubricPlan, checks_of
+from honestone.app.judging.text_rows import RowsToJudge
 from honestone.app.judging.trusting import contacts
 from honestone.app.judging.vouching import require_vouched
 from honestone.app.options import BY_COMMAND, Option
@@ -34,7 +35,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import is_of_text_alone
 from honestone.core.errors import CouldNotJudge, UsageError
-from honestone.core.events import EvaluationStarted, RunFinished, judged_by
+from honestone.core.events import EvaluationStarted, RunFinished, TableFacts, judged_by
 from honestone.core.judging.contract import Contract, digest_of_list
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Outcome, overall
@@ -55,6 +56,10 @@ _FEW = 500
 _MOST_HELD_BYTES = 2_000_000
 # The name of an artifact that is not a file. One of several has its number, from 1, behind it.
 _TEXT = "text"
+# Stands for the longest text of a table, when it is found out whether judges can be shown it.
+_LONGEST = Path("the longest text")
+# Calls are limited as if there were so many texts, where nobody knows how many come.
+_UNCOUNTED = 100_000
 # The result of a run that another one goes on with.
 INTERRUPTED = "interrupted"
 
@@ -91,6 +96,8 @@ class EvaluateRequest(ArtifactOptions):
     keep: bool = True
     # Judges are asked to be measured, so nothing has to vouch for them yet.
     measures: bool = False
+    # The rows of a table, in place of artifacts.
+    rows: RowsToJudge | None = None
 
 
 def evaluate(
@@ -175,6 +182,12 @@ class _Work:
         self._asked_as: dict[Path, str] = {}
         self._paths = self._with_free_names(request.artifacts)
         self._has_folders = self._require_all()
+        rows = request.rows
+        self._count = len(self._paths) if rows is None else rows.count
+        longest = None if rows is None else rows.longest
+        if longest is not None:
+            self._looked_at[_LONGEST] = longest.loaded
+            self._sizes.append((_LONGEST, longest.loaded.version.size))
         is_alone = len(self._paths) == 1 and self._target is None
         self._plan.preflight(self._load(self._paths[0]).version if is_alone else None)
         self._seats: Sequence[Seat] = self._plan.seats()
@@ -187,8 +200,8 @@ class _Work:
                 judging,
                 self._sizes,
                 lambda path: self._load(path).version,
-                input=request.input,
-                reference=request.reference,
+                input=request.input if longest is None else longest.input,
+                reference=request.reference if longest is None else longest.reference,
             )
         self._contract: Contract = self._plan.contract(self._seats)
         # Only what code reads can judge from a file; looking at thousands of artifacts must not
@@ -206,7 +219,7 @@ class _Work:
             self._require_locked(self._plan.path)
         # Each call may be repeated once; a run may need a few more.
         self._meter: Meter = judging.meter(
-            workspace.settings, calls=4 * len(self._paths) * len(self._seats) + 10
+            workspace.settings, calls=4 * (self._count or _UNCOUNTED) * len(self._seats) + 10
         )
 
     def _require_locked(self, path: Path) -> None:
@@ -309,9 +322,12 @@ class _Work:
 
     def _preflight(self) -> str:
         judges = ", ".join(seat.id for seat in self._seats)
-        count = len(self._paths)
-        what = f"{count} artifacts" if count > 1 else "1 artifact"
+        count = self._count
+        noun = "artifact" if self._request.rows is None else "text"
+        what = f"{count} {noun}s" if count > 1 else f"1 {noun}"
         calls = count * len(self._seats)
+        if not count:  # texts that are made as they are taken
+            return f"texts: at most {self._meter.calls} calls; recorded replies cost nothing"
         return (
             f"{what} x {len(self._seats)} judge{'s' if len(self._seats) > 1 else ''} ({judges}): "
             f"{calls} call{'s' if calls > 1 else ''}, at most {self._meter.calls} with retries; recorded replies cost nothing"
@@ -331,12 +347,11 @@ class _Work:
             panel = make_panel(self._seats, store, self._meter, plan.options)
             gate_only = plan.scorer if self._request.gate_only else None
             evaluator = Evaluator(plan.rubric, plan.checker, panel, gate_only=gate_only)
-            names = [printable(path) for path in self._paths[:3]]
             identity = self._claimed_identity(store)
             killed = self._killed_with_calls(identity, store) if identity else None
             run = store.start_run(
                 kind="eval",
-                subject=", ".join(names) + (", ..." if len(self._paths) > 3 else ""),
+                subject=self._subject(),
                 identity=identity,
                 contract=self._contract.id,
                 first=self._started(),
@@ -353,6 +368,13 @@ class _Work:
                 return self._judge(store, run, evaluator, show)
             finally:
                 store.unlock(identity)
+
+    def _subject(self) -> str:
+        """What the run is about, for lists of runs."""
+        if self._request.rows is not None:
+            return printable(self._request.rows.name)
+        names = [printable(path) for path in self._paths[:3]]
+        return ", ".join(names) + (", ..." if len(self._paths) > 3 else "")
 
     def _claimed_identity(self, store: Store) -> str:
         """What this run is known by, claimed for this process; nothing where no limit is to hold
@@ -379,9 +401,16 @@ class _Work:
                 **functions_of(self._seats),
             },
             "artifacts",
-            ([printable(path), self._load(path).version.digest] for path in self._paths),
+            self._digests(),
         )
         return identity if store.lock(identity) else ""
+
+    def _digests(self) -> Iterator[list[str]]:
+        """What is judged, by name and digest."""
+        if self._request.rows is not None:
+            yield from self._request.rows.digests
+        for path in self._paths:
+            yield [printable(path), self._load(path).version.digest]
 
     def _killed_with_calls(self, identity: str, store: Store) -> RunInfo | None:
         """The newest unfinished run of the same files that made calls, and its calls counted.
@@ -410,7 +439,7 @@ class _Work:
         noise = noise_on_record(store, self._contract.id) if self._seats else None
         writer = Writer(plan=self._plan, contract=self._contract.id, run=recorded, noise=noise)
         outcomes: set[Outcome] = set()
-        done, total = 0, len(self._paths)
+        done, total = 0, self._count
 
         def take(judgement: JudgedArtifact) -> None:
             nonlocal done
@@ -420,8 +449,15 @@ class _Work:
             evaluation.live.failing += found.outcome is not Outcome.PASS
             done += 1
 
+        rows = self._request.rows
+
         async def take_all() -> None:
-            async for judgement in evaluation.judge_all(self._paths):
+            found = (
+                evaluation.judge_all(self._paths)
+                if rows is None
+                else evaluation.judge_subjects(rows.subjects(), total)
+            )
+            async for judgement in found:
                 take(judgement)
 
         evaluator.panel.answered = lambda seat: self._observer.progress(
@@ -429,7 +465,12 @@ class _Work:
         )
         texts = None if self._has_folders or self._target is not None else self._plan.texts
         if texts is not None:
-            each_interruptibly(evaluation.judge_texts(texts, self._paths), take)
+            judged = (
+                evaluation.judge_texts(texts, self._paths)
+                if rows is None
+                else evaluation.judge_text_subjects(texts, rows.subjects(), total)
+            )
+            each_interruptibly(judged, take)
         else:
             run_interruptibly(take_all, lambda: self._close(evaluator.panel))
         verdict = overall(outcomes)
@@ -456,6 +497,7 @@ class _Work:
         return EvaluationStarted(
             rubric=self._plan.rubric,
             rubric_path=self._plan.name,
+            **self._table_facts(),
             **judged_by(
                 self._contract,
                 self._plan.options.rule,
@@ -463,6 +505,12 @@ class _Work:
                 self._meter.limits,
             ),
         )
+
+    def _table_facts(self) -> TableFacts:
+        rows = self._request.rows
+        if rows is None:
+            return TableFacts()
+        return TableFacts(table=rows.columns, left_out=rows.left_out, min_pass_rate=rows.least)
 
     def _evaluation(self, store: Store, run: str, evaluator: Evaluator) -> Evaluation:
         limits: Mapping[str, object] = self._workspace.settings.limits

@@ -22,6 +22,7 @@ from honestone.report.building.scorecard import (
     scorecard_document,
     usage_document,
 )
+from honestone.report.building.texts import judge_errors
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
 
@@ -50,9 +51,26 @@ class Evaluated(DocumentResult):
         return self._judgement.event.output
 
     @property
-    def error(self) -> str | None:
-        """Why there was nothing to judge: what the target said when it failed."""
+    def failed(self) -> str | None:
+        """Why there was nothing to judge: what the target said when it failed, or what is wrong with
+        a row of a table.
+        """
         return self._judgement.event.error
+
+    @property
+    def error(self) -> str | None:
+        """Why there was nothing to judge, or what judges failed with; None where all went well."""
+        return self.failed or judge_errors(self.report) or None
+
+    @property
+    def judged_text(self) -> str | None:
+        """The text that was judged; None where it is not at hand."""
+        return self._judgement.text
+
+    @property
+    def group(self) -> str:
+        """The group of a row of a table; empty without one."""
+        return self._judgement.event.group
 
     @property
     def ballots(self) -> tuple[Ballot, ...]:
@@ -66,8 +84,8 @@ class Evaluated(DocumentResult):
     def gate(self) -> Verdict:
         """The verdict with every reason."""
         _, found = self._write.plan.scorer.judged(self._judgement.event.ballots)
-        if self.error is not None:
-            return Verdict(Outcome.INCONCLUSIVE, (self.error, *found.reasons))
+        if self.failed is not None:
+            return Verdict(Outcome.INCONCLUSIVE, (self.failed, *found.reasons))
         return found
 
     @property
@@ -104,7 +122,8 @@ class Evaluated(DocumentResult):
 
     @property
     def headline(self) -> str:
-        return f"{self.stated_verdict}, {self.report.score_words} of 100: {self.path}"
+        words = f"{self.stated_verdict}, {self.report.score_words} of 100: {self.path}"
+        return words if self.error is None else f"{words}, {self.error}"
 
     @cached_property
     def report(self) -> ScorecardDoc:

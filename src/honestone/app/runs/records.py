@@ -16,6 +16,7 @@ from honestone.core.errors import StoreError, UsageError
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
     from honestone.core.artifact import Version
+    from honestone.core.events import TableColumns
     from honestone.ports import RunInfo, Store
     from honestone.report.documents.audit import AuditDoc
     from honestone.report.documents.calibration import CalibrationDoc
@@ -41,6 +42,12 @@ class RunRecord:
         noise = noise_on_record(self.store, self.info.contract)
         for document in history.judged_documents(self.store, self.info.id):
             yield document if noise is None else replace(document, noise=noise)
+
+    @property
+    def table_columns(self) -> TableColumns | None:
+        """The columns of the table whose rows were judged; None of a run over artifacts."""
+        started = next(self.store.iter_events(self.info.id))
+        return getattr(started, "table", None)
 
     def judged_texts(self) -> Iterator[tuple[ScorecardDoc, str | None]]:
         """Every artifact with the text that its quotes are from; None where the record does not

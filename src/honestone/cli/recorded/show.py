@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -13,6 +14,7 @@ from honestone.app.runs.records import RunRecord, open_run
 from honestone.cli import options as shared
 from honestone.cli.suites.options import SUITE_EXPORTS, SUITE_FORMATS, print_suite
 from honestone.cli.terminal import (
+    FEW,
     FORMATS,
     Printer,
     dump,
@@ -84,6 +86,7 @@ def show(
                 "comparison",
                 "trend",
                 "table",
+                "texts",
                 "imported",
                 "pairwise",
                 "noise",
@@ -112,7 +115,9 @@ def show(
                 "--all is for the HTML page of a suite or of many artifacts; everything else has all of it",
                 hint="honestone show RUN --format html --all",
             )
-        if form == "html" and version is None:
+        if record.info.kind == "eval" and version is None and _is_table(record, form):
+            _show_texts(record, form)
+        elif form == "html" and version is None:
             _show_page(record, has_all=has_all)
         elif form in SUITE_EXPORTS and record.info.kind in ("suite", "column"):
             _export(record.suite_report().whole, form)
@@ -137,6 +142,11 @@ def show(
         else:
             _show_suite(record, form)
     return 0
+
+
+def _is_table(record: RunRecord, form: str) -> bool:
+    """Whether a run judged the rows of a table, which have formats of their own."""
+    return form not in ("sarif", "diff") and record.table_columns is not None
 
 
 def _show_page(record: RunRecord, *, has_all: bool) -> None:
@@ -195,14 +205,27 @@ def _show_stages(record: RunRecord, form: str) -> None:
 
 def _show_eval(documents: Iterator[ScorecardDoc], form: str) -> None:
     refuse_other_formats(form, "an artifact's scorecard")
-    first, second = next(documents, None), next(documents, None)
-    if first is None:
+    first = list(islice(documents, FEW + 1))
+    if not first:
         print("nothing was judged in this run", file=sys.stderr)
         return
-    printer = Printer(form, many=second is not None)
-    for document in (first, *((second,) if second else ()), *documents):
+    printer = Printer(form, many=len(first) > (1 if form == "json" else FEW))
+    for document in chain(first, documents):
         printer.add(document)
     printer.end()
+
+
+def _show_texts(record: RunRecord, form: str) -> None:
+    """A run over the rows of a table."""
+    from honestone.app.runs.texts import recorded_texts
+    from honestone.cli.eval_texts import RowPrinter, refuse_other_text_formats
+
+    refuse_other_text_formats(form)
+    columns = record.table_columns
+    printer = RowPrinter(form, has_groups=columns is not None and columns.group is not None)
+    printer.end(
+        recorded_texts(record.store, record.info, printer.show, has_texts=printer.wants_texts)
+    )
 
 
 def _show_improvement(record: RunRecord, form: str, version: str | None) -> None:

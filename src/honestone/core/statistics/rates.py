@@ -7,14 +7,14 @@ from math import sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import Final
 
-_NORMAL: Final = NormalDist().inv_cdf(0.975)
+NORMAL: Final = NormalDist().inv_cdf(0.975)
 
 
 def wilson(happened: int, of: int) -> tuple[float, float]:
     """95% score interval of one rate, 0-1 (Wilson 1927). `of` is above 0."""
-    rate, square = happened / of, _NORMAL**2 / of
+    rate, square = happened / of, NORMAL**2 / of
     middle = (rate + square / 2) / (1 + square)
-    half = _NORMAL * sqrt(rate * (1 - rate) / of + square / (4 * of)) / (1 + square)
+    half = NORMAL * sqrt(rate * (1 - rate) / of + square / (4 * of)) / (1 + square)
     return min(rate, max(0.0, middle - half)), max(rate, min(1.0, middle + half))
 
 
@@ -24,5 +24,5 @@ def mean_interval(numbers: Sequence[float]) -> tuple[float, float] | None:
     """
     if len(numbers) < 2:
         return None
-    mean, half = fmean(numbers), _NORMAL * stdev(numbers) / sqrt(len(numbers))
+    mean, half = fmean(numbers), NORMAL * stdev(numbers) / sqrt(len(numbers))
     return mean - half, mean + half

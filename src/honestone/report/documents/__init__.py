@@ -23,6 +23,7 @@ _KINDS: Final = {
     "comparison": ("suite", "ComparisonDoc"),
     "trend": ("suite", "TrendDoc"),
     "table": ("table", "TableDoc"),
+    "texts": ("texts", "TextsDoc"),
     "imported": ("imported", "ImportedDoc"),
     "pairwise": ("pairwise", "PairwiseDoc"),
     "noise": ("noise", "NoiseDoc"),

@@ -372,9 +372,9 @@ def table_markdown(doc: TableDoc, *, most: int = MOST) -> str:
     )
     left = most - len(top) - len(head) - len(bottom) - 600
     draw, row = _macro("table.md.j2", "detail"), _macro("table.md.j2", "row")
-    rows = _fitting([row(case) for case in doc.worst_first], int(left * _ROWS_SHARE))
+    rows = fitting([row(case) for case in doc.worst_first], int(left * _ROWS_SHARE))
     all_details = [neat(draw(case)).rstrip("\n") for case in doc.worst_first if case.is_open]
-    details = _fitting(all_details, left - sum(len(one) + 1 for one in rows))
+    details = fitting(all_details, left - sum(len(one) + 1 for one in rows))
     without = len(doc.cases) - len(rows)
     cut = f"_Cut to fit: {without:,} cases have no row, {len(all_details) - len(details):,} no details; the JSON has them._"
     parts = [
@@ -387,7 +387,7 @@ def table_markdown(doc: TableDoc, *, most: int = MOST) -> str:
     return text if len(text) <= most else _last_resort(doc.verdict_words, doc.name, [], most)
 
 
-def _fitting(parts: Sequence[str], size: int) -> list[str]:
+def fitting(parts: Sequence[str], size: int) -> list[str]:
     """The first of them that fit together."""
     sums = accumulate(len(part) + 2 for part in parts)
     return [part for part, until in zip(parts, sums, strict=True) if until <= size]

@@ -1,0 +1,147 @@
+"""A table of texts scored against a rubric, a row a text: `eval TABLE --text COLUMN`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+from honestone.app.judging.evaluate import EvaluateRequest, evaluate
+from honestone.app.judging.evaluated import Evaluated
+from honestone.app.judging.judging_options import max_bytes
+from honestone.app.judging.text_rows import (
+    RowFacts,
+    RowsToJudge,
+    TextSource,
+    check_rows,
+    subjects_of,
+)
+from honestone.app.options import Option, require_valid
+from honestone.app.workspace import Workspace
+from honestone.core.events import TableColumns
+from honestone.formats.text_table import TextTable
+from honestone.ports import Observer
+from honestone.report.building.scorecard import usage_document
+from honestone.report.building.texts import TextsFacts, TextsWriter
+from honestone.report.documents.texts import TextRowDoc, TextsDoc
+from honestone.system.drawing import count
+from honestone.system.files import printable
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """The options of `eval TABLE --text COLUMN` besides those of judging. `--input` and
+    `--reference` name columns there too.
+    """
+
+    text: Annotated[
+        str | None,
+        Option("The column of a table whose texts are judged, a row each.", metavar="COLUMN"),
+    ] = None
+    id: Annotated[
+        str | None,
+        Option("The column with the ids of the texts. [the row's number]", metavar="COLUMN"),
+    ] = None
+    group: Annotated[
+        str | None,
+        Option("The column by which texts are counted in groups, too.", metavar="COLUMN"),
+    ] = None
+    input_text: Annotated[
+        str | None, Option("The same input for all texts of a table.", metavar="TEXT")
+    ] = None
+    max_rows: Annotated[
+        int | None, Option("Judge the first rows of a table only.", min=1, metavar="N")
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for what no command line would accept."""
+        require_valid(self, TextOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextsRequest:
+    """A table of texts and how it is judged.
+
+    `judged`: the request without artifacts, whose `input` and `reference` are not used. `least`: the
+    share of texts that has to pass; without one, all.
+    """
+
+    source: TextSource
+    judged: EvaluateRequest
+    least: Fraction | None = None
+
+
+def file_source(workspace: Workspace, table: Path, columns: TableColumns) -> TextSource:
+    """The rows of a file. Raises FileError for what is not a table."""
+    found = TextTable.of(workspace.path(table), printable(table))
+    return TextSource(name=found.name, columns=columns, rows=found.rows)
+
+
+# Takes each row as soon as it is judged, with the result that it was made from.
+ShowRow = Callable[[TextRowDoc, Evaluated], None]
+
+
+def evaluate_texts(
+    workspace: Workspace, request: TextsRequest, observer: Observer, show: ShowRow
+) -> TextsDoc:
+    """Judges every row, hands each to `show` in the order of the table, and returns the document
+    without its rows.
+
+    Raises UsageError and its kinds for what is wrong with the table before anything is spent, and
+    as `evaluate` does. A judge that fails is data.
+    """
+    source = request.source
+    limit = max_bytes(request.judged.judging, workspace.settings)
+    facts = RowFacts() if source.is_once else check_rows(source, limit)
+    for note in _notes(source, facts):
+        observer.note(note)
+    rows = RowsToJudge(
+        name=source.name,
+        columns=source.columns,
+        subjects=lambda: subjects_of(source, limit),
+        count=facts.rows,
+        digests=[[source.name, facts.digest]],
+        longest=facts.longest,
+        left_out=facts.left_out,
+        least=request.least,
+    )
+    writer = TextsWriter(has_groups=source.columns.group is not None)
+    first: list[Evaluated] = []
+
+    def take(found: Evaluated) -> None:
+        if not first:
+            first.append(found)
+        show(writer.row(found.report, found.group, found.failed), found)
+
+    judged = replace(request.judged, rows=rows, input=None, reference=None)
+    summary = evaluate(workspace, judged, observer, take)
+    report = first[0].report if first else None
+    return writer.document(
+        TextsFacts(
+            table=source.columns,
+            name=source.name,
+            title="" if report is None else report.title,
+            rubric=None if report is None else report.rubric,
+            contract="" if report is None else report.contract,
+            run=summary.run,
+            least=request.least,
+            left_out=facts.left_out,
+        ),
+        usage_document(summary.spent, summary.spent),
+    )
+
+
+def _notes(source: TextSource, facts: RowFacts) -> list[str]:
+    notes = []
+    if facts.left_out:
+        total = facts.rows + facts.left_out
+        notes.append(f"{facts.rows:,} of {total:,} rows are judged (--max-rows)")
+    if facts.missing:
+        rows = count(facts.missing, "row")
+        notes.append(
+            f"{rows} of `{source.name}` without a text in `{source.columns.text}`:"
+            " kept, and not passed"
+        )
+    return notes

@@ -1,0 +1,119 @@
+"""What many judged texts come to: counts, and means by criterion with their intervals, kept up row
+by row in memory that does not grow with the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from math import sqrt
+
+from honestone.core.judging.scorecard import Outcome, Verdict
+from honestone.core.numbers import show_bar, show_points
+from honestone.core.statistics.rates import NORMAL, wilson
+
+_TOP = 100.0
+
+
+class MeanTally:
+    """The mean of scores from 0 to 100 with its 95% interval.
+
+    Scores that are all 0 or 100 are a rate, whose interval is Wilson's. Others have that of their
+    standard error, cut to 0..100. Suites use the same two.
+    """
+
+    __slots__ = ("_at_top", "_mean", "_others", "_squares", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._mean = self._squares = 0.0
+        self._at_top = self._others = 0
+
+    def add(self, score: float) -> None:
+        """One more score, by Welford's method."""
+        self.count += 1
+        before = score - self._mean
+        self._mean += before / self.count
+        self._squares += before * (score - self._mean)
+        self._at_top += score == _TOP
+        self._others += score not in (0.0, _TOP)
+
+    @property
+    def mean(self) -> float | None:
+        """None of no score."""
+        if not self.count:
+            return None
+        return self._mean if self._others else _TOP * self._at_top / self.count
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """None where there are too few scores for one."""
+        if not self.count:
+            return None
+        if not self._others:
+            low, high = wilson(self._at_top, self.count)
+            return low * _TOP, high * _TOP
+        if self.count < 2:
+            return None
+        half = NORMAL * sqrt(self._squares / (self.count - 1)) / sqrt(self.count)
+        return max(0.0, self._mean - half), min(_TOP, self._mean + half)
+
+
+class Count(StrEnum):
+    """What a text counts as."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    OPEN = "open"
+
+
+_COUNTED = {Outcome.PASS: Count.PASSED, Outcome.FAIL: Count.FAILED}
+
+
+@dataclass(slots=True)
+class TextTally:
+    """Texts of one kind: all of a table, or one group of it."""
+
+    counts: dict[Count, int] = field(default_factory=lambda: dict.fromkeys(Count, 0))
+    scores: MeanTally = field(default_factory=MeanTally)
+    criteria: dict[str, MeanTally] = field(default_factory=dict)
+
+    def add(
+        self, outcome: Outcome, score: float | None, criteria: Mapping[str, float | None]
+    ) -> None:
+        """One more text. A score that is not known counts in no mean."""
+        self.counts[_COUNTED.get(outcome, Count.OPEN)] += 1
+        if score is not None:
+            self.scores.add(score)
+        for id, one in criteria.items():
+            tally = self.criteria.get(id)
+            if tally is None:
+                tally = self.criteria[id] = MeanTally()
+            if one is not None:
+                tally.add(one)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def verdict(self, least: Fraction) -> Verdict:
+        """Pass when the share of texts that passed reaches `least`, whatever the open ones are;
+        fail when it cannot reach it.
+        """
+        total, passed, open_ = self.total, self.counts[Count.PASSED], self.counts[Count.OPEN]
+        if not total:
+            return Verdict(Outcome.SKIPPED, ("the table has no rows",))
+        low, high = Fraction(passed, total), Fraction(passed + open_, total)
+        if high < least:
+            if least == 1:
+                failed = self.counts[Count.FAILED]
+                return Verdict(Outcome.FAIL, (f"{failed:,} of {total:,} did not pass",))
+            most = "" if low == high else "at most "
+            bar = show_bar(least)
+            why = f"the pass rate is {most}{show_points(high)}%, below --min-pass-rate {bar}%"
+            return Verdict(Outcome.FAIL, (why,))
+        if low < least:
+            return Verdict(Outcome.INCONCLUSIVE, (f"{open_:,} could not be judged",))
+        return Verdict(Outcome.PASS)
