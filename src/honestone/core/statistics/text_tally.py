@@ -24,16 +24,17 @@ class MeanTally:
     standard error, cut to 0..100. Suites use the same two.
     """
 
-    __slots__ = ("_at_top", "_mean", "_others", "_squares", "count")
+    __slots__ = ("_at_top", "_mean", "_others", "_squares", "_sum", "count")
 
     def __init__(self) -> None:
         self.count = 0
-        self._mean = self._squares = 0.0
+        self._sum = self._mean = self._squares = 0.0
         self._at_top = self._others = 0
 
     def add(self, score: float) -> None:
         """One more score, by Welford's method."""
         self.count += 1
+        self._sum += score
         before = score - self._mean
         self._mean += before / self.count
         self._squares += before * (score - self._mean)
@@ -45,7 +46,8 @@ class MeanTally:
         """None of no score."""
         if not self.count:
             return None
-        return self._mean if self._others else _TOP * self._at_top / self.count
+        # The sum of short decimals is more exact than the running mean.
+        return self._sum / self.count if self._others else _TOP * self._at_top / self.count
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -58,7 +60,8 @@ class MeanTally:
         if self.count < 2:
             return None
         half = NORMAL * sqrt(self._squares / (self.count - 1)) / sqrt(self.count)
-        return max(0.0, self._mean - half), min(_TOP, self._mean + half)
+        mean = self._sum / self.count
+        return max(0.0, mean - half), min(_TOP, mean + half)
 
 
 class Count(StrEnum):
