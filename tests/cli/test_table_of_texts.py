@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from .desk import Desk
 
 from honestone.core.judging.scorecard import Outcome
 from honestone.core.statistics.rates import mean_interval, wilson
 from honestone.core.statistics.text_tally import MeanTally, TextTally
 from honestone.formats.text_table import TextTable
+
+from .desk import Desk
 
 RUBRIC = """\
 threshold: 100
