@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from honestone.core.judging.rubric import Rubric
     from honestone.formats.source import SuiteSource
     from honestone.report.documents import JsonDocument
-    from honestone.report.documents.suite import CaseDoc
+    from honestone.report.documents.suite_case import CaseDoc
 
 
 class CouldNotBeJudged(Exception):

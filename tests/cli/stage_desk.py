@@ -108,7 +108,7 @@ def problems(name: str, document: dict[str, Any]) -> list[str]:
     """What the published schema says against a document."""
     import jsonschema
 
-    from honestone.formats.stage_files import stage_schema
+    from honestone.formats.stage_schema import stage_schema
 
     return [
         error.message

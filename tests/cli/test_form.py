@@ -17,20 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.adapters.judges.human import HumanJudge, write_reply
-from honestone.adapters.people.form import (
-    Sheet,
-    View,
-    Wish,
-    draft_of,
-    fitted,
-    new_sheet,
-    page_of,
-    press,
-    restore,
-    shown_text,
-    typed_row,
-)
+from honestone.adapters.people.form import View, fitted, page_of, shown_text, typed_row
 from honestone.adapters.people.keys import KeyReader, Press
+from honestone.adapters.people.sheet import Sheet, Wish, draft_of, new_sheet, press, restore
 from honestone.adapters.people.terminal import without_frames
 from honestone.core.artifact import Artifact, Version
 from honestone.core.judging.ballot import AskedCriterion, Mark, Question

@@ -183,7 +183,7 @@ def valid(found: dict[str, Any]) -> None:
         "jsonschema", reason="jsonschema is one of the tools of `make setup`"
     )
     schemas = pytest.importorskip(
-        "honestone.formats.stage_files", reason="no schemas of stages here"
+        "honestone.formats.stage_schema", reason="no schemas of stages here"
     )
     jsonschema.validate(found, schemas.stage_schema("evaluation"))
 

@@ -17,7 +17,8 @@ from tests.report.suite_samples import HOSTILE, case, every_status, hostile, rep
 from honestone.cli.suites.options import dump_report
 from honestone.cli.terminal import dump
 from honestone.report.documents.case_by_case import SuiteReport
-from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.exports.junit import junit_parts, suite_junit
 from honestone.report.exports.rows import csv_parts, jsonl_parts, suite_csv, suite_jsonl
 from honestone.report.pages.markdown import suite_markdown

@@ -227,7 +227,7 @@ def test_every_kind_of_value_has_a_reader() -> None:
     is without a key.
     """
     from honestone.formats.fields import SHAPES
-    from honestone.formats.suite.suite_file import _VALUES
+    from honestone.formats.suite.value_reading import VALUES
 
     taken = {field.takes for shape in SHAPES.values() for field in shape.fields}
-    assert taken == set(_VALUES)
+    assert taken == set(VALUES)

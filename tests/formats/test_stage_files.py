@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from honestone.cli.stages.learn import schema_command
-from honestone.formats.stage_files import SCHEMAS, stage_schema
+from honestone.formats.stage_schema import SCHEMAS, stage_schema
 
 jsonschema = pytest.importorskip("jsonschema")
 

@@ -15,7 +15,7 @@ from suite_samples import HOSTILE, case, criterion, item, judge
 
 from honestone.core.judging.scorecard import _Bar, read_gate_reason
 from honestone.report.case_text import case_lines
-from honestone.report.documents.suite import CaseDoc
+from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.excerpts import ROWS, excerpt
 from honestone.report.misses import misses, why
 from honestone.system.drawing import Style, width

@@ -24,7 +24,6 @@ LANE: Final = "generic-skill"
 # The lane of a skill that was evaluated without a ranking: its baseline ran without any skill.
 STANDALONE: Final = "standalone"
 SCHEMA_VERSION: Final = "1.0"
-
 JsonObject: TypeAlias = dict[str, object]
 
 
@@ -588,42 +587,6 @@ class MemoryEntry(Struct, kw_only=True):
     context: JsonObject
     timestamp: str
     hit_count: Annotated[int, Meta(ge=1)]
-
-
-# ----------------------------------------------------------------------------------------------------------
-# schemas
-
-SCHEMAS: Final[dict[str, tuple[str, object]]] = {
-    "candidates": ("what `stage propose` writes", Candidates),
-    "ranking": ("what `stage rank` writes", Ranking),
-    "evaluation": ("what `stage evaluate` writes", SkillEvaluation),
-    "execution": ("what `stage apply` writes", Execution),
-    "receipt": ("what `stage gate` writes", Receipt),
-    "pending_promote": ("edits that wait for a person, in STATE_ROOT", Pending),
-    "traces": ("why an edit was put back, for the next proposal", Traces),
-    "promotion": ("what `stage promote` writes", Promotion),
-    "pipeline": ("what `stage run` writes and prints", Pipeline),
-    "memory": ("what `stage learn` writes and prints", list[MemoryEntry]),
-}
-
-
-def stage_schema(name: str) -> JsonObject:
-    """The JSON Schema of one kind of file. Raises KeyError for an unknown name."""
-    about, kind = SCHEMAS[name]
-    (top,), components = msgspec.json.schema_components(
-        (kind,),
-        ref_template="#/$defs/{name}",
-        schema_hook=lambda anything: {"title": "any JSON value"},
-    )
-    reference = str(top.get("$ref", ""))
-    if reference:
-        top = components.pop(reference.rpartition("/")[2])
-    if isinstance(kind, type) and issubclass(kind, StageDocument):
-        top["required"] = list(dict.fromkeys([*HEAD, *top["required"], "truth_anchor"]))
-    if isinstance(kind, type) and issubclass(kind, Pipeline):
-        top["required"] = ["schema", *top["required"]]
-    top["title"] = f"honestone stage {name}: {about}"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": components}
 
 
 # ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from honestone.core.judging.ballot import CHECK
 from honestone.core.reading.evidence import find_quote
 from honestone.report.documents import fields_of
 from honestone.report.documents.scorecard import QuoteDoc, ScorecardDoc
-from honestone.report.documents.suite import CaseDoc, text_of
+from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import Miss, misses
 from honestone.system.drawing import Style, pad, width, wrap

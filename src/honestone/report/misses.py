@@ -16,7 +16,7 @@ from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.scorecard import read_gate_reason
 from honestone.core.numbers import bar_number, points
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, QuoteDoc, mark_number
-from honestone.report.documents.suite import CaseDoc
+from honestone.report.documents.suite_case import CaseDoc
 from honestone.system.drawing import line
 
 LONGEST_QUOTE: Final = 400  # characters

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from honestone.app.runs.records import RunRecord
 from honestone.app.runs.run_list import UNFINISHED, ListedRun, verdict_of
 from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
-from honestone.report.documents.suite import text_of
+from honestone.report.documents.suite_case import text_of
 from honestone.report.documents.table import TableCaseDoc, TableDoc
 from honestone.report.formats import draw
 from honestone.report.pages import view_html

@@ -24,7 +24,8 @@ from honestone.core.events import SuiteStarted
 from honestone.core.record.record import SuiteRecord
 from honestone.ports import RunInfo, Store
 from honestone.report.building.suite import case_document
-from honestone.report.documents.suite import CaseDoc, ComparisonDoc, TrendDoc
+from honestone.report.documents.suite import ComparisonDoc, TrendDoc
+from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.pages.case_table import CaseRow, CaseTable, case_table
 from honestone.report.pages.live_html import LivePart
 from honestone.view.following import FollowedSuite, case_of

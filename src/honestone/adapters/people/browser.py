@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from honestone.adapters.people.form import Sheet, draft_of, new_sheet, read_draft, restore, say
+from honestone.adapters.people.form import read_draft
+from honestone.adapters.people.sheet import Sheet, draft_of, new_sheet, restore, say
 from honestone.core.artifact import digest_of
 from honestone.core.judging.ballot import Answer, Mark, Question
 from honestone.core.judging.rubric import Key

@@ -7,14 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.adapters.people.form import (
-    HANGUL_KEYS,
-    LONGEST_TEXT,
-    FormPage,
-    fitted,
-    typed_row,
-    typed_with,
-)
+from honestone.adapters.people.form import FormPage, fitted, typed_row
+from honestone.adapters.people.sheet import HANGUL_KEYS, LONGEST_TEXT, typed_with
 from honestone.adapters.people.terminal import Terminal
 from honestone.system.drawing import Style, clean, line, width, wrap
 

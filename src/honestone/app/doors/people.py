@@ -4,4 +4,4 @@ from honestone.adapters.people.browser import AskedEdit as AskedEdit
 from honestone.adapters.people.browser import AskedSheet as AskedSheet
 from honestone.adapters.people.browser import BrowserPerson as BrowserPerson
 from honestone.adapters.people.browser import PersonDesk as PersonDesk
-from honestone.adapters.people.form import HANGUL_KEYS as HANGUL_KEYS
+from honestone.adapters.people.sheet import HANGUL_KEYS as HANGUL_KEYS

@@ -14,7 +14,7 @@ import msgspec
 
 from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.table import TableResult
-from honestone.report.documents.suite import CaseDoc
+from honestone.report.documents.suite_case import CaseDoc
 from honestone.system.files import write_atomically
 
 # By id what came of a case in each column of a table, with the column's name; without a table there

@@ -66,7 +66,8 @@ from honestone.ports import Observer, RunInfo, Store
 from honestone.report.building.suite import CaseLog, suite_flags, suite_report
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.scorecard import KnownNoiseDoc
-from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.misses import why
 from honestone.system.drawing import count
 

@@ -29,7 +29,8 @@ from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide
 from honestone.ports import Store
 from honestone.report.documents.scorecard import ItemDoc
-from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, SuiteReportDoc, text_of
+from honestone.report.documents.suite import REPORT, BaselineDoc, SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.documents.table import TABLE as TABLE_DOCUMENT
 from honestone.system.files import MAX_BYTES, load_artifact, printable
 

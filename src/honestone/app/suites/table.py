@@ -45,7 +45,7 @@ from honestone.engine.journal import reserve_in
 from honestone.engine.live import Live
 from honestone.ports import HasCapacity, Observer, Store
 from honestone.report.building.table import table_document
-from honestone.report.documents.suite import text_of
+from honestone.report.documents.suite_case import text_of
 from honestone.report.documents.table import ColumnDoc, TableCaseDoc, TableDoc
 from honestone.report.misses import why
 from honestone.system.drawing import count, cut_middle, line

@@ -19,7 +19,8 @@ from honestone.app.suites.table import run_columns
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError, Interrupted
 from honestone.ports import Observer
-from honestone.report.documents.suite import StatusName, SuiteReportDoc, TurnedDoc
+from honestone.report.documents.suite import SuiteReportDoc, TurnedDoc
+from honestone.report.documents.suite_case import StatusName
 from honestone.report.documents.table import TableDoc
 from honestone.system.files import files_at
 from honestone.system.trust.judging_files import JudgingFiles, files_named

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.people.form import HANGUL_KEYS as HANGUL_KEYS
+from honestone.adapters.people.sheet import HANGUL_KEYS as HANGUL_KEYS
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.trust.label_texts import LabelText, drawn, named_texts, texts_of_run

@@ -13,7 +13,7 @@ from honestone.core.artifact import Version, digest_of
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.statistics.raters import sample
 from honestone.core.suite.attempts import Status
-from honestone.report.documents.suite import text_of
+from honestone.report.documents.suite_case import text_of
 from honestone.system.files import printable, write_atomically
 
 if TYPE_CHECKING:

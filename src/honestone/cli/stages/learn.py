@@ -12,7 +12,7 @@ import click
 from honestone.cli import options as shared
 from honestone.cli.stages.group import ArtifactFile, StateRoot, show_lines, stage_files
 from honestone.cli.terminal import Progress, dump, write
-from honestone.formats.stage_files import SCHEMAS, stage_schema
+from honestone.formats.stage_schema import SCHEMAS, stage_schema
 
 if TYPE_CHECKING:
     from honestone.core.skill.brief import Lesson

@@ -39,7 +39,7 @@ from honestone.formats.rubric.rubric_write import (
     criterion_lines,
     vouching_lines,
 )
-from honestone.formats.suite.suite_file import check_criteria
+from honestone.formats.suite.case_reading import check_criteria
 from honestone.formats.suite_values import split_ref
 from honestone.formats.syntax.yaml_lines import (
     decimal,

@@ -13,10 +13,10 @@ from honestone.core.judging.rubric import Check, Criterion, Rubric
 from honestone.core.numbers import ZERO
 from honestone.core.suite.case import REPLY, AttemptRule, Case, CaseWorkspace, Message, Split
 from honestone.formats.syntax.reader import FileEntry, listed
-from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
+from honestone.interop.agentv.code_graders import Frame, expected_data
+from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, TABLES, Dialect, keys_of
 from honestone.interop.agentv.extensions import Extensions
-from honestone.interop.agentv.graders import Frame, expected_data, read_graders
-from honestone.interop.agentv.keys import TABLES, keys_of
+from honestone.interop.agentv.graders import read_graders
 from honestone.interop.agentv.places import Place, read_place
 from honestone.interop.agentv.prompts import Prompt, id_with, prompted, prompts_of
 from honestone.interop.agentv.rubrics import rated, read_criteria

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.formats.syntax.reader import words
+from honestone.formats.syntax.reader import FileEntry, Keys, keys, words
+from honestone.interop.reader import Formats, ignoring_others
 
 # What a case has to reach in every dialect, unless the file says otherwise.
 PASS_MARK: Final = Fraction(80, 100)
@@ -81,7 +82,6 @@ FIVE: Final = Dialect(
     name="agentv-5", required=True, merges=True, judge="llm-rubric", bars_need_required=True
 )
 DIALECTS: Final = (SEED, TWO, FOUR, FIVE)
-
 CASE_LISTS: Final = ("tests", "evalcases", "eval_cases")
 GRADER_LISTS: Final = ("assert", "assertions", "evaluators")
 
@@ -236,3 +236,28 @@ def likeness_of_row(row: Any) -> int:
     }:
         return 90
     return 40 if "expected_output" in row else 0
+
+
+# The keys of AgentV's files and what each becomes. Every dialect's reader knows all of them.
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+_UNUSED: Final = keys("", "- config | changes nothing")
+# The table of each kind of grader that is code, with the keys that all graders have.
+CODE_GRADERS: Final[dict[str, Keys]] = {
+    kind: (TABLES["grader"] + (own if "config" in own.by_name else own + _UNUSED)).named(
+        f"a grader of type `{kind}`"
+    )
+    for name, own in TABLES.items()
+    if name.startswith("code ")
+    for kind in name.removeprefix("code ").split(", ")
+}
+
+
+def keys_of(take: FileEntry, table: str, dialect: Dialect) -> Keys:
+    """The keys of a mapping. Where its dialect ignores others, those of this mapping too, each with
+    a note; one that is probably a slip stays unknown.
+    """
+    known = TABLES[table]
+    if not dialect.ignores_keys or not take.is_mapping:
+        return known
+    return ignoring_others(known, take.value, "AgentV", known.by_name.keys() - KEYS_OF_FIVE)

@@ -16,7 +16,7 @@ from honestone.core.suite.case import CaseWorkspace, is_url
 from honestone.formats.syntax.marked import read_marked
 from honestone.formats.syntax.nodes import MapKey
 from honestone.formats.syntax.reader import FileEntry, shown
-from honestone.interop.agentv.keys import TABLES
+from honestone.interop.agentv.dialect import TABLES
 from honestone.interop.agentv.templates import reading_of
 from honestone.interop.agentv.text import Texts
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from honestone.core.errors import FileError, UsageError
-from honestone.core.judging.rubric import Criterion, Rubric
-from honestone.core.numbers import ZERO
+from honestone.core.judging.rubric import Criterion
 from honestone.core.suite.case import Case, Expect, Message, Suite, TargetSpec
 from honestone.core.suite.dependencies import wrong_dependencies
-from honestone.formats.source import ForeignRubric, SuiteSource
+from honestone.formats.source import SuiteSource
 from honestone.formats.syntax.document import Document
 from honestone.formats.syntax.marked import Marked, read_marked
 from honestone.formats.syntax.nodes import moved
@@ -30,16 +29,14 @@ from honestone.formats.syntax.reader import (
 from honestone.interop.agentv import cases as case_reading
 from honestone.interop.agentv import dialect as dialects
 from honestone.interop.agentv.case_files import cases_elsewhere
+from honestone.interop.agentv.dialect import FORMATS, TABLES, keys_of
 from honestone.interop.agentv.extensions import read_extensions
-from honestone.interop.agentv.graders import Frame, read_graders
-from honestone.interop.agentv.keys import FORMATS, TABLES, keys_of
+from honestone.interop.agentv.lone_rubrics import read_lone_rubric, signs_of_rubric
 from honestone.interop.agentv.places import read_place
 from honestone.interop.agentv.prompts import prompts_of
-from honestone.interop.agentv.rubrics import read_criteria, read_criterion
 from honestone.interop.agentv.targets import is_targets_file, refuse_targets, use_of
 from honestone.interop.agentv.templates import reading_of
 from honestone.interop.agentv.text import Texts
-from honestone.interop.criteria import sound_rubric, unique_ids
 from honestone.interop.reader import Reader
 
 
@@ -350,121 +347,6 @@ def _target(names: list[str]) -> tuple[TargetSpec, list[str]]:
     ] if names else []
 
 
-# ------------------------------------------------------------------------------- rubrics without
-# cases
-
-_ABOUT: Final = ("$schema", "name", "version", "description", "threshold")
-_HOLDERS: Final = (*dialects.GRADER_LISTS, "rubrics", "execution")
-_TEXTS: Final = {"expected_outcome", "outcome"}
-_CRITERION: Final = {
-    "id",
-    "weight",
-    "required",
-    "score_ranges",
-    "required_min_score",
-    "min_score",
-    "operator",
-} | _TEXTS
-
-
-def _signs_of_rubric(document: Document) -> int:
-    """Nothing in the file but graders, or criteria in AgentV's words."""
-    if document.is_lines:
-        return 0
-    value = document.value
-    if isinstance(value, list):
-        return 70 if _are_criteria(value) and any(entry.keys() & _TEXTS for entry in value) else 0
-    if (
-        not isinstance(value, dict)
-        or not value.keys() & set(_HOLDERS)
-        or value.keys() - {*_ABOUT, *_HOLDERS}
-    ):
-        return 0
-    execution = value.get("execution", {})
-    if not isinstance(execution, dict) or execution.keys() - set(dialects.GRADER_LISTS):
-        return 0
-    own = value.get("rubrics")
-    if own is not None:
-        return (
-            70
-            if isinstance(own, list) and _are_criteria([e for e in own if not isinstance(e, str)])
-            else 0
-        )
-    return 70 if dialects.dialect_of(value) is not None else 0
-
-
-def _are_criteria(entries: list[Any]) -> bool:
-    return all(isinstance(entry, dict) and bool(entry.keys() & _CRITERION) for entry in entries)
-
-
-def _read_rubric(document: Document) -> ForeignRubric:
-    """Raises SourceErrors with all that is wrong."""
-    reading, dialect = reading_of(document.marked), _dialect(document.value)
-    top = reading.at()
-    bar, title = dialects.PASS_MARK, ""
-    if isinstance(document.value, list):
-        criteria = [
-            one
-            for index in range(len(document.value))
-            for one in read_criterion(reading.at((index,)), dialect, {})
-        ]
-    else:
-        top.read(TABLES["rubric"])
-        bar, title = top.number("threshold", low=0, high=1) or bar, top.text("name") or ""
-        criteria = _of_mapping(
-            top, Frame(dialect=dialect, texts=Texts(document.path.parent), threshold=bar)
-        )
-    rubric = _rubric(top, criteria, bar, title)
-    reading.finish()
-    assert rubric is not None
-    reading.notes = [
-        dialect.description,
-        f"it passes at {float(bar * 100):g}, without a floor",
-        *reading.notes,
-    ]
-    return reading.rubric_source(rubric, dialect.name)
-
-
-def _dialect(value: Any) -> dialects.Dialect:
-    """As if there were cases: `evalcases` had `rubrics` and `evaluators`, `tests` have lists of
-    assertions.
-    """
-    plain = value if isinstance(value, dict) else {"rubrics": value}
-    later = plain.keys() & {"assert", "assertions"} or dict(plain.get("execution") or {}).keys() & {
-        "assert",
-        "assertions",
-    }
-    found = dialects.dialect_of({**plain, "tests" if later else "evalcases": []})
-    assert found is not None
-    return found
-
-
-def _of_mapping(top: FileEntry, frame: Frame) -> list[Criterion]:
-    """`rubrics` are the criteria themselves; each grader is a group of its own."""
-    found = list(read_criteria(top, "rubrics", frame.dialect, {})) if "rubrics" in top else []
-    holders = [top]
-    if "execution" in top:
-        holders.append(top.below("execution"))
-    for holder in holders:
-        for key in dialects.GRADER_LISTS:
-            found += read_graders(holder, key, frame)
-    return found
-
-
-def _rubric(top: FileEntry, criteria: list[Criterion], bar: Any, title: str) -> Rubric | None:
-    if not criteria and top.reading.problems:
-        return None  # they say why
-    if not criteria:
-        lost = top.reading.losses
-        top.problem(
-            "there is nothing to judge by", hint=lost[0].message if lost else "name a criterion"
-        )
-        return None
-    return sound_rubric(
-        top.reading, top.path, unique_ids(criteria), threshold=bar, floor=ZERO, title=title
-    )
-
-
 # --------------------------------------------------------------------------------------- grader
 # scores
 
@@ -634,7 +516,7 @@ READERS: tuple[Reader, ...] = (
         lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)),
         read_suite_file,
     ),
-    FORMATS.reader("agentv-rubric", _signs_of_rubric, _read_rubric),
+    FORMATS.reader("agentv-rubric", signs_of_rubric, read_lone_rubric),
     FORMATS.reader(
         "agentv-targets",
         lambda document: 90 if is_targets_file(document.value) else 0,

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from honestone.core.judging.rubric import Criterion, slug
 from honestone.formats.syntax.reader import FileEntry, Keys, shown
-from honestone.interop.agentv.dialect import Dialect
-from honestone.interop.agentv.keys import TABLES
+from honestone.interop.agentv.dialect import TABLES, Dialect
 from honestone.interop.agentv.text import fill
 from honestone.interop.criteria import scaled, yes_no
 

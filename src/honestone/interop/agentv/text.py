@@ -22,7 +22,7 @@ from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.project import repository_of
 from honestone.formats.syntax.marked import read_text
 from honestone.formats.syntax.reader import FileEntry, FileReading, Steps, listed, shown, words
-from honestone.interop.agentv.keys import TABLES
+from honestone.interop.agentv.dialect import TABLES
 from honestone.interop.sibling_files import ImageBudget, data_url
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")

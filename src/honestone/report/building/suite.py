@@ -42,6 +42,7 @@ from honestone.report.building.scorecard import (
 )
 from honestone.report.documents import JsonDocument, fields_of, plain, scorecard, suite
 from honestone.report.documents.case_by_case import SuiteReport
+from honestone.report.documents.suite_case import AttemptDoc, CaseDoc, TraceDoc
 
 Noisy = TypeVar("Noisy", suite.SuiteReportDoc, suite.ComparisonDoc)
 
@@ -83,13 +84,13 @@ class _Cases:
     def __len__(self) -> int:
         return self.record.count
 
-    def __iter__(self) -> Iterator[suite.CaseDoc]:
+    def __iter__(self) -> Iterator[CaseDoc]:
         return self._drawn(self.record.each())
 
-    def of(self, numbers: Iterable[int]) -> Iterator[suite.CaseDoc]:
+    def of(self, numbers: Iterable[int]) -> Iterator[CaseDoc]:
         return self._drawn(self.record.each(numbers))
 
-    def _drawn(self, cases: Iterable[CaseRecord]) -> Iterator[suite.CaseDoc]:
+    def _drawn(self, cases: Iterable[CaseRecord]) -> Iterator[CaseDoc]:
         shared: dict[str, SharedParts] = {}
         with _with_words(self.log) as whole:
             for one in cases:
@@ -299,7 +300,7 @@ def case_document(
     shared: SharedParts | None = None,
     *,
     attempt: int | None = None,
-) -> suite.CaseDoc:
+) -> CaseDoc:
     """One case: the scorecard of the attempt that represents it, its own result, and every attempt.
     `shared`: of cases with the same rubric; `attempt`: the number of another attempt that is shown
     instead, where there is one of it.
@@ -327,7 +328,7 @@ def case_document(
         and any(a.card for a in attempts)
     ):
         criteria = _with_means(criteria, mean_card([attempt.card for attempt in attempts]))
-    return suite.CaseDoc(
+    return CaseDoc(
         id=case.id,
         description=case.description,
         status=result.status.value,
@@ -383,11 +384,9 @@ def _with_means(
     ]
 
 
-def _attempt(
-    attempt: Attempt, produced: OutputProduced | None, *, is_only: bool
-) -> suite.AttemptDoc:
+def _attempt(attempt: Attempt, produced: OutputProduced | None, *, is_only: bool) -> AttemptDoc:
     lines = () if attempt.card is None or is_only else attempt.card.lines
-    return suite.AttemptDoc(
+    return AttemptDoc(
         attempt=attempt.number,
         status=attempt.status.value,
         verdict=str(attempt.verdict),
@@ -402,9 +401,9 @@ def _attempt(
     )
 
 
-def _trace(produced: OutputProduced | None) -> suite.TraceDoc | None:
+def _trace(produced: OutputProduced | None) -> TraceDoc | None:
     trace = produced.trace if produced is not None else None
-    return None if trace is None else msgspec.convert(trace.to_plain(), suite.TraceDoc)
+    return None if trace is None else msgspec.convert(trace.to_plain(), TraceDoc)
 
 
 def _shares(ends: Iterable[Fraction | float] | None) -> list[float] | None:

@@ -12,7 +12,8 @@ from honestone.core.record.table import ColumnPair, TableRecord
 from honestone.report.building.scorecard import share_of
 from honestone.report.building.suite import suite_document, usage_of
 from honestone.report.documents import fields_of
-from honestone.report.documents.suite import CaseDoc, SuiteNameDoc, SuiteReportDoc
+from honestone.report.documents.suite import SuiteNameDoc, SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.documents.table import CellDoc, ColumnDoc, PairDoc, TableCaseDoc, TableDoc
 
 _OF_THE_RUN = (

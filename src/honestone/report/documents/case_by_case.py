@@ -10,7 +10,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from honestone.report.documents.suite import WORST_FIRST, CaseDoc, SuiteReportDoc
+from honestone.report.documents.suite import WORST_FIRST, SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc
 
 
 class ReportCases(Protocol):

@@ -21,14 +21,13 @@ from honestone.report.documents.scorecard import (
 )
 from honestone.report.documents.suite import (
     PARTIAL,
-    STATUSES,
     WORST_FIRST,
-    CaseDoc,
     SuiteNameDoc,
     TurnedDoc,
     counts_words,
     p_words,
 )
+from honestone.report.documents.suite_case import STATUSES, CaseDoc
 from honestone.system.drawing import count, line
 
 TABLE: Final = "honestone.table/1"

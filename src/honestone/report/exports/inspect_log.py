@@ -17,7 +17,8 @@ import msgspec
 
 from honestone.core.events import moment_of_run
 from honestone.core.judging.rubric import free_id
-from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, text_of
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import AttemptDoc, CaseDoc, text_of
 
 # The name of the score of a whole case, next to those of its criteria; with a number where a
 # criterion has it.

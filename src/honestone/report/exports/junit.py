@@ -25,7 +25,8 @@ from honestone.report.case_text import case_lines
 from honestone.report.documents import scorecard
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.improvement import ImprovementDoc
-from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.documents.table import TableDoc
 from honestone.report.misses import why as words_of
 from honestone.report.templates import environment, in_pieces

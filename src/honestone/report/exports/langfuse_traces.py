@@ -22,7 +22,8 @@ from honestone.core.json_value import Json
 from honestone.core.judging.rubric import free_id
 from honestone.core.record.exported import LangfuseTraces
 from honestone.report.documents.scorecard import warning_words
-from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, TraceDoc, text_of
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import AttemptDoc, CaseDoc, TraceDoc, text_of
 from honestone.system.drawing import count
 
 # The name of the score of a whole case, next to those of its criteria; with a number where a

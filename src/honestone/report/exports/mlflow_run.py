@@ -16,7 +16,8 @@ from honestone import __version__
 from honestone.core.events import moment_of_run
 from honestone.core.numbers import exact
 from honestone.core.record.exported import MlflowCell, MlflowRun
-from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.misses import why
 from honestone.system.drawing import line
 

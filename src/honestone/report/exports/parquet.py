@@ -17,7 +17,8 @@ from typing import Final, TypeAlias
 
 from honestone.core.errors import UsageError
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc
-from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc
 
 _Cell: TypeAlias = str | int | float | None
 

@@ -16,7 +16,8 @@ from honestone.report.building.table import column_reports
 from honestone.report.documents import fields_of
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
-from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.documents.table import TableDoc
 from honestone.report.misses import why
 from honestone.system.drawing import clean

@@ -27,7 +27,8 @@ from honestone.report.documents.scorecard import (
     items_of,
     warning_words,
 )
-from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc
 from honestone.system.drawing import line
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

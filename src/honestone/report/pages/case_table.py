@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from honestone.core.judging.ballot import CHECK
 from honestone.core.statistics.labels import number_of
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
-from honestone.report.documents.suite import WORST_FIRST, CaseDoc, SuiteReportDoc, text_of
+from honestone.report.documents.suite import WORST_FIRST, SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.misses import why
 from honestone.system.drawing import line
 

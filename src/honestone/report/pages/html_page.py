@@ -25,7 +25,8 @@ from markupsafe import Markup
 from honestone.core import numbers
 from honestone.report.case_text import evidence_place
 from honestone.report.documents import scorecard
-from honestone.report.documents.suite import WORST_FIRST, CaseDoc, ComparedCaseDoc, text_of
+from honestone.report.documents.suite import WORST_FIRST, ComparedCaseDoc
+from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import misses, why
 from honestone.report.pages.case_table import MOST_COLUMNS, is_low

@@ -24,6 +24,7 @@ from honestone.report.case_text import excerpts_of
 from honestone.report.documents import scorecard, suite
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
+from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.documents.table import TableDoc
 from honestone.report.misses import misses, why
 from honestone.report.templates import environment, macro
@@ -186,7 +187,7 @@ def _item_facts(item: Item) -> str:
     return "; ".join([*facts, "may not apply"] if item.may_not_apply else facts)
 
 
-def _quoted_excerpts(case: suite.CaseDoc) -> list[tuple[str, Markup]]:
+def _quoted_excerpts(case: CaseDoc) -> list[tuple[str, Markup]]:
     """What went in and what came out, cut, each as a quotation that keeps its lines."""
     return [(name, Markup(_quotation(rows))) for name, rows in excerpts_of(case, _COLUMNS)]
 
@@ -393,7 +394,7 @@ def fitting(parts: Sequence[str], size: int) -> list[str]:
     return [part for part, until in zip(parts, sums, strict=True) if until <= size]
 
 
-def _rows(cases: Iterable[suite.CaseDoc], size: int) -> list[str]:
+def _rows(cases: Iterable[CaseDoc], size: int) -> list[str]:
     """A row a case, as many as fit."""
     draw = _macro("suite.md.j2", "row")
     shown: list[str] = []
@@ -406,7 +407,7 @@ def _rows(cases: Iterable[suite.CaseDoc], size: int) -> list[str]:
     return shown
 
 
-def _details(cases: Iterable[suite.CaseDoc], size: int) -> list[str]:
+def _details(cases: Iterable[CaseDoc], size: int) -> list[str]:
     """What the open cases miss, each folded, as many as fit; the open ones come first."""
     draw = _macro("suite.md.j2", "detail")
     parts: list[str] = []
@@ -423,7 +424,7 @@ def _details(cases: Iterable[suite.CaseDoc], size: int) -> list[str]:
 
 
 def _cut_words(
-    without_row: Sequence[suite.CaseDoc], without_details: int, doc: suite.SuiteReportDoc
+    without_row: Sequence[CaseDoc], without_details: int, doc: suite.SuiteReportDoc
 ) -> str:
     """What is not on the page, and where it is."""
     missing = []
@@ -438,7 +439,7 @@ def _cut_words(
     return f"_Cut to fit: {'; '.join(missing)}; {where}._" if missing else ""
 
 
-def _kinds(cases: Sequence[suite.CaseDoc]) -> list[str]:
+def _kinds(cases: Sequence[CaseDoc]) -> list[str]:
     statuses = [case.status for case in cases]
     return suite.counts_words({status: sum(one == status for one in statuses) for status in _ICONS})
 

@@ -13,7 +13,7 @@ from typing import Final
 from markupsafe import escape
 
 from honestone.report.documents.scorecard import CriterionDoc, items_of
-from honestone.report.documents.suite import CaseDoc, text_of
+from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.system.drawing import clean, count, line
 
 _COMMANDS: Final = ("script:", "cmd:")

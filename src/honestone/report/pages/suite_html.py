@@ -12,14 +12,8 @@ from msgspec.structs import replace
 from honestone.core.judging.ballot import CHECK
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.scorecard import CriterionDoc, items_of
-from honestone.report.documents.suite import (
-    CaseDoc,
-    ComparedCaseDoc,
-    ComparisonDoc,
-    SuiteReportDoc,
-    TraceDoc,
-    text_of,
-)
+from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, SuiteReportDoc
+from honestone.report.documents.suite_case import CaseDoc, TraceDoc, text_of
 from honestone.report.documents.table import TableDoc
 from honestone.report.pages.case_table import CaseRow
 from honestone.report.pages.html_page import draw_page, draw_pieces

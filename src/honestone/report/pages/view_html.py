@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 from msgspec.structs import replace
 
 from honestone.report.documents.scorecard import ScorecardDoc
-from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc, TrendDoc
+from honestone.report.documents.suite import SuiteReportDoc, TrendDoc
+from honestone.report.documents.suite_case import STATUSES, CaseDoc
 from honestone.report.pages.case_table import SORTS, CaseFilter, CaseRow, CaseTable
 from honestone.report.pages.html_page import draw_page
 from honestone.report.pages.judged_text import JudgedText

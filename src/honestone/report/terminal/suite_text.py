@@ -10,7 +10,8 @@ from typing import Final
 from honestone.core.numbers import duration_words, exact
 from honestone.report.case_text import case_lines
 from honestone.report.documents.case_by_case import SuiteReport
-from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc
+from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite_case import STATUSES, CaseDoc
 from honestone.report.misses import why
 from honestone.report.terminal.comparison_text import changed_lines, comparison_lines
 from honestone.report.terminal.text import (

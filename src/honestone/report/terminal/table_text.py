@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Final
 
 from honestone.report.case_text import evidence_place, miss_lines
-from honestone.report.documents.suite import STATUSES, text_of
+from honestone.report.documents.suite_case import STATUSES, text_of
 from honestone.report.documents.table import CellDoc, TableCaseDoc, TableDoc
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import misses

@@ -1,0 +1,297 @@
+"""The cases of a suite file, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, cast
+
+from honestone.core.errors import RubricError
+from honestone.core.judging.rubric import (
+    DEFAULT_FLOOR,
+    DEFAULT_THRESHOLD,
+    TIERS,
+    Check,
+    Criterion,
+    Item,
+    Rubric,
+    free_id,
+    slug,
+)
+from honestone.core.suite.case import Case, Expect
+from honestone.formats.rubric.check_words import check_in_words
+from honestone.formats.rubric.rubric_file import UncheckedRubric
+from honestone.formats.suite.filling import FILLED, fill_node, words_of
+from honestone.formats.suite.value_reading import RubricPart, SuiteValueReading
+from honestone.formats.syntax.document import ReadRubric
+from honestone.formats.syntax.marked import Marked
+from honestone.formats.syntax.nodes import MapKey, Node
+from honestone.formats.syntax.reader import Steps as FilePath
+from honestone.formats.syntax.reader import did_you_mean, value_at
+from honestone.formats.values import Got, shown_value
+
+# Keys of a case that the suite may say for all of them.
+_INHERITED: Final = ("timeout", "attempts", "attempt_rule", "workspace")
+
+# In the place of a case that was read.
+_READ: Final = Node({}, None, 1, 1, {})
+
+_DEFAULT_RUBRIC: Final = ("defaults", "rubric")
+_OWN: Final = ("reference", "split", "tags", "targets", "depends_on", "skip", "expect", "metadata")
+
+
+def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterion, ...]:
+    """The criteria that a case's `checks` stand for: weight 1, named by what they ask; `taken` are
+    ids already in use.
+    """
+    from honestone.core.checking.checks import own_bar
+
+    criteria = []
+    used = set(taken)
+    for check in checks:
+        requirement = check_in_words(check)
+        id = free_id(slug(requirement), used)
+        used.add(id)
+        item = Item(id=id, requirement=requirement, check=check, whole=True)
+        criteria.append(
+            Criterion(id=id, requirement=requirement, items=(item,), **own_bar((item,)))
+        )
+    return tuple(criteria)
+
+
+class CaseReading(SuiteValueReading):
+    """The cases of a suite, each with the rubrics, checks and words that it shares with others."""
+
+    def __init__(self, marked: Marked, path: Path, read_rubric: ReadRubric) -> None:
+        super().__init__(marked, path, read_rubric)
+        # Of the cases that bring nothing of their own to be judged by.
+        self._common: Rubric | None = None
+        self.case_places: Mapping[str, str] = {}
+        self.id_places: dict[str, str] = {}
+
+    def each_case(
+        self, numbers: Iterable[int], suite: Got, *, is_stored: bool
+    ) -> Iterator[tuple[Case, str]]:
+        """The cases of these numbers with their places. What is right in the file is not kept."""
+        for index in numbers:
+            path, before = ("cases", index), len(self.problems)
+            case = self._case(path, suite)
+            if not is_stored and self.marked.has((*path, "id")):
+                self._no_id_twice((*path, "id"))
+            if case is None:
+                continue
+            place = self.marked.at(path)
+            if len(self.problems) == before:
+                cases = self.marked.node(("cases",))
+                if not case.depends_on and isinstance(cases.children, list):
+                    cases.children[index], cases.value[index] = _READ, _READ.value
+            yield case, place
+
+    def _no_id_twice(self, path: FilePath) -> None:
+        id, here = (self.marked.raw(path) or "").strip(), self.marked.at(path)
+        first = self.id_places.setdefault(id, here)
+        if id and first is not here:
+            file, *position = first.rsplit(":", 2)  # values that are given have no line
+            where = (
+                f"in line {position[0]}"
+                if position and here.startswith(f"{file}:")
+                else f"at {first}"
+            )
+            hint = "an id names one case in results and choices"
+            self.problem(f"two cases have this id, the first {where}", path, hint)
+
+    def _case(self, path: FilePath, suite: Got) -> Case | None:
+        value = value_at(self.marked.value, path)
+        if not isinstance(value, dict):
+            shown = shown_value(value, self.marked.raw(path))
+            hint = "write {id: ..., input: ..., rubric: [...]}"
+            self.problem(f"this is {shown}, but a case must be a mapping", path, hint)
+            return None
+        before = len(self.problems)
+        self._fill(path)
+        value = value_at(self.marked.value, path)
+        got = self.fields("case", path, "")
+        if "id" not in value:
+            self.problem("`id` is missing", path, "give it a name that stays: id: greets-back")
+        rubric = self._whole_rubric(path, value, got, suite)
+        if rubric is None or "id" not in got or len(self.problems) > before:
+            return None
+        if "input" not in got:
+            note = f"case `{got['id']}` has no input: the target is given an empty text"
+            self.notes.append(f"{self.marked.at(path)}: {note}")
+        return Case(
+            id=got["id"],
+            rubric=rubric,
+            messages=got.get("input", ()),
+            setup=(*suite.get("setup", ()), *got.get("setup", ())),
+            teardown=(*got.get("teardown", ()), *suite.get("teardown", ())),
+            **{key: suite[key] for key in _INHERITED if key in suite and key not in got},
+            **{key: got[key] for key in (*_INHERITED, *_OWN) if key in got},
+        )
+
+    def _fill(self, path: FilePath) -> None:
+        """Fills the vars of a case into its texts."""
+        case, cases = self.marked.node(path), self.marked.node(path[:1])
+        self.words = words_of(case)
+        if (
+            not self.words
+            or not isinstance(case.children, dict)
+            or not isinstance(cases.children, list)
+        ):
+            return
+        filled = case.empty()
+        for name, (key, child) in case.children.items():
+            is_text = name in FILLED
+            filled.put(
+                key,
+                fill_node(child, (*path, name), self.words, self.unfilled) if is_text else child,
+            )
+        index = cast(int, path[-1])
+        cases.children[index], cases.value[index] = filled, filled.value
+
+    def _shared(self, suite: Got) -> Iterator[RubricPart]:
+        """The rubrics of the suite and of `defaults`, as they are for this case."""
+        for path, part in (
+            (("rubric",), suite.get("rubric")),
+            (_DEFAULT_RUBRIC, suite.get("defaults", {}).get("rubric")),
+        ):
+            if part is None or not (self.words and part.is_template):
+                yield from () if part is None else (part,)
+                continue
+            template = self.marked
+            self.marked = template.with_node(
+                path, fill_node(template.node(path), path, self.words, self.unfilled)
+            )
+            try:
+                yield self.part(value_at(self.marked.value, path), path, "")
+            finally:
+                self.marked = template
+
+    def _whole_rubric(
+        self, path: FilePath, value: Mapping[MapKey, Any], got: Got, suite: Got
+    ) -> Rubric | None:
+        """Shared rubrics, own rubric and checks side by side. The gate is the own one's where it
+        names it, else that of `defaults`, else the shared one's, else the suite's, else the usual
+        one.
+        """
+        own: RubricPart | None = got.get("rubric")
+        checks = got.get("checks", ())
+        if ("rubric" in value and own is None) or ("checks" in value and not checks):
+            return None  # it has been said what is wrong with it
+        is_common = own is None and not checks and not self.words
+        if is_common and self._common is not None:
+            self._expected_are_there(path, got.get("expect"), self._common.criteria)
+            return self._common
+        parts: list[RubricPart] | None = None
+        with self.noting():
+            parts = [*self._shared(suite), *([] if own is None else [own])]
+        if parts is None:
+            return None
+        if not parts and not checks:
+            if "rubric" not in self.marked.value:
+                hint = "give it a `rubric` or `checks`, or the suite a `rubric`"
+                self.problem("there is nothing to judge it by", path, hint)
+            return None
+        criteria = tuple(criterion for part in parts for criterion in part.criteria)
+        places = [place for part in parts for place in self._places(part)]
+        ids = {criterion.id for top in criteria for criterion, _ in top.walk()}
+        criteria += check_criteria(checks, ids)
+        places += [(*path, "checks", index) for index in range(len(checks))]
+        self._expected_are_there(path, got.get("expect"), criteria)
+        draft = UncheckedRubric(
+            title=next((part.title for part in parts[::-1] if part.title), ""),
+            threshold=_first(
+                *(part.threshold for part in parts[::-1]), suite.get("threshold"), DEFAULT_THRESHOLD
+            ),
+            floor=_first(*(part.floor for part in parts[::-1]), suite.get("floor"), DEFAULT_FLOOR),
+            require_calibration=any(part.require_calibration for part in parts),
+            require_tier=min(
+                (part.require_tier for part in parts if part.require_tier),
+                key=TIERS.index,
+                default=None,
+            ),
+            criteria=criteria,
+        )
+        rubric = self._sound(draft, parts[::-1], places, path)
+        if is_common:
+            self._common = rubric
+        return rubric
+
+    def _sound(
+        self,
+        draft: UncheckedRubric,
+        parts: list[RubricPart],
+        places: list[FilePath],
+        around: FilePath,
+    ) -> Rubric | None:
+        """The rubric, when it breaks no rule of core. `places` are the paths of its criteria,
+        `around` is for the rest.
+        """
+
+        def where(inside: FilePath) -> FilePath:
+            if inside[0] == "criteria" and len(inside) > 1:
+                return (*places[cast(int, inside[1])], *inside[2:])
+            for part in parts:
+                if getattr(part, str(inside[0]), None) is not None:
+                    return (*part.path, inside[0]) if inside[0] != "criteria" else part.path
+            return inside if self.marked.has(inside) else around
+
+        before = len(self.problems)
+        self.rules(draft, where)
+        if len(self.problems) > before:
+            return None
+        try:
+            return Rubric(
+                title=draft.title,
+                threshold=draft.threshold,
+                floor=draft.floor,
+                require_calibration=draft.require_calibration,
+                require_tier=draft.require_tier,
+                criteria=draft.criteria,
+            )
+        except RubricError:
+            return None  # what is wrong has been reported at the same place already
+
+    def rubric_at(self, path: FilePath) -> Rubric | None:
+        """The rubric at one place of a file of any format, in any of the ways that a suite may say
+        it.
+        """
+        part = None
+        with self.noting():
+            part = self.part(value_at(self.marked.value, path), path, "")
+        if part is None:
+            return None
+        draft = UncheckedRubric(
+            title=part.title,
+            threshold=_first(part.threshold, DEFAULT_THRESHOLD),
+            floor=_first(part.floor, DEFAULT_FLOOR),
+            require_calibration=part.require_calibration,
+            require_tier=part.require_tier,
+            criteria=part.criteria,
+        )
+        return self._sound(draft, [part], self._places(part), path)
+
+    def _places(self, part: RubricPart) -> list[FilePath]:
+        return list(part.paths or (part.path,) * len(part.criteria))
+
+    def _expected_are_there(
+        self, path: FilePath, expect: Expect | None, criteria: tuple[Criterion, ...]
+    ) -> None:
+        known = [criterion.id for top in criteria for criterion, _ in top.walk()]
+        for id in expect.criteria if expect else ():
+            if id not in known:
+                self.problem(
+                    f"`expect` names `{id}`, which is not a criterion of this case",
+                    next(
+                        key
+                        for key in self.keys_at((*path, "expect"))
+                        if self.marked.raw_key(key).strip() == id
+                    ),
+                    did_you_mean(id, known) or f"criteria: {', '.join(known[:10])}",
+                    at_key=True,
+                )
+
+
+def _first(*values: Fraction | None) -> Fraction:
+    return next(value for value in values if value is not None)

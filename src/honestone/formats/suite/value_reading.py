@@ -1,0 +1,306 @@
+"""The values of a suite's keys: texts, rubrics, checks and files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, cast
+
+from honestone.core.errors import FileError, HonestoneError, UsageError
+from honestone.core.judging.rubric import Check, Criterion, Rubric
+from honestone.core.suite.case import Message
+from honestone.formats.project import require_readable
+from honestone.formats.rubric.rubric_file import RUBRIC_VALUES, RubricReading, RubricSource
+from honestone.formats.suite.filling import Words, fill_node, fill_text, has_holes
+from honestone.formats.suite_values import SUITE_VALUES, take_path
+from honestone.formats.syntax.document import ReadRubric
+from honestone.formats.syntax.marked import Marked, read_text
+from honestone.formats.syntax.reader import Steps as FilePath
+from honestone.formats.values import Got, Refused, ValueReaders, take_check, take_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricPart:
+    """Criteria from one place of the file, with the path of each, and the gate that is named there.
+    `is_template`: a case with vars fills words in.
+    """
+
+    criteria: tuple[Criterion, ...]
+    path: FilePath
+    paths: tuple[FilePath, ...] = ()
+    threshold: Fraction | None = None
+    floor: Fraction | None = None
+    title: str = ""
+    require_calibration: bool = False
+    require_tier: str | None = None
+    is_template: bool = False
+
+
+class SuiteValueReading(RubricReading):
+    """The values of a suite's keys: texts, here or in a file; rubrics and checks; folders."""
+
+    def __init__(self, marked: Marked, path: Path, read_rubric: ReadRubric) -> None:
+        super().__init__(marked, "cases", "case")
+        self.read_rubric = read_rubric
+        self.base = path.parent
+        self.files: dict[Path, None] = {}
+        self.texts: dict[Path, str] = {}
+        self.parts: dict[Path, RubricPart | None] = {}
+        self.templates: dict[Path, Marked] = {}  # rubric files of ours that words are filled into
+        self.words: Words = {}  # the vars of the case that is being read
+        self.noted: set[tuple[str, str]] = set()
+
+    @property
+    def readers(self) -> ValueReaders:
+        return VALUES
+
+    def problem(
+        self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False
+    ) -> None:
+        """Each thing once: what all cases have from one place is read for each of them."""
+        place = self.marked.key_at(path) if at_key else self.marked.at(path)
+        if (place, message) not in self.noted:
+            self.noted.add((place, message))
+            super().problem(message, path, hint, at_key=at_key)
+
+    def elsewhere(self, error: HonestoneError, path: FilePath) -> None:
+        place = error.place or self.marked.at(path)
+        if (place, error.message) not in self.noted:
+            self.noted.add((place, error.message))
+            super().elsewhere(error, path)
+
+    def unfilled(self, message: str, path: FilePath, hint: str) -> None:
+        self.problem(message, path, hint)
+
+    def _filled(self, text: str, file: Path, path: FilePath) -> str:
+        """A text from a file, with the vars of the case filled in."""
+
+        def unfilled(at: int, message: str, hint: str) -> None:
+            line = text.count("\n", 0, at) + 1
+            self.elsewhere(UsageError(message, place=f"{file}:{line}:1", hint=hint), path)
+
+        return fill_text(text, self.words, unfilled) if self.words else text
+
+    def part(self, value: Any, path: FilePath, owner: str) -> RubricPart:
+        """The value of `rubric`: a list of criteria, a whole rubric, or a file."""
+        if isinstance(value, dict) and "criteria" not in value and "file" in value:
+            return self._part_of_file(
+                self._in_file("in-file", path, " of `rubric`"), (*path, "file")
+            )
+        hint = "write a list of criteria: [Names the cause, Says how to fix it]"
+        if isinstance(value, dict) and "criteria" not in value:
+            raise Refused(
+                "this rubric has no `criteria`", path, hint + ", or {file: PATH}", at_key=True
+            )
+        if not isinstance(value, dict | list):
+            seems_a_path = isinstance(value, str) and value.strip().endswith(
+                (".yaml", ".yml", ".json")
+            )
+            raise self.must_be(
+                "part",
+                value,
+                path,
+                owner,
+                f"write {{file: {value.strip()}}}" if seems_a_path else hint,
+            )
+        got: Got = {}
+        listed, entries = (
+            (path, value) if isinstance(value, list) else ((*path, "criteria"), value["criteria"])
+        )
+        self.name_texts(entries)
+        if entries is value:
+            got["criteria"] = self.criteria(value, path, "")
+        else:
+            got = self.fields("rubric", path, " of this rubric")
+        criteria: tuple[Criterion, ...] | None = got.get("criteria")
+        if criteria is None:
+            raise Refused
+        return RubricPart(
+            criteria=criteria,
+            path=path,
+            paths=tuple((*listed, index) for index in range(len(criteria))),
+            threshold=got.get("threshold"),
+            floor=got.get("floor"),
+            title=got.get("title", ""),
+            require_calibration=got.get("require_calibration", False),
+            require_tier=got.get("require_tier"),
+            is_template=has_holes(self.marked.node(path)),
+        )
+
+    def _in_file(self, shape: str, path: FilePath, owner: str) -> Any:
+        """The one key of `{file: PATH}` or `{files: [PATH]}`."""
+        for found in self.fields(shape, path, owner).values():
+            return found
+        raise Refused
+
+    def _part_of_file(self, name: str, path: FilePath) -> RubricPart:
+        found = self.file(name, path)
+        if found not in self.parts:
+            self.parts[found] = self._read_part(found, name, path)
+        part = self.parts[found]
+        if part is None:
+            raise Refused
+        if self.words and part.is_template:
+            part = replace(part, criteria=self._filled_rubric(self.templates[found], path).criteria)
+        return replace(part, path=path)
+
+    def _filled_rubric(self, template: Marked, path: FilePath) -> Rubric:
+        """A rubric of a file for one case."""
+
+        def unfilled(message: str, inside: FilePath, hint: str) -> None:
+            self.elsewhere(UsageError(message, place=template.at(inside), hint=hint), path)
+
+        before = len(self.problems)
+        try:
+            rubric = RubricReading(
+                Marked(template.name, fill_node(template.root, (), self.words, unfilled))
+            ).rubric()
+        except UsageError as error:
+            self.all_elsewhere(error, path)
+            raise Refused from None
+        if len(self.problems) > before:
+            raise Refused
+        return rubric
+
+    def _read_part(self, file: Path, name: str, path: FilePath) -> RubricPart | None:
+        try:
+            source = self.read_rubric(file)
+        except UsageError as error:
+            self.all_elsewhere(error, path)
+            return None
+        self.notes += source.notes
+        rubric, is_ours = source.rubric, isinstance(source, RubricSource)
+        if isinstance(source, RubricSource):
+            self.templates[file] = source.marked
+        else:
+            self.losses += source.losses
+        if file.parent != self.base and (rubric.has_checks or rubric.has_fixes):
+            self.notes.append(
+                f"{name}: relative paths in its checks and fixes start at the suite's folder"
+            )
+        return RubricPart(
+            criteria=rubric.criteria,
+            path=path,
+            threshold=rubric.threshold
+            if not is_ours or source.marked.has(("threshold",))
+            else None,
+            floor=rubric.floor if not is_ours or source.marked.has(("floor",)) else None,
+            title=rubric.title,
+            require_calibration=rubric.require_calibration,
+            require_tier=rubric.require_tier,
+            is_template=is_ours and has_holes(source.marked.root),
+        )
+
+    def checks(self, value: Any, path: FilePath, owner: str) -> tuple[Check, ...]:
+        if path[0] == "defaults" and has_holes(self.marked.node(path)):
+            return ()  # what they are is known when a case has filled them in
+
+        def one(entry: Any, here: FilePath) -> Check:
+            return take_check(self, entry, here, f" number {cast(int, here[-1]) + 1}")
+
+        return self.each("checks", value, path, owner, one)
+
+    def file(self, name: str, path: FilePath) -> Path:
+        """A file that the suite names, when it is one: never a pipe or device, which could keep us
+        waiting for ever.
+        """
+        file = self.base / name
+        try:
+            require_readable(file)
+            if not file.exists():
+                read_text(file)  # says what is missing, with the near match
+            if not file.is_file():
+                raise FileError(f"`{name}` is not a file")
+        except UsageError as error:
+            self.elsewhere(error, path)
+            raise Refused from None
+        except (OSError, ValueError) as error:
+            raise Refused(
+                f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}", path
+            ) from None
+        self.files.setdefault(file)
+        return file
+
+    def _text_of_file(self, name: str, path: FilePath) -> str:
+        file = self.file(name, path)
+        if file not in self.texts:
+            try:
+                self.texts[file] = read_text(file)
+            except UsageError as error:
+                self.elsewhere(error, path)
+                raise Refused from None
+        return self._filled(self.texts[file], file, path)
+
+    def folder(self, value: Any, path: FilePath, owner: str) -> str:
+        name = take_path(self, value, path, owner)
+        if (self.base / name).is_dir():
+            return name
+        is_file = (self.base / name).exists()
+        what = (
+            f"`{name}` is a file, but must be a folder"
+            if is_file
+            else f"folder `{name}` not found next to the suite"
+        )
+        raise Refused(what, path)
+
+    def input(self, value: Any, path: FilePath, owner: str) -> tuple[Message, ...]:
+        if isinstance(value, list):
+            if not value:
+                raise Refused("`input` is empty", path)
+            return self.each("input", value, path, owner, self._message)
+        if isinstance(value, dict) and "files" in value:
+            return self._texts_of_files(
+                self._in_file("in-files", path, " of `input`"), (*path, "files")
+            )
+        if isinstance(value, dict) and "file" not in value:
+            raise self.must_be("input", value, path, owner)
+        return (Message("user", self.prose(value, path, owner)),)
+
+    def _message(self, value: Any, path: FilePath) -> Message:
+        who = f"message number {cast(int, path[-1]) + 1}"
+        if not isinstance(value, dict):
+            raise Refused(f"{who} must be a mapping", path, "write {role: user, content: Hello}")
+        got = self.fields("message", path, f" of {who}")
+        for key in ("role", "content"):
+            if key not in value:
+                self.problem(f"`{key}` of {who} is missing", path)
+        if "role" not in got or "content" not in got:
+            raise Refused
+        return Message(got["role"], got["content"])
+
+    def _texts_of_files(self, names: tuple[str, ...], path: FilePath) -> tuple[Message, ...]:
+        texts = self.each("paths", list(names), path, "", self._text_of_file)
+        blocks = [f"{name}:\n\n{text.rstrip()}" for name, text in zip(names, texts, strict=True)]
+        return (Message("user", texts[0] if len(names) == 1 else "\n\n".join(blocks)),)
+
+    def content(self, value: Any, path: FilePath, owner: str) -> str:
+        """As `prose`; an answer that was empty is an answer."""
+        return (
+            value
+            if isinstance(value, str) and not value.strip()
+            else self.prose(value, path, owner)
+        )
+
+    def prose(self, value: Any, path: FilePath, owner: str) -> str:
+        """Text exactly as written, here or in a file."""
+        if not isinstance(value, dict):
+            take_text(self, value, path, owner)
+            return cast(str, value)
+        if "file" not in value:
+            raise self.must_be("prose", value, path, owner)
+        return self._text_of_file(
+            self._in_file("in-file", path, f" of `{path[-1]}`"), (*path, "file")
+        )
+
+
+VALUES: Final[ValueReaders] = {
+    **RUBRIC_VALUES,
+    **SUITE_VALUES,
+    "part": SuiteValueReading.part,
+    "checks": SuiteValueReading.checks,
+    "folder": SuiteValueReading.folder,
+    "input": SuiteValueReading.input,
+    "content": SuiteValueReading.content,
+    "prose": SuiteValueReading.prose,
+}
