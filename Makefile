@@ -117,6 +117,7 @@ site: .docs/ready ## the documentation as a site, in build/site; every link and 
 	$(PYTHON) tools/docs_site.py prepare
 	HONESTONE_SITE_VERSION="honestone $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/honestone/__init__.py)" \
 		.docs/bin/zensical build --clean --strict
+	.docs/bin/python tools/docs_site.py redirect
 	.docs/bin/python tools/docs_site.py check
 
 site-publish: site ## the site into the folder TO, next to the versions that are there

@@ -46,8 +46,11 @@ PATIENCE = 120
 
 FIXTURES: Mapping[str, Mapping[str, str]] = {
     "README.md": {
-        "README.md": "# shelve\n\nA tool that moves old branches out of sight. See the [manual](manual.md).\n\n"
-        "## Installing\n\nCopy the script to a folder on your path.\n"
+        "README.md": "# shelve\n\nA tool that moves old branches out of sight. See the [manual](manual.md).\n",
+        "worker.sh": "cat >> \"$HONESTONE_ARTIFACT\" <<'END'\n\n## Installing and using it\n\n```sh\n"
+        "pip install shelve\nshelve feature-x        # or several branches at once\n```\n\nThe branch is renamed, so "
+        "`git branch` no longer lists it among the live ones.\n`shelve --back feature-x` restores it. Free to use under "
+        "the MIT licence.\nEND\n",
     }
 }
 """What lies in a page's folder before it is told: the reader's own files."""

@@ -1,6 +1,7 @@
 """The documentation site: the pages as Zensical reads them, and a check of what it built.
 
     python tools/docs_site.py prepare    writes build/docs, from docs and the files of the repository's root
+    python tools/docs_site.py redirect   writes a page at each address that moved (tools/moved_pages.toml)
     python tools/docs_site.py check      follows every link of build/site, and searches it as a reader does
     python tools/docs_site.py publish FOLDER    puts build/site into FOLDER/VERSION next to older versions, and lists them
 
@@ -21,6 +22,7 @@ import posixpath
 import re
 import shutil
 import sys
+import tomllib
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -245,6 +247,33 @@ def publish(to: Path, version: str, site: Path = SITE) -> list[str]:
     return versions
 
 
+def redirect(site: Path = SITE) -> list[str]:
+    """Write a page that leads on at each old address of a page that moved. Returns the old
+    addresses. Raises ValueError where the new page is not in the site, or the old one still is.
+    """
+    moved: dict[str, str] = tomllib.loads((ROOT / "tools/moved_pages.toml").read_text("utf-8"))
+    for old, new in moved.items():
+        place = site / f"{old}.html"
+        if not (site / f"{new}.html").is_file():
+            raise ValueError(f"tools/moved_pages.toml: {new} is not a page of the site")
+        if place.is_file() and _REDIRECT_MARK not in place.read_text("utf-8"):
+            raise ValueError(f"tools/moved_pages.toml: {old} has not moved, it is a page")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        address = posixpath.relpath(f"{new}.html", posixpath.dirname(old) or ".")
+        place.write_text(_REDIRECT.format(address=address), "utf-8")
+    return list(moved)
+
+
+_REDIRECT_MARK = '<meta name="robots" content="noindex">'
+_REDIRECT = f"""\
+<!doctype html>
+<meta charset="utf-8">
+{_REDIRECT_MARK}
+<title>moved</title>
+<meta http-equiv="refresh" content="0; url={{address}}">
+<a href="{{address}}">This page has moved.</a>
+"""
+
 _FIRST_PAGE = """\
 <!doctype html>
 <meta charset="utf-8">
@@ -275,6 +304,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["prepare"]:
             prepare()
+        case ["redirect"]:
+            print(f"{len(redirect())} old addresses lead to new ones")
         case ["check"]:
             sys.exit(check())
         case ["publish", folder]:

@@ -3,7 +3,7 @@
     python bench/improve/leaderboard.py [--runs N] [--seed S] [--jobs N] [--only LABEL]... [--resume]
     python bench/improve/leaderboard.py --write        # the pages again, from the figures on record
 
-The figures are kept in `measured.jsonl`, one document a cell; docs/loop-benchmark.md and README.md
+The figures are kept in `measured.jsonl`, one document a cell; docs/loop-benchmark.md and its page in docs/reference
 show them.
 """
 

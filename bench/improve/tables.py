@@ -14,7 +14,7 @@ from figures import Figure, Measured, Record, mean
 from goals import goals
 from worlds import World
 
-PAGES: Final = ("README.md", "docs/loop-benchmark.md")
+PAGES: Final = ("docs/loop-benchmark.md", "docs/reference/loop-benchmark.md")
 ORDER: Final = (PANEL, "plain", "keep-best", "belief", "strict", FEWER_CALLS, ORACLE)
 _PLACE: Final = re.compile(r"(<!-- measured: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -73,7 +73,11 @@ class Stack:
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Iterator[Stack]:
-    page = (REPO / "docs/cluster.md").read_text(encoding="utf-8").partition("\n### Compose\n")[2]
+    page = (
+        (REPO / "docs/reference/cluster.md")
+        .read_text(encoding="utf-8")
+        .partition("\n### Compose\n")[2]
+    )
     (file,) = re.findall(r"```yaml\n(.*?)```", page.partition("\n### ")[0], re.S)
     # Port 5432 of this machine may be another server's; the suite is ordered from a container.
     (tmp_path / "compose.yaml").write_text(re.sub(r" +ports: .*\n", "", file))

@@ -75,12 +75,12 @@ def test_the_pages_that_must_be_run_are_run() -> None:
 
 
 def test_make_demo_is_the_command_that_the_readme_shows() -> None:
-    """The README shows `make demo` with the output of `honestone demo`: the Makefile says that they
-    are the same.
-    """
+    """The README shows `honestone demo` and says that `make demo` is the same in a clone."""
     recipe = re.search(r"^demo:.*\n\t(.*)", (REPO / "Makefile").read_text(), re.MULTILINE)
     assert recipe is not None
     assert recipe[1].endswith("/honestone demo")
+    text = (REPO / "README.md").read_text(encoding="utf-8")
+    assert "`make demo`" in text and "\n$ honestone demo\n" in text
 
 
 def test_the_readme_shows_the_whole_loop_of_the_demo() -> None:
@@ -192,7 +192,8 @@ def test_the_judges_page_names_every_judge_of_the_registry() -> None:
     """Agent CLIs, providers and the kinds of program are all in the page on judges."""
     from honestone.adapters.context import CLIS, PROVIDERS
 
-    text = (REPO / "docs" / "judges.md").read_text(encoding="utf-8")
+    pages = (REPO / "docs" / "judges.md", REPO / "docs" / "reference" / "models.md")
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     wanted = [*CLIS, *PROVIDERS, "script:", "cmd:", "record:", "mock"]
     assert [name for name in wanted if name not in text] == []
 

@@ -62,3 +62,23 @@ def test_every_decision_says_whether_it_is_in_force(page: Path) -> None:
 def test_decisions_stay_few() -> None:
     """A new choice on a matter that has a page becomes a section of that page."""
     assert len(DECISIONS) <= MOST_DECISIONS
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_no_guide_is_too_long_to_read(page: Path) -> None:
+    """One page a task: what is longer is two tasks, or has reference matter in it."""
+    assert words_of(page) <= MOST_WORDS_OF_A_PAGE
+
+
+def test_the_guides_together_can_be_read() -> None:
+    """All guides together are a few hours of reading."""
+    assert sum(map(words_of, GUIDES)) <= MOST_WORDS_OF_GUIDES
+
+
+def test_the_readme_is_for_a_first_minute() -> None:
+    """The README is short, and its first screen has the picture, the commands and the demo."""
+    readme = REPO / "README.md"
+    assert words_of(readme) <= MOST_WORDS_OF_THE_README
+    screen = readme.read_text(encoding="utf-8").splitlines()[:40]
+    assert any(re.search(r"\]\(\S+\.(?:webp|svg|png)\)", line) for line in screen)
+    assert sum(line.startswith("$ honestone ") for line in screen) >= 3

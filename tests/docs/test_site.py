@@ -130,3 +130,22 @@ def test_tabs_show_the_three_ways_of_use() -> None:
             (REPO / "docs" / page).read_text("utf-8"),
         )
         assert re.findall(r"(?m)^\*\*(.+)\*\*$", tabs) == ["Command", "Python", "CI"], page
+
+
+def test_old_addresses_lead_to_pages(tmp_path: Path) -> None:
+    """Each page that moved is found at its old address; a table that names no page is refused."""
+    for page in (REPO / "docs").rglob("*.md"):
+        place = tmp_path / page.relative_to(REPO / "docs").with_suffix(".html")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("a page", encoding="utf-8")
+    old = site.redirect(tmp_path)
+    assert "telemetry" in old and len(old) > 60
+    assert "url=reference/telemetry.html" in (tmp_path / "telemetry.html").read_text()
+    assert "url=0001-" not in (tmp_path / "decisions/0012-one-place-retries.html").read_text()
+    assert site.redirect(tmp_path) == old
+    (tmp_path / "telemetry.html").write_text("a page again")
+    with pytest.raises(ValueError, match="telemetry has not moved"):
+        site.redirect(tmp_path)
+    (tmp_path / "reference/telemetry.html").unlink()
+    with pytest.raises(ValueError, match="is not a page of the site"):
+        site.redirect(tmp_path)

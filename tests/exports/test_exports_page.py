@@ -1,4 +1,4 @@
-"""The commands of docs/exports.md as a newcomer types them, with the tools that the page names
+"""The commands of docs/reference/exports.md as a newcomer types them, with the tools that the page names
 (`make test-exports`).
 """
 
@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 standin = import_module("langfuse_server")
 
-PAGE = (Path(__file__).parents[2] / "docs/exports.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/reference/exports.md").read_text("utf-8")
 BIN = Path(sys.executable).parent
 NOT_HERE = ("pip install", "inspect view")
 """The tools are here, and a viewer does not end."""

@@ -1,5 +1,5 @@
 """Every name that telemetry uses, with its meaning: the adapter takes its names from here, and
-`docs/telemetry.md` lists them.
+`docs/reference/telemetry.md` lists them.
 """
 
 from __future__ import annotations
