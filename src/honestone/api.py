@@ -44,7 +44,7 @@ from honestone.app.python_calls import awaited, checked
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.suites.choice import CaseChoice
-from honestone.app.suites.compare import (
+from honestone.app.suites.comparing.compare import (
     CompareRequest,
     ComparisonResult,
     compare_runs,

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from honestone.app.run_figures import RunFigures
 from honestone.app.runs.records import RunRecord
 from honestone.app.runs.run_list import ListedRun, chosen_runs, figures_of_run, listed_run
-from honestone.app.suites.compare import CompareRequest, compare_in, trend_in
+from honestone.app.suites.comparing.compare import CompareRequest, compare_in, trend_in
 from honestone.app.workspace import Workspace
 from honestone.core.editing.proposal import unified_diff
 from honestone.core.errors import NoStoreError, UsageError

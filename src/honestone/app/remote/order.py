@@ -30,7 +30,8 @@ from honestone.app.suites.choice import those_of
 from honestone.app.suites.costs import suite_cost
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
-from honestone.app.suites.run import SuiteResult, begin, claimed_identity, finish_run, unfinished
+from honestone.app.suites.run import SuiteResult
+from honestone.app.suites.side_run import begin, claimed_identity, finish_run, unfinished
 from honestone.app.workspace import Workspace
 from honestone.core.errors import Interrupted, RunCancelled, StoreAway, StoreError, UsageError
 from honestone.core.events import CasePassedBy

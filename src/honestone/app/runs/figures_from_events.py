@@ -25,7 +25,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
     title, score, low_confidence = None, None, False
     match first:
         case events.SuiteStarted():
-            from honestone.app.suites.run import figures_of_suite  # with all that runs a suite
+            from honestone.app.suites.side_run import figures_of_suite  # with all that runs a suite
 
             return figures_of_suite(read_record(log, run=run), seconds=seconds)
         case events.LoopStarted():

@@ -19,10 +19,12 @@ from honestone.app.doors.quiet import Quiet
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, find_candidate
 from honestone.app.stages.gate import settled
-from honestone.app.suites.baseline import BaselineFiles, require_writable
+from honestone.app.suites.comparing.baseline import BaselineFiles, require_writable
+from honestone.app.suites.comparing.skill_run import SkillRun
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
-from honestone.app.suites.run import CutShort, SkillRun, evaluate_suite
+from honestone.app.suites.run import evaluate_suite
+from honestone.app.suites.side_run import CutShort
 from honestone.app.suites.subject import WITHOUT, Baseline, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version

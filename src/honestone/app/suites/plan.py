@@ -43,7 +43,7 @@ from honestone.system.trust.judging_files import JudgingFiles, files_named
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
-    from honestone.app.suites.baseline import BaselineCache
+    from honestone.app.suites.comparing.baseline import BaselineCache
     from honestone.core.judging.spend import Meter, Spend
     from honestone.engine.panel import Seat
 

@@ -15,17 +15,12 @@ from honestone.app.doors.quiet import Quiet
 from honestone.app.doors.results import DocumentResult
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import BATCH_AT_ONCE, make_panel
+from honestone.app.suites.comparing.skill_run import skill_alone
 from honestone.app.suites.costs import suite_cost
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_columns
-from honestone.app.suites.run import (
-    SideRun,
-    SuiteResult,
-    judge_again,
-    run_suite,
-    skill_alone,
-    unfinished,
-)
+from honestone.app.suites.run import SuiteResult, judge_again, run_suite
+from honestone.app.suites.side_run import SideRun, unfinished
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import (

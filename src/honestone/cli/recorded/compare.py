@@ -10,7 +10,7 @@ import click
 from honestone.app.judging.judging_options import RequireImprovement
 from honestone.app.options import Argument, Option
 from honestone.app.runs.records import open_run
-from honestone.app.suites import compare as use_case
+from honestone.app.suites.comparing import compare as use_case
 from honestone.cli import options as shared
 from honestone.cli.suites.options import print_suite
 from honestone.cli.terminal import exit_code_of, here, render, write, write_page

@@ -1,0 +1,1 @@
+"""A suite next to its baseline, and runs next to each other."""
