@@ -16,7 +16,8 @@ from honestone.core.authoring.lint import lint
 from honestone.core.errors import UsageError
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState, Mark
 from honestone.core.judging.rubric import Key, Rubric
-from honestone.core.judging.scorecard import Outcome, Scorer, judge_gate
+from honestone.core.judging.scorecard import Outcome, judge_gate
+from honestone.core.judging.scorer import Scorer
 from honestone.formats.rubric.rubric_file import parse_rubric
 from honestone.templates import template_names, template_text
 

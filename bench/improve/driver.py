@@ -25,7 +25,7 @@ from honestone.core.events import (
     VersionRejected,
 )
 from honestone.core.judging.rubric import Key, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.loop.delivery import delivery
 from honestone.core.loop.named import POLICIES, policy_named

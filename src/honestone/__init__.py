@@ -43,14 +43,8 @@ if TYPE_CHECKING:
     from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
     from honestone.core.judging.ballot import Ballot, Mark
     from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
-    from honestone.core.judging.scorecard import (
-        Outcome,
-        Rule,
-        Scorecard,
-        Scorer,
-        Verdict,
-        judge_gate,
-    )
+    from honestone.core.judging.scorecard import Outcome, Rule, Scorecard, Verdict, judge_gate
+    from honestone.core.judging.scorer import Scorer
     from honestone.core.suite.case import Case, Message, Suite
 
 __version__ = "0.2.0"
@@ -70,7 +64,7 @@ _PLACES = {
     "Item": "core.judging.rubric",
     "Anchors": "core.judging.rubric",
     "Check": "core.judging.rubric",
-    "Scorer": "core.judging.scorecard",
+    "Scorer": "core.judging.scorer",
     "Scorecard": "core.judging.scorecard",
     "Rule": "core.judging.scorecard",
     "Outcome": "core.judging.scorecard",

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from honestone.app.stages.apply import announce, applied, back_up, original_of, recover
 from honestone.app.stages.files import StageFiles
-from honestone.app.stages.gate import announce, applied, back_up, original_of, recover
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import UsageError
 from honestone.formats.stage_files import RollbackPointer

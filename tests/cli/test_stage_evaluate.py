@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.app.stages.gate import announce, back_up, only_one
+from honestone.app.stages.apply import announce, back_up, only_one
 from honestone.app.suites.comparing.baseline import BaselineFiles, KnownBaseline
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError

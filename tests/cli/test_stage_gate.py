@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from honestone.app.stages.gate import troubles
+from honestone.app.stages.file_troubles import troubles
 from honestone.core.artifact import Entry, Version
 
 from .desk import Desk, Result

@@ -18,6 +18,7 @@ import pytest
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.errors import NoStoreError, StoreAway, StoreError
+from honestone.core.event_codec import event_to_plain
 from honestone.core.events import (
     AttemptJudged,
     Event,
@@ -26,7 +27,6 @@ from honestone.core.events import (
     RecordedCase,
     StartedSuite,
     SuiteStarted,
-    event_to_plain,
 )
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.record.record import read_record

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
-from honestone.core.judging.scorecard import Outcome, Scorer, Verdict
+from honestone.core.judging.scorecard import Outcome, Verdict
+from honestone.core.judging.scorer import Scorer
 from honestone.core.suite.attempts import (
     Attempt,
     CaseResult,

@@ -22,7 +22,8 @@ from honestone.core.audit.probes import (
     swapped_quotes,
 )
 from honestone.core.audit.verdict import JudgeAudit, ProbeResult, Tier, audit_of
-from honestone.core.events import ProbeAnswered, event_from_plain, event_to_plain
+from honestone.core.event_codec import event_from_plain, event_to_plain
+from honestone.core.events import ProbeAnswered
 from honestone.core.judging.ballot import Ballot, JudgeState, asked_criteria
 from honestone.core.judging.rubric import Item, Rubric
 

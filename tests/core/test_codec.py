@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pytest
 
-from honestone.core import events
+from honestone.core import event_codec, events
 from honestone.core.json_value import Codec, Form, JsonObject
 from honestone.core.judging import rubric
 from honestone.core.suite import case
@@ -18,7 +18,7 @@ Share: TypeAlias = Fraction
 Names: TypeAlias = tuple[str, ...]
 FORMS = {Fraction: Form(str, Fraction), tuple[str, ...]: Form(list, tuple)}
 RECORDS = [
-    *events._CODECS.values(),
+    *event_codec._CODECS.values(),
     rubric._RUBRIC,
     rubric._CRITERION,
     rubric._ITEM,
@@ -83,6 +83,6 @@ def test_every_field_of_every_record_has_a_form(codec: Codec[object]) -> None:
 
 def test_a_comparison_of_sides_has_its_form() -> None:
     """Its module is imported late, so its type is not there when the codec is made."""
-    compared = events._CODECS[events.SidesCompared]
+    compared = event_codec._CODECS[events.SidesCompared]
     forms = {one.name: one.form for one in compared._fields}
-    assert forms["sides"] is events._FORMS[events._SIDES]
+    assert forms["sides"] is event_codec._FORMS[event_codec._SIDES]

@@ -11,7 +11,8 @@ from hypothesis import given
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Check, Item, Rubric
-from honestone.core.judging.scorecard import Scorecard, Scorer
+from honestone.core.judging.scorecard import Scorecard
+from honestone.core.judging.scorer import Scorer
 from honestone.core.loop.policies import (
     below_floor,
     choose_focus,

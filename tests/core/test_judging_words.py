@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checking.judging_words import (
+from honestone.core.checking.judging_words import named_by
+from honestone.core.checking.known_programs import (
     is_setting,
     is_test,
-    named_by,
     only_looks,
     runs_tests,
     settings_in,

@@ -15,7 +15,8 @@ from honestone.core.authoring.lint.code_wordings import CODE_WORDINGS
 from honestone.core.authoring.lint.duplicates import _alike_pairs
 from honestone.core.authoring.lint.wording import _TWO_NEGATIONS, _UNSEEN
 from honestone.core.authoring.lint.words import has, needs
-from honestone.core.checking.checks import check_problem, compile_text_check, is_text_check
+from honestone.core.checking.check_problems import check_problem
+from honestone.core.checking.checks import compile_text_check, is_text_check
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
 
 from .strategies import rubrics

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import exit_code
+from honestone.core.event_codec import event_from_plain, event_to_plain
 from honestone.core.events import (
     BallotCast,
     DeliveryBegun,
@@ -27,12 +28,11 @@ from honestone.core.events import (
     Event,
     LimitReached,
     VersionAccepted,
-    event_from_plain,
-    event_to_plain,
 )
 from honestone.core.judging.ballot import CHECK, Ballot, Mark, ballot_to_plain
 from honestone.core.judging.rubric import Item, Rubric
-from honestone.core.judging.scorecard import Line, Scorer
+from honestone.core.judging.scorecard import Line
+from honestone.core.judging.scorer import Scorer
 from honestone.core.loop.named import policy_named
 from honestone.core.loop.state import (
     Accept,

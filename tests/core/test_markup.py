@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checking.checks import check_problem, compile_text_check, read_check
+from honestone.core.checking.check_problems import check_problem, read_check
+from honestone.core.checking.checks import compile_text_check
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.rubric import Check
 

@@ -21,11 +21,10 @@ from honestone.core.judging.scorecard import (
     Outcome,
     Rule,
     Scorecard,
-    Scorer,
-    combine,
     missing,
     read_gate_reason,
 )
+from honestone.core.judging.scorer import Scorer, combine
 
 from .strategies import (
     ballot,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checking.checks import read_check
+from honestone.core.checking.check_problems import read_check
 from honestone.core.checking.script import Language, OddReply, Script, grade, scripts_of, with_files
 from honestone.core.errors import RubricError
 from honestone.core.json_value import Json

@@ -18,14 +18,8 @@ from honestone.core.events import BallotCast, EditProposed
 from honestone.core.judging.ballot import Ballot, Question, Reading, asked_criteria
 from honestone.core.judging.contract import make_contract
 from honestone.core.judging.rubric import Item, Rubric
-from honestone.core.judging.scorecard import (
-    EXIT_CODES,
-    Outcome,
-    Scorecard,
-    Scorer,
-    Verdict,
-    judge_gate,
-)
+from honestone.core.judging.scorecard import EXIT_CODES, Outcome, Scorecard, Verdict, judge_gate
+from honestone.core.judging.scorer import Scorer
 from honestone.core.loop.named import policy_named
 from honestone.core.loop.state import LoopLimits, LoopState, Result, RollBack, decide
 from honestone.core.reading.answers import read_program

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from honestone.core.events import SidesCompared, event_from_plain, event_to_plain
+from honestone.core.event_codec import event_from_plain, event_to_plain
+from honestone.core.events import SidesCompared
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.judging.spend import Spend
 from honestone.core.skill.evaluation import SkillResult, SkillVerdict, TaskResult

@@ -10,12 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.authoring.suite_drafting import (
-    draft_suite,
-    read_model_tasks,
-    read_skill,
-    telling_words,
-)
+from honestone.core.authoring.skill_text import read_skill
+from honestone.core.authoring.suite_drafting import draft_suite, read_model_tasks, telling_words
 from honestone.core.authoring.suite_lint import lint_suite
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checking.checks import compile_text_check, read_check
+from honestone.core.checking.check_problems import read_check
+from honestone.core.checking.checks import compile_text_check
 from honestone.core.checking.field_accuracy import fields_answer
 from honestone.core.checking.text_form import normal, normal_value
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.checking.checks import read_check
+from honestone.core.checking.check_problems import read_check
 from honestone.core.checking.trace_checks import matched, same, trace_answer, within
 from honestone.core.errors import RubricError
 from honestone.core.suite.trace import ToolCall, Trace

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import EXIT_CODES, Outcome, Scorer, Verdict, judge_gate
+from honestone.core.judging.scorecard import EXIT_CODES, Outcome, Verdict, judge_gate
+from honestone.core.judging.scorer import Scorer
 
 from .strategies import (
     ballot,

@@ -18,7 +18,8 @@ from honestone.adapters.judges.record import RecordJudge
 from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.judging.ballot import Ballot, Question, asked_criteria
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import Scorecard, Scorer
+from honestone.core.judging.scorecard import Scorecard
+from honestone.core.judging.scorer import Scorer
 
 SHARED = Path(__file__).parents[2] / "../shared/data"
 

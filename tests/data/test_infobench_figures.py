@@ -15,7 +15,7 @@ import pytest
 from honestone.adapters.judges.record import RecordJudge
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.formats.rubric.rubric_file import parse_rubric
 from honestone.formats.rubric.rubric_write import dump_rubric
 

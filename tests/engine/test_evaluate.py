@@ -19,7 +19,7 @@ from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.errors import FileError
 from honestone.core.judging.ballot import ballot_to_plain
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.suite.case import Case
 from honestone.engine.evaluate import Evaluation, JudgedArtifact, TextEvaluator
 from honestone.engine.panel import Evaluator

@@ -19,10 +19,10 @@ from honestone.adapters.checks import CheckRunner
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError, UsageError
-from honestone.core.events import event_to_plain
+from honestone.core.event_codec import event_to_plain
 from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.named import policy_named
 from honestone.core.loop.state import (

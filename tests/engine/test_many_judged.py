@@ -23,7 +23,7 @@ from honestone.core.errors import FileError
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.rubric import Anchors, Item, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.panel import Evaluator
 from honestone.ports import Judge, Request

@@ -15,12 +15,8 @@ import pytest
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Version
-from honestone.core.events import (
-    StartedArtifact,
-    StartedSuite,
-    SuiteImprovementStarted,
-    event_to_plain,
-)
+from honestone.core.event_codec import event_to_plain
+from honestone.core.events import StartedArtifact, StartedSuite, SuiteImprovementStarted
 from honestone.core.judging.rubric import Check, Criterion, Item, Rubric
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.state import LoopLimits, Result, Stop, fold

@@ -15,7 +15,8 @@ from reading import without_losses
 from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Rubric
-from honestone.core.judging.scorecard import Outcome, Scorer, Verdict, judge_gate
+from honestone.core.judging.scorecard import Outcome, Verdict, judge_gate
+from honestone.core.judging.scorer import Scorer
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.formats.syntax.document import Document

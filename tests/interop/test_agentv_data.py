@@ -15,7 +15,7 @@ import pytest
 from honestone.core.errors import UsageError
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.formats.source import SourceErrors, SuiteSource, refuse_losses
 from honestone.interop.recognise import read_any_suite
 

@@ -12,7 +12,8 @@ from reading import lost, put, rubric_of, wrong
 
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import Outcome, Scorer, judge_gate
+from honestone.core.judging.scorecard import Outcome, judge_gate
+from honestone.core.judging.scorer import Scorer
 from honestone.formats.syntax.document import Document
 from honestone.interop.agentv.read import READERS
 from honestone.interop.recognise import read_any_rubric, recognise

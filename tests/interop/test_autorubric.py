@@ -18,7 +18,7 @@ from made_rubrics import decimals, rubrics, texts
 from honestone.core.errors import UsageError
 from honestone.core.judging.ballot import NOT_APPLICABLE, Ballot, Mark
 from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.formats.source import ForeignRubric, SourceErrors, SuiteSource
 from honestone.formats.syntax.document import Document
 from honestone.interop.autorubric import read as autorubric

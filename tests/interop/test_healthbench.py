@@ -15,7 +15,7 @@ from made_rubrics import decimals, rubrics, texts
 from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.suite.case import Case, Message, Split, Suite
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.formats.syntax.document import Document

@@ -21,7 +21,7 @@ from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.errors import FileError
 from honestone.core.judging.ballot import Ballot, Mark, Question, Reading, asked_criteria
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.formats.source import ForeignRubric, SourceErrors
 from honestone.formats.syntax.document import Document
 from honestone.interop.paperbench.read import READERS

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honestone.core.judging.ballot import Ballot, Mark
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.formats.source import ForeignRubric, SourceErrors
 from honestone.formats.syntax.document import Document
 from honestone.interop.recognise import recognise

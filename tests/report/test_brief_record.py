@@ -17,15 +17,8 @@ from tests.report.test_suite_figures import CASE, log_of
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.app.remote.record import WatchedRecord
-from honestone.core.events import (
-    AttemptJudged,
-    CasePassedBy,
-    Event,
-    OutputProduced,
-    SidesCompared,
-    event_from_plain,
-    event_to_plain,
-)
+from honestone.core.event_codec import event_from_plain, event_to_plain
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SidesCompared
 from honestone.core.judging.ballot import Mark
 from honestone.core.record import record as records
 from honestone.core.record.record import FEW, read_record

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.strategies import checklist, percent, rubric
 
-from honestone.core.checking.checks import read_check
+from honestone.core.checking.check_problems import read_check
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import Scorer, judge_gate
+from honestone.core.judging.scorecard import judge_gate
+from honestone.core.judging.scorer import Scorer
 from honestone.core.suite.attempts import Attempt, judge_attempt
 from honestone.core.suite.case import Case
 from honestone.report.building.scorecard import Facts, SharedParts, scorecard_document

@@ -11,13 +11,12 @@ far, by all processes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import repeat
 from typing import (
     TYPE_CHECKING,
     ClassVar,
-    Final,
     Literal,
     NamedTuple,
     TypeAlias,
@@ -26,19 +25,16 @@ from typing import (
 )
 
 from honestone.core.editing.proposal import ProposalOutcome
-from honestone.core.editing.result import Delivery, DeliveryRule, Standing
-from honestone.core.json_value import Codec, Form, Json, JsonObject
+from honestone.core.editing.result import Delivery, Standing
+from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import (
-    CHECK,
     Ballot,
-    ballot_from_plain,
-    ballot_to_plain,
     checked_ballot,
 )
 from honestone.core.judging.contract import Contract
-from honestone.core.judging.rubric import Key, Rubric, from_plain, to_plain
+from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.judging.scorecard import Rule
-from honestone.core.judging.spend import Spend, spend_from_plain
+from honestone.core.judging.spend import Spend
 from honestone.core.statistics.labels import PersonLabel
 from honestone.core.suite.case import Case, case_from_plain, case_to_plain
 from honestone.core.suite.trace import Trace
@@ -50,44 +46,6 @@ Old = TypeVar("Old")
 New = TypeVar("New")
 Role: TypeAlias = Literal["panel", "holdout"]
 Limit: TypeAlias = int | float | None
-
-# ----------------------------------------------------------------------------------------------------
-# the id of a run
-
-# Those of a ULID: Crockford's base 32.
-_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_TIME_LETTERS: Final = 10
-
-
-def run_id(moment: int, chance: int, *, last: str) -> str:
-    """A ULID: sorts by `moment` (milliseconds since 1970), and after `last`, whatever the clock
-    says. `chance` has 80 bits.
-    """
-    id = _spell(moment << 80 | chance)
-    return id if id > last else _spell(_number_of(last) + 1)
-
-
-def moment_of_run(id: str) -> int:
-    """When a run began, in milliseconds since 1970: 0 for an id that is not a ULID."""
-    try:
-        return _number_of(id[:_TIME_LETTERS])
-    except ValueError:
-        return 0
-
-
-def _spell(value: int) -> str:
-    return "".join(_LETTERS[value >> shift & 31] for shift in range(125, -1, -5))
-
-
-def _number_of(text: str) -> int:
-    value = 0
-    for letter in text:
-        value = value << 5 | _LETTERS.index(letter)
-    return value
-
-
-# ------------------------------------------------------------------------------------------------------------
-# events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +71,6 @@ class JudgesAnswered(Spending):
 
     ballots: tuple[Ballot, ...] = ()
     by_judge: Mapping[str, Spend] = field(default_factory=dict)
-
-
-# ----------------------------------------------------------------------------------------------------------
-# the first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -443,10 +397,6 @@ class LoopImported(Started):
     state: JsonObject
 
 
-# ----------------------------------------------------------------------------------------------------------
-# artifacts
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactJudged(JudgesAnswered):
     """One artifact of an `eval` run. `output` is what a target made of it; `error` says why nothing
@@ -500,10 +450,6 @@ def judged_in(event: Event) -> Iterator[ArtifactJudged]:
         yield event
     elif isinstance(event, ArtifactsChecked):
         yield from event.judged()
-
-
-# ----------------------------------------------------------------------------------------------------------
-# suites
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -596,10 +542,6 @@ class SidesCompared(Event):
     type = "compared"
 
     sides: SidesComparison
-
-
-# ----------------------------------------------------------------------------------------------------------
-# loops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -788,226 +730,3 @@ class OtherEvent(Event):
 def total_spend(log: Iterable[Event]) -> Spend:
     """What the events of a run say was spent."""
     return Spend.of(event.spend for event in log if isinstance(event, Spending))
-
-
-def judge_spends(log: Iterable[Event]) -> dict[str, Spend] | None:
-    """What was spent on each judge, by its id, targets and workers left out. None where the record
-    does not tell several judges apart: that of an older version, and that of splits of a suite,
-    which are runs of their own.
-    """
-    spends = JudgeSpends()
-    for event in log:
-        if not spends.add(event):
-            return None
-    return spends.found
-
-
-class JudgeSpends:
-    """What `judge_spends` finds, event by event. `found` is None from the first event on that does
-    not tell judges apart.
-    """
-
-    def __init__(self) -> None:
-        self.found: dict[str, Spend] | None = {}
-
-    def add(self, event: Event) -> bool:
-        """Whether all that was spent so far is known by judge."""
-        parts = _parts(event) if self.found is not None else None
-        if self.found is None or parts is None:
-            self.found = None
-            return False
-        for judge, spend in parts.items():
-            self.found.setdefault(judge, Spend()).join(spend)
-        return True
-
-
-def _parts(event: Event) -> Mapping[str, Spend] | None:
-    match event:
-        case BallotCast(of_run=str()):
-            return None
-        case BallotCast() | ProbeAnswered():
-            return {event.ballot.judge: event.spend} if event.ballot.judge != CHECK else {}
-        case JudgesAnswered() if event.by_judge:
-            return event.by_judge
-        case JudgesAnswered():
-            judges = [one.judge for one in event.ballots if one.judge != CHECK]
-            if len(judges) > 1:
-                return None
-            return {judge: _of_judge(event.spend) for judge in judges}
-        case _:
-            return {}
-
-
-def _of_judge(spend: Spend) -> Spend:
-    """Without the call of the target, which has no cost of its own here."""
-    return spend.without(Spend(target_calls=spend.target_calls))
-
-
-# ----------------------------------------------------------------------------------------------------------
-# the codec
-
-
-def _delivery_to_plain(delivery: Delivery) -> Json:
-    plain: dict[str, Json] = {
-        "version": delivery.version,
-        "rule": str(delivery.rule),
-        "reason": delivery.reason,
-    }
-    return plain if delivery.probability is None else {**plain, "probability": delivery.probability}
-
-
-def _delivery_from_plain(plain: JsonObject) -> Delivery:
-    return Delivery(
-        version=str(plain["version"]),
-        rule=DeliveryRule(str(plain["rule"])),
-        reason=str(plain["reason"]),
-        probability=None if plain.get("probability") is None else float(str(plain["probability"])),
-    )
-
-
-def _given(one: StartedArtifact | StartedSuite | TableColumns) -> dict[str, Json]:
-    return {
-        name: value
-        for name in one.__slots__
-        if (value := getattr(one, name)) not in (None, "", False)
-    }
-
-
-def _sides_to_plain(sides: SidesComparison) -> Json:
-    from honestone.core.skill.sides import sides_to_plain
-
-    return sides_to_plain(sides)
-
-
-def _sides_from_plain(plain: JsonObject) -> SidesComparison:
-    """Imported when it is needed: most runs are not compared."""
-    from honestone.core.skill.sides import sides_from_plain
-
-    return sides_from_plain(plain)
-
-
-# Stands in for `SidesComparison`, whose module is imported where a run has one.
-_SIDES: Final = object()
-_FORMS: Final[Mapping[object, Form]] = {
-    Ballot: Form(ballot_to_plain, ballot_from_plain),
-    Fraction: Form(str, Fraction),
-    Mapping[str, Rubric]: Form(
-        lambda rubrics: {key: to_plain(rubric) for key, rubric in rubrics.items()},
-        lambda plain: {key: from_plain(rubric) for key, rubric in plain.items()},
-    ),
-    Mapping[str, Spend]: Form(
-        lambda spends: {name: spend.to_plain() for name, spend in spends.items()},
-        lambda plain: {name: spend_from_plain(spend) for name, spend in plain.items()},
-    ),
-    ProposalOutcome: Form(str, ProposalOutcome),
-    Delivery: Form(_delivery_to_plain, _delivery_from_plain),
-    Rubric: Form(to_plain, from_plain),
-    Standing: Form(asdict, lambda plain: Standing(**plain)),
-    Rule: Form(str, Rule),
-    _SIDES: Form(_sides_to_plain, _sides_from_plain),
-    Sequence[CheckedArtifact]: Form(
-        lambda rows: [list(row) for row in rows],
-        lambda rows: [CheckedArtifact(*row) for row in rows],
-    ),
-    Sequence[RecordedCase]: Form(
-        lambda cases: [one.plain for one in cases], lambda rows: tuple(map(RecordedCase, rows))
-    ),
-    Spend: Form(Spend.to_plain, spend_from_plain),
-    StartedArtifact: Form(_given, lambda plain: StartedArtifact(**plain)),
-    TableColumns: Form(_given, lambda plain: TableColumns(**plain)),
-    StartedSuite: Form(_given, lambda plain: StartedSuite(**plain)),
-    Trace: Form(Trace.to_plain, Trace.from_plain),
-    tuple[Ballot, ...]: Form(
-        lambda ballots: [ballot_to_plain(ballot) for ballot in ballots],
-        lambda rows: tuple([ballot_from_plain(row) for row in rows]),
-    ),
-    tuple[Key, ...]: Form(
-        lambda keys: [list(key) for key in keys], lambda rows: tuple((c, i) for c, i in rows)
-    ),
-    tuple[PersonLabel, ...]: Form(
-        lambda labels: [
-            [*one.key, one.artifact, one.rater, one.answer, one.digest] for one in labels
-        ],
-        lambda rows: tuple(
-            PersonLabel(
-                key=(criterion, item), artifact=artifact, rater=rater, answer=answer, digest=digest
-            )
-            for criterion, item, artifact, rater, answer, digest in rows
-        ),
-    ),
-    tuple[StartedArtifact, ...]: Form(
-        lambda skills: [_given(one) for one in skills],
-        lambda rows: tuple(StartedArtifact(**row) for row in rows),
-    ),
-    tuple[StartedColumn, ...]: Form(
-        lambda columns: [[one.name, one.run] for one in columns],
-        lambda rows: tuple(StartedColumn(name=name, run=run) for name, run in rows),
-    ),
-    tuple[str, ...]: Form(list, tuple),
-}
-
-
-def event_to_plain(event: Event) -> dict[str, Json]:
-    """An event as the JSON object that is kept."""
-    if isinstance(event, OtherEvent):
-        return dict(event.facts)
-    plain: dict[str, Json] = {"type": event.type}
-    if event.kind is not None:
-        plain["kind"] = event.kind
-    return plain | _CODECS[event.__class__].write(event)
-
-
-_TYPES: Final[Mapping[object, type[Event]]] = {
-    one.type: one
-    for base in (Event, Spending, JudgesAnswered)
-    for one in base.__subclasses__()
-    if one.type
-}
-_STARTS: Final = (
-    EvaluationStarted,
-    NoiseStarted,
-    AuditStarted,
-    CalibrationStarted,
-    ImprovementStarted,
-    SuiteImprovementStarted,
-    SuiteStarted,
-    TableStarted,
-    StagesStarted,
-    LoopImported,
-)
-_KINDS: Final[Mapping[object, type[Event]]] = {
-    one.kind: one for one in _STARTS if one is not SuiteImprovementStarted
-}
-# Fields whose name in the stored JSON is an older one.
-_STORED_AS: Final = {"sides": "fields"}
-_CODECS: Final[Mapping[type[Event], Codec[Event]]] = {
-    of: Codec(
-        of,
-        _FORMS,
-        keys=_STORED_AS,
-        last=("seconds",),
-        stand_ins={"SidesComparison": _SIDES},
-    )
-    for of in (*_TYPES.values(), *_STARTS)
-}
-
-
-def event_from_plain(plain: JsonObject) -> Event:
-    """The event that a JSON object holds; of a type that is not known an `OtherEvent`. Names that
-    are not known are left out. Raises TypeError, ValueError or KeyError for one that is not whole.
-    """
-    of = _class_of(plain)
-    if of is None:
-        return OtherEvent(name=str(plain.get("type")), facts=plain)
-    return _CODECS[of].read(plain)
-
-
-def _class_of(plain: JsonObject) -> type[Event] | None:
-    name, kind = plain.get("type"), plain.get("kind")
-    if not isinstance(name, str) or not isinstance(kind, str | None):
-        return None
-    if name != Started.type:
-        return _TYPES.get(name)
-    if "certifying" in plain:
-        return SuiteImprovementStarted
-    return _KINDS.get(kind)

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from honestone.core.judging.ballot import Answer, Ballot, JudgeState, Mark, asked_criteria
 from honestone.core.judging.rubric import Item, Rubric, as_written
-from honestone.core.judging.scorecard import Outcome, Scorer, judge_gate
+from honestone.core.judging.scorecard import Outcome, judge_gate
+from honestone.core.judging.scorer import Scorer
 
 
 def settled(scorer: Scorer, ballots: Sequence[Ballot], remaining: Sequence[str]) -> Outcome | None:

@@ -33,7 +33,7 @@ from honestone.core.events import ArtifactJudged, ArtifactsChecked, CheckedArtif
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import CHECK, Ballot, Mark, Question, marks_of_checks
 from honestone.core.judging.rubric import Key, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.suite.case import Message
 from honestone.engine.journal import OutOfTime, in_time

@@ -35,7 +35,7 @@ from honestone.core.judging.ballot import (
 from honestone.core.judging.choices import Ask
 from honestone.core.judging.contract import canonical
 from honestone.core.judging.rubric import Check, Key, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Meter, Spend, Usage
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.reading.reply import complaints

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from honestone.core.judging.ballot import Ballot, Question
-    from honestone.core.judging.scorecard import Scorer
+    from honestone.core.judging.scorer import Scorer
     from honestone.ports import (
         Brief,
         Judge,

@@ -293,7 +293,7 @@ def take_command(reading: ValueReading, value: Any, path: FilePath, owner: str) 
 
 def take_check(reading: ValueReading, value: Any, path: FilePath, owner: str) -> Check:
     """`{contains: x, path: docs/*.md}` or, for a kind that needs no argument, its bare name."""
-    from honestone.core.checking.checks import read_check
+    from honestone.core.checking.check_problems import read_check
 
     if isinstance(value, str):
         written, places = {value.strip(): None}, {}

@@ -10,7 +10,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.checking.checks import check_problem, own_bar
+from honestone.core.checking.check_problems import check_problem
+from honestone.core.checking.checks import own_bar
 from honestone.core.errors import RubricError
 from honestone.core.judging.images import is_image_address, written_image
 from honestone.core.judging.rubric import (

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from honestone.core.authoring import suite_drafting
+from honestone.core.authoring import skill_text, suite_drafting
 from honestone.core.errors import FileError
 from honestone.core.json_value import parsed_json
 from honestone.core.judging.rubric import Rubric, free_id, slug
@@ -259,7 +259,7 @@ _NOBODY: Final = re.compile(
 
 def without_machinery(text: str) -> str:
     """What the person said, without what a program added to it."""
-    bare = suite_drafting.tagged(text, _MACHINERY)[0].strip()
+    bare = skill_text.tagged(text, _MACHINERY)[0].strip()
     return "" if _NOBODY.match(bare) else bare
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Entry, Version
-from honestone.core.checking.checks import read_check
+from honestone.core.checking.check_problems import read_check
 from honestone.core.errors import RubricError
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Finding, Output, Usage

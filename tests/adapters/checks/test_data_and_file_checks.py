@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.checks.markdown import read_page, slug_of_heading
 from honestone.core.artifact import Entry, Version
-from honestone.core.checking.checks import read_check
+from honestone.core.checking.check_problems import read_check
 from honestone.core.errors import FileError, UsageError
 from honestone.ports import Finding, Output
 from honestone.system.files import load_artifact

@@ -12,7 +12,7 @@ import pytest
 
 from honestone.adapters.checks.runner import CheckRunner
 from honestone.core.artifact import Version
-from honestone.core.checking.checks import read_check
+from honestone.core.checking.check_problems import read_check
 from honestone.ports import Finding
 
 DEEP = "[" * 100_000

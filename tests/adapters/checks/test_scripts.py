@@ -15,7 +15,7 @@ import pytest
 
 from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Entry, Version
-from honestone.core.checking.checks import read_check
+from honestone.core.checking.check_problems import read_check
 from honestone.core.errors import UsageError
 from honestone.ports import Finding, Output
 from honestone.system.processes.sandbox import Sandbox

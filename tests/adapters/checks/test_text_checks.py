@@ -20,15 +20,8 @@ from honestone.adapters.checks import CheckRunner
 from honestone.adapters.checks import text as text_checks
 from honestone.core.artifact import Entry, Version
 from honestone.core.checking import checks
-from honestone.core.checking.checks import (
-    KINDS,
-    TextCheck,
-    check_problem,
-    compile_text_check,
-    matching,
-    read_check,
-    visible,
-)
+from honestone.core.checking.check_problems import check_problem, read_check
+from honestone.core.checking.checks import KINDS, TextCheck, compile_text_check, matching, visible
 from honestone.core.errors import RubricError
 from honestone.core.judging.rubric import Check
 from honestone.ports import Finding, Output

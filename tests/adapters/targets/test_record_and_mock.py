@@ -11,7 +11,7 @@ import pytest
 
 from honestone.adapters.targets.mock import MockTarget
 from honestone.adapters.targets.record import RecordTarget
-from honestone.core.checking.checks import read_check
+from honestone.core.checking.check_problems import read_check
 from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.rubric import Criterion, Item, Rubric
 from honestone.core.suite.case import Case

@@ -16,7 +16,7 @@ import pytest
 from honestone.adapters.telemetry.names import ATTRIBUTES, EVALUATION_EVENT, METRICS
 from honestone.core.judging.ballot import Ballot, Mark
 from honestone.core.judging.rubric import Criterion, Item, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.record.telemetry import (
     CallAnswer,
     TracedCall,

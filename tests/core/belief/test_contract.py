@@ -14,7 +14,8 @@ from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.normal import Atom, below, density
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Key, Rubric
-from honestone.core.judging.scorecard import Scorer, judge_gate
+from honestone.core.judging.scorecard import judge_gate
+from honestone.core.judging.scorer import Scorer
 
 from ..strategies import checklist, group, percent, rubric, rubrics, yes_no
 

@@ -14,16 +14,9 @@ from typing import Any, Final
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import Setting, Subject, finding, over_texts
 from honestone.core.artifact import Version, as_text, digest_of
-from honestone.core.checking.checks import (
-    CheckAnswer,
-    GaveUp,
-    is_exact,
-    json_parts,
-    json_problem,
-    quoted,
-    visible,
-)
+from honestone.core.checking.checks import CheckAnswer, GaveUp, is_exact, quoted, visible
 from honestone.core.checking.field_accuracy import fields_answer
+from honestone.core.checking.looks import json_parts, json_problem
 from honestone.core.checking.text_form import normal_value
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import Json

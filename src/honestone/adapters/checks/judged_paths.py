@@ -18,7 +18,7 @@ from typing import Final
 from honestone.adapters.checks.code import FIXTURES, module_file, program_words
 from honestone.adapters.checks.subject import Setting
 from honestone.core.artifact import Entry, Version
-from honestone.core.checking import judging_words
+from honestone.core.checking import judging_words, known_programs
 from honestone.core.checking.checks import matching
 from honestone.core.judging.rubric import Check
 
@@ -107,7 +107,9 @@ class _Rule:
         elif check.kind == "pytest":
             self._tests = _in_artifact(str(check.value).partition("::")[0], setting)
             # Tests that lie next to the rubric are run where no setting of the artifact is read.
-            self._programs = () if self._tests is None else judging_words.with_their_own(["pytest"])
+            self._programs = (
+                () if self._tests is None else known_programs.with_their_own(["pytest"])
+            )
         elif check.kind == "json-schema" and isinstance(check.value, str):
             self._files = frozenset({_in_artifact(check.value, setting) or ""})
 
@@ -126,10 +128,10 @@ class _Rule:
         if self._check.kind == "python" and module_file(value, self._setting) is None:
             module = value.partition(":")[0].replace(".", "/")
             return name == f"{module}.py" or name.startswith(f"{module}/")
-        if self._check.kind in ("command", "grader") and judging_words.is_test(name):
-            if judging_words.runs_tests(self._programs):
+        if self._check.kind in ("command", "grader") and known_programs.is_test(name):
+            if known_programs.runs_tests(self._programs):
                 return self._has_tests
-            return before is not None and not judging_words.only_looks(self._programs)
+            return before is not None and not known_programs.only_looks(self._programs)
         return False
 
     @cached_property
@@ -137,7 +139,7 @@ class _Rule:
         """Whether there were tests at the start. Where there were none, new ones are what is
         judged.
         """
-        return any(map(judging_words.is_test, self._start.files))
+        return any(map(known_programs.is_test, self._start.files))
 
     def _is_setting(self, name: str, before: Entry | None, after: Entry | None) -> bool:
         if not self._programs:
@@ -146,20 +148,20 @@ class _Rule:
             PurePosixPath(name).parent
         ):
             return False  # pytest reads no settings of other folders
-        if judging_words.is_shared(name):
+        if known_programs.is_shared(name):
             was, now = (
-                judging_words.settings_in(
+                known_programs.settings_in(
                     name, None if entry is None else entry.data, self._programs
                 )
                 for entry in (before, after)
             )
             return was != now
-        return judging_words.is_setting(name, self._programs)
+        return known_programs.is_setting(name, self._programs)
 
     def _read_words(self) -> None:
         words, _ = program_words(self._check)
         named = judging_words.named_by(words, self._content)
-        self._programs = judging_words.with_their_own(named.programs)
+        self._programs = known_programs.with_their_own(named.programs)
         shows = "expect_stdout" in self._check.options
         files = {
             self._name_of(word) for word in named.files if not (shows and _is_shown(word, named))
@@ -178,7 +180,7 @@ class _Rule:
         name says, else the first.
         """
         there = [name for word in operands if (name := self._name_of(word)) in self._start.files]
-        called = [name for name in there if name is not None and judging_words.is_measure(name)]
+        called = [name for name in there if name is not None and known_programs.is_measure(name)]
         return [*(called or there[:1])]
 
     def _content(self, word: str) -> bytes | None:
@@ -198,7 +200,7 @@ def _is_shown(word: str, named: judging_words.NamedFiles) -> bool:
     """Of a check that looks at what is printed: whether a file is the program that prints it, which
     is what is judged. One that is called a check or a test judges all the same.
     """
-    return word in named.scripts and not judging_words.is_measure(word)
+    return word in named.scripts and not known_programs.is_measure(word)
 
 
 def _in_artifact(name: str, setting: Setting) -> str | None:

@@ -48,7 +48,7 @@ DAMAGED: Final = (
 
 def new_id(last: str) -> str:
     """A ULID: sorts by time, and after `last`, whatever the clock says."""
-    from honestone.core.events import run_id
+    from honestone.core.run_ids import run_id
 
     return run_id(time.time_ns() // 1_000_000, secrets.randbits(80), last=last)
 
@@ -244,7 +244,8 @@ def read_event(
     """`cases` are those of its run, for its first event. Raises StoreError for a row that is
     damaged; `store` says where.
     """
-    from honestone.core.events import SuiteStarted, event_from_plain
+    from honestone.core.event_codec import event_from_plain
+    from honestone.core.events import SuiteStarted
 
     try:
         event = event_from_plain(decode(data))
@@ -336,6 +337,7 @@ def timestamp() -> str:
 
 
 def plain_event(event: Recordable) -> Mapping[str, Any]:
-    from honestone.core.events import Event, event_to_plain
+    from honestone.core.event_codec import event_to_plain
+    from honestone.core.events import Event
 
     return event_to_plain(event) if isinstance(event, Event) else event

@@ -18,7 +18,7 @@ from honestone.app.suites.side_run import SideRun
 from honestone.app.suites.subject import SuiteSubject, skill_of
 from honestone.core.artifact import Artifact, Version
 from honestone.core.judging.ballot import CHECK
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.suite_loop import (
     Splits,

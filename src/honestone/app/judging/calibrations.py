@@ -25,7 +25,7 @@ from honestone.core.events import ArtifactJudged, CalibrationStarted, total_spen
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.rubric import Key
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.statistics.calibration import (
     MOST_FALSE_PASSES,
     Calibration,

@@ -10,7 +10,8 @@ from honestone.core.events import Event, LookTaken, NoiseStarted, SuiteStarted, 
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.rubric import Rubric, to_plain
-from honestone.core.judging.scorecard import Outcome, Scorecard, Scorer, judge_gate
+from honestone.core.judging.scorecard import Outcome, Scorecard, judge_gate
+from honestone.core.judging.scorer import Scorer
 from honestone.core.numbers import to_points
 from honestone.core.statistics.noise import Spread, flip_rate, spread_of, tolerance_of
 from honestone.ports import Store

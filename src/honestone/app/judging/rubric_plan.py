@@ -18,7 +18,7 @@ from honestone.core.checking.checks import is_of_text_alone, runs_code
 from honestone.core.errors import CommandRefused, UsageError
 from honestone.core.judging.contract import Contract, make_contract
 from honestone.core.judging.rubric import Check, Quorum, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.numbers import exact, hundredfold
 from honestone.engine.evaluate import TextEvaluator
 from honestone.system.files import Loaded, load_artifact, printable

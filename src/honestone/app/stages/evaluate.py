@@ -17,8 +17,8 @@ import msgspec
 
 from honestone.app.doors.quiet import Quiet
 from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.stages.apply import settled
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, find_candidate
-from honestone.app.stages.gate import settled
 from honestone.app.suites.comparing.baseline import BaselineFiles, require_writable
 from honestone.app.suites.comparing.skill_run import SkillRun
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
@@ -136,10 +136,6 @@ def read_suite(workspace: Workspace, path: Path) -> SuiteSource:
     return read_any_suite(workspace.path(path))
 
 
-# ------------------------------------------------------------------------------------------------------
-# what is asked
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoSides:
     """One evaluation, read and checked as far as it can be before anything is spent.
@@ -226,10 +222,6 @@ def _require_places(files: StageFiles) -> None:
     require_writable(folder, option, hint="name a place that can be written")
 
 
-# -----------------------------------------------------------------------------------------------------------
-# running
-
-
 def suite_request(
     asked: TwoSides, request: EvaluateSkillRequest, suite: SuiteSource, workspace: Workspace
 ) -> SuiteRequest:
@@ -282,10 +274,6 @@ def _default_judges(suite: SuiteSource, workspace: Workspace) -> tuple[str, ...]
     if not any(case.rubric.asks_judges for case in suite.suite.cases):
         return ()
     return (DEFAULT_JUDGE,) if DEFAULT_JUDGE in ready_judges(workspace.settings, limit=100) else ()
-
-
-# ---------------------------------------------------------------------------------------------------------
-# the artifact
 
 
 def evaluation_file(
@@ -427,10 +415,6 @@ def remarks(found: SkillEvaluation) -> list[str]:
     if found.regressions:
         lines.append(f"passed before and fails now: {', '.join(found.regressions)}")
     return [*lines, *found.warnings]
-
-
-# ------------------------------------------------------------------------------------------------------
-# within a loop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -297,10 +297,6 @@ def find_candidate(
     )
 
 
-# -----------------------------------------------------------------------------------------------------------
-# the skill
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillUnderEdit:
     """`named` is how artifacts spell its folder, `left_out` the suites in it and their fixtures, as

@@ -17,7 +17,7 @@ from honestone.core import events
 from honestone.core.editing.proposal import DID_NOT_WORK
 from honestone.core.events import Event
 from honestone.core.judging.rubric import Criterion, Item, Rubric
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.loop.policies import InRounds
 from honestone.core.loop.state import (
     Accept,

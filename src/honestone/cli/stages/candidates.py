@@ -18,7 +18,8 @@ from honestone.app.judging.judging_options import (
     Seconds,
 )
 from honestone.app.options import Argument, Option
-from honestone.app.stages.candidates import ProposeRequest, RankRequest, propose, rank
+from honestone.app.stages.propose import ProposeRequest, propose
+from honestone.app.stages.rank import RankRequest, rank
 from honestone.cli import options as shared
 from honestone.cli.stages import group
 from honestone.cli.terminal import Progress

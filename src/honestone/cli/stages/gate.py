@@ -13,8 +13,10 @@ from typing import Annotated
 import click
 
 from honestone.app.options import Argument, Option
+from honestone.app.stages.apply import ApplyRequest, apply
 from honestone.app.stages.files import StageFiles
-from honestone.app.stages.gate import ApplyRequest, GateRequest, apply, gate, promote
+from honestone.app.stages.gate import GateRequest, gate
+from honestone.app.stages.promote import promote
 from honestone.cli import options as shared
 from honestone.cli.stages import group
 from honestone.cli.stages.group import show_artifact, show_lines, stage_files

@@ -33,7 +33,7 @@ def learn_command(
     The list is kept in STATE_ROOT/memory.json, so that it outlives the receipts. What was put back
     is shown to the next worker and to the judges that rank its edits; the gate decides without it.
     """
-    from honestone.app.stages.candidates import learn_from
+    from honestone.app.stages.lessons import learn_from
 
     with Progress(quiet=quiet) as progress:
         lessons = learn_from(stage_files(state_root, output), progress)

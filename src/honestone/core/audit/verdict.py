@@ -28,7 +28,7 @@ from honestone.core.errors import UsageError
 from honestone.core.events import ProbeAnswered
 from honestone.core.judging.ballot import Answer, Ballot, JudgeState
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
-from honestone.core.judging.scorecard import is_na, share
+from honestone.core.judging.scorer import is_na, share
 from honestone.core.numbers import ONE
 from honestone.core.statistics.rates import wilson
 

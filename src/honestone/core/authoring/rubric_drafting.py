@@ -19,7 +19,8 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.authoring.lint import Remark, lint
-from honestone.core.checking.checks import KINDS, check_problem
+from honestone.core.checking.check_problems import check_problem
+from honestone.core.checking.checks import KINDS
 from honestone.core.judging.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
@@ -32,7 +33,9 @@ from honestone.core.judging.rubric import (
     slug,
 )
 from honestone.core.numbers import exact
-from honestone.core.reading.json_text import Unusable, doubled_keys, objects_in, without_thinking
+from honestone.core.reading.json_text import objects_in
+from honestone.core.reading.thinking import without_thinking
+from honestone.core.reading.tolerant_json import Unusable, doubled_keys
 from honestone.core.tables import table_text
 
 FEWEST_CRITERIA: Final = 2

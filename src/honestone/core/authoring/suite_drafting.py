@@ -8,22 +8,30 @@ prompts are put together from the skill's words.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, zip_longest
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from honestone.core.authoring.skill_text import (
+    ARROW,
+    TABLES,
+    Exchange,
+    bare_text,
+    one_line,
+    read_skill,
+)
 from honestone.core.authoring.suite_lint import FEWEST, MOST, is_common, lint_suite
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, free_id, slug
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.skill.skill_file import sections
-from honestone.core.skill.structure import front_values
 from honestone.core.suite.case import Case, Message, Suite
-from honestone.core.tables import table_json
+
+if TYPE_CHECKING:
+    from honestone.core.authoring.skill_text import SkillText
+
 
 T = TypeVar("T")
 
@@ -91,212 +99,14 @@ def points_to_check(tasks: Sequence[TaskDraft]) -> tuple[str, ...]:
     """What a person should look at before the suite is believed: of every suite, and of what its
     tasks are made of.
     """
-    points: Mapping[str, str] = _TABLES["points"]
+    points: Mapping[str, str] = TABLES["points"]
     return tuple(point for of, point in points.items() if any(getattr(task, of) for task in tasks))
 
 
-# ------------------------------------------------------------------------------------------------
-# what a skill says
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """Something asked, and what the skill says to it."""
-
-    asked: str
-    answer: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillText:
-    """A skill's text in the parts that tasks are made of."""
-
-    name: str
-    description: str
-    uses: tuple[str, ...] = ()
-    not_uses: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    examples: tuple[Exchange, ...] = ()
-    bad: tuple[str, ...] = ()
-    outputs: tuple[Exchange, ...] = ()
-    steps: tuple[str, ...] = ()
-
-    @property
-    def requests(self) -> tuple[str, ...]:
-        """What somebody asks for who needs the skill: the phrases it is said to answer to, then its
-        uses.
-        """
-        quoted = re.findall(r"[\"“「]([^\"”」\n]{8,120})[\"”」]", self.description)
-        phrases = [phrase.strip(" .,") for phrase in quoted if not phrase.startswith(("$", "/"))]
-        return tuple(
-            dict.fromkeys(
-                [*phrases, *(_as_need(use) for use in self.uses), *_asked_for(self.description)]
-            )
-        )
-
-
-_TABLES: Final = json.loads(table_json("authoring/drafting"))["tasks"]
-_ASKS: Final = re.compile(_TABLES["asks"])
-
-
-def _asked_for(description: str) -> list[str]:
-    """The parts of `Use when the user asks to A, B, or C`."""
-    return [
-        part.strip()
-        for clause in _ASKS.findall(description)
-        for part in re.split(r",\s*(?:and\s+|or\s+)?|\s+or\s+", clause)
-        if len(part.split()) >= 2
-    ]
-
-
-_KINDS: Final = [
-    (kind, re.compile(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)"))
-    for kind, words in _TABLES["titles"].items()
-]
-_BULLET: Final = re.compile(
-    r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(.+(?:\n[ \t]{2,}(?![-*+]|\d{1,3}[.)]).+)*)", re.M
-)
-_TABLE_ROW: Final = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.M)
-_TAGS: Final = ("anti-example", "bad-example", "example")
-
-
-def read_skill(name: str, text: str) -> SkillText:
-    """The parts of a SKILL.md, by the titles of its sections and its <example> blocks. Works on the
-    first million letters.
-    """
-    text = text[:1_000_000]
-    parts: dict[str, list[str]] = {kind: [] for kind, _ in _KINDS}
-    tables: list[Exchange] = []
-    prose: list[Exchange] = []
-    for kind, body in _kinds_of_sections(text):
-        if kind == "outputs":
-            tables += _rows(body)
-        if kind == "examples":
-            prose += _examples(body)
-        parts[kind] += _bullets(body)
-    examples, bad = list(prose), list(parts["bad"])
-    for tag, inside in tagged(text, _TAGS)[1]:
-        if tag == "example":
-            examples += _examples(inside)
-        else:
-            bad += [line for line in (_one_line(line) for line in inside.split("\n")) if line][:5]
-    rules = parts["rules"] + [step for step in parts["steps"] if _BINDING.search(step)]
-    return SkillText(
-        name=name,
-        description=_one_line(front_values(text).get("description", "")),
-        uses=_some(parts["uses"]),
-        not_uses=_some(parts["not_uses"]),
-        rules=_some(rules),
-        examples=tuple(dict.fromkeys(examples))[:20],
-        bad=_some(bad),
-        outputs=tuple(dict.fromkeys(tables))[:20],
-        steps=_some(parts["steps"]),
-    )
-
-
-def _some(texts: Iterable[str], most: int = 60) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))[:most]
-
-
-def _kinds_of_sections(text: str) -> Iterator[tuple[str, str]]:
-    """Each section's own text, by what its title says; a section without such a title belongs to
-    the one around it.
-    """
-    around: list[tuple[int, str | None]] = []
-    found = sections(text)
-    for at, section in enumerate(found):
-        while around and around[-1][0] >= section.level:
-            around.pop()
-        own = next((kind for kind, words in _KINDS if words.search(section.title)), None)
-        kind = own or (around[-1][1] if around else None)
-        around.append((section.level, kind))
-        if kind is not None:
-            end = found[at + 1].start if at + 1 < len(found) else section.end
-            body = text[section.start : min(end, section.end)].partition("\n")[2]
-            yield kind, tagged(body, _TAGS)[0]
-
-
-def tagged(text: str, tags: Sequence[str]) -> tuple[str, list[tuple[str, str]]]:
-    """A text without its blocks `<tag ...> ... </tag>`, and the blocks. A tag that is never closed
-    is text. Linear in the text.
-    """
-    opening = re.compile(rf"<({'|'.join(map(re.escape, tags))})\b[^<>]{{0,200}}>", re.I)
-    folded = text.lower() if len(text.lower()) == len(text) else text
-    outside: list[str] = []
-    blocks: list[tuple[str, str]] = []
-    open_ended: set[str] = set()
-    at = 0
-    while (found := opening.search(text, at)) is not None:
-        tag = found[1].lower()
-        end = -1 if tag in open_ended else folded.find(f"</{tag}>", found.end())
-        if end < 0:
-            open_ended.add(tag)
-            outside.append(text[at : found.end()])
-            at = found.end()
-            continue
-        outside.append(text[at : found.start()])
-        blocks.append((tag, text[found.end() : end]))
-        at = end + len(tag) + 3
-    return "".join([*outside, text[at:]]), blocks
-
-
-def _bullets(body: str) -> list[str]:
-    outside = re.sub(r"^[ \t]*(```|~~~).*?^[ \t]*\1", "", body, flags=re.M | re.S)
-    return [line for found in _BULLET.findall(outside) if (line := _one_line(found))]
-
-
-def _rows(body: str) -> list[Exchange]:
-    """The rows of the tables of a section, without their heads: first cell and the rest."""
-    out = []
-    rows = [[_one_line(cell) for cell in row.split("|")] for row in _TABLE_ROW.findall(body)]
-    for number, cells in enumerate(rows):
-        is_rule = all(re.fullmatch(r":?-{1,}:?", cell) for cell in cells)
-        is_head = number + 1 < len(rows) and all(
-            re.fullmatch(r":?-{1,}:?", cell) for cell in rows[number + 1]
-        )
-        if len(cells) >= 2 and not is_rule and not is_head and cells[0] and cells[1]:
-            out.append(Exchange(asked=cells[0], answer=", ".join(cells[1:])))
-    return out
-
-
-_IN_OUT: Final = re.compile(_TABLES["in_out"])
-_ARROW: Final = re.compile(r"\s*(?:→|⇒|=>|->|➜)\s*")
-
-
-def _examples(body: str) -> list[Exchange]:
-    """`Input: ... Output: ...`, or something and an arrow to what comes of it."""
-    text = re.sub(r"^[ \t]*(?:```|~~~).*$", "", body, flags=re.M)[:20_000]
-    pairs = [
-        Exchange(asked=asked.strip(), answer=answer.strip())
-        for asked, answer in _IN_OUT.findall(text)
-    ]
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    for number, line in enumerate(lines):
-        before, *after = _ARROW.split(re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", line), maxsplit=1)
-        if after:
-            asked = before or (lines[number - 1] if number else "")
-            if asked and after[0] and not re.match(r"[\[(→|│└├]", asked):
-                pairs.append(Exchange(asked=_one_line(asked), answer=_one_line(after[0])))
-    return pairs
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split()).strip()
-
-
-def _bare(text: str) -> str:
-    """Without the marks of Markdown."""
-    return re.sub(r"\*\*|__|`|<[^>]{1,60}>", "", text).strip()
-
-
-# ------------------------------------------------------------------------------------------------
-# telling words
-
-_NEGATIVE: Final = re.compile(_TABLES["negative"])
+_NEGATIVE: Final = re.compile(TABLES["negative"])
 # May turn a rule round without saying what must not be there.
-_WEAK: Final = re.compile(_TABLES["weak"])
-_MIXED: Final = re.compile(_TABLES["mixed"])
-_BINDING: Final = re.compile(_TABLES["binding"])
+_WEAK: Final = re.compile(TABLES["weak"])
+_MIXED: Final = re.compile(TABLES["mixed"])
 
 
 def telling_words(text: str) -> tuple[str, ...]:
@@ -309,7 +119,7 @@ def telling_words(text: str) -> tuple[str, ...]:
     if not words:
         words = [
             _trimmed(word)
-            for word in re.findall(r"[^\s|]+", _bare(text))
+            for word in re.findall(r"[^\s|]+", bare_text(text))
             if _is_name(_trimmed(word))
         ]
     return tuple(dict.fromkeys(word.strip() for word in words if _tells(word.strip())))[:4]
@@ -340,17 +150,14 @@ def _tells(word: str) -> bool:
 def _phrase(text: str) -> tuple[str, ...]:
     """The telling words, else the whole where it is so short that an answer would say it so."""
     words = telling_words(text)
-    whole = _bare(text).strip(" .;,")
+    whole = bare_text(text).strip(" .;,")
     if not words and 1 <= len(whole.split()) <= 3 and len(whole) <= 30 and _tells(whole):
         return (whole,)
     return words
 
 
-# ------------------------------------------------------------------------------------------------
-# tasks for code
-
-_TOPIC: Final = re.compile(_TABLES["topic"])
-_NAMED: Final = re.compile(_TABLES["named"])
+_TOPIC: Final = re.compile(TABLES["topic"])
+_NAMED: Final = re.compile(TABLES["named"])
 
 
 def _by_code(read: SkillText) -> Iterator[list[TaskDraft]]:
@@ -366,8 +173,8 @@ def _by_code(read: SkillText) -> Iterator[list[TaskDraft]]:
             general.append((rule, words))
     outputs = [
         _task(
-            f"output {_bare(row.asked)}",
-            _need(_bare(row.asked)),
+            f"output {bare_text(row.asked)}",
+            _need(bare_text(row.asked)),
             f"The skill's output: {row.answer}",
             must=words,
         )
@@ -376,7 +183,7 @@ def _by_code(read: SkillText) -> Iterator[list[TaskDraft]]:
     ]
     examples = [
         _task(
-            f"example {_bare(one.asked)}",
+            f"example {bare_text(one.asked)}",
             one.asked[:_LONGEST_PROMPT],
             "An example of the skill",
             must=words,
@@ -412,7 +219,7 @@ def _about(rule: str) -> Exchange | None:
     if found is None:
         return None
     asked, answer = [group for group in found.groups() if group is not None]
-    return Exchange(asked=_bare(asked).strip(' .,:;"“”'), answer=answer)
+    return Exchange(asked=bare_text(asked).strip(' .,:;"“”'), answer=answer)
 
 
 def _new_words(one: Exchange) -> tuple[str, ...]:
@@ -424,7 +231,7 @@ def _general(rules: Sequence[tuple[str, tuple[str, ...]]], read: SkillText) -> I
     """Rules for every answer: each asked for with another request of the skill, so that no prompt
     comes twice.
     """
-    requests = [*read.requests, *(_bare(row.asked) for row in read.outputs)]
+    requests = [*read.requests, *(bare_text(row.asked) for row in read.outputs)]
     for request, (rule, words) in zip(requests, rules, strict=False):
         description = f"The skill's rule: {rule}"
         name = f"{'never' if _NEGATIVE.search(rule) else 'always'} {words[0]}"
@@ -439,8 +246,8 @@ def _outside(read: SkillText, own_words: Sequence[str]) -> Iterator[TaskDraft]:
     who is for it.
     """
     for line in read.not_uses:
-        before, *after = _ARROW.split(line, maxsplit=1)
-        topic = _without_negation(_bare(before))
+        before, *after = ARROW.split(line, maxsplit=1)
+        topic = _without_negation(bare_text(before))
         words = tuple(
             dict.fromkeys(word for word in own_words if word.casefold() not in topic.casefold())
         )[:5]
@@ -471,19 +278,15 @@ def _mistakes(read: SkillText) -> Iterator[TaskDraft]:
 
 
 def _without_negation(text: str) -> str:
-    bare = re.sub(_TABLES["negation"], "", text)
-    return re.sub(_TABLES["occasion"], "", bare).strip(" .") or text
-
-
-# ------------------------------------------------------------------------------------------------
-# tasks for judges
+    bare = re.sub(TABLES["negation"], "", text)
+    return re.sub(TABLES["occasion"], "", bare).strip(" .") or text
 
 
 def _by_judges(read: SkillText) -> Iterator[TaskDraft]:
     """Tasks that only a judge can mark: a use of the skill, and what the skill says an answer has
     to be like.
     """
-    wanted = _one_line(" ".join(f"{rule.rstrip('.')}." for rule in (read.rules or read.steps)[:4]))[
+    wanted = one_line(" ".join(f"{rule.rstrip('.')}." for rule in (read.rules or read.steps)[:4]))[
         :900
     ]
     good = wanted or read.description[:900]
@@ -492,20 +295,20 @@ def _by_judges(read: SkillText) -> Iterator[TaskDraft]:
     for request in read.requests:
         yield _task(request, _need(request), "A use that the skill names", rubric=_scale(good))
     for line in read.not_uses:
-        topic = _without_negation(_bare(line))
+        topic = _without_negation(bare_text(line))
         rubric = _scale(f"Treats it as something else than this: {read.description[:400] or good}")
         yield _task(
             f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", rubric=rubric
         )
     for rule in read.rules:
         yield _task(
-            f"rule {_bare(rule)}",
+            f"rule {bare_text(rule)}",
             _need(_first_sentence(read)),
             f"The skill's rule: {rule}",
             rubric=_scale(rule),
         )
     what = _need(_first_sentence(read))
-    for name, more in zip(_TABLES["ways"]["names"], _in_script(what, _TABLES["ways"]), strict=True):
+    for name, more in zip(TABLES["ways"]["names"], _in_script(what, TABLES["ways"]), strict=True):
         yield _task(
             name,
             f"{what} {more}".strip(),
@@ -518,10 +321,10 @@ def _first_sentence(read: SkillText) -> str:
     """What the skill does; where its description says only when to use it, the first thing that it
     is used for.
     """
-    first = re.split(r"(?<=[.!?])\s|(?<=[。！？])", _bare(read.description) or read.name)[0].strip(
-        " ."
-    )
-    return next(iter(read.requests), first) if re.match(_TABLES["only_when"], first) else first
+    first = re.split(r"(?<=[.!?])\s|(?<=[。！？])", bare_text(read.description) or read.name)[
+        0
+    ].strip(" .")
+    return next(iter(read.requests), first) if re.match(TABLES["only_when"], first) else first
 
 
 def _scale(text: str) -> str:
@@ -574,10 +377,6 @@ def _group(id: str, text: str, kind: str, words: Sequence[str], *, negated: bool
     return Criterion(id=id, requirement=text, items=tuple(items))
 
 
-# ------------------------------------------------------------------------------------------------
-# words around
-
-
 def _task(
     name: str,
     prompt: str,
@@ -587,7 +386,7 @@ def _task(
     must_not: tuple[str, ...] = (),
     rubric: str = "",
 ) -> TaskDraft:
-    short_description = _one_line(description)[:300]
+    short_description = one_line(description)[:300]
     return TaskDraft(
         id=slug(name, limit=40),
         prompt=prompt,
@@ -598,21 +397,15 @@ def _task(
     )
 
 
-def _as_need(use: str) -> str:
-    """`When the user asks for X` is a need for X."""
-    bare = _bare(use).strip(" .")
-    return re.sub(_TABLES["user_asks"], "", bare, count=1) or bare
-
-
 def _need(what: str) -> str:
     """A request, in the script that it is written in. What is a sentence already stays one."""
     return (
-        what if re.search(r"[.!?。！？]$", what) else _in_script(what, _TABLES["need"]).format(what)
+        what if re.search(r"[.!?。！？]$", what) else _in_script(what, TABLES["need"]).format(what)
     )
 
 
 def _ask_about(topic: str) -> str:
-    asked: str = _in_script(topic, _TABLES["ask"]).format(topic)
+    asked: str = _in_script(topic, TABLES["ask"]).format(topic)
     if asked != topic:
         return asked
     return (
@@ -633,10 +426,6 @@ def _in_script(text: str, choices: Mapping[str, T]) -> T:
         if name in choices and re.search(signs, text)
     )
     return next(found, choices["english"])
-
-
-# ------------------------------------------------------------------------------------------------
-# choosing
 
 
 def _spread(parts: Sequence[Sequence[TaskDraft]], most: int) -> list[TaskDraft]:
@@ -687,10 +476,6 @@ def problems_of(task: TaskDraft) -> list[str]:
     """Why a task would show nothing, by itself."""
     suite = Suite(cases=(task.case(),))
     return [remark.message for remark in lint_suite(suite) if not remark.is_advice]
-
-
-# ------------------------------------------------------------------------------------------------ a
-# model's draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -750,9 +535,7 @@ def _from_model(entry: object) -> TaskDraft | str:
         must=must,
         must_not=must_not,
         rubric=_printable(rubric.strip()),
-        description=_printable(_one_line(description))[:300]
-        if isinstance(description, str)
-        else "",
+        description=_printable(one_line(description))[:300] if isinstance(description, str) else "",
     )
 
 

@@ -20,7 +20,7 @@ from honestone.core.belief.normal import Atom
 from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, headroom
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Item, Key, Rubric
-from honestone.core.judging.scorecard import is_na, share, share_of
+from honestone.core.judging.scorer import is_na, share, share_of
 
 # The parts of a judge's error that the panel is assumed to share.
 SHARED: Final = (0.2, 0.5)

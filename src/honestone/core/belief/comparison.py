@@ -36,7 +36,7 @@ from honestone.core.belief.workers import (
 )
 from honestone.core.judging.ballot import Mark
 from honestone.core.judging.rubric import Criterion, Key, Rubric
-from honestone.core.judging.scorecard import is_na, share_of
+from honestone.core.judging.scorer import is_na, share_of
 
 # Assumptions about the judges: rates of misreading a yes/no item, points that a score is off by,
 # and which part of the error the panel shares. The first rate and the first deviation are of judges

@@ -9,17 +9,20 @@ shell scripts. What stays unknown is reported in `unclear`.
 from __future__ import annotations
 
 import ast
-import json
 import posixpath
 import re
-import shlex
-import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Final, TypeAlias
 
-from honestone.core.tables import table_text
+from honestone.core.checking.command_texts import commands_of, imported, recipe_lines, scripts_in
+from honestone.core.checking.known_programs import (
+    SHELLS,
+    is_measure,
+    plain_name,
+    recipe_of,
+    recipes,
+)
 
 # What a file of this name holds, as the command sees it; None where there is none.
 ReadFile: TypeAlias = Callable[[str], bytes | None]
@@ -29,7 +32,6 @@ _DEEPEST: Final = 6
 _MOST_COMMANDS: Final = 5_000
 _LARGEST_SCRIPT: Final = 1_000_000
 
-SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox"})
 _SCRIPTED: Final = frozenset(
     {"node", "ruby", "perl", "php", "lua", "Rscript", "deno", "bun", "tsx", "ts-node", "pypy"}
 )
@@ -81,22 +83,10 @@ _DATA_OPTION: Final = frozenset(
     "in input inputs out output outfile target artifact source src document log log-file logfile report junitxml junit results html xml"
     " cache-dir output-file outdir stdin-filename".split()
 )
-_JUDGING_NAME: Final = re.compile(
-    r"expect|golden|rules?\b|schema|baseline|snapshot|fixture|pattern|oracle|truth|want|grader|judge|check"
-)
 
 # Code that may run what it finds out while it runs.
 _FINDS_OUT: Final = re.compile(
     r"\b(?:exec|eval|import_module|__import__|run_path|run_module|subprocess|system|popen|spawn\w*)\b"
-)
-
-_TEST_FOLDER: Final = re.compile(
-    r"tests?|__tests__|specs?|testing|testdata|test[-_]data|__snapshots__|fixtures|e2e|integration[-_]tests?|unit[-_]tests?|features"
-    r"|[Tt]ests|[Tt]est|\w+[-_.][Tt]ests?"
-)
-_TEST_FILE: Final = re.compile(
-    r"test[-_].*|tests?\.\w+|.*[-_]tests?\.\w+|.*[-_]spec\.\w+|.*\.(?:test|spec|cy|e2e)\.\w+|.*\.snap|.*Tests?\.(?:java|kt|cs|scala|swift|php|groovy)"
-    r"|.*\.(?:bats|feature|robot)|Test\w*\.(?:java|kt|cs)"
 )
 
 
@@ -123,15 +113,6 @@ def named_by(words: Sequence[str], read: ReadFile) -> NamedFiles:
     reading = _Words(read)
     reading.command(list(words), "", _DEEPEST)
     return reading.named
-
-
-def plain_name(word: str) -> str:
-    """The name of a program without its folder, its version and `.exe`: `python3.12` is `python`."""
-    name = posixpath.basename(word).removesuffix(".exe").removesuffix(".cmd")
-    bare = re.sub(r"(?<=[A-Za-z])[\d.]+$", "", name)
-    if bare in ("python", "pypy", "node", "ruby", "perl", "php", "lua", "pytest", "tclsh", "bash"):
-        return bare
-    return {"py.test": "pytest", "nodejs": "node", "py": "python"}.get(name, name)
 
 
 class _Words:
@@ -256,7 +237,7 @@ class _Words:
             if (
                 name in SHELLS
                 or name in ("python", "make", "npm", "node")
-                or (name in _recipes() and "/" in word)
+                or (name in recipes() and "/" in word)
             ):
                 self.command(list(words[at:]), folder, deep - 1)
                 return
@@ -394,7 +375,7 @@ class _Words:
     def _quoted(self, text: str, folder: str) -> None:
         """Programs that a script in another language names in quotes."""
         for word in re.findall(r"""["'`]([\w.@/-]+)[ "'`]""", text):
-            if plain_name(word) in _recipes():
+            if plain_name(word) in recipes():
                 self.named.programs[plain_name(word)] = None
 
     def python_text(self, text: str, folder: str, deep: int, *, is_inline: bool = False) -> None:
@@ -427,7 +408,7 @@ class _Words:
                 elif is_inline:
                     self._inner_command(node.value[:500].split(), folder, deep)
             elif is_inline and isinstance(node, ast.Import | ast.ImportFrom):
-                for module in _imported(node):
+                for module in imported(node):
                     stem = posixpath.join(folder, *module.split("."))
                     self._loaded((f"{stem}.py", f"{stem}/__init__.py"))
             elif is_inline and isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -454,7 +435,7 @@ class _Words:
         for inner in re.findall(r"\$\(([^()]*)\)|`([^`]*)`", text):
             self.shell_text("".join(inner), folder, deep - 1)
         for line in text.replace("\\\n", " ").splitlines():
-            for words in _commands_of(line):
+            for words in commands_of(line):
                 if words[:1] == ["cd"]:
                     folder = posixpath.join(folder, words[1]) if len(words) > 1 else folder
                     continue
@@ -486,7 +467,7 @@ class _Words:
             data = self._read(place)
             if data is not None:
                 self._runs(place, "")
-                for line in _recipe_lines(data.decode("utf-8", "replace"), targets):
+                for line in recipe_lines(data.decode("utf-8", "replace"), targets):
                     self.shell_text(line, folder, deep - 1)
                 return
 
@@ -499,7 +480,7 @@ class _Words:
         place = self._place("package.json", folder)
         if self._is_there(place):
             self.named.scripts[place] = None  # to a check it is a file of many settings
-        scripts = _scripts_in(self._read(place))
+        scripts = scripts_in(self._read(place))
         if names[:1] in (["run"], ["run-script"]):
             names = names[1:]
         wanted = {"t": "test", "tst": "test", "it": "test"}.get(names[0], names[0]) if names else ""
@@ -514,294 +495,4 @@ class _Words:
 def _is_known(word: str) -> bool:
     """Whether a text that begins with it is taken for a command."""
     name = plain_name(word)
-    return name in _recipes() or name in SHELLS or name in _SCRIPTED or name in _WRAPPERS
-
-
-def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return (
-        [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        if node.module
-        else []
-    )
-
-
-def _commands_of(line: str) -> Iterator[list[str]]:
-    """The commands of one line of shell, as words; of a line that cannot be split, what is between
-    spaces.
-    """
-    lexer = shlex.shlex(line, posix=True, punctuation_chars="();|&{}")
-    lexer.whitespace_split, lexer.commenters = True, "#"
-    try:
-        tokens = list(lexer)
-    except ValueError:
-        tokens = re.split(r"[\s'\"]+", line)
-    words: list[str] = []
-    for token in [*_without_redirections(tokens), ";"]:
-        if token and set(token) <= set("();|&{}"):
-            if words:
-                yield words
-            words = []
-        elif token:
-            words.append(token)
-
-
-def _without_redirections(tokens: Iterable[str]) -> Iterator[str]:
-    """What is written to is neither run nor judged by."""
-    is_target = False
-    for token in tokens:
-        if re.fullmatch(r"\d*>>?[|&]?", token):
-            is_target = True
-        elif is_target or re.match(r"\d*>", token) or token == "<":
-            is_target = False
-        else:
-            yield token
-
-
-def _recipe_lines(text: str, targets: Sequence[str]) -> list[str]:
-    """The recipe lines that make would run for these targets (the first where none is named), with
-    plain variables put in.
-    """
-    variables = {
-        "MAKE": "make",
-        **dict(
-            re.findall(r"^([A-Za-z_][\w.-]*)\s*(?:::|:|\?|\+)?=[ \t]*(.*)$", text, re.MULTILINE)
-        ),
-    }
-    lines, needs = _rules_of(text.replace("\\\n", " "))
-    pattern = [name for name in lines if "%" in name or "$" in name]
-    waiting = list(targets) or [name for name in lines if not name.startswith(".")][:1]
-    seen: dict[str, None] = {}
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen[name] = None
-            waiting += needs.get(name, ())
-            waiting += [] if name in lines else pattern
-    found = [line for name in seen for line in lines.get(name, ())]
-    for _ in range(4):
-        found = [
-            re.sub(r"\$[({]([\w.-]+)[)}]", lambda match: variables.get(match[1], match[0]), line)
-            for line in found
-        ]
-    return [line.replace("$$", "$") for line in found]
-
-
-def _rules_of(text: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Of a Makefile, by target: its recipe lines and what it needs."""
-    lines: dict[str, list[str]] = {}
-    needs: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in text.splitlines():
-        if line.startswith("\t"):
-            for name in current:
-                lines[name].append(line.strip().lstrip("@-+"))
-        elif rule := re.match(r"([^\s#=:][^#=:]*?)\s*::?(?!=)\s*([^;=]*)(?:;(.*))?$", line):
-            current = rule[1].split()
-            for name in current:
-                lines.setdefault(name, []).extend([rule[3].strip()] if rule[3] else [])
-                needs.setdefault(name, []).extend(rule[2].split())
-    return lines, needs
-
-
-def _scripts_in(data: bytes | None) -> Mapping[str, str]:
-    try:
-        scripts = json.loads(data or b"{}").get("scripts", {})
-        return {name: value for name, value in scripts.items() if isinstance(value, str)}
-    except (ValueError, AttributeError, RecursionError):
-        return {}
-
-
-# -------------------------------------------------------------------------------------------------------
-# programs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
-    """What one program judges by; see `judging_recipes.toml`."""
-
-    files: tuple[str, ...] = ()
-    tests: bool = False
-    reads: bool = False
-    programs: tuple[str, ...] = ()
-
-
-@cache
-def _recipes() -> Mapping[str, Recipe]:
-    rows = tomllib.loads(table_text("checking/judging_recipes"))
-    return {
-        name: Recipe(
-            files=tuple(row.get("files", ())),
-            tests=row.get("tests", False),
-            reads=row.get("reads", False),
-            programs=tuple(row.get("with", ())),
-        )
-        for name, row in rows.items()
-    }
-
-
-_NO_RECIPE: Final = Recipe()
-
-
-def recipe_of(program: str) -> Recipe:
-    """The row of the table, or an empty one."""
-    return _recipes().get(program, _NO_RECIPE)
-
-
-def with_their_own(programs: Iterable[str]) -> tuple[str, ...]:
-    """The programs with those that they run or read the settings of."""
-    found: dict[str, None] = {}
-    waiting = list(programs)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = None
-            waiting += recipe_of(name).programs
-    return tuple(found)
-
-
-def runs_tests(programs: Iterable[str]) -> bool:
-    return any(recipe_of(name).tests for name in programs)
-
-
-def only_looks(programs: Iterable[str]) -> bool:
-    """Whether every program is one that looks at files, as linters do, and starts nothing."""
-    return all(recipe_of(name).reads or name in SHELLS for name in programs)
-
-
-def is_test(name: str) -> bool:
-    """Whether a path is a test by the customs of its language, or is in a folder of tests."""
-    *folders, last = name.split("/")
-    return bool(_TEST_FILE.fullmatch(last)) or any(
-        _TEST_FOLDER.fullmatch(folder) for folder in folders
-    )
-
-
-def is_measure(name: str) -> bool:
-    """Whether a file is called something that others are held against: `expected.txt`,
-    `rules.json`.
-    """
-    return bool(_JUDGING_NAME.search(posixpath.basename(name).lower())) or is_test(name)
-
-
-# Programs that everything is started with: a file of their name means nothing.
-_WITHOUT_SETTINGS: Final = SHELLS | {
-    "python",
-    "pypy",
-    "env",
-    "time",
-    "timeout",
-    "true",
-    "false",
-    "cd",
-    "test",
-    "[",
-    "app",
-    "main",
-}
-
-
-def is_setting(name: str, programs: Iterable[str]) -> bool:
-    """Whether a program reads a file of this name as its settings or recipe, in whatever folder."""
-    *folders, last = name.split("/")
-    for program in programs:
-        for pattern in recipe_of(program).files:
-            if pattern.endswith("/"):
-                if any(_glob(pattern[:-1]).fullmatch(folder) for folder in folders):
-                    return True
-            elif _glob(pattern).fullmatch(last) or ("/" in pattern and name.endswith(pattern)):
-                return True
-        if program not in _WITHOUT_SETTINGS and _settings_of_any(program).fullmatch(last):
-            return True
-        if program not in _WITHOUT_SETTINGS and f".{program}" in folders:
-            return True
-    return False
-
-
-@cache
-def _glob(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
-
-
-@cache
-def _settings_of_any(program: str) -> re.Pattern[str]:
-    """The names by which programs call their settings, after their own."""
-    own = re.escape(program)
-    return re.compile(
-        rf"\.{own}(?:rc)?(?:\.\w+)?|{own}rc(?:\.\w+)?|\.?{own}\.(?:toml|ini|cfg|conf|json|jsonc|json5|ya?ml|xml|properties)"
-        rf"|\.?{own}[.-]config\.\w+|{own}\.config|\.{own}[-_]?ignore"
-    )
-
-
-# -------------------------------------------------------------------------------------------- files
-# of many settings
-
-# Tables of package.json and Cargo.toml that say what a package is, and decide nothing about how it
-# is tested.
-_FREE: Final = {
-    "package.json": frozenset(
-        "name version description keywords author contributors license homepage repository bugs funding private main module types"
-        " typings exports bin files man engines dependencies peerDependencies optionalDependencies publishConfig sideEffects".split()
-    )
-}
-
-
-def is_shared(name: str) -> bool:
-    """Whether a file holds settings of many programs, so that what differs in it matters."""
-    return posixpath.basename(name) in ("pyproject.toml", "setup.cfg", "tox.ini", "package.json")
-
-
-def settings_in(name: str, data: bytes | None, programs: Sequence[str]) -> object:
-    """The part of a shared file that these programs read, to be compared; the bytes where the file
-    cannot be read.
-    """
-    last = posixpath.basename(name)
-    if data is None:
-        return None
-    try:
-        text = data.decode("utf-8-sig")
-        if last == "pyproject.toml":
-            return _of_pyproject(tomllib.loads(text), programs)
-        if last == "package.json":
-            document = json.loads(text, object_pairs_hook=_each_once)
-            return {key: value for key, value in document.items() if key not in _FREE[last]} or None
-    except (ValueError, AttributeError, RecursionError):
-        return data
-    return _of_ini(text, programs) or None
-
-
-def _of_pyproject(document: Mapping[str, object], programs: Sequence[str]) -> object:
-    tools = document.get("tool", {})
-    project = document.get("project", {})
-    found: dict[str, object] = {}
-    if isinstance(tools, Mapping):
-        found = {name: tools[name] for name in programs if name in tools}
-    if isinstance(project, Mapping) and "requires-python" in project:
-        found["requires-python"] = project["requires-python"]
-    if "build-system" in document and {"pip", "build", "tox", "nox"} & set(programs):
-        found["build-system"] = document["build-system"]
-    return found or None
-
-
-def _of_ini(text: str, programs: Collection[str]) -> list[str]:
-    """The sections that speak of the programs, as lines."""
-    found: list[str] = []
-    is_of_one = "tox" in programs
-    programs = {*programs, "testenv", "base", "pkgenv"} if is_of_one else programs
-    for line in text.splitlines():
-        if line.lstrip().startswith("["):
-            parts = re.split(r"[^\w.]+", line.strip().strip("[]"))
-            names_one = any(plain_name(part) in programs or part in programs for part in parts)
-            # An indented one may be the value of the line above.
-            is_of_one = names_one or (is_of_one and line != line.lstrip())
-        if is_of_one and line.strip():
-            found.append(line.rstrip())
-    return found
-
-
-def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key twice")
-    return found
+    return name in recipes() or name in SHELLS or name in _SCRIPTED or name in _WRAPPERS

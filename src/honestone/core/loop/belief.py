@@ -21,7 +21,8 @@ from honestone.core.editing.result import Standing
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
 from honestone.core.judging.rubric import Key
-from honestone.core.judging.scorecard import Line, Scorecard, Scorer, judge_gate
+from honestone.core.judging.scorecard import Line, Scorecard, judge_gate
+from honestone.core.judging.scorer import Scorer
 from honestone.core.loop.delivery import still_open
 from honestone.core.loop.policies import lost_check, rounds_used_up
 from honestone.core.loop.state import (

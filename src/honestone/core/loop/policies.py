@@ -12,7 +12,8 @@ from fractions import Fraction
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.events import Event
 from honestone.core.judging.rubric import Key, as_written
-from honestone.core.judging.scorecard import ItemLine, Line, Scorecard, Scorer, is_na
+from honestone.core.judging.scorecard import ItemLine, Line, Scorecard
+from honestone.core.judging.scorer import Scorer, is_na
 from honestone.core.loop.state import (
     Accept,
     Action,

@@ -17,15 +17,8 @@ from honestone.core.editing.result import Result as Result
 from honestone.core.events import Event, LoopStarted, Role, Started
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
 from honestone.core.judging.rubric import Key, Rubric
-from honestone.core.judging.scorecard import (
-    Line,
-    Scorecard,
-    Scorer,
-    Verdict,
-    is_na,
-    judge_gate,
-    share_of,
-)
+from honestone.core.judging.scorecard import Line, Scorecard, Verdict, judge_gate
+from honestone.core.judging.scorer import Scorer, is_na, share_of
 from honestone.core.numbers import ONE, ZERO, exact
 
 

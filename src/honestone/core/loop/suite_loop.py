@@ -16,15 +16,8 @@ from honestone.core.errors import UsageError
 from honestone.core.events import Event, Role, SuiteImprovementStarted
 from honestone.core.judging.ballot import Ballot, JudgeState, Mark
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
-from honestone.core.judging.scorecard import (
-    ItemLine,
-    Line,
-    Outcome,
-    Scorecard,
-    Scorer,
-    Verdict,
-    judge_gate,
-)
+from honestone.core.judging.scorecard import ItemLine, Line, Outcome, Scorecard, Verdict, judge_gate
+from honestone.core.judging.scorer import Scorer
 from honestone.core.loop.policies import SteeredByScore
 from honestone.core.loop.state import Accept, LoopLimits, LoopState, RollBack, Round, Words
 from honestone.core.numbers import ZERO

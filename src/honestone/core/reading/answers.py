@@ -26,7 +26,7 @@ from honestone.core.judging.ballot import (
 )
 from honestone.core.judging.rubric import Item, Key, as_written
 from honestone.core.numbers import exact
-from honestone.core.reading.json_text import clean_text
+from honestone.core.reading.tolerant_json import clean_text
 
 
 class Twice:

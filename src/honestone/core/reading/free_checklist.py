@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from honestone.core.reading import json_text
+from honestone.core.reading import json_text, tolerant_json
 from honestone.core.reading.free_text import as_yes_no, prepared
 
 
@@ -138,7 +138,7 @@ def _mappings(value: object, depth: int = 4) -> Iterator[list[tuple[str, object,
     if depth == 0:
         return
     if isinstance(value, dict):
-        twice = json_text.doubled_keys(value)
+        twice = tolerant_json.doubled_keys(value)
         yield [(key, given, key in twice) for key, given in value.items()]
         for given in value.values():
             yield from _mappings(given, depth - 1)
@@ -177,14 +177,14 @@ def _tally(rows: Sequence[tuple[str, object, bool]], names: _Names) -> _Tally:
             continue
         if isinstance(given, dict):
             key = next((key for key in _ANSWER_KEYS if key in given), None)
-            twice = twice or key in json_text.doubled_keys(given)
+            twice = twice or key in tolerant_json.doubled_keys(given)
             given = given[key] if key else None
         answer = None if twice else as_yes_no(given)
         problem = f"expected yes or no, got {_shown(given)}: {item}" if answer is None else None
         tally.note(item, answer, f"answered twice: {item}" if twice else problem)
     if tally.answers:
         tally.problems += [
-            f"not one of the items, ignored: {json_text.clean_text(name[:80])}"
+            f"not one of the items, ignored: {tolerant_json.clean_text(name[:80])}"
             for name in unknown[:10]
         ]
     return tally
@@ -194,8 +194,10 @@ def _shown(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return repr(json_text.clean_text(value[:40]))
-    return repr(value) if isinstance(value, int | float | json_text.Unusable) else "something else"
+        return repr(tolerant_json.clean_text(value[:40]))
+    return (
+        repr(value) if isinstance(value, int | float | tolerant_json.Unusable) else "something else"
+    )
 
 
 # -------------------------------------------------------------------------------------------------------------
@@ -245,7 +247,7 @@ def _line_answer(line: str) -> tuple[str, bool] | None:
 
 def _reading(tally: _Tally, names: _Names, repairs: tuple[str, ...]) -> ChecklistReading:
     if tally.off_list:
-        shown = ", ".join(repr(json_text.clean_text(name[:20])) for name in tally.off_list[:3])
+        shown = ", ".join(repr(tolerant_json.clean_text(name[:20])) for name in tally.off_list[:3])
         why = f"the reply answers numbers that the list does not have: {shown}; none of its numbers can be trusted"
         return ChecklistReading(dict.fromkeys(names.items), (why,), repairs)
     missing = [f"not answered: {item}" for item in names.items if item not in tally.answers]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from honestone.core.reading import json_text
+from honestone.core.reading import json_text, thinking, tolerant_json
 from honestone.core.tables import table_json
 
 FreeAnswer: TypeAlias = bool | int | float | str | None
@@ -103,8 +103,8 @@ def prepared(text: str) -> tuple[str, tuple[str, ...]]:
     overlooked.
     """
     text = text.replace("\ufeff", "").replace("\xa0", " ").replace("\r\n", "\n")
-    body, thought = json_text.without_thinking(text)
-    rest = json_text.after_unopened_thinking(body)
+    body, thought = thinking.without_thinking(text)
+    rest = thinking.after_unopened_thinking(body)
     if rest is not None:
         body, thought = rest, True
     body, encoded = json_text.decoded_once(body)
@@ -220,7 +220,7 @@ def _values(value: Mapping[str, object], keys: frozenset[str], depth: int = 2) -
     own: list[object] = []
     for key, given in value.items():
         if _key(key) in keys:
-            own.append(_TWICE if key in json_text.doubled_keys(value) else given)
+            own.append(_TWICE if key in tolerant_json.doubled_keys(value) else given)
     if own or depth == 1:
         return own
     # What a model calls the part of its reply that is not its answer is left out.
@@ -232,7 +232,7 @@ def _values(value: Mapping[str, object], keys: frozenset[str], depth: int = 2) -
     return [found for given in inner for found in _values(given, keys, depth - 1)]
 
 
-_TWICE: Final = json_text.Unusable("stated twice in one object")
+_TWICE: Final = tolerant_json.Unusable("stated twice in one object")
 
 
 def _other_limit(value: Mapping[str, object], hi: float, depth: int = 2) -> str | None:
@@ -336,12 +336,12 @@ def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | Non
         if match is None:
             if not re.search(r"\w", value) or _is_form(value):
                 return None
-            shown = json_text.clean_text(value.strip())[:40]
+            shown = tolerant_json.clean_text(value.strip())[:40]
             return _Claim(None, rank, f"{shown!r} is not a score")
         return _number_claim(match[1], match[2] or match[3], lo, hi, rank)
     if isinstance(value, bool) or not isinstance(value, int | float):
         shown = "null" if value is None else "no number"
-        if isinstance(value, bool | json_text.Unusable):
+        if isinstance(value, bool | tolerant_json.Unusable):
             shown = repr(value)
         return _Claim(None, rank, f"the score is {shown}, not a number")
     return _on_scale(value, lo, hi, rank)
@@ -556,8 +556,8 @@ def _shown_value(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return repr(json_text.clean_text(value.strip())[:40])
-    return repr(value) if isinstance(value, bool | json_text.Unusable) else "of another kind"
+        return repr(tolerant_json.clean_text(value.strip())[:40])
+    return repr(value) if isinstance(value, bool | tolerant_json.Unusable) else "of another kind"
 
 
 def _spoken_yes_no(text: str) -> Iterator[_Claim]:

@@ -12,45 +12,28 @@ text is expected: the work is bounded by the length of the text, and nothing rai
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
 from typing import Final
 
-from honestone.core.tables import table_json
-
-# Deeper nesting is not a reply to anything that we ask.
-MAX_DEPTH: Final = 60
+from honestone.core.reading.tolerant_json import (
+    DOUBLE,
+    OPENING,
+    SINGLE,
+    WRITTEN,
+    Broken,
+    Open,
+    Tolerant,
+    UnfinishedObject,
+    decode,
+)
 
 # Python counts lines for every JSON error, so each failure costs up to the length of the text.
 MAX_STRICT_FAILURES: Final = 200
 
 MAX_FAILURES: Final = 20_000
-
-_WRITTEN: Final = json.loads(table_json("reading/json_text"))
-
-
-class Doubled(dict[str, object]):
-    """An object that names a key twice. The last value is kept as a placeholder; no reader may use
-    it.
-    """
-
-    doubled: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """What is written where a number should be: NaN, an infinity, or more digits than any scale
-    has.
-    """
-
-    written: str
-
-    def __repr__(self) -> str:
-        return self.written if len(self.written) <= 20 else self.written[:17] + "..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +44,6 @@ class FoundObject:
     start: int
     end: int
     repairs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedObject:
-    """An object that is still open where the text ends.
-
-    `members` are those that are surely complete; `last` is a number or word that the end of the
-    text touches.
-    """
-
-    start: int
-    members: tuple[tuple[str, object], ...]
-    last: tuple[str, object] | None = None
 
 
 class Skip(StrEnum):
@@ -109,10 +79,6 @@ class Scan:
             for one in self.skipped
             if one.start >= at and one.why in (Skip.ABANDONED, Skip.BRACES)
         )
-
-
-def doubled_keys(value: object) -> frozenset[str]:
-    return value.doubled if isinstance(value, Doubled) else frozenset()
 
 
 def objects_in(text: str, *, lenient: bool = True) -> Scan:
@@ -223,10 +189,10 @@ class _Scanner:
         """Reads or skips what an opening brace begins. Returns why the text cannot be read on, or
         None.
         """
-        opening, why = _OPENING.match(self.text, start), Skip.BRACES
+        opening, why = OPENING.match(self.text, start), Skip.BRACES
         if opening and opening[1] in '"}':
             try:
-                value, end = _decode(self.text, start)
+                value, end = decode(self.text, start)
                 self._take(FoundObject(value, start, end))
                 return None
             except ValueError:
@@ -234,16 +200,16 @@ class _Scanner:
             except RecursionError:
                 return "it is nested too deeply to be read"
         if opening:
-            tolerant = _Tolerant(self.text)
+            tolerant = Tolerant(self.text)
             try:
                 value, end = tolerant.read(start)
                 self._take(
                     FoundObject(value, start, end, tuple(tolerant.repairs)), is_valid=self.lenient
                 )
                 return None
-            except _Broken as broken:
+            except Broken as broken:
                 self.budget -= broken.at - start
-            except _Open:
+            except Open:
                 if tolerant.has_begun:
                     self.unfinished = tolerant.unfinished(start)
                     return None
@@ -340,7 +306,7 @@ def _is_only_quotes(before: str, after: str) -> bool:
     return len(before) == len(after) == 1 and before in "\"'“‘«" and after in "\"'”’»"
 
 
-_NEXT = re.compile(_WRITTEN["next"])
+_NEXT = re.compile(WRITTEN["next"])
 _BLOCK_ENDS: Final = {"/*": (re.compile(r"/\*|\*/"), 2), "<!": (re.compile(r"<!--|-->"), 4)}
 
 
@@ -358,7 +324,7 @@ def _comment_end(text: str, start: int) -> int:
 
 
 _BRACES = re.compile(r"[{}]")
-_BRACES_OUTSIDE_STRINGS = re.compile(_WRITTEN["braces_outside_strings"])
+_BRACES_OUTSIDE_STRINGS = re.compile(WRITTEN["braces_outside_strings"])
 
 
 def _closing(text: str, start: int, stop: int | None = None) -> int | None:
@@ -401,306 +367,6 @@ def _is_member(text: str, since: int, found: FoundObject) -> bool:
     )
 
 
-# An opening brace that can begin an object: a key in any of the ways we understand, a comment, or
-# the end.
-_OPENING = re.compile(r"""\{(?=\s*+(["'“”„}\w/#<]))""")
-
-
-def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """The object of these members, in which a key that is there twice is known to be."""
-    value = dict(pairs)
-    if len(value) == len(pairs):
-        return value
-    seen: set[str] = set()
-    return doubled_object(value, frozenset(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
-
-
-def doubled_object(value: dict[str, object], doubled: frozenset[str]) -> dict[str, object]:
-    """An object of which these keys are known to be there twice."""
-    if not doubled:
-        return value
-    twice = Doubled(value)
-    twice.doubled = doubled
-    return twice
-
-
-def _float(written: str) -> float | Unusable:
-    number = float(written)
-    return number if isfinite(number) else Unusable(written)
-
-
-def _int(written: str) -> int | Unusable:
-    return int(written) if len(written) <= 30 else Unusable(written)
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=object_of, parse_constant=Unusable, parse_float=_float, parse_int=_int
-)
-
-
-def _decode(text: str, start: int) -> tuple[dict[str, object], int]:
-    value, end = _DECODER.raw_decode(text, start)
-    return value, end
-
-
-def decode_strictly(text: str) -> tuple[dict[str, object], int]:
-    """The object that a text begins with, and where it ends. Raises ValueError, RecursionError."""
-    return _decode(text, 0)
-
-
-class _Broken(Exception):
-    def __init__(self, at: int) -> None:
-        self.at = at
-
-
-class _Open(Exception):
-    """The text ended inside the object."""
-
-
-_SPACE = re.compile(_WRITTEN["space"])
-_DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
-_SINGLE = re.compile(r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
-_TYPOGRAPHIC = re.compile(r"[“”„]([^“”„]*+)[“”]")
-_QUOTED = {'"': _DOUBLE, "'": _SINGLE}
-_BARE_KEY = re.compile(r"[A-Za-z_]\w*+")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.])")
-_WORD = re.compile(r"-?[A-Za-z]++(?!\w)")
-# Behind a bracket that closes nothing: the next entry of a list, or the next key of an object.
-_AFTER_STRAY: Final = {"]": re.compile(r"\s*+,\s*+\{"), "}": re.compile(r"\s*+(?:,\s*+[\"'“]|\})")}
-_CUT_SCALAR = re.compile(r"[-+.\w]*+\Z")
-_WORDS: Final[dict[str, object]] = {
-    "true": True,
-    "false": False,
-    "null": None,
-    "True": True,
-    "False": False,
-    "None": None,
-    **{word: Unusable(word) for word in ("NaN", "Infinity", "-Infinity")},
-}
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_ESCAPES: Final = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "b": "\b",
-    "f": "\f",
-    "\\": "\\",
-    '"': '"',
-    "'": "'",
-    "/": "/",
-}
-
-
-class _Tolerant:
-    """Reads one object as a careful person would: other quotes, Python's words, bare keys,
-    comments, a comma too many.
-
-    A string ends at its first closing mark, a number or word where it stops; whatever does not fit
-    breaks the object instead of being completed.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.repairs: dict[str, None] = {}
-        self.members: list[tuple[str, object]] = []
-        self.last: tuple[str, object] | None = None
-        self.has_begun = False
-        self.open_at: int | None = None  # where a string or comment begins that does not end
-
-    def read(self, start: int) -> tuple[dict[str, object], int]:
-        return self._object(start, 1)
-
-    def unfinished(self, start: int) -> UnfinishedObject:
-        """What is surely there. Nothing, where the end of the text may hide a second attempt."""
-        at = self.open_at
-        if at is not None and (self.text[at] in "/#<" or _OPENING.search(self.text, at)):
-            return UnfinishedObject(start, ())
-        return UnfinishedObject(start, tuple(self.members), self.last)
-
-    def _repair(self, what: str) -> None:
-        self.repairs[what] = None
-
-    def _space(self, at: int) -> int:
-        match = _SPACE.match(self.text, at)
-        assert match is not None
-        end = match.end()
-        if end > at and not match[0].isspace():
-            self._repair("comments")
-            self.has_begun = True
-        if end == len(self.text):
-            if match.end("line") == end:
-                self.open_at = match.start("line")
-            raise _Open
-        for opening, closing in (("/*", "*/"), ("<!--", "-->")):
-            if self.text.startswith(opening, end):
-                self.has_begun = True
-                if self.text.find(closing, end) >= 0:
-                    raise _Broken(end)
-                self.open_at = end
-                raise _Open
-        return end
-
-    def _object(self, at: int, depth: int) -> tuple[dict[str, object], int]:
-        if depth > MAX_DEPTH:
-            raise _Broken(at)
-        pairs: list[tuple[str, object]] = []
-        at = self._space(at + 1)
-        while self.text[at] != "}":
-            key, at = self._key(at)
-            at = self._space(at)
-            if self.text[at] != ":":
-                raise _Broken(at)
-            self.has_begun = True
-            value, end = self._value(self._space(at + 1), depth)
-            pairs.append((key, value))
-            if depth == 1:
-                self._member(key, value, end)
-            at = self._next(end, "}")
-        return object_of(pairs), at + 1
-
-    def _member(self, key: str, value: object, end: int) -> None:
-        """A value of the outermost object, in case the text ends before the object does."""
-        if end == len(self.text):
-            self.last = (key, value)
-        elif self.text[end].isspace() or self.text[end] in ",}":
-            self.members.append((key, value))
-
-    def _list(self, at: int, depth: int) -> tuple[list[object], int]:
-        if depth > MAX_DEPTH:
-            raise _Broken(at)
-        values: list[object] = []
-        at = self._space(at + 1)
-        while self.text[at] != "]":
-            value, at = self._value(at, depth)
-            values.append(value)
-            at = self._next(at, "]")
-        return values, at + 1
-
-    def _next(self, at: int, closing: str) -> int:
-        """Past a comma to what follows it, or to the closing bracket."""
-        at = self._space(at)
-        if self.text[at] == closing:
-            return at
-        if self.text[at] in "}]" and _AFTER_STRAY[closing].match(self.text, at + 1):
-            self._repair("a stray closing bracket")
-            at = self._space(at + 1)
-            if self.text[at] == closing:
-                return at
-        if self.text[at] != ",":
-            raise _Broken(at)
-        at = self._space(at + 1)
-        if self.text[at] == closing:
-            self._repair("a trailing comma")
-        return at
-
-    def _key(self, at: int) -> tuple[str, int]:
-        if self.text[at] in "\"'“”„":
-            return self._string(at)
-        match = _BARE_KEY.match(self.text, at)
-        if match is None:
-            raise _Broken(at)
-        self._repair("unquoted keys")
-        return match[0], match.end()
-
-    def _value(self, at: int, depth: int) -> tuple[object, int]:
-        first = self.text[at]
-        if first in "\"'“”„":
-            return self._string(at)
-        if first == "{":
-            return self._object(at, depth + 1)
-        if first == "[":
-            return self._list(at, depth + 1)
-        if match := _NUMBER.match(self.text, at):
-            whole = match[1] is None and match[2] is None
-            return (_int if whole else _float)(match[0]), match.end()
-        match = _WORD.match(self.text, at)
-        if match is None or match[0] not in _WORDS:
-            raise _Open if _CUT_SCALAR.match(self.text, at) else _Broken(at)
-        if match[0] in {"True", "False", "None"}:
-            self._repair("Python literals")
-        return _WORDS[match[0]], match.end()
-
-    def _string(self, at: int) -> tuple[str, int]:
-        mark = self.text[at]
-        match = _QUOTED.get(mark, _TYPOGRAPHIC).match(self.text, at)
-        if match is None:
-            self.open_at = at
-            raise _Open
-        inside = match[1]
-        if mark == '"':
-            if "\n" in inside or "\r" in inside or "\t" in inside:
-                self._repair("a raw line break or tab in a string")
-        else:
-            self._repair("single quotes" if mark == "'" else "typographic quotes")
-        return self._unescape(inside) if mark in "\"'" and "\\" in inside else inside, match.end()
-
-    def _unescape(self, inside: str) -> str:
-        def one(match: re.Match[str]) -> str:
-            if code := match[1] or match[2]:
-                return chr(int(code, 16))
-            if match[3] in _ESCAPES:
-                return _ESCAPES[match[3]]
-            self._repair("an escape that JSON does not have")
-            return match[0]
-
-        return _joined_surrogates(_ESCAPE.sub(one, inside))
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def _joined_surrogates(text: str) -> str:
-    if not _SURROGATE.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def clean_text(text: str) -> str:
-    """Without lone surrogates, which no file or terminal can take."""
-    return _SURROGATE.sub("\ufffd", text) if not text.isascii() else text
-
-
-# A thinking block counts only where it begins the text: further on, the words may be a quotation.
-_THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
-
-
-def without_thinking(text: str) -> tuple[str, bool]:
-    """The text after a thinking block that begins it, and whether there was one. An endless one
-    leaves nothing.
-    """
-    opening = _THINKING.match(text)
-    if opening is None:
-        return text, False
-    closing = re.compile(f"</{opening[1]}>", re.IGNORECASE).search(text, opening.end())
-    return (text[closing.end() :] if closing else ""), True
-
-
-# The end of thinking whose opening tag the server or the prompt holds. Prose that mentions such a
-# tag goes on in its line behind it, with a space before the tag or marks around it.
-_UNOPENED = re.compile(
-    r"(?:</(?:think|thinking|thought|reasoning)>|\[/think\]|◁/think▷|</seed:think>)[ \t]*\n"
-    r"|(?<![ \t\"'`“‘«])(?:</(?:think|thinking|thought|reasoning)>|\[/think\]|◁/think▷|</seed:think>)(?=[\w{*#`\[])",
-    re.IGNORECASE,
-)
-_OPENED = re.compile(
-    r"<(?:think|thinking|thought|reasoning)>|\[think\]|◁think▷|<seed:think>", re.IGNORECASE
-)
-
-
-def after_unopened_thinking(text: str) -> str | None:
-    """What follows thinking that has a closing tag alone; None where there is none, or a block is
-    opened in the text.
-    """
-    closings = list(_UNOPENED.finditer(text))
-    if (
-        not closings
-        or not text[closings[-1].end() :].strip()
-        or _OPENED.search(text, 0, closings[-1].start())
-    ):
-        return None
-    return text[closings[-1].end() :]
-
-
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
 # An object whose quotation marks or line breaks are escaped, as in a string that holds it, and what
@@ -708,7 +374,7 @@ _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 _HELD_OBJECT = re.compile(r"""\{(?:\\[nrt]|\s*+\\["'])""")
 _STRING_BEFORE = re.compile(r"""(?<!\\)(["'])(?:\s|\\[nrt]){0,50}\Z""")
 _REST_OF_LINE = re.compile(r"[ \t]*[.;]?[ \t]*(?:\n|\Z)")
-_OWN_LABEL = re.compile(_WRITTEN["own_label"])
+_OWN_LABEL = re.compile(WRITTEN["own_label"])
 
 ENCODED: Final = "JSON encoded twice"
 
@@ -735,18 +401,18 @@ def decoded_once(text: str) -> tuple[str, bool]:
         return text, False
     try:
         # Read as any damaged string is: raw line breaks do no harm.
-        inside, _ = _Tolerant(text[start:end] if mark else f'"{text[start:end]}"')._string(0)
-    except _Open:
+        inside, _ = Tolerant(text[start:end] if mark else f'"{text[start:end]}"')._string(0)
+    except Open:
         return text, False
     return text[:start] + inside + text[end:], True
 
 
 def _end_of_string(text: str, start: int, mark: str) -> int | None:
     if mark:
-        whole = (_DOUBLE if mark == '"' else _SINGLE).match(text, start)
+        whole = (DOUBLE if mark == '"' else SINGLE).match(text, start)
         return whole.end() if whole and whole[1].rstrip(" \t\r\n\\nrt").endswith("}") else None
     end = text.rfind("}") + 1
-    return end if end and _DOUBLE.fullmatch(f'"{text[start:end]}"') else None
+    return end if end and DOUBLE.fullmatch(f'"{text[start:end]}"') else None
 
 
 def _is_own_string(before: str, after: str) -> bool:

@@ -18,10 +18,10 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.judging.ballot import Answer, AskedCriterion, Ballot, Mark, Question
 from honestone.core.judging.rubric import Anchors, Criterion, Item, Rubric, as_written
 from honestone.core.judging.scorecard import Rule
-from honestone.core.judging.scorecard import combine as combine_votes
+from honestone.core.judging.scorer import combine as combine_votes
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.reading.json_text import clean_text
 from honestone.core.reading.reply import ReplyReading, read_evidence, read_numbered, shape_problem
+from honestone.core.reading.tolerant_json import clean_text
 
 # What a judge says of one criterion: it knows only the places of the two.
 Choice: TypeAlias = Literal["first", "second", "tie"]

@@ -19,7 +19,7 @@ from typing import Final, TypeAlias, cast
 
 from honestone.core.judging.ballot import Answer, Mark, Reading, answer_problem
 from honestone.core.judging.rubric import Anchors, Item, Key, as_written
-from honestone.core.reading import json_text
+from honestone.core.reading import json_text, thinking, tolerant_json
 from honestone.core.reading.stray_brackets import without_stray_opening
 from honestone.core.tables import table_json
 
@@ -72,8 +72,8 @@ def read_numbered(
     """`{"token": ..., "answers": {"1": ..., ...}}`: the one object with the token, each of its
     answers read.
     """
-    body, thought = json_text.without_thinking(text)
-    rest = json_text.after_unopened_thinking(body)
+    body, thought = thinking.without_thinking(text)
+    rest = thinking.after_unopened_thinking(body)
     if rest is not None and token in rest:  # else the closing tag is a quotation inside the reply
         body, thought = rest, True
     body, encoded = (body, False) if cut else json_text.decoded_once(body)
@@ -233,11 +233,11 @@ def _read_object(
         given = _by_number(given)
     elif isinstance(given, dict):
         given = _with_answers_outside(given, value)
-    twice = json_text.doubled_keys(value) & {"token", "answers"}
+    twice = tolerant_json.doubled_keys(value) & {"token", "answers"}
     if twice or not isinstance(given, dict):
         why = f'"{min(twice)}" is there twice in the reply' if twice else _NO_ANSWERS
         return ReplyReading(errors=dict.fromkeys(numbers, why), problems=(why,))
-    doubled = json_text.doubled_keys(given)
+    doubled = tolerant_json.doubled_keys(given)
     keys = {str(number): number for number in sorted(numbers)}
     if problem := _numbering_problem(given, doubled, keys):
         return ReplyReading(errors=dict.fromkeys(numbers, problem), problems=(problem,))
@@ -300,10 +300,10 @@ def _with_answers_outside(
     ]
     if not outside:
         return given
-    merged = json_text.object_of([*given.items(), *outside])
-    twice = json_text.doubled_keys(given) | json_text.doubled_keys(merged)
-    return json_text.doubled_object(
-        merged, twice | (json_text.doubled_keys(value) & {key for key, _ in outside})
+    merged = tolerant_json.object_of([*given.items(), *outside])
+    twice = tolerant_json.doubled_keys(given) | tolerant_json.doubled_keys(merged)
+    return tolerant_json.doubled_object(
+        merged, twice | (tolerant_json.doubled_keys(value) & {key for key, _ in outside})
     )
 
 
@@ -320,13 +320,13 @@ def _by_number(answers: Sequence[object]) -> dict[str, object] | None:
     for answer in answers:
         number = (
             answer.get("n")
-            if isinstance(answer, dict) and "n" not in json_text.doubled_keys(answer)
+            if isinstance(answer, dict) and "n" not in tolerant_json.doubled_keys(answer)
             else None
         )
         if not isinstance(number, int) or isinstance(number, bool):
             return None
         pairs.append((str(number), answer))
-    return json_text.object_of(pairs)
+    return tolerant_json.object_of(pairs)
 
 
 def _numbering_problem(
@@ -350,7 +350,7 @@ def _numbering_problem(
 
 def short_list(names: Sequence[str]) -> str:
     """The first of some names out of a reply, quoted and cut, for a message."""
-    shown = ", ".join(repr(json_text.clean_text(name[:20])) for name in names[:3])
+    shown = ", ".join(repr(tolerant_json.clean_text(name[:20])) for name in names[:3])
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return shown + more
 
@@ -373,14 +373,14 @@ def _read_answer(given: object, item: Item, number: int, repairs: list[str]) -> 
     return Mark(
         cast(Answer, answer),
         evidence,
-        (json_text.clean_text(suggestion.strip()) or None) if suggestion else None,
+        (tolerant_json.clean_text(suggestion.strip()) or None) if suggestion else None,
     )
 
 
 def shape_problem(given: Mapping[str, object]) -> str | None:
     """Why an object cannot be an answer."""
-    if twice := json_text.doubled_keys(given):
-        return f'"{json_text.clean_text(min(twice)[:20])}" is there twice in the answer'
+    if twice := tolerant_json.doubled_keys(given):
+        return f'"{tolerant_json.clean_text(min(twice)[:20])}" is there twice in the answer'
     return None if "answer" in given else 'has no "answer"'
 
 
@@ -441,10 +441,10 @@ def _value_problem(item: Item, answer: object) -> str | None:
     if isinstance(answer, dict | list):
         wanted = "true or false" if item.anchors is None else "a number"
         return f"expected {wanted}, got {'an object' if isinstance(answer, dict) else 'a list'}"
-    if isinstance(answer, json_text.Unusable):
+    if isinstance(answer, tolerant_json.Unusable):
         return f"{answer!r} is not a usable number"
     if isinstance(answer, str):
-        answer = json_text.clean_text(answer)
+        answer = tolerant_json.clean_text(answer)
         if item.anchors is not None and _fraction_of(answer) is not None:
             scale = f"{as_written(item.anchors.lowest)}-{as_written(item.anchors.highest)}"
             return f"{answer[:40]!r} is not on the scale {scale}"
@@ -461,4 +461,4 @@ def read_evidence(answer: Mapping[str, object], number: int, repairs: list[str])
     if len(texts) < len(quotes):
         repairs.append(f"evidence of item {number} is not a text and was left out")
         return ()
-    return tuple(json_text.clean_text(quote) for quote in texts if quote.strip())
+    return tuple(tolerant_json.clean_text(quote) for quote in texts if quote.strip())

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.core.reading import json_text
+from honestone.core.reading import json_text, tolerant_json
 
 _TOKENS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]', re.DOTALL)
 _CLOSES: Final = {"}": "{", "]": "["}
@@ -81,7 +81,7 @@ def _whole_object(
     if not pieces.startswith("{"):
         return None
     try:
-        value, end = json_text.decode_strictly(pieces)
+        value, end = tolerant_json.decode_strictly(pieces)
     except (ValueError, RecursionError):
         return None
     return None if re.search(r"[{}\[\]]", pieces[end:]) else value

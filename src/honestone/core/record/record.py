@@ -17,7 +17,6 @@ from honestone.core.events import (
     CasePassedBy,
     DuplicateWork,
     Event,
-    JudgeSpends,
     OutputProduced,
     RecordedCase,
     RunFinished,
@@ -25,10 +24,12 @@ from honestone.core.events import (
     StartedArtifact,
     SuiteStarted,
 )
+from honestone.core.judge_spends import JudgeSpends
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.contract import ContractDocument, digest_json
 from honestone.core.judging.rubric import Rubric
-from honestone.core.judging.scorecard import ItemLine, Outcome, Rule, Scorer, Verdict
+from honestone.core.judging.scorecard import ItemLine, Outcome, Rule, Verdict
+from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.numbers import to_points
 from honestone.core.skill.evaluation import TaskResult

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from honestone.core.judging.ballot import Ballot
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Usage
 
 CallRole: TypeAlias = Literal["judge", "worker", "target", "check"]

@@ -9,7 +9,7 @@ from typing import Final
 
 from honestone.core.judging.ballot import NOT_APPLICABLE, Answer, answer_problem
 from honestone.core.judging.rubric import Criterion, Item, Key, Rubric
-from honestone.core.judging.scorecard import is_na, share
+from honestone.core.judging.scorer import is_na, share
 
 # The rater of labels that do not name one.
 SOMEBODY: Final = "person"

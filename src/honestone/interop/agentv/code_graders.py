@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.checking.checks import KINDS, check_problem
+from honestone.core.checking.check_problems import check_problem
+from honestone.core.checking.checks import KINDS
 from honestone.core.judging.rubric import Check, as_written
 from honestone.formats.syntax.reader import FileEntry, shown, words
 from honestone.interop.agentv.dialect import TABLES, Dialect

@@ -11,7 +11,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.checking.checks import KINDS, fits
+from honestone.core.checking.check_problems import fits
+from honestone.core.checking.checks import KINDS
 from honestone.core.checking.script import Language, Script
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.rubric import Criterion, as_written, slug

@@ -13,7 +13,8 @@ from typing import Final
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, JudgeState
 from honestone.core.judging.rubric import Item, Key
-from honestone.core.judging.scorecard import DISAGREEMENT, ItemLine, Scorecard, is_na, share
+from honestone.core.judging.scorecard import DISAGREEMENT, ItemLine, Scorecard
+from honestone.core.judging.scorer import is_na, share
 from honestone.core.loop.state import LoopState, Result, Round, Stop
 from honestone.core.numbers import ZERO, show_points
 

@@ -13,18 +13,12 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from honestone.core.events import ArtifactJudged, EvaluationStarted, Event, judge_spends
+from honestone.core.events import ArtifactJudged, EvaluationStarted, Event
+from honestone.core.judge_spends import judge_spends
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
 from honestone.core.judging.rubric import Key, as_written
-from honestone.core.judging.scorecard import (
-    ItemLine,
-    Line,
-    Outcome,
-    Scorer,
-    Verdict,
-    answers_of,
-    judge_gate,
-)
+from honestone.core.judging.scorecard import ItemLine, Line, Outcome, Verdict, judge_gate
+from honestone.core.judging.scorer import Scorer, answers_of
 from honestone.core.judging.spend import Spend
 from honestone.core.numbers import to_points
 from honestone.core.reading.evidence import Found, find_quote, is_quote

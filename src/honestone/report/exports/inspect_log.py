@@ -15,8 +15,8 @@ from typing import Final, TypedDict
 
 import msgspec
 
-from honestone.core.events import moment_of_run
 from honestone.core.judging.rubric import free_id
+from honestone.core.run_ids import moment_of_run
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import AttemptDoc, CaseDoc, text_of
 

@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from honestone import __version__
-from honestone.core.events import moment_of_run
 from honestone.core.json_value import Json
 from honestone.core.judging.rubric import free_id
 from honestone.core.record.exported import LangfuseTraces
+from honestone.core.run_ids import moment_of_run
 from honestone.report.documents.scorecard import warning_words
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import AttemptDoc, CaseDoc, TraceDoc, text_of

@@ -1,0 +1,43 @@
+"""The id of a run, which begins with the moment it was started at."""
+
+from __future__ import annotations
+
+from typing import (
+    TYPE_CHECKING,
+    Final,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+# Those of a ULID: Crockford's base 32.
+_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_TIME_LETTERS: Final = 10
+
+
+def run_id(moment: int, chance: int, *, last: str) -> str:
+    """A ULID: sorts by `moment` (milliseconds since 1970), and after `last`, whatever the clock
+    says. `chance` has 80 bits.
+    """
+    id = _spell(moment << 80 | chance)
+    return id if id > last else _spell(_number_of(last) + 1)
+
+
+def moment_of_run(id: str) -> int:
+    """When a run began, in milliseconds since 1970: 0 for an id that is not a ULID."""
+    try:
+        return _number_of(id[:_TIME_LETTERS])
+    except ValueError:
+        return 0
+
+
+def _spell(value: int) -> str:
+    return "".join(_LETTERS[value >> shift & 31] for shift in range(125, -1, -5))
+
+
+def _number_of(text: str) -> int:
+    value = 0
+    for letter in text:
+        value = value << 5 | _LETTERS.index(letter)
+    return value
