@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from honestone import testing
 from honestone.adapters.judges.mock import MockJudge
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.judges.script import ScriptJudge
@@ -30,6 +29,7 @@ from honestone.testing import (
     check_store,
     check_worker,
     crash,
+    expectations,
     fill_in,
     sample_question,
     unchanged,
@@ -367,7 +367,7 @@ def test_a_model_that_breaks_a_promise_is_found(
     model: ScriptedModel, error: type[Exception], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No text, an error of its own kind, no end."""
-    monkeypatch.setattr(testing, "PATIENCE", 0.2)
+    monkeypatch.setattr(expectations, "PATIENCE", 0.2)
     with pytest.raises(error, match=said):
         check_model(model)
 

@@ -28,7 +28,7 @@ from honestone.app.remote.record import WatchedRecord, started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite, ordered, refuse
 from honestone.app.suites.choice import those_of
 from honestone.app.suites.costs import suite_cost
-from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, unread_artifact
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.side_run import begin, claimed_identity, finish_run, unfinished
@@ -92,7 +92,7 @@ def evaluate_remotely(
                 "name one with --judge",
             )
         order = make_order(plan, asked, root, store)
-        for note in (suite_cost(plan, 1), *plan.contacts, *plan.doubts, *plan.notes):
+        for note in (suite_cost(plan, 1), *plan.contacts, *unread_artifact(plan), *plan.notes):
             observer.note(note)
         run = RemoteRun.open(
             plan, order, store, queue, observer, priority=priority, heartbeat=heartbeat

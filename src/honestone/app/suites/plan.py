@@ -146,9 +146,6 @@ class SuitePlan:
     def max_bytes(self) -> int:
         return judging_options.max_bytes(self.judging, self.workspace.settings)
 
-    # ------------------------------------------------------------------------------------------------
-    # contracts
-
     @cached_property
     def contracts(self) -> CaseContracts:
         """What each case is judged by."""
@@ -245,9 +242,6 @@ class SuitePlan:
             and all(contracts.get(case.id) == self.contracts.ids[case.id] for case in self.chosen)
         )
 
-    # ----------------------------------------------------------------------------------------------------
-    # files
-
     @property
     def own_files(self) -> frozenset[Path]:
         """The real paths of the suite and of the files that it includes."""
@@ -285,18 +279,16 @@ class SuitePlan:
         base = self.workspace.folder
         named = tuple(files_named([seat.identity for seat in self.seats], base))
         judges = JudgingFiles(lambda: named, base=base)
+
+        def watch_of(checks: Sequence[Check]) -> Sequence[JudgingFiles]:
+            code = [check for check in checks if not is_of_text_alone(check)]
+            named = partial(self.checker.judging_files, code)
+            return [JudgingFiles(named, base=base)] if code else []
+
         return {
-            key: (judges, *self._watch_of(checks_of(rubric)))
+            key: (judges, *watch_of(checks_of(rubric)))
             for key, rubric in self.contracts.rubrics.items()
         }
-
-    def _watch_of(self, checks: Sequence[Check]) -> Sequence[JudgingFiles]:
-        code = [check for check in checks if not is_of_text_alone(check)]
-        base = self.workspace.folder
-        return [JudgingFiles(lambda: self.checker.judging_files(code), base=base)] if code else []
-
-    # -----------------------------------------------------------------------------------------------------
-    # costs
 
     def judge_calls(self, cases: Iterable[Case]) -> int:
         """How often judges are asked on one side, without retries."""
@@ -323,9 +315,6 @@ class SuitePlan:
         number = asked or int(settings.limits.get("concurrency", 8))
         allowed = (settings.targets.get(self.target_name) or {}).get("concurrency")
         return min(number, int(allowed)) if allowed else number
-
-    # -----------------------------------------------------------------------------------------------------
-    # a run
 
     def started(self, subject: SuiteSubject, cases: Sequence[Case], meter: Meter) -> SuiteStarted:
         """The first event of a run."""
@@ -380,31 +369,6 @@ class SuitePlan:
             used if self.target is None else [*used, (self.target_name, self.target.identity)],
         )
 
-    @property
-    def doubts(self) -> list[str]:
-        """A command that seems not to look at the artifact answers the same, whatever is in that."""
-        identity = self.target.identity if self.target is not None else {}
-        command, files = identity.get("command"), identity.get("files")
-        if (
-            identity.get("kind") != "cmd"
-            or self.subject.version is None
-            or self.subject.is_isolated
-        ):
-            return []
-        named = (
-            [Path(self.workspace.folder, str(word)) for word in files]
-            if isinstance(files, Mapping)
-            else []
-        )
-        if "{ARTIFACT}" in str(command) or any(
-            _mentions(path, b"HONESTONE_ARTIFACT") for path in named
-        ):
-            return []
-        shown = self.subject.path
-        return [
-            f"`{shown}` may not reach the target: its command names no {{ARTIFACT}}, and no file of it $HONESTONE_ARTIFACT"
-        ]
-
     def as_column(self, name: str) -> SuitePlan:
         return replace(self, subject=replace(self.subject, note=f"column {name}"))
 
@@ -416,6 +380,29 @@ class SuitePlan:
             await seat.judge.close()
         if self.target is not None:
             await self.target.close()
+
+
+def unread_artifact(plan: SuitePlan) -> list[str]:
+    """A note on a command that seems not to look at the artifact: it answers the same, whatever is
+    in that.
+    """
+    identity = plan.target.identity if plan.target is not None else {}
+    command, files = identity.get("command"), identity.get("files")
+    if identity.get("kind") != "cmd" or plan.subject.version is None or plan.subject.is_isolated:
+        return []
+    named = (
+        [Path(plan.workspace.folder, str(word)) for word in files]
+        if isinstance(files, Mapping)
+        else []
+    )
+    if "{ARTIFACT}" in str(command) or any(
+        _mentions(path, b"HONESTONE_ARTIFACT") for path in named
+    ):
+        return []
+    shown = plan.subject.path
+    return [
+        f"`{shown}` may not reach the target: its command names no {{ARTIFACT}}, and no file of it $HONESTONE_ARTIFACT"
+    ]
 
 
 def _mentions(path: Path, name: bytes) -> bool:

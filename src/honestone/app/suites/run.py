@@ -15,7 +15,7 @@ from honestone.app.suites.columns import last_starts
 from honestone.app.suites.comparing.compare import compare_summaries
 from honestone.app.suites.comparing.skill_run import SkillRun
 from honestone.app.suites.costs import suite_cost
-from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, unread_artifact
 from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.side_run import SideRun
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
@@ -136,7 +136,7 @@ def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecor
     for note in (
         suite_cost(plan, sides),
         *plan.contacts,
-        *plan.doubts,
+        *unread_artifact(plan),
         *plan.notes,
         *judge_again({"": plan}, store),
     ):

@@ -17,7 +17,7 @@ from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.suites.comparing.skill_run import skill_alone
 from honestone.app.suites.costs import suite_cost
-from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, unread_artifact
 from honestone.app.suites.planning import plan_columns
 from honestone.app.suites.run import SuiteResult, judge_again, run_suite
 from honestone.app.suites.side_run import SideRun, unfinished
@@ -337,7 +337,7 @@ def _notes(plans: Sequence[SuitePlan]) -> list[str]:
     """What is to be said of the plans, each once."""
     return list(
         dict.fromkeys(
-            note for plan in plans for note in (*plan.contacts, *plan.doubts, *plan.notes)
+            note for plan in plans for note in (*plan.contacts, *unread_artifact(plan), *plan.notes)
         )
     )
 

@@ -24,6 +24,7 @@ from honestone.core.loop.state import (
     RollBack,
     Round,
     Stop,
+    is_metric_dead,
     look_at_baseline,
     open_version,
     state_of_rubric,
@@ -368,7 +369,7 @@ def _stop(state: LoopState) -> Stop | None:
 def _stop_reason(state: LoopState) -> Stop | None:
     if state.limit is not None:
         return Stop(result=Result.BUDGET, reason=state.limit)
-    if state.metric_is_dead:
+    if is_metric_dead(state):
         return Stop(
             result=Result.METRIC_DEAD,
             reason="three changed versions in a row scored exactly like the one before, or could not be judged",

@@ -434,29 +434,28 @@ class LoopState:
         """The round in which these bytes were decided before."""
         return next((r for r in self.rounds if r.version == version and not r.is_open), None)
 
-    @property
-    def metric_is_dead(self) -> bool:
-        """The last three changed versions each scored exactly like the one before, or could not be
-        judged at all.
-        """
-        judged = [
-            r
-            for r in self.rounds
-            if r.version and r.outcome is ProposalOutcome.CHANGED and self._was_judged(r.version)
-        ]
-        return len(judged) >= _DEAD_AFTER and all(
-            self.card(r.version or "").values == self.card(r.base).values
-            or not self.is_marked(r.version or "")
-            for r in judged[-_DEAD_AFTER:]
-        )
-
-    def _was_judged(self, version: str) -> bool:
-        return not self.unasked(version, "panel")
-
 
 def _again(ballot: Ballot, draw: int) -> Ballot:
     """A later look of a judge at one version: the same voter, under a name of its own."""
     return replace(ballot, judge=f"{ballot.judge} (look {draw + 1})", draw_of=ballot.voter)
+
+
+def is_metric_dead(state: LoopState) -> bool:
+    """Whether the last three changed versions each scored exactly like the one before, or could not
+    be judged at all.
+    """
+    judged = [
+        entry
+        for entry in state.rounds
+        if entry.version
+        and entry.outcome is ProposalOutcome.CHANGED
+        and not state.unasked(entry.version, "panel")
+    ]
+    return len(judged) >= _DEAD_AFTER and all(
+        state.card(entry.version or "").values == state.card(entry.base).values
+        or not state.is_marked(entry.version or "")
+        for entry in judged[-_DEAD_AFTER:]
+    )
 
 
 S = TypeVar("S", bound=LoopState)
