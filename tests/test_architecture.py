@@ -441,17 +441,18 @@ app.runs.records app.store_origin app.workspace cli cli.commands cli.ctrl_c cli.
 cli.recorded cli.recorded.show cli.suites cli.suites.options cli.terminal core core.artifact
 core.checking core.checking.added_kinds core.checking.checks core.checking.field_accuracy
 core.checking.trace_checks core.editing core.editing.proposal core.editing.result core.errors
-core.events core.json_value core.judge_spends core.judging core.judging.ballot core.judging.choices
-core.judging.contract core.judging.images core.judging.needs core.judging.packing
-core.judging.request core.judging.rubric core.judging.scorecard core.judging.spend core.loop
-core.loop.named core.numbers core.plugins core.reading core.reading.evidence core.record
-core.record.store_address core.statistics core.statistics.labels core.statistics.noise core.suite
-core.suite.case core.suite.trace core.tables engine engine.place formats formats.project
-formats.settings formats.syntax formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes
-ports report report.building report.building.scorecard report.documents report.documents.noise
-report.documents.scorecard report.errors report.formats report.terminal report.terminal.text system
-system.drawing system.files system.plugins system.processes system.processes.private system.trust
-system.trust.git_index system.trust.judging_files system.trust.own_stores system.trust.person_folder
+core.event_codec core.events core.json_value core.judge_spends core.judging core.judging.ballot
+core.judging.choices core.judging.contract core.judging.images core.judging.needs
+core.judging.packing core.judging.request core.judging.rubric core.judging.scorecard
+core.judging.scorer core.judging.spend core.loop core.loop.named core.numbers core.plugins
+core.reading core.reading.evidence core.record core.record.store_address core.statistics
+core.statistics.labels core.statistics.noise core.suite core.suite.case core.suite.trace core.tables
+engine engine.place formats formats.project formats.settings formats.syntax formats.syntax.marked
+formats.syntax.nodes formats.syntax.toml_nodes ports report report.building
+report.building.scorecard report.documents report.documents.noise report.documents.scorecard
+report.errors report.formats report.terminal report.terminal.text system system.drawing system.files
+system.plugins system.processes system.processes.private system.trust system.trust.git_index
+system.trust.judging_files system.trust.own_stores system.trust.person_folder
 """
 # Neither events nor what reads them: a suite's run says itself what it came to.
 LISTED = """
