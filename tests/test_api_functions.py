@@ -516,7 +516,7 @@ def test_a_frame_goes_in_and_comes_out() -> None:
         pandas.DataFrame(rows).astype({"number": "Int64"}), target=lambda text: text
     )
     frame = found.to_frame()
-    assert list(frame.columns) == ["case", "status", "score", "output", "reason"]
+    assert list(frame.columns[:5]) == ["case", "status", "score", "output", "reason"]
     assert list(frame["status"]) == ["passed", "failed", "passed"]
     assert (found.cases[2].reference, found.cases[2].tags) == ("r", ["a", "b"])
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from honestone.api import (
         ComparisonResult,
         Evaluated,
+        EvaluatedTexts,
         ImprovementResult,
         StepResult,
         SuiteResult,
@@ -85,6 +86,7 @@ __all__ = [
     "CouldNotJudge",
     "Criterion",
     "Evaluated",
+    "EvaluatedTexts",
     "HonestoneError",
     "ImprovementResult",
     "Item",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import (
@@ -36,9 +36,11 @@ from honestone.app.improving.step import (
     resume_steps,
     start_steps,
 )
-from honestone.app.judging.evaluate import EvaluateRequest, evaluate_all, evaluate_one, require_pass
+from honestone.app.judging.evaluate import EvaluateRequest, evaluate_one, require_pass
 from honestone.app.judging.evaluated import Evaluated
+from honestone.app.judging.given_tables import GivenTable, GivenTexts, SharedTexts, given_table
 from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.judging.many import EvaluatedTexts, evaluate_artifacts, evaluate_table
 from honestone.app.keywords import JudgingKeywords
 from honestone.app.python_calls import awaited, checked
 from honestone.app.stages.files import StageFiles
@@ -54,6 +56,8 @@ from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.subject import SuiteSubject, read_report
 from honestone.app.suites.table import TableResult, evaluate_columns
 from honestone.app.workspace import Workspace
+from honestone.core.errors import UsageError
+from honestone.core.events import TableColumns
 from honestone.core.numbers import exact
 from honestone.core.record.record import RunSummary
 from honestone.ports import Function, Judge, Target, Worker
@@ -63,6 +67,7 @@ from honestone.system.event_loop import run_blocking
 __all__ = [
     "ComparisonResult",
     "Evaluated",
+    "EvaluatedTexts",
     "ImprovementResult",
     "StepResult",
     "SuiteResult",
@@ -124,39 +129,64 @@ def evaluate(
 
 @checked
 def evaluate_many(
-    artifacts: Iterable[str | PathLike[str]],
+    artifacts: GivenTexts,
     rubric: GivenRubric,
     *,
+    text: str | None = None,
+    id: str | None = None,
+    group: str | None = None,
     judges: Judges = (),
     target: str | Target | Function = "identity",
     input: str | None = None,
     reference: str | None = None,
+    input_text: str | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
     **options: Unpack[JudgingKeywords],
-) -> list[Evaluated]:
-    """Score many artifacts, each a text (`str`) or a `Path`, as one run: results in the order of
-    the artifacts.
+) -> EvaluatedTexts:
+    """Score many texts as one run: a sequence of results in their order, with a summary and a
+    table.
+
+    `artifacts` is a data frame (of pandas, polars or another library), a list of dicts or a
+    generator of them, whose column `text` is judged; `id`, `group`, `input` and `reference` name
+    columns too, and `input_text` is one input for all. Or it is a dict of texts by their ids, or a
+    list of texts (`str`) and `Path`s; there `input` and `reference` are texts, the same for all.
 
     As `evaluate`, but the rubric is read once and judges are asked about several at a time
     (`concurrency` in `[limits]` of the settings). The limits are for all together; what they leave
-    unasked is inconclusive.
+    unasked is inconclusive. A row whose text is missing is kept, and is not passed. Raises
+    UsageError for a table without `text`, with its columns.
     """
     __tracebackhide__ = True
     workspace = _workspace(folder, store)
+    columns = None
+    if text is not None:
+        columns = TableColumns(text=text, id=id, input=input, reference=reference, group=group)
+    elif id is not None or group is not None:
+        raise UsageError("id= and group= name columns, and text= does not", hint="add text=...")
+    is_table = columns is not None
+    shared = SharedTexts(
+        input=input_text if is_table or input is None else input,
+        reference=None if is_table else reference,
+    )
+    found = given_table(artifacts, columns, shared)
     request = EvaluateRequest(
-        artifacts=given.texts_or_paths(artifacts, workspace),
+        artifacts=() if isinstance(found, GivenTable) else given.texts_or_paths(found, workspace),
         rubric=given.a_rubric(rubric, workspace),
         judging=_judging(judges, options),
         target=given.a_target(target),
-        input=input,
-        reference=reference,
+        input=shared.input,
+        reference=shared.reference,
         finds_judges=False,
         keep=store is not None,
     )
-    if not request.artifacts:
-        return []
-    return run_blocking(lambda: keeping_open(lambda: evaluate_all(workspace, request, Quiet())))
+    if isinstance(found, GivenTable):
+        return run_blocking(
+            lambda: keeping_open(lambda: evaluate_table(workspace, found, request, Quiet()))
+        )
+    return run_blocking(
+        lambda: keeping_open(lambda: evaluate_artifacts(workspace, request, Quiet()))
+    )
 
 
 @checked

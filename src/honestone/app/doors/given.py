@@ -99,21 +99,27 @@ def columns_of(value: object) -> list[str] | None:
 def _wrong_text(name: str, value: object, what: str, takes: str) -> UsageError:
     """Something in place of a text: a table or a row of it is refused with its columns."""
     columns = columns_of(value)
-    return (
-        wrong(name, value, what, takes) if columns is None else _whole_table(name, value, columns)
-    )
+    return wrong(name, value, what, takes) if columns is None else whole_table(name, value, columns)
 
 
-def _whole_table(name: str, value: object, columns: Sequence[str]) -> UsageError:
+def whole_table(
+    name: str, value: object, columns: Sequence[str], *, takes_columns: bool = False
+) -> UsageError:
+    """The refusal of a table, or a row of one, in place of texts. `takes_columns`: the call has
+    `text=`, which names a column.
+    """
     is_row = isinstance(value, Mapping)
     one = next((column for known in _JUDGED for column in columns if column.lower() == known), None)
     more = ", ..." if len(columns) > _MOST_COLUMNS else ""
     listed = f"{', '.join(map(repr, columns[:_MOST_COLUMNS]))}{more}" if columns else "none"
     chosen = one or (columns[0] if columns else "COLUMN")
     whole, part, symbol = ("row", "value", "ROW") if is_row else ("table", "column", "TABLE")
+    named = (
+        f"text={chosen!r}, or {symbol}[{chosen!r}]" if takes_columns else f"{symbol}[{chosen!r}]"
+    )
     return UsageError(
         f"`{name}` is a whole {whole} ({type(value).__name__}), and it is not said which {part} of it is judged",
-        hint=f"{'keys' if is_row else 'columns'}: {visible(listed, 300)}; name one: {symbol}[{chosen!r}]",
+        hint=f"{'keys' if is_row else 'columns'}: {visible(listed, 300)}; name one: {named}",
     )
 
 

@@ -79,7 +79,14 @@ class DocumentResult(Mapping[str, JsonValue]):
             raise UsageError(
                 "a table needs pandas, which is not installed", hint="pip install pandas"
             ) from None
-        return pandas.DataFrame([list(row) for row in self.rows], columns=list(self.heads))
+        heads, rows = self.frame_table()
+        return pandas.DataFrame([list(row) for row in rows], columns=list(heads))
+
+    def frame_table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """The columns and rows of `to_frame`: those that a notebook shows, and more where there is
+        more.
+        """
+        return self.heads, self.rows
 
     def __getitem__(self, key: str) -> JsonValue:
         return self.document[key]

@@ -54,6 +54,7 @@ class TextSource:
     rows: Callable[[], Iterator[TableRow]]
     options: Mapping[str, str] = field(default_factory=lambda: _OPTIONS)
     is_once: bool = False
+    may_be_empty: bool = False
     input: str | None = None
     reference: str | None = None
     most: int | None = None
@@ -122,6 +123,8 @@ def check_rows(source: TextSource, max_bytes: int) -> RowFacts:
         size = subject.loaded.version.size
         if facts.longest is None or size > facts.longest.loaded.version.size:
             facts.longest = subject
+    if not facts.rows and source.may_be_empty:
+        return facts
     if not facts.rows:
         raise UsageError(f"`{source.name}` has no rows", hint="a row is a text")
     _refuse_columns(source, named, found, list(seen_columns))

@@ -93,20 +93,7 @@ def evaluate_texts(
     as `evaluate` does. A judge that fails is data.
     """
     source = request.source
-    limit = max_bytes(request.judged.judging, workspace.settings)
-    facts = RowFacts() if source.is_once else check_rows(source, limit)
-    for note in _notes(source, facts):
-        observer.note(note)
-    rows = RowsToJudge(
-        name=source.name,
-        columns=source.columns,
-        subjects=lambda: subjects_of(source, limit),
-        count=facts.rows,
-        digests=[[source.name, facts.digest]],
-        longest=facts.longest,
-        left_out=facts.left_out,
-        least=request.least,
-    )
+    rows = rows_to_judge(workspace, request, observer)
     writer = TextsWriter(has_groups=source.columns.group is not None)
     first: list[Evaluated] = []
 
@@ -127,9 +114,28 @@ def evaluate_texts(
             contract="" if report is None else report.contract,
             run=summary.run,
             least=request.least,
-            left_out=facts.left_out,
+            left_out=rows.left_out,
         ),
         usage_document(summary.spent, summary.spent),
+    )
+
+
+def rows_to_judge(workspace: Workspace, request: TextsRequest, observer: Observer) -> RowsToJudge:
+    """The rows, checked where they can be read twice. Raises UsageError and its kinds."""
+    source = request.source
+    limit = max_bytes(request.judged.judging, workspace.settings)
+    facts = RowFacts() if source.is_once else check_rows(source, limit)
+    for note in _notes(source, facts):
+        observer.note(note)
+    return RowsToJudge(
+        name=source.name,
+        columns=source.columns,
+        subjects=lambda: subjects_of(source, limit),
+        count=facts.rows,
+        digests=[[source.name, facts.digest]],
+        longest=facts.longest,
+        left_out=facts.left_out,
+        least=request.least,
     )
 
 

@@ -76,6 +76,17 @@ class SuiteResult(DocumentResult):
             for case in self.cases
         ]
 
+    def frame_table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """With the input, tags and number of attempts of each case, and a column a criterion."""
+        criteria = list(dict.fromkeys(one.id for case in self.cases for one in case.criteria))
+        more = ("input", "tags", "attempts", "error", *(f"criteria.{id}" for id in criteria))
+        rows: list[Sequence[object]] = []
+        for case, row in zip(self.cases, self.rows, strict=True):
+            scores = {one.id: one.score for one in case.criteria}
+            facts = (case.input, case.tags, len(case.attempts), case.error)
+            rows.append((*row, *facts, *(scores.get(id) for id in criteria)))
+        return (*self.heads, *more), rows
+
     @property
     def is_low_confidence(self) -> bool:
         return bool(self.record.tally.lonely)

@@ -1,0 +1,210 @@
+"""Tables that Python gives: a data frame of any library, dicts, a dict of texts, a generator of
+either. Each becomes rows, as those of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from os import PathLike
+from typing import Final, Protocol, TypeAlias, runtime_checkable
+
+from honestone.app.doors.given import columns_of, whole_table, wrong
+from honestone.app.judging.text_rows import TextSource
+from honestone.core.errors import UsageError
+from honestone.core.events import TableColumns
+from honestone.formats.text_table import TableRow, cell_of, is_missing, no_such_column
+
+# What a person calls the columns in Python.
+_OPTIONS: Final = {role: f"`{role}`" for role in ("text", "id", "input", "reference", "group")}
+# Where a text without columns is.
+_TEXT: Final = "text"
+_ID: Final = "id"
+_TAKES: Final = (
+    "a data frame, a list of dicts or a generator of them with text=, a dict of texts,"
+    " or a list of texts (str) and paths (Path)"
+)
+
+
+GivenTexts: TypeAlias = Iterable[object]
+
+
+@runtime_checkable
+class _Columns(Protocol):
+    """A data frame or data set: its columns by name."""
+
+    def __getitem__(self, name: object, /) -> Iterable[object]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedTexts:
+    """The same input and reference for all texts."""
+
+    input: str | None = None
+    reference: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class GivenTable:
+    """A table that was given, as the rows to judge.
+
+    `ids`: the ids as they were given, of the rows that were read last, in order. `index`: that of a
+    data frame, row by row, where it has one.
+    """
+
+    source: TextSource
+    ids: list[object] = field(default_factory=list)
+    index: Sequence[object] = ()
+
+
+def given_table(
+    value: object, columns: TableColumns | None, shared: SharedTexts
+) -> GivenTable | list[object]:
+    """A table, or a list of texts and paths, which are artifacts. `columns`: which are what; None
+    where no text column was named.
+
+    Raises UsageError for a table without a text column, with the columns that it has.
+    """
+    if isinstance(value, Mapping) and _are_texts(value):
+        _refuse_columns(columns, "a dict of texts, whose keys are the ids")
+        named = TableColumns(text=_TEXT, id=_ID)
+        return _table("texts", named, shared, lambda: _pairs(value))
+    names = columns_of(value)
+    if names is not None:
+        return _frame(value, names, _require(columns, value, names), shared)
+    if isinstance(value, str | bytes | PathLike) or not isinstance(value, Iterable):
+        raise wrong("artifacts", value, "a list of artifacts", _TAKES)
+    waiting = iter(value)
+    first = next(waiting, None)
+    if not isinstance(first, Mapping):
+        if first is not None:
+            _refuse_columns(columns, "a list of texts and paths")
+        return [] if first is None else [first, *waiting]
+    named = _require(columns, first, [*first])
+    if waiting is value:  # a generator, which gives its rows once
+        rest = chain((first,), waiting)
+        return _table("rows", named, shared, lambda: _mappings(rest), is_once=True)
+    return _table("rows", named, shared, lambda: _mappings(value))
+
+
+def _are_texts(value: Mapping[object, object]) -> bool:
+    """Whether a mapping is texts by their ids, and not columns by their names."""
+    return all(isinstance(one, str) or is_missing(one) for one in value.values())
+
+
+def _refuse_columns(columns: TableColumns | None, what: str) -> None:
+    if columns is not None:
+        raise UsageError(
+            f"text= names a column, but `artifacts` is {what}, and has none",
+            hint="leave out text=, id= and group=, or give a list of dicts",
+        )
+
+
+def _require(columns: TableColumns | None, value: object, names: Sequence[object]) -> TableColumns:
+    """The columns, which are named and there. Raises UsageError with those that there are."""
+    listed = [str(name) for name in names]
+    if columns is None:
+        raise whole_table("artifacts", value, listed, takes_columns=True)
+    for role, option in _OPTIONS.items():
+        column = getattr(columns, role)
+        if column is not None and not {column, column.partition(".")[0]} & {*listed}:
+            raise no_such_column(option, column, listed)
+    return columns
+
+
+def _table(
+    name: str,
+    columns: TableColumns,
+    shared: SharedTexts,
+    rows: Callable[[], Iterator[Mapping[str, object]]],
+    *,
+    is_once: bool = False,
+) -> GivenTable:
+    ids: list[object] = []
+
+    def numbered() -> Iterator[TableRow]:
+        ids.clear()
+        for number, cells in enumerate(rows(), 1):
+            ids.append(number if columns.id is None else cell_of(cells, columns.id))
+            yield TableRow(place=f"row {number}", cells=cells)
+
+    source = TextSource(
+        name=name,
+        columns=columns,
+        rows=numbered,
+        options=_OPTIONS,
+        is_once=is_once,
+        may_be_empty=True,
+        input=shared.input,
+        reference=shared.reference,
+    )
+    return GivenTable(source=source, ids=ids)
+
+
+def _pairs(value: Mapping[object, object]) -> Iterator[Mapping[str, object]]:
+    """Each text with its id, as a row."""
+    return ({_ID: str(id), _TEXT: text} for id, text in value.items())
+
+
+def _mappings(values: Iterable[object]) -> Iterator[Mapping[str, object]]:
+    for number, one in enumerate(values, 1):
+        if not isinstance(one, Mapping):
+            raise wrong(f"artifacts[{number - 1}]", one, "a row", "a dict, as the first one is")
+        yield one
+
+
+def _frame(
+    value: object, names: Sequence[str], columns: TableColumns, shared: SharedTexts
+) -> GivenTable:
+    """A data frame, or a mapping of columns: only the columns that are named are read."""
+    keys = {str(key): key for key in _keys_of(value, names)}
+    used = list(
+        dict.fromkeys(
+            column if column in keys else column.partition(".")[0]
+            for role in _OPTIONS
+            if (column := getattr(columns, role)) is not None
+        )
+    )
+
+    def rows() -> Iterator[Mapping[str, object]]:
+        cells = [_cells(value, keys[name]) for name in used]
+        return (dict(zip(used, row, strict=True)) for row in zip(*cells, strict=True))
+
+    found = _table(type(value).__name__, columns, shared, rows)
+    index = _index_of(value)
+    if columns.id is None and index and _are_distinct(index):
+        found.source = replace(found.source, id_of=lambda number: str(index[number - 1]))
+    found.index = index
+    return found
+
+
+def _keys_of(value: object, names: Sequence[str]) -> Iterable[object]:
+    """The columns as the frame calls them: they may be numbers."""
+    found = getattr(value, "columns", names)
+    if isinstance(value, Mapping):
+        return value
+    return found if isinstance(found, Iterable) else names
+
+
+def _cells(value: object, name: object) -> Iterable[object]:
+    if not isinstance(value, _Columns):
+        raise wrong("artifacts", value, "a table", "one whose columns can be read by name")
+    found = value[name]
+    if isinstance(found, str):
+        raise wrong(f"artifacts[{name!r}]", found, "a column", "a list, or a column of a frame")
+    return found
+
+
+def _index_of(value: object) -> Sequence[object]:
+    """The index of a pandas frame; empty of others."""
+    index = getattr(value, "index", None)
+    is_frame = index is not None and not callable(index) and not isinstance(value, Mapping)
+    return list(index) if is_frame and isinstance(index, Iterable) else ()
+
+
+def _are_distinct(values: Sequence[object]) -> bool:
+    try:
+        return len(set(values)) == len(values)
+    except TypeError:
+        return False
