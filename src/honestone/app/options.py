@@ -106,12 +106,17 @@ class Declared:
         return self.option.name or f"--{self.field.replace('_', '-')}"
 
     @property
+    def one_type(self) -> object:
+        """The type of one value, without what only Python can give."""
+        if not self.choices:
+            return self.kind
+        words: object = Literal[self.choices]
+        return words if self.kind is str else Union[self.kind, words]  # noqa: UP007
+
+    @property
     def plain_type(self) -> object:
         """Its type without what only Python can give."""
-        one: object = self.kind
-        if self.choices:
-            words: object = Literal[self.choices]
-            one = words if self.kind is str else Union[self.kind, words]  # noqa: UP007
+        one = self.one_type
         if self.is_many:
             one = Sequence[one]  # type: ignore[valid-type]
         return Union[one, None] if self.is_optional else one  # noqa: UP007

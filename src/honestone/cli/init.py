@@ -191,13 +191,11 @@ def starter_rubric(document: str) -> str:
 
     name = line(document)
     head = starter_text("head.yaml").format(document=name, title=json.dumps(f"{name} does its job"))
-    kind = (
-        "readme"
-        if name.lower().startswith("readme")
-        else "skill"
-        if name.lower() == "skill.md"
-        else "document"
-    )
+    kind = "document"
+    if name.lower().startswith("readme"):
+        kind = "readme"
+    elif name.lower() == "skill.md":
+        kind = "skill"
     return "\n".join(
         [head, *(starter_text(f"{part}.yaml") for part in ("complete", kind, "readable", "judged"))]
     )

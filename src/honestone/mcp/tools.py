@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from honestone.app.improving.improve import improve
-from honestone.app.improving.loop import ImprovementRequest
+from honestone.app.improving.loop import EditOptions, ImprovementRequest, LoopOptions
 from honestone.app.improving.step import (
     StepResult,
     StepsForm,
@@ -19,7 +19,7 @@ from honestone.app.improving.step import (
     resume_steps,
     start_steps,
 )
-from honestone.app.judging.evaluate import EvaluateRequest, evaluate_one
+from honestone.app.judging.evaluate import ArtifactOptions, EvaluateRequest, evaluate_one
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.rubric_plan import load_rubric
 from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
@@ -29,16 +29,15 @@ from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import recorded_pipeline
 from honestone.app.workspace import Workspace
 from honestone.core.errors import FileError, Interrupted, UsageError
+from honestone.core.judging.choices import Ending
 from honestone.core.judging.scorecard import EXIT_CODES
 from honestone.core.loop.state import Result
 from honestone.core.record.kinds import SUITES, TABLE
+from honestone.mcp.arguments import Arguments, Offered, shared_values, with_options
 from honestone.ports import Observer
 from honestone.report.documents import JsonDocument, plain, rests_on_one_judge
 from honestone.report.formats import draw
 from honestone.system.drawing import Style
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 _PLAIN: Final = Style(unicode=False, width=60)
 _LONGEST_REPLY: Final = 1_000_000
@@ -46,61 +45,66 @@ _LONGEST_REPLY: Final = 1_000_000
 _LONGEST_TEXT: Final = 5_500
 
 Path_: TypeAlias = Annotated[str, Meta(description="A path in the workspace.")]
-Judges: TypeAlias = Annotated[
-    tuple[str, ...],
-    Meta(
-        description="Judges: codex, gemini, claude, PROVIDER:MODEL, agent:NAME (handed in), or a name from settings. "
-        "Left out: those that are found."
-    ),
-]
-Points: TypeAlias = Annotated[float, Meta(ge=0, le=100)]
 Whole: TypeAlias = Annotated[int, Meta(ge=1)]
 
+# What an agent may choose of judging. What may be read, contacted and passed on (--allow-outside,
+# --allow-host, --pass-env, --sandbox) is a person's choice.
+_JUDGING: Final = Offered(
+    JudgingOptions,
+    (
+        "judges",
+        "threshold",
+        "floor",
+        "quorum",
+        "combine",
+        "effort",
+        "repeat",
+        "evidence",
+        "ask",
+        "pack",
+        "max_age",
+        "judge_timeout",
+        "max_calls",
+        "max_usd",
+        "max_minutes",
+        "max_size",
+        "fresh",
+    ),
+)
+_VOUCHED: Final = Offered(JudgingOptions, ("require_calibration", "require_tier"))
+_OF_EVAL: Final = Offered(
+    ArtifactOptions, ("input", "reference", "gate_only", "accept_loss", "locked")
+)
+_OF_LOOPS: Final = Offered(
+    LoopOptions,
+    (
+        "holdouts",
+        "require_calibration",
+        "require_tier",
+        "policy",
+        "rounds",
+        "max_diff",
+        "max_growth",
+        "dry_run",
+        "output",
+    ),
+)
+_OF_EDITS: Final = Offered(EditOptions, ("worker", "worker_timeout", "self_judge"))
 
-class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Those of a call; an unknown one is an error."""
+
+def _judging(given: Arguments) -> JudgingOptions:
+    return JudgingOptions(**shared_values(given, JudgingOptions))
 
 
-class _Judging(Arguments, kw_only=True):
-    """Those of the commands' judging options that an agent may choose. What may be read, contacted
-    and passed on (--allow-outside, --allow-host, --pass-env, --sandbox) is a person's choice.
-    """
-
-    judges: Judges = ()
-    threshold: Annotated[
-        Points | None, Meta(description="Overall bar instead of the rubric's.")
-    ] = None
-    floor: Annotated[
-        Points | None, Meta(description="Bar for every criterion instead of the rubric's.")
-    ] = None
-    quorum: Annotated[int | Literal["all"] | None, Meta(description="Judges that must answer.")] = (
-        None
-    )
-    combine: Literal["mean", "median", "majority", "min"] | None = None
-    effort: Annotated[
-        Literal["quick", "standard", "thorough"],
-        Meta(description="Judges, repeats and rounds in one dial."),
-    ] = "standard"
-    repeat: Annotated[int, Meta(ge=1, le=20)] | None = None
-    evidence: Literal["warn", "require", "off"] = "warn"
-    ask: Literal["rubric", "criterion", "item"] = "rubric"
-    pack: Literal["none", "head", "outline"] = "none"
-    max_age: Annotated[
-        float | None, Meta(description="Days: older recorded replies are asked again.")
-    ] = None
-    judge_timeout: Annotated[float | None, Meta(description="Seconds.")] = None
-    max_calls: Annotated[int | None, Meta(description="Judge calls, retries included.")] = None
-    max_usd: float | None = None
-    max_minutes: float | None = None
-    max_size: Annotated[float | None, Meta(description="Largest artifact, in MB.")] = None
-    fresh: Annotated[bool, Meta(description="Start over: ignore recorded replies.")] = False
-
-    @property
-    def judging(self) -> JudgingOptions:
-        return JudgingOptions(**_shared(self, JudgingOptions))
+def _improvement(given: Arguments, artifact: str, rubric: str) -> ImprovementRequest:
+    values = shared_values(given, ImprovementRequest)
+    paths = {"artifact": Path(artifact), "rubric": Path(rubric)}
+    # What a loop asks of its held-out judges is an option of its own.
+    judging = replace(_judging(given), require_calibration=False, require_tier=None)
+    return ImprovementRequest(**{**values, **paths, "judging": judging})
 
 
-class Eval(_Judging, kw_only=True):
+class Eval(Arguments, kw_only=True):
     """Score a file or folder against a rubric: the verdict of the gate, a score per criterion, what
     is unmet and why.
     """
@@ -111,57 +115,9 @@ class Eval(_Judging, kw_only=True):
         str | None,
         Meta(description="What makes the output that is judged, instead of the artifact."),
     ] = None
-    input: str | None = None
-    reference: Annotated[str | None, Meta(description="A reference answer that judges see.")] = None
-    require_calibration: Annotated[
-        bool, Meta(description="Refuse judges that labels do not vouch for.")
-    ] = False
-    require_tier: Annotated[
-        Literal["high", "medium", "low"] | None,
-        Meta(description="Refuse judges that `audit` did not find to be that."),
-    ] = None
-    gate_only: Annotated[
-        bool, Meta(description="Ask no more judges once the verdict cannot change.")
-    ] = False
-    accept_loss: bool = False
-    locked: Annotated[
-        bool, Meta(description="Refuse a contract other than that of `rubric lock`.")
-    ] = False
 
 
-class _Loop(_Judging, kw_only=True):
-    holdouts: Annotated[
-        tuple[str, ...], Meta(description="Judges that certify and never steer.")
-    ] = ()
-    require_calibration: Annotated[
-        bool, Meta(description="Refuse held-out judges that labels do not vouch for.")
-    ] = False
-    require_tier: Annotated[
-        Literal["high", "medium", "low"] | None,
-        Meta(description="Refuse judges that `audit` did not find to be that."),
-    ] = None
-    policy: Annotated[str, Meta(description="plain, keep-best, belief or strict.")] | None = None
-    rounds: Annotated[int, Meta(ge=1, le=100)] | None = None
-    max_diff: Annotated[Whole | None, Meta(description="Changed lines in one round.")] = None
-    max_growth: (
-        Annotated[float, Meta(ge=1, description="How many times its first size it may reach.")]
-        | None
-    ) = None
-    dry_run: Annotated[bool, Meta(description="Leave the file alone.")] = False
-    output: Annotated[str | None, Meta(description="Deliver the best version there instead.")] = (
-        None
-    )
-
-    def request(self, artifact: str, rubric: str) -> ImprovementRequest:
-        given = _shared(self, ImprovementRequest)
-        output = None if self.output is None else Path(self.output)
-        paths = {"artifact": Path(artifact), "rubric": Path(rubric), "output": output}
-        # What a loop asks of its held-out judges is an option of its own.
-        judging = replace(self.judging, require_calibration=False, require_tier=None)
-        return ImprovementRequest(**{**given, **paths, "judging": judging})
-
-
-class Improve(_Loop, kw_only=True, rename={"self_judge": "self"}):
+class Improve(Arguments, kw_only=True):
     """Improve a file or folder until its rubric's gate is met, by a worker of honestone's own.
     Takes minutes; when it is cut off, the same call resumes. To do the edits yourself, use
     step_next.
@@ -169,13 +125,6 @@ class Improve(_Loop, kw_only=True, rename={"self_judge": "self"}):
 
     artifact: Path_
     rubric: Path_
-    worker: Annotated[
-        str | None, Meta(description="Who edits: codex, gemini, claude, PROVIDER:MODEL.")
-    ] = None
-    worker_timeout: Annotated[float | None, Meta(description="Seconds.")] = None
-    self_judge: Annotated[
-        bool, Meta(description="The worker's model judges where no other can.")
-    ] = False
 
 
 class RubricCheckArguments(Arguments, kw_only=True):
@@ -197,7 +146,7 @@ class Show(Arguments, kw_only=True):
     run: Annotated[str, Meta(description="Its id, the beginning of it, or `last`.")] = "last"
 
 
-class StepNext(_Loop, kw_only=True):
+class StepNext(Arguments, kw_only=True):
     """The next action of a loop whose worker is you: edit a copy as the brief says, have a reply
     written for a judge's prompt, or stop because it is done. With artifact and rubric a run is
     started; without, this session's is resumed.
@@ -220,7 +169,7 @@ class StepSubmit(Arguments, kw_only=True):
     reply: Annotated[
         str | None, Meta(description="The file with a judge's reply: the action's `reply_file`.")
     ] = None
-    ended: Literal["exited", "timeout", "denied", "crashed"] = "exited"
+    ended: Ending = "exited"
     round: Annotated[Whole | None, Meta(description="The round that is handed in.")] = None
     message: Annotated[str, Meta(description="A word on it for the record.")] = ""
     session: str | None = None
@@ -267,11 +216,13 @@ class Call:
 
 
 def eval_(call: Call, given: Eval) -> ToolAnswer:
-    given_too = _shared(given, EvaluateRequest) | {
+    given_too = shared_values(given, EvaluateRequest) | {
         "rubric": Path(given.rubric),
         "target": given.target or "identity",
     }
-    request = EvaluateRequest(artifacts=(Path(given.artifact),), judging=given.judging, **given_too)
+    request = EvaluateRequest(
+        artifacts=(Path(given.artifact),), judging=_judging(given), **given_too
+    )
     found = evaluate_one(call.workspace, request, call.observer)
     return ToolAnswer(
         document=found.document,
@@ -281,7 +232,7 @@ def eval_(call: Call, given: Eval) -> ToolAnswer:
 
 
 def improve_(call: Call, given: Improve) -> ToolAnswer:
-    done = improve(call.workspace, given.request(given.artifact, given.rubric), call.observer)
+    done = improve(call.workspace, _improvement(given, given.artifact, given.rubric), call.observer)
     if done.result is Result.INTERRUPTED:
         raise Interrupted(f"interrupted; the same call resumes run {done.run}")
     return ToolAnswer(
@@ -354,7 +305,7 @@ def step_next(call: Call, given: StepNext) -> ToolAnswer:
         raise UsageError("a run of steps needs a rubric", hint="name `artifact` and `rubric`")
     return _step(
         start_steps(
-            call.workspace, given.request(given.artifact, given.rubric), call.observer, form
+            call.workspace, _improvement(given, given.artifact, given.rubric), call.observer, form
         )
     )
 
@@ -404,17 +355,21 @@ def _without_null(shown: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """`work` is called with arguments of the class `takes`. `reads`: it changes nothing and asks no
-    judge.
+    """`work` is called with arguments of the class `takes`, which have the options `offers` as well.
+    `reads`: it changes nothing and asks no judge.
     """
 
     takes: type[Arguments]
     work: Callable[..., ToolAnswer]
+    offers: tuple[Offered, ...] = ()
     reads: bool = False
+    arguments: type[Arguments] = field(init=False)
     schema: dict[str, object] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = msgspec.json.schema(self.takes)["$defs"][self.takes.__name__]
+        made = with_options(self.takes, self.offers)
+        object.__setattr__(self, "arguments", made)
+        found = msgspec.json.schema(made)["$defs"][made.__name__]
         shown = {name: _without_null(one) for name, one in found["properties"].items()}
         closed = {
             "type": "object",
@@ -431,19 +386,13 @@ class Tool:
     def call(self, call: Call, given: object) -> ToolAnswer:
         """Raises UsageError for arguments that it does not take, then as the command does."""
         try:
-            arguments = msgspec.convert(given, self.takes)
+            arguments = msgspec.convert(given, self.arguments)
         except msgspec.ValidationError as error:
             raise UsageError(
                 f"wrong arguments: {error}",
-                hint=f"it takes: {', '.join(self.takes.__struct_encode_fields__)}",
+                hint=f"it takes: {', '.join(self.arguments.__struct_encode_fields__)}",
             ) from None
         return self.work(call, arguments)
-
-
-def _shared(given: Arguments, request: type[DataclassInstance]) -> dict[str, Any]:
-    """The arguments that a request has under the same names."""
-    names = {one.name for one in fields(request)} & set(given.__struct_fields__)
-    return {name: value for name, value in msgspec.structs.asdict(given).items() if name in names}
 
 
 def find_tool(name: str) -> Tool:
@@ -453,11 +402,11 @@ def find_tool(name: str) -> Tool:
 
 
 TOOLS: Final = {
-    "eval": Tool(takes=Eval, work=eval_),
-    "improve": Tool(takes=Improve, work=improve_),
+    "eval": Tool(takes=Eval, work=eval_, offers=(_JUDGING, _OF_EVAL, _VOUCHED)),
+    "improve": Tool(takes=Improve, work=improve_, offers=(_JUDGING, _OF_LOOPS, _OF_EDITS)),
     "rubric_check": Tool(takes=RubricCheckArguments, work=rubric_check, reads=True),
     "runs": Tool(takes=Runs, work=runs, reads=True),
     "show": Tool(takes=Show, work=show, reads=True),
-    "step_next": Tool(takes=StepNext, work=step_next),
+    "step_next": Tool(takes=StepNext, work=step_next, offers=(_JUDGING, _OF_LOOPS)),
     "step_submit": Tool(takes=StepSubmit, work=step_submit),
 }

@@ -132,10 +132,11 @@ def _tell(done: Installed, key: str, verb: str, *, as_json: bool) -> None:
 
 def _lines(state: AgentState) -> list[str]:
     missing = all(file.state == "missing" for file in state.files)
-    how = "installed" if state.installed else "not installed" if missing else "installed in part"
-    lines = [
-        f"{state.agent:<8}{state.scope:<9}{how}{'' if state.cli else f' ({state.agent} is not on PATH)'}"
-    ]
+    how = "not installed" if missing else "installed in part"
+    if state.installed:
+        how = "installed"
+    not_found = "" if state.cli else f" ({state.agent} is not on PATH)"
+    lines = [f"{state.agent:<8}{state.scope:<9}{how}{not_found}"]
     if not missing:
         lines += [f"  {file.state:<9}{clean(file.path)}" for file in state.files]
         lines += [f"  note     {clean(note)}" for note in state.notes]

@@ -88,7 +88,9 @@ def runners(
 def _state(one: SeenRunner, silence: float) -> str:
     if one.age > silence:
         return "silent"
-    return "stopping" if one.card.is_stopping else "working" if one.card.in_hand else "waiting"
+    if one.card.is_stopping:
+        return "stopping"
+    return "working" if one.card.in_hand else "waiting"
 
 
 def _plain(one: SeenRunner, silence: float) -> dict[str, object]:

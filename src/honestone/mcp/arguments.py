@@ -1,0 +1,106 @@
+"""The arguments of tools: own ones as fields of a struct, and options as the requests declare them,
+with their types, bounds and defaults.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, cast
+
+import msgspec
+from msgspec import Meta
+
+from honestone.app.options import REQUIRED, Declared, parts
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+A = TypeVar("A", bound="Arguments")
+
+# Where the declaration's words are for people at a command line.
+_FOR_AGENTS: Final[Mapping[str, str]] = {
+    "judges": "Judges: codex, gemini, claude, PROVIDER:MODEL, agent:NAME (handed in), or a name from settings. "
+    "Left out: those that are found.",
+    "holdouts": "Judges that certify and never steer.",
+    "worker": "Who edits: codex, gemini, claude, PROVIDER:MODEL.",
+    "judge_timeout": "Seconds.",
+    "worker_timeout": "Seconds.",
+    "max_age": "Days: older recorded replies are asked again.",
+    "max_size": "Largest artifact, in MB.",
+}
+_CLAUSE_END: Final = re.compile(r"[;:] | \[")
+# Arguments with the name of the command's option, which is a word of Python.
+_RENAMED: Final[Mapping[str, str]] = {"self_judge": "self"}
+
+
+class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Those of a call; an unknown one is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The options of a request that agents may choose, by field. Each is named, so that a new option
+    is none of theirs until somebody decides that it is.
+    """
+
+    request: type
+    names: Sequence[str]
+
+    @property
+    def options(self) -> Iterator[Declared]:
+        """Raises LookupError for a name that the request does not declare."""
+        known = {one.field: one for one in parts(self.request) if isinstance(one, Declared)}
+        yield from (known[name] for name in self.names)
+
+
+def with_options(own: type[A], offered: Sequence[Offered]) -> type[A]:
+    """The arguments of a tool: its own and the options that are offered."""
+    found = [_argument(option) for one in offered for option in one.options]
+    made = msgspec.defstruct(
+        own.__name__,
+        found,
+        bases=(own,),
+        rename=dict(_RENAMED),
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+    return cast("type[A]", made)
+
+
+def _argument(declared: Declared) -> tuple[str, Any, Any]:
+    """Name, type and default of an option as a field of msgspec. A path is a text in JSON."""
+    kind: Any = str if declared.kind is Path else declared.one_type
+    if declared.is_many:
+        kind = tuple[kind, ...]
+    option = declared.option
+    if declared.kind in (int, float):
+        if option.above is not None:
+            kind = Annotated[kind, Meta(gt=option.above, le=option.max)]
+        elif option.min is not None or option.max is not None:
+            kind = Annotated[kind, Meta(ge=option.min, le=option.max)]
+    hint = Union[kind, None] if declared.is_optional else kind  # noqa: UP007
+    assert declared.default is not REQUIRED, declared.field
+    default = list(declared.default) if isinstance(declared.default, tuple) else declared.default
+    return declared.field, Annotated[hint, Meta(description=_words(declared))], default
+
+
+def _words(declared: Declared) -> str | None:
+    """The first clause of its help: agents pay for each word, and read defaults in the schema."""
+    words = declared.option.help
+    if declared.field in _FOR_AGENTS or words is None:
+        return _FOR_AGENTS.get(declared.field)
+    return f"{_CLAUSE_END.split(words, maxsplit=1)[0].rstrip('.')}."
+
+
+def shared_values(given: Arguments, request: type[DataclassInstance]) -> dict[str, Any]:
+    """The arguments that a request has under the same names, paths as paths."""
+    paths = {one.field for one in parts(request) if isinstance(one, Declared) and one.kind is Path}
+    names = {one.name for one in fields(request)} & set(given.__struct_fields__)
+    return {
+        name: Path(value) if name in paths and isinstance(value, str) else value
+        for name, value in msgspec.structs.asdict(given).items()
+        if name in names
+    }
