@@ -417,7 +417,7 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
 
 
 CHECKED = """
-adapters adapters.stores adapters.stores.unfinished app app.convert app.judging
+adapters adapters.stores adapters.stores.still_file adapters.stores.unfinished app app.convert app.judging
 app.judging.judging_options app.options app.rubrics app.rubrics.check app.store_origin app.workspace
 cli cli.commands cli.convert cli.ctrl_c cli.main cli.options cli.rubrics cli.rubrics.check
 cli.rubrics.group cli.rubrics.lock cli.rubrics.new cli.terminal core core.artifact core.authoring
@@ -436,7 +436,7 @@ system.plugins system.trust system.trust.own_stores system.trust.person_folder
 SHOWN = """
 adapters adapters.context adapters.registry adapters.stores adapters.stores.hostile_files
 adapters.stores.place adapters.stores.sqlite adapters.stores.sqlite_opening adapters.stores.stored
-adapters.stores.unfinished app app.history app.judging app.judging.known_noise app.options app.runs
+adapters.stores.still_file adapters.stores.unfinished app app.history app.judging app.judging.known_noise app.options app.runs
 app.runs.records app.store_origin app.workspace cli cli.commands cli.ctrl_c cli.main cli.options
 cli.recorded cli.recorded.show cli.suites cli.suites.options cli.terminal core core.artifact
 core.checking core.checking.added_kinds core.checking.checks core.checking.field_accuracy
@@ -458,7 +458,7 @@ system.trust.judging_files system.trust.own_stores system.trust.person_folder
 LISTED = """
 adapters adapters.context adapters.registry adapters.stores adapters.stores.hostile_files
 adapters.stores.place adapters.stores.sqlite adapters.stores.sqlite_opening adapters.stores.stored
-adapters.stores.unfinished app app.options app.run_figures app.runs app.runs.run_list
+adapters.stores.still_file adapters.stores.unfinished app app.options app.run_figures app.runs app.runs.run_list
 app.store_origin app.suites app.workspace cli cli.commands cli.ctrl_c cli.main cli.options
 cli.recorded cli.recorded.runs cli.terminal core core.artifact core.checking
 core.checking.added_kinds core.editing core.editing.proposal core.editing.result core.errors

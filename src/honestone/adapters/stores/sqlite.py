@@ -21,6 +21,7 @@ from honestone.adapters.stores.sqlite_opening import (
     StoreFile,
     file_id,
 )
+from honestone.adapters.stores.still_file import StillFile
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import StoreError
 from honestone.core.judging.spend import RunGrants
@@ -57,24 +58,18 @@ class SqliteStore:
     ) -> None:
         self._root = folder
         self._origin = origin
-        self._select = _SELECT
         self._claims: dict[str, int] = {}
+        self._earlier: list[sqlite3.Connection] = []
         self._live: LiveFiles | None = None
         self._journal: LoopJournal | None = None
         self._reply_claims: ByteClaims | None = None
         self._file = StoreFile(folder)
-        try:
-            opened = self._open(readonly=readonly)
-        except sqlite3.Error as error:
-            raise self._trouble(error) from None
-        except OSError as error:
-            raise StoreError(
-                f"cannot open the store {str(folder)!r}: {error.strerror or error}",
-                hint="make the folder writable, or set HONESTONE_HOME to another one",
-            ) from None
+        self._use(self._open(readonly=readonly))
+
+    def _use(self, opened: Opened) -> None:
         self._db, self._opened, self._copy = opened.db, opened.file, opened.copy
-        if not opened.has_origins:
-            self._select = _OLD_SELECT
+        self._still = opened.still
+        self._select = _SELECT if opened.has_origins else _OLD_SELECT
 
     @property
     def root(self) -> Path:
@@ -94,7 +89,15 @@ class SqliteStore:
         return self._opened is not None and self._opened == file_id(self.root / FILE)
 
     def _open(self, *, readonly: bool) -> Opened:
-        return self._file.open_readonly() if readonly else self._file.open()
+        try:
+            return self._file.open_readonly() if readonly else self._file.open()
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+        except OSError as error:
+            raise StoreError(
+                f"cannot open the store {str(self.root)!r}: {error.strerror or error}",
+                hint="make the folder writable, or set HONESTONE_HOME to another one",
+            ) from None
 
     # -- claims
 
@@ -462,7 +465,8 @@ class SqliteStore:
             self._live.close()
         if self._reply_claims is not None:
             self._reply_claims.close()
-        self._db.close()
+        for db in (*self._earlier, self._db):
+            db.close()
         if self._copy is not None:
             self._copy.cleanup()
         for identity in list(self._claims):
@@ -501,10 +505,27 @@ class SqliteStore:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
+        if self._still is not None and not self._still.is_current:
+            # A reader that is half-way through keeps the connection that it began with.
+            self._earlier.append(self._db)
+            self._use(self._open(readonly=True))
+        still = self._still
         try:
             yield
         except sqlite3.Error as error:
+            if still is not None:
+                self._require_unchanged(still)
             raise self._trouble(error) from None
+        if still is not None:
+            self._require_unchanged(still)
+
+    def _require_unchanged(self, still: StillFile) -> None:
+        """Raises StoreError where a read may have met two states of the file."""
+        if not still.is_unchanged:
+            raise StoreError(
+                f"the store {str(self.root)!r} was written to while it was read",
+                hint="run the command again",
+            )
 
     def _trouble(self, error: sqlite3.Error) -> StoreError:
         text = str(error)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.stores.hostile_files import distrust
+from honestone.adapters.stores.still_file import StillFile, log_of
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.system.files import write_atomically
@@ -61,12 +62,13 @@ MIGRATIONS = (_V1, _V2, _V3)
 @dataclass(frozen=True, slots=True)
 class Opened:
     """An open database. `file` tells whether the file at its path is still the one that was opened;
-    `copy` holds the files that are read in place of those of a folder that is not writable.
-    `has_origins`: its runs have columns for their project and person.
+    `still` is the file of one that is only read, where no one writes to it; `copy` holds the files
+    that are read in place of those of a folder that is not writable. `has_origins`: its runs have columns for their project and person.
     """
 
     db: sqlite3.Connection
     file: tuple[int, int] | None = None
+    still: StillFile | None = None
     copy: tempfile.TemporaryDirectory[str] | None = None
     has_origins: bool = True
 
@@ -153,12 +155,14 @@ class StoreFile:
         path = self.folder / FILE
         if not path.exists():
             raise self._none_yet()
-        # A reader of a store that is in use needs its shared-memory file; on read-only media there
-        # is no writer.
-        mode = "mode=ro" if os.access(self.folder, os.W_OK) else "immutable=1"
+        still = StillFile.of(path)
+        mode = "mode=ro&immutable=1"
         copy: tempfile.TemporaryDirectory[str] | None = None
-        log = path.with_name(f"{FILE}-wal")
-        if mode == "immutable=1" and log.exists() and log.stat().st_size:
+        log = log_of(path)
+        if still is None and os.access(self.folder, os.W_OK):
+            # A reader of a store that is in use needs its shared-memory file.
+            mode = "mode=ro"
+        elif log.exists() and log.stat().st_size:
             # What a killed process wrote last is only in the log, which needs a writable folder to
             # be read.
             copy = tempfile.TemporaryDirectory(prefix="honestone-store-")
@@ -174,7 +178,7 @@ class StoreFile:
         if version == 0:  # made an instant ago, by a command that has not written its tables
             db.close()
             raise self._none_yet()
-        return Opened(db, copy=copy, has_origins=version > 1)
+        return Opened(db, still=still, copy=copy, has_origins=version > 1)
 
     def _none_yet(self) -> NoStoreError:
         return NoStoreError(

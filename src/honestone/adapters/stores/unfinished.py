@@ -9,6 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from honestone.adapters.stores.still_file import StillFile
+
 FILE: Final = "store.db"
 
 _QUERY: Final = """
@@ -24,6 +26,7 @@ def unfinished_loops(store: Path) -> list[tuple[str, int]]:
     """
     from honestone.adapters.stores.hostile_files import distrust
 
-    with closing(sqlite3.connect(f"{(store / FILE).as_uri()}?mode=ro", uri=True, timeout=1)) as db:
+    mode = "mode=ro" if StillFile.of(store / FILE) is None else "mode=ro&immutable=1"
+    with closing(sqlite3.connect(f"{(store / FILE).as_uri()}?{mode}", uri=True, timeout=1)) as db:
         distrust(db)
         return [(str(run), int(last or 0)) for run, last in db.execute(_QUERY)]
