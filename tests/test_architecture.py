@@ -419,7 +419,8 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
 CHECKED = """
 adapters adapters.stores adapters.stores.still_file adapters.stores.unfinished app app.convert app.judging
 app.judging.judging_options app.options app.rubrics app.rubrics.check app.store_origin app.workspace
-cli cli.commands cli.convert cli.ctrl_c cli.main cli.options cli.rubrics cli.rubrics.check
+cli cli.commands cli.convert cli.ctrl_c cli.helping cli.main cli.options cli.rubrics
+cli.rubrics.check
 cli.rubrics.group cli.rubrics.lock cli.rubrics.new cli.terminal core core.artifact core.authoring
 core.authoring.lint core.checking core.checking.added_kinds core.checking.checks
 core.checking.field_accuracy core.checking.trace_checks core.editing core.editing.proposal

@@ -523,7 +523,7 @@ def test_what_the_stages_wrote_fits_the_schema_that_is_published(kind: str, type
     files = [path for path in files if plain(path).get("stage") != "promoted"]
     assert len(files) >= 2
     validator = Draft202012Validator(
-        json.loads(typed.type(f"honestone stage schema {kind}").stdout)
+        json.loads(typed.type(f"honestone skill schema {kind}").stdout)
     )
     for path in files:
         assert [error.message for error in validator.iter_errors(plain(path))] == [], path.name
@@ -533,7 +533,7 @@ def test_the_list_of_what_waits_fits_its_schema(typed: Desk) -> None:
     """After the promotion nothing waits, and the file is still one."""
     document = plain(typed.folder / ".honestone" / "stage" / "pending_promote.json")
     Draft202012Validator(
-        json.loads(typed.type("honestone stage schema pending_promote").stdout)
+        json.loads(typed.type("honestone skill schema pending_promote").stdout)
     ).validate(document)
     assert document["pending"] == []
 
@@ -598,10 +598,10 @@ def test_the_worker_reads_what_failed(tmp_path: Path) -> None:
     failures are shown.
     """
     desk = Desk("skill-pipeline", tmp_path)
-    propose = "honestone stage propose changelog-line --task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
+    propose = "honestone skill propose changelog-line --task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
     blind = json.loads(desk.type(f"{propose} --json").stdout)["candidates"][0]
     desk.type(
-        f"honestone stage evaluate --standalone --skill-path changelog-line --task-suite task_suite.yaml {AGENT}"
+        f"honestone skill evaluate --standalone --skill-path changelog-line --task-suite task_suite.yaml {AGENT}"
     )
     told = json.loads(desk.type(f"{propose} --json").stdout)["candidates"][0]
     assert blind["diff_summary"]["added_lines"] == 0
@@ -615,9 +615,9 @@ def test_the_worker_is_not_told_of_failures_that_are_mended(tmp_path: Path) -> N
     """After an edit was kept, only what the skill fails as it is now is shown."""
     desk = Desk("skill-pipeline", tmp_path)
     worker = "--task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
-    assert desk.type(f"honestone stage run changelog-line {worker} {AGENT}").returncode == 0
+    assert desk.type(f"honestone skill run changelog-line {worker} {AGENT}").returncode == 0
     next_one = json.loads(
-        desk.type(f"honestone stage propose changelog-line {worker} --json").stdout
+        desk.type(f"honestone skill propose changelog-line {worker} --json").stdout
     )
     assert (
         next_one["candidates"][0]["rationale"] == "Tasks that failed before: asked-in-other-words"

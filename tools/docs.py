@@ -465,7 +465,8 @@ def cli_page() -> str:
         GENERATED_NOTE,
         "# The command",
         "",
-        "Results go to stdout; progress, notes and errors to stderr. Every command has `--help`. `NO_COLOR` is respected.",
+        "Results go to stdout; progress, notes and errors to stderr. Every command has `--help`, and `--help-all` "
+        "where it has many options: what is shown here. `NO_COLOR` is respected.",
         "",
     ]
     for words, text in _helps():
@@ -478,7 +479,7 @@ def _helps() -> Iterator[tuple[list[str], str]]:
     import click
 
     from honestone.cli.helping import add_examples
-    from honestone.cli.main import cli
+    from honestone.cli.main import HELP_ALL, cli
 
     def walk(
         command: click.Command, words: list[str], parent: click.Context | None
@@ -493,6 +494,7 @@ def _helps() -> Iterator[tuple[list[str], str]]:
         context = click.Context(
             command, info_name=name, parent=parent, terminal_width=100, **settings
         )  # type: ignore[arg-type]
+        context.meta[HELP_ALL] = not isinstance(command, click.Group)
         yield words, "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
         if isinstance(command, click.Group):
             for inner in command.list_commands(context):
@@ -531,6 +533,8 @@ def manual_page() -> str:
     import click
 
     from honestone import __version__
+    from honestone.cli.commands import NEW_NAMES
+    from honestone.cli.helping import command_lines
     from honestone.cli.main import cli
 
     context = click.Context(cli, info_name="honestone")
@@ -546,10 +550,11 @@ def manual_page() -> str:
         ".B honestone COMMAND --help\nlists the options of a command, with examples.",
         ".SH COMMANDS",
     ]
-    for name in cli.list_commands(context):
-        command = cli.get_command(context, name)
-        if command is not None and not command.hidden:
-            lines += [".TP", f".B {_roff(name)}", _roff(command.get_short_help_str(limit=200))]
+    for name, text in command_lines(cli, context):
+        lines += [".TP", f".B {_roff(name)}", _roff(text)]
+    lines += [".SH OLD NAMES", "These still work:"]
+    for old, new in NEW_NAMES.items():
+        lines += [".TP", f".B {_roff(old)}", _roff(f"is {new}")]
     lines += [
         ".SH EXIT STATUS",
         *(part for code, words in _EXITS for part in (".TP", f".B {code}", _roff(words))),

@@ -484,7 +484,7 @@ def run_stages(
     store: Path | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> PipelineRun:
-    """Run all stages over a skill, as `honestone stage run` does: the same store, the same
+    """Run all stages over a skill, as `honestone skill run` does: the same store, the same
     resuming.
 
     Returns the decision and `honestone.pipeline/1`. Raises UsageError for what is wrong with the

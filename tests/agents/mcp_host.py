@@ -1,4 +1,4 @@
-"""A host that speaks MCP to `honestone mcp`: raw lines of JSON-RPC, so that nothing of the SDK
+"""A host that speaks MCP to `honestone agent mcp`: raw lines of JSON-RPC, so that nothing of the SDK
 checks for us.
 """
 

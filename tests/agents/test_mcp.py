@@ -1,4 +1,4 @@
-"""`honestone mcp`: the commands as tools, and what an agent and its workspace cannot make the
+"""`honestone agent mcp`: the commands as tools, and what an agent and its workspace cannot make the
 server do.
 """
 

@@ -1,4 +1,4 @@
-"""`honestone audit`: judges that can be talked round are found, honest ones are not; nothing is
+"""`honestone judges audit`: judges that can be talked round are found, honest ones are not; nothing is
 paid twice.
 """
 
@@ -300,9 +300,9 @@ def test_an_audit_does_not_advise_an_audit(desk: Desk) -> None:
     desk.file("yes.py", yes)
     told = ("a.md", "--rubric", "r.yaml", "--judge", "cmd:python3 yes.py")
     audit = desk.run("audit", *told)
-    assert "control" in audit.out and "honestone audit" not in audit.out + audit.err
+    assert "control" in audit.out and "honestone judges audit" not in audit.out + audit.err
     assert "try `audit`" not in audit.out
-    assert "`honestone audit` measures" in desk.run("eval", *told).out
+    assert "`honestone judges audit` measures" in desk.run("eval", *told).out
 
 
 def test_folders_skills_and_images(desk: Desk) -> None:

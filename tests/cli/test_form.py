@@ -583,7 +583,7 @@ def test_without_a_terminal_it_says_what_to_do_instead(asked: Desk) -> None:
     (state,) = found.json["judges"]
     assert (
         state["state"] == "SKIPPED"
-        and "honestone judge prompt" in state["reason"]
+        and "honestone agent prompt" in state["reason"]
         and "no terminal" in state["reason"]
     )
 

@@ -1,4 +1,4 @@
-"""`honestone judge prompt` and `judge submit`: somebody else answers our prompt, and `eval` uses
+"""`honestone agent prompt` and `judge submit`: somebody else answers our prompt, and `eval` uses
 the reply.
 """
 
@@ -84,7 +84,7 @@ def test_without_a_reply_the_judge_is_skipped_and_says_what_to_do(good: Desk) ->
     found = good.run(*AGENT)
     (judge,) = found.json["judges"]
     assert found.code == 3 and judge["state"] == "SKIPPED" and found.json["score"] is None
-    assert "honestone judge prompt" in judge["reason"] and "--judge host" in judge["reason"]
+    assert "honestone agent prompt" in judge["reason"] and "--judge host" in judge["reason"]
 
 
 def test_the_prompt_is_the_model_judges_own(good: Desk) -> None:

@@ -117,7 +117,7 @@ def test_without_an_evaluation_nothing_is_kept(ready: Desk) -> None:
     assert result.code == 3 and receipt["decision"] == "pending_promote" and text(ready) == SKILL
     assert problems("pending_promote", waiting) == [] and problems("receipt", receipt) == []
     assert [one["candidate_id"] for one in waiting["pending"]] == ["c1"]
-    assert "honestone stage promote c1" in receipt["human_review_request"]["approve"]
+    assert "honestone skill promote c1" in receipt["human_review_request"]["approve"]
 
 
 def test_the_gate_run_twice_parks_once_and_decides_the_same(ready: Desk) -> None:

@@ -41,6 +41,7 @@ class Option:
     `choices` are the words that are taken, where the type does not list them. `show_range`: help
     and click's own messages show the bounds; without it only the request checks them. `is_folder`: a folder
     that exists. `variables`: the first of these environment variables that is set is its default.
+    `old_names`: what was typed for it before; each still works, and no help shows it.
     """
 
     help: str | None = None
@@ -57,6 +58,7 @@ class Option:
     hidden: bool = False
     is_folder: bool = False
     variables: tuple[str, ...] = ()
+    old_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +177,16 @@ def parts(of: Declaring) -> tuple[Declared | Group, ...]:
 
 
 def declared(of: Declaring) -> Iterator[Declared]:
-    """All its options, the shared ones of the classes that it takes at their place."""
+    """All its options, the shared ones of the classes that it takes at their place. An option of its
+    own replaces the shared one that is typed in the same way.
+    """
+    own = {one.typed for one in parts(of) if isinstance(one, Declared)}
     for one in parts(of):
         if isinstance(one, Declared):
             yield one
             continue
         for inner in declared(one.of):
-            if inner.is_shared:
+            if inner.is_shared and inner.typed not in own:
                 yield inner
 
 

@@ -48,7 +48,7 @@ class Bounds:
         if not any(real.is_relative_to(root) for root in self.roots):
             raise UsageError(
                 f"`{path}` is outside of what may be used here: {', '.join(map(str, self.roots)) or 'nothing'}",
-                hint="a person allows a folder by starting the server with: honestone mcp --root DIR",
+                hint="a person allows a folder by starting the server with: honestone agent mcp --root DIR",
             )
         return path
 

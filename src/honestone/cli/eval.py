@@ -68,13 +68,18 @@ def eval_(
     ] = False,
     concurrency: Concurrency = None,
     remote: Annotated[
-        bool, Option("Have the cases run by runners on other machines (honestone runner).")
+        bool, Option("Have the cases run by runners on other machines (honestone remote runner).")
     ] = False,
     priority: Annotated[
         int, Option("With --remote: runs of a higher one are worked on first. [0]")
     ] = 0,
     output: Annotated[
-        Path | None, Option("Save the JSON report there too; of a table of texts, in its --format.")
+        Path | None,
+        Option(
+            "Save the JSON report there too; of a table of texts, in its --format.",
+            short="-o",
+            metavar="FILE",
+        ),
     ] = None,
     form: Annotated[
         str, Option(name="--format", short="-f", choices=EVAL_FORMATS, show_default=True)

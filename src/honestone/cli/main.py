@@ -7,25 +7,26 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from honestone import __version__
-from honestone.cli.commands import GROUPS
+from honestone.cli.commands import GROUPS, MORE, OLD, paths_of
 from honestone.cli.ctrl_c import leave_to_command
 from honestone.core.errors import HonestoneError, Interrupted, StoreAway
 
 _ARGS_FROM = "--args-from"
 
 EPILOG = """\b
-Exit codes
-  0    passed
-  1    did not pass
-  2    usage, file or setting is wrong; nothing was spent
-  3    could not be judged
-  70   an error in honestone itself; one line says where the trace is
-  130  interrupted; run the same command to resume"""
+Exit codes: 0 passed, 1 did not pass, 2 wrong call, file or setting,
+3 could not be judged, 70 an error in honestone, 130 interrupted.
+
+\b
+honestone COMMAND --help has examples; honestone --help-all lists the rest."""
+# Where a context keeps that all of the help is asked for.
+HELP_ALL: Final = "honestone.help_all"
+_HELP_ALL: Final = "--help-all"
 
 
 class StrictGroup(click.Group):
@@ -46,6 +47,13 @@ class StrictGroup(click.Group):
             _refuse_twice(own, rest)
         return name, command, rest
 
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help(ctx, formatter)
+        if ctx.meta.get(HELP_ALL):
+            from honestone.cli.helping import write_below
+
+            write_below(self, ctx, formatter)
+
 
 def _refuse_twice(ctx: click.Context, args: Sequence[str]) -> None:
     given = ctx.command.make_parser(ctx).parse_args(list(args))[2]
@@ -64,6 +72,7 @@ class LazyGroup(StrictGroup):
         super().__init__(*args, **extra)
         self._titles = GROUPS[table]
         self._table = {name: row for rows in self._titles.values() for name, row in rows.items()}
+        self._old = {} if table else OLD
 
     def invoke(self, ctx: click.Context) -> Any:
         # Before click sees it: click would end with 1, which is a verdict of ours.
@@ -72,13 +81,22 @@ class LazyGroup(StrictGroup):
         except BrokenPipeError:
             raise click.exceptions.Exit(_stop_writing()) from None
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`--help-all` is `--help` of the same command; the context keeps that it is all of it."""
+        end = args.index("--") if "--" in args else len(args)
+        if ctx.parent is None and _HELP_ALL in args[:end]:
+            ctx.meta[HELP_ALL] = True
+            args = ["--help" if word == _HELP_ALL else word for word in args[:end]] + args[end:]
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._table:
+        place = self._table[cmd_name][0] if cmd_name in self._table else self._old.get(cmd_name)
+        if place is None:
             return None
-        module, _, name = self._table[cmd_name][0].partition(":")
+        module, _, name = place.partition(":")
         command: click.Command = getattr(importlib.import_module(f"honestone.cli.{module}"), name)
         leave_to_command()
         if "_HONESTONE_COMPLETE" in os.environ:
@@ -91,25 +109,36 @@ class LazyGroup(StrictGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
-        if args and not name.startswith("-") and name not in self._table:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, self._table, n=1)
-            raise click.UsageError(
-                f"unknown command {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""), ctx
-            )
+        if args and not name.startswith("-") and name not in {**self._table, **self._old}:
+            raise click.UsageError(f"unknown command {name!r}{self._near(name)}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _near(self, name: str) -> str:
+        """A question about the name that was meant: a command of another group, or one with a
+        name like it.
+        """
+        from difflib import get_close_matches
+
+        near = list(paths_of(name)) or get_close_matches(name, self._table, n=1)
+        return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Commands first: a group has few options, and they are seldom what somebody looks for."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         left = max(map(len, self._table))
         for title, rows in self._titles.items():
+            if title == MORE and not ctx.meta.get(HELP_ALL):
+                continue
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(left), text) for name, (_, text) in rows.items()])
 
 
 @click.group(
     cls=LazyGroup,
-    table="honestone",
+    table="",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EPILOG,
     invoke_without_command=True,
@@ -119,6 +148,7 @@ class LazyGroup(StrictGroup):
     "--args-from",
     "args_variable",
     metavar="VARIABLE",
+    hidden=True,
     help="Take the arguments from this variable, split into words as a shell does. Must be the first argument.",
 )
 @click.pass_context

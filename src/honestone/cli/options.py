@@ -81,10 +81,15 @@ def with_params(call: Callable[..., R], of: Callable[..., object]) -> Callable[.
     return call
 
 
+# For a value whose option names none, instead of click's INTEGER RANGE.
+_METAVARS: Final[dict[type, str]] = {int: "N", float: "NUMBER"}
+
+
 def make_param(one: Declared) -> click.Parameter:
     """An option or argument of click."""
     option = one.option
-    settings: dict[str, Any] = {"metavar": option.metavar, "required": one.is_required}
+    metavar = option.metavar or (None if one.choices else _METAVARS.get(one.kind))
+    settings: dict[str, Any] = {"metavar": metavar, "required": one.is_required}
     if one.default is not REQUIRED and not one.is_many:
         settings["default"] = one.default
     if one.kind is not bool:
@@ -101,7 +106,22 @@ def make_param(one: Declared) -> click.Parameter:
     elif not option.show_range:
         settings["callback"] = partial(_refuse_what_is_excluded, one)
     names = [one.field, *filter(None, (option.short, one.typed))]
-    return click.Option(names, **settings)
+    return _Renamed(names, option.old_names, **settings)
+
+
+class _Renamed(click.Option):
+    """An option that is read by its old names too, which no help and no message shows."""
+
+    def __init__(self, names: list[str], old_names: tuple[str, ...], **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self._old_names = list(old_names)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        shown, self.opts = self.opts, [*self._old_names, *self.opts]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = shown
 
 
 def _refuse_what_is_excluded(

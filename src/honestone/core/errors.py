@@ -94,7 +94,7 @@ class CommandRefused(UsageError):
     def __init__(self, what: str) -> None:
         super().__init__(
             f"{what} is not allowed here: it can run a program, contact an address or read a file of its own choosing",
-            hint="a person allows it by starting the server with: honestone mcp --allow-commands",
+            hint="a person allows it by starting the server with: honestone agent mcp --allow-commands",
         )
 
 
@@ -113,7 +113,7 @@ class StoreAway(HonestoneError):
 
 
 class RunCancelled(HonestoneError):
-    """Somebody ended the run with `honestone run cancel`. It is not resumed."""
+    """Somebody ended the run with `honestone runs cancel`. It is not resumed."""
 
     exit_code = 130
 

@@ -1,6 +1,6 @@
 """The one loop: asks core what to do, does it, and records what happened before it continues.
 
-`improve`, `improve --suite`, `step` and `stage run` are this loop with a policy and a judgement of
+`improve`, `improve --suite`, `step` and `skill run` are this loop with a policy and a judgement of
 their own.
 
 Why the state is only what the events say: a run can be killed between any two lines, and what it

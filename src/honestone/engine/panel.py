@@ -48,7 +48,9 @@ from honestone.system.telemetry import telemetry
 
 TAMPERED = "tampered: it answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything"
 
-AUDIT_IT = "it is not fit to decide as it is; `honestone audit` measures how easily it is steered"
+AUDIT_IT = (
+    "it is not fit to decide as it is; `honestone judges audit` measures how easily it is steered"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ answer at a time.
 CSV         artifact[,rater],CRITERION...: a row an artifact (or an artifact and a rater), empty cells are not labelled
 JSON lines  {"artifact": ..., "rater": ..., "criterion": ..., "item": ..., "value": ...}, each line one answer
 
-Lines that `honestone label` writes have the schema `honestone.label/1`, and more keys. Of several
+Lines that `honestone judges label` writes have the schema `honestone.label/1`, and more keys. Of several
 about the same item of the same bytes by one rater the last counts, and a value of null is a skip.
 """
 

@@ -271,7 +271,7 @@ def _refuse_documents(table: _Table) -> None:
         return
     labels = table.rows[0][1].get("labels")
     hint = (
-        f"the ratings are in its labels: honestone agreement {labels}"
+        f"the ratings are in its labels: honestone judges agreement {labels}"
         if labels
         else "a row is a unit, a column a rater"
     )

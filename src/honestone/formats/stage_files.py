@@ -338,7 +338,7 @@ class Blocker(Struct, kw_only=True):
 
 
 class Candidates(StageDocument, kw_only=True):
-    """What `stage propose` writes."""
+    """What `skill propose` writes."""
 
     written: ClassVar[tuple[str, str, str]] = ("propose", "a candidates artifact", "proposed")
     folder: ClassVar[str] = "candidate_versions"
@@ -358,7 +358,7 @@ class Candidates(StageDocument, kw_only=True):
 
 
 class Ranking(StageDocument, kw_only=True):
-    """What `stage rank` writes."""
+    """What `skill rank` writes."""
 
     written: ClassVar[tuple[str, str, str]] = ("rank", "a ranking", "ranked")
     folder: ClassVar[str] = "rankings"
@@ -377,7 +377,7 @@ class Ranking(StageDocument, kw_only=True):
 
 
 class SkillEvaluation(StageDocument, kw_only=True):
-    """What `stage evaluate` writes: its figures at the top and, as in the original, inside
+    """What `skill evaluate` writes: its figures at the top and, as in the original, inside
     `evaluation`.
     """
 
@@ -422,7 +422,7 @@ class SkillEvaluation(StageDocument, kw_only=True):
 
 
 class Execution(StageDocument, kw_only=True):
-    """What `stage apply` writes."""
+    """What `skill apply` writes."""
 
     written: ClassVar[tuple[str, str, str]] = ("apply", "an execution", "executed")
     folder: ClassVar[str] = "executions"
@@ -442,7 +442,7 @@ class Execution(StageDocument, kw_only=True):
 
 
 class Receipt(StageDocument, kw_only=True):
-    """What `stage gate` writes."""
+    """What `skill gate` writes."""
 
     written: ClassVar[tuple[str, str, str]] = ("gate", "a gate receipt", "gated")
     folder: ClassVar[str] = "receipts"
@@ -468,7 +468,7 @@ class Receipt(StageDocument, kw_only=True):
 
 
 class Promotion(StageDocument, kw_only=True):
-    """What `stage promote` writes."""
+    """What `skill promote` writes."""
 
     written: ClassVar[tuple[str, str, str]] = ("promote", "a promotion", "promoted")
     folder: ClassVar[str] = "receipts"
@@ -509,7 +509,7 @@ class PipelineTry(Struct, kw_only=True):
 
 
 class Pipeline(Struct, kw_only=True):
-    """What `stage run` writes and prints."""
+    """What `skill run` writes and prints."""
 
     folder: ClassVar[str] = "pipelines"
 
@@ -636,7 +636,7 @@ def read_stage(path: Path, kind: type[D], *, shown: str | None = None) -> StageF
         raise UsageError(
             f"`{shown or path}` is not {what}: {found}",
             place=marked.at(("stage",)),
-            hint=f"`honestone stage {verb}` writes {what} (stage: {wanted})",
+            hint=f"`honestone skill {verb}` writes {what} (stage: {wanted})",
         )
     if version != SCHEMA_VERSION:
         raise UsageError(

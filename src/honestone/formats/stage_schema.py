@@ -23,16 +23,16 @@ from honestone.formats.stage_files import (
 )
 
 SCHEMAS: Final[dict[str, tuple[str, object]]] = {
-    "candidates": ("what `stage propose` writes", Candidates),
-    "ranking": ("what `stage rank` writes", Ranking),
-    "evaluation": ("what `stage evaluate` writes", SkillEvaluation),
-    "execution": ("what `stage apply` writes", Execution),
-    "receipt": ("what `stage gate` writes", Receipt),
+    "candidates": ("what `skill propose` writes", Candidates),
+    "ranking": ("what `skill rank` writes", Ranking),
+    "evaluation": ("what `skill evaluate` writes", SkillEvaluation),
+    "execution": ("what `skill apply` writes", Execution),
+    "receipt": ("what `skill gate` writes", Receipt),
     "pending_promote": ("edits that wait for a person, in STATE_ROOT", Pending),
     "traces": ("why an edit was put back, for the next proposal", Traces),
-    "promotion": ("what `stage promote` writes", Promotion),
-    "pipeline": ("what `stage run` writes and prints", Pipeline),
-    "memory": ("what `stage learn` writes and prints", list[MemoryEntry]),
+    "promotion": ("what `skill promote` writes", Promotion),
+    "pipeline": ("what `skill run` writes and prints", Pipeline),
+    "memory": ("what `skill learn` writes and prints", list[MemoryEntry]),
 }
 
 
@@ -51,5 +51,5 @@ def stage_schema(name: str) -> JsonObject:
         top["required"] = list(dict.fromkeys([*HEAD, *top["required"], "truth_anchor"]))
     if isinstance(kind, type) and issubclass(kind, Pipeline):
         top["required"] = ["schema", *top["required"]]
-    top["title"] = f"honestone stage {name}: {about}"
+    top["title"] = f"honestone skill {name}: {about}"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": components}

@@ -1,4 +1,4 @@
-"""The server of `honestone mcp`: the tools and resources over stdio, by the official SDK.
+"""The server of `honestone agent mcp`: the tools and resources over stdio, by the official SDK.
 
 Use cases block, so each call works in a thread of its own. A call that is cancelled, or whose
 client is gone, ends its programs before it returns.

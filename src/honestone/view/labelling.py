@@ -1,4 +1,4 @@
-"""`honestone label --browser`: a server that serves the items of one rater and nothing else."""
+"""`honestone judges label --browser`: a server that serves the items of one rater and nothing else."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def test_an_agent_keeps_the_promises_of_a_judge() -> None:
     check_judge(judge)
     with pytest.raises(CallFailed) as failed:
         asyncio.run(judge.ask(judge.render(SAMPLE), SAMPLE))
-    assert failed.value.missing and "honestone judge submit" in failed.value.reason
+    assert failed.value.missing and "honestone agent submit" in failed.value.reason
 
 
 def test_two_agents_have_two_identities() -> None:

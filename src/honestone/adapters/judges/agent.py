@@ -1,5 +1,5 @@
 """`agent:NAME`: a host agent or chat as a judge. It is not called: it answers our prompt by
-`honestone judge submit`.
+`honestone agent submit`.
 
 To the panel it is a prompted judge like any other, whose every reply is either on record already or
 not there.
@@ -32,8 +32,8 @@ class AgentModel(NothingToClose):
 
     async def complete(self, prompt: Prompt) -> Completion:
         raise CallFailed(
-            "no reply submitted yet: `honestone judge prompt ARTIFACT --rubric RUBRIC` prints what to answer, "
-            f"`honestone judge submit ARTIFACT --rubric RUBRIC --judge {self.name}` takes the reply",
+            "no reply submitted yet: `honestone agent prompt ARTIFACT --rubric RUBRIC` prints what to answer, "
+            f"`honestone agent submit ARTIFACT --rubric RUBRIC --judge {self.name}` takes the reply",
             missing=True,
         )
 

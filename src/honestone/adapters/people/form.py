@@ -259,8 +259,8 @@ class TerminalPerson:
                     is_done = await _fill_in(sheet, view, question, draft, terminal)
             except NoTerminal as error:
                 raise CallFailed(
-                    f"no terminal to ask at ({error}): run it in one, or answer with `honestone judge prompt` and "
-                    "`honestone judge submit`, and name the judge agent:NAME",
+                    f"no terminal to ask at ({error}): run it in one, or answer with `honestone agent prompt` and "
+                    "`honestone agent submit`, and name the judge agent:NAME",
                     missing=True,
                 ) from None
             if not is_done:

@@ -134,7 +134,7 @@ class PostgresStore:
         elif version < FORMAT:
             raise StoreError(
                 f"the store {self._shown} has the older format {version}; this honestone writes format {FORMAT}",
-                hint="upgrade honestone on every machine, then: honestone store migrate",
+                hint="upgrade honestone on every machine, then: honestone runs store migrate",
             )
 
     @property

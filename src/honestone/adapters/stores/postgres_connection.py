@@ -247,14 +247,14 @@ class PostgresConnection:
 
     def _no_connection(self, error: Exception) -> StoreError:
         text = self._error_text(error)
-        hint = "is it running, and is the address right? honestone store check tries it again"
+        hint = "is it running, and is the address right? honestone runs store check tries it again"
         for words, better in _HINTS:
             if words in text:
                 hint = better
         return StoreError(f"the store {self.address.shown} cannot be opened: {text}", hint=hint)
 
     def _trouble(self, error: psycopg.Error) -> StoreError:
-        hint = "`honestone store check` says more"
+        hint = "`honestone runs store check` says more"
         if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
             hint = "this database user may not write to the store: ask its owner for the rights (docs/reference/cluster.md)"
         elif isinstance(error, errors.DiskFull):

@@ -1,7 +1,7 @@
 """One run of a loop, from its plan to its last event: claimed, started or resumed, worked under its
 limits.
 
-`improve`, `improve --suite`, `step` and `stage run` each make a LoopPlan; what differs is in its
+`improve`, `improve --suite`, `step` and `skill run` each make a LoopPlan; what differs is in its
 policy and judgement.
 """
 
@@ -331,7 +331,7 @@ class LoopOptions:
     require_calibration: Annotated[
         bool,
         Option(
-            "Refuse a held-out judge that `calibrate` has not measured as it is now, or found"
+            "Refuse a held-out judge that `judges calibrate` has not measured as it is now, or found"
             " lenient."
         ),
     ] = False
@@ -369,7 +369,10 @@ class LoopOptions:
         bool, Option("Leave the file alone; the best version is kept in the store.")
     ] = False
     output: Annotated[
-        Path | None, Option("Deliver the best version there and leave the file alone.")
+        Path | None,
+        Option(
+            "Deliver the best version there and leave the file alone.", short="-o", metavar="FILE"
+        ),
     ] = None
     deliver: Annotated[
         str,

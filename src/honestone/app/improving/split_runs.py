@@ -97,7 +97,7 @@ class SplitRuns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelOfEdits:
-    """The panel of `stage rank`: yes/no questions about an edit, and its score the share of yes."""
+    """The panel of `skill rank`: yes/no questions about an edit, and its score the share of yes."""
 
     seats: tuple[Seat, ...]
     store: Store

@@ -63,7 +63,7 @@ class HostQuestion:
             ("--judge", self.judge),
         ):
             words += [option, value] if value is not None else []
-        return shlex.join(["honestone", "judge", verb, *words, *more])
+        return shlex.join(["honestone", "agent", verb, *words, *more])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

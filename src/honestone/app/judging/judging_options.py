@@ -112,14 +112,14 @@ RequireImprovement: TypeAlias = Annotated[
 RequireCalibration: TypeAlias = Annotated[
     bool,
     Option(
-        "Refuse a judge that `calibrate` has not measured as it is now, or found lenient, or with"
+        "Refuse a judge that `judges calibrate` has not measured as it is now, or found lenient, or with"
         " too few labels.",
     ),
 ]
 RequireTier: TypeAlias = Annotated[
     str | None,
     Option(
-        "Refuse a judge that `audit` has not found to be of that tier.",
+        "Refuse a judge that `judges audit` has not found to be of that tier.",
         choices=TIERS,
     ),
 ]
@@ -154,6 +154,8 @@ class JudgingOptions:
         Option(
             "Looks per judge; of a suite, runs of each case: one that flips is unstable."
             " [1; thorough: 2 looks]",
+            short="-n",
+            metavar="N",
             min=1,
             max=20,
         ),
@@ -212,7 +214,7 @@ class JudgingOptions:
     # The rest are options of single commands.
     # Run the code of another tool's file although it is not trusted.
     allow_code: Annotated[AllowCode, BY_COMMAND] = False
-    # Of every judge that decides: measured against labels, of a tier of `audit`.
+    # Of every judge that decides: measured against labels, of a tier of `judges audit`.
     require_calibration: Annotated[RequireCalibration, BY_COMMAND] = False
     require_tier: Annotated[RequireTier, BY_COMMAND] = None
     # Ask through the providers' batch APIs. It is called with a line for each batch that was sent
@@ -546,7 +548,7 @@ _NO_PAIRS = "it takes one artifact at a time"
 _WHY_NO_PAIRS = {
     "program": "a script is asked about one artifact; score both with `honestone eval` and compare the numbers",
     "person": "the form for people shows one artifact",
-    "agent": "`judge prompt` shows one artifact",
+    "agent": "`agent prompt` shows one artifact",
     "recorded": "a recording holds answers about one artifact",
     "mock": "it looks at nothing",
 }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AskedOfJudges:
-    """What is asked of every judge: a calibration that holds, a tier of `audit`."""
+    """What is asked of every judge: a calibration that holds, a tier of `judges audit`."""
 
     calibration: bool = False
     tier: Tier | None = None

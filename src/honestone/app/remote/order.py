@@ -373,12 +373,12 @@ class RemoteRun:
             self._say_once(why, f"the runner on {host} refuses run {run}: {why}")
         if not alive:
             self._say_once(
-                "none", "no runner is at work; start one on any machine: honestone runner"
+                "none", "no runner is at work; start one on any machine: honestone remote runner"
             )
         elif len(refused) == len(alive):
             self._say_once(
                 "all refuse",
-                "no runner takes this run; it waits for one that does (all reasons: honestone runners)",
+                "no runner takes this run; it waits for one that does (all reasons: honestone remote runners)",
             )
 
     def _say_once(self, what: str, words: str) -> None:

@@ -19,7 +19,7 @@ from honestone.core.record.store_address import POSTGRESQL, store_address
 from honestone.ports import PortableStore, SharedStore, StoreState
 
 # In the order of a copy: a run that is listed is whole.
-_AS_ANOTHER: Final = "a user who may make roles, such as `postgres`, can do it: honestone store roles --sql | sudo -u postgres psql DATABASE"
+_AS_ANOTHER: Final = "a user who may make roles, such as `postgres`, can do it: honestone runs store roles --sql | sudo -u postgres psql DATABASE"
 TABLES: Final = ("blobs", "replies", "cases", "events", "runs")
 
 
@@ -96,7 +96,8 @@ def copy_store(
     places = [_place(workspace, name) for name in (source, destination)]
     if places[0].shown == places[1].shown:
         raise UsageError(
-            f"`{places[0].shown}` would be copied into itself", hint="honestone store copy FROM TO"
+            f"`{places[0].shown}` would be copied into itself",
+            hint="honestone runs store copy FROM TO",
         )
     with _opened(places[0], readonly=True) as old, _opened(places[1]) as new:
         added = {}

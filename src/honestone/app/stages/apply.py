@@ -36,7 +36,7 @@ from honestone.system.files import printable, write_atomically
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyRequest:
-    """What `stage apply` is asked for."""
+    """What `skill apply` is asked for."""
 
     ranking: Path
     candidate_id: str
@@ -185,7 +185,7 @@ def settled(files: StageFiles, skill: SkillUnderEdit) -> SkillUnderEdit:
     """The skill when no stage is halfway through with it: what a stage measures must not be half a
     candidate.
 
-    Raises UsageError while another process works on it, and where a killed `stage run` left half of
+    Raises UsageError while another process works on it, and where a killed `skill run` left half of
     an edit.
     """
     files.refuse_inside(skill)
@@ -210,8 +210,8 @@ def _require_delivered(skill: SkillUnderEdit) -> None:
                 continue
             if is_half_delivered(store.iter_events(info.id)):
                 raise UsageError(
-                    f"`{skill.named}` holds half of an edit: `stage run` is not finished",
-                    hint="run the same `stage run` command again: it completes the edit",
+                    f"`{skill.named}` holds half of an edit: `skill run` is not finished",
+                    hint="run the same `skill run` command again: it completes the edit",
                 )
 
 

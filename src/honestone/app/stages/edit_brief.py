@@ -66,7 +66,7 @@ def read_trace(workspace: Workspace, path: Path, tasks: SuiteTasks) -> brief.Fai
         raise UsageError(
             f"`{printable(path)}` is not a traces file: it has no list `failed_tasks`",
             place=marked.at(("failed_tasks",)),
-            hint="`honestone stage run` writes one for every edit that is put back, below STATE_ROOT/traces",
+            hint="`honestone skill run` writes one for every edit that is put back, below STATE_ROOT/traces",
         )
     return failed_try(doc.read_as(marked, doc.Traces), tasks)
 

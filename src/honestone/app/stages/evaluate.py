@@ -64,7 +64,7 @@ _SAME: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateSkillRequest:
-    """What `stage evaluate` is asked for: a candidate of a ranking, or with `standalone` a skill by
+    """What `skill evaluate` is asked for: a candidate of a ranking, or with `standalone` a skill by
     itself.
 
     Without `baseline_cache_dir` a baseline of the last seven days is taken from the store.

@@ -4,7 +4,7 @@ them.
 pending_promote.json   candidates that wait for a person
 veto.json              candidates that a person turned down
 current_state.json     the last decision and what comes next; last_run.json: the same of the last run
-memory.json            what helped and what did not (`stage learn`)
+memory.json            what helped and what did not (`skill learn`)
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from honestone.system.files import printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRequest:
-    """What `stage gate` is asked for. Without an evaluation nothing is kept."""
+    """What `skill gate` is asked for. Without an evaluation nothing is kept."""
 
     ranking: Path
     execution: Path
@@ -69,7 +69,7 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
         if result.decision is Decision.KEEP and found.where is not _OnDisk.APPLIED:
             raise UsageError(
                 f"the candidate `{ranked.id}` is no longer in place in `{skill.named}`, so it cannot be kept",
-                hint="run `honestone stage apply` again, then the gate",
+                hint="run `honestone skill apply` again, then the gate",
             )
         entry = None
         if result.decision is Decision.PENDING:
@@ -313,7 +313,7 @@ def _text_under(found: layers.Fields, key: str) -> str | None:
 
 def _promote(name: str, files: StageFiles) -> str:
     """What a person types, from the folder that the gate was run in."""
-    words = ["honestone", "stage", "promote", shlex.quote(name)]
+    words = ["honestone", "skill", "promote", shlex.quote(name)]
     if files.root != StageFiles.at(files.workspace).root:
         words += ["--state-root", shlex.quote(printable(files.root))]
     return " ".join(words)

@@ -69,7 +69,7 @@ def _waiting(name: str, files: StageFiles) -> doc.WaitingEntry:
         f"no candidate `{name}` waits for a person",
         hint=f"waiting: {known}"
         if known
-        else "nothing waits; `honestone stage gate` says why it parks something",
+        else "nothing waits; `honestone skill gate` says why it parks something",
     )
 
 
@@ -84,7 +84,7 @@ def _approve(
         raise UsageError(
             f"`{skill.named}` was edited since the candidate was parked; nothing was overwritten",
             hint="propose, evaluate and gate again on the skill as it is now, or bring the change in by hand: "
-            "`honestone stage promote` lists it",
+            "`honestone skill promote` lists it",
         )
     candidate = doc.CandidateEntry(
         id=_required(entry.get("candidate_id"), "candidate_id"),

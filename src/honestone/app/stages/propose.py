@@ -43,7 +43,7 @@ HOURS = 240
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposeRequest:
-    """What `stage propose` is asked for. Without `task_suite` the worker is shown no tasks."""
+    """What `skill propose` is asked for. Without `task_suite` the worker is shown no tasks."""
 
     skill: Path
     worker: str

@@ -37,7 +37,7 @@ from honestone.ports import Observer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRequest:
-    """What `stage rank` is asked for. Without judges nothing is judged; `mock` is a panel that
+    """What `skill rank` is asked for. Without judges nothing is judged; `mock` is a panel that
     approves everything.
     """
 

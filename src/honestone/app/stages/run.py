@@ -67,7 +67,7 @@ _NOT_DECIDED = "it is not decided yet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRunRequest:
-    """What `stage run` is asked for. `judging` holds the judges, `fresh` and the limits."""
+    """What `skill run` is asked for. `judging` holds the judges, `fresh` and the limits."""
 
     skill: Path
     task_suite: Path

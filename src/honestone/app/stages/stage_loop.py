@@ -1,4 +1,4 @@
-"""The loop of `stage run`: its state, and the gate as its policy.
+"""The loop of `skill run`: its state, and the gate as its policy.
 
 A round is one try of one candidate, always from the original. Candidates that were proposed
 together are tried best first before new ones are asked for. What the stages write is on record as

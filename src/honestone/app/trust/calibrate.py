@@ -52,7 +52,9 @@ def calibrate_judges(
     Raises UsageError and its kinds before anything is spent, Interrupted; the same command resumes.
     """
     refuse_repeat(
-        request.judging, "every judge is measured by one look", "`honestone noise` looks again"
+        request.judging,
+        "every judge is measured by one look",
+        "`honestone judges noise` looks again",
     )
     judging = replace(request.judging, repeat=1)
     plan = RubricPlan.read(workspace, request.rubric, judging, (), accept_loss=request.accept_loss)
@@ -121,7 +123,7 @@ def _labels(
     if not found:
         raise FileError(
             f"`{request.labels}` has no labels",
-            hint=f"honestone label ARTIFACT... --rubric {request.rubric} --labels {request.labels} --rater NAME",
+            hint=f"honestone judges label ARTIFACT... --rubric {request.rubric} --labels {request.labels} --rater NAME",
         )
     placed = [
         replace(label, artifact=os.path.normpath(request.labels.parent / label.artifact))
@@ -134,7 +136,7 @@ def _labels(
     if not current:
         raise FileError(
             f"every artifact in `{request.labels}` has changed since it was labelled",
-            hint="label them again: `honestone label` asks what is open",
+            hint="label them again: `honestone judges label` asks what is open",
         )
     return current, len(placed) - len(current)
 

@@ -14,6 +14,6 @@ from honestone.cli.main import LazyGroup
     short_help="Inside coding agents: installed in their settings, and their hooks.",
 )
 def agent() -> None:
-    """Inside coding agents: installed in their settings, what keeps a session at its loop, and lets
-    it go.
+    """Work inside Claude Code, Codex and Gemini: installed in their settings, as their tools, with
+    the agent as the judge or the worker, and hooks that keep a session at its loop.
     """

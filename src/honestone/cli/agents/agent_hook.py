@@ -38,7 +38,7 @@ class HookGroup(LazyGroup):
 
 
 @click.group(
-    "hook", cls=HookGroup, table="hook", short_help="What the hooks of coding agents call."
+    "hook", cls=HookGroup, table="agent hook", short_help="What the hooks of coding agents call."
 )
 def hook() -> None:
     """What the hooks of coding agents call: the host's JSON on stdin, the answer on stdout, exit

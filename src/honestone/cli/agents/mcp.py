@@ -1,4 +1,4 @@
-"""`honestone mcp`: the commands as tools of a coding agent."""
+"""`honestone agent mcp`: the commands as tools of a coding agent."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def mcp(
         if (error.name or "").startswith("honestone"):
             raise
         raise UsageError(
-            f"`honestone mcp` needs a package that is not installed: {error.name}",
+            f"`honestone agent mcp` needs a package that is not installed: {error.name}",
             hint="pip install 'honestone[mcp]'",
         ) from None
     serve(roots, allow_commands=allow_commands)

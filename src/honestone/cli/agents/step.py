@@ -21,6 +21,7 @@ from honestone.app.improving.step import (
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
+from honestone.cli.helping import Grouped
 from honestone.cli.judges.judge_prompt import read_reply_file
 from honestone.cli.main import LazyGroup
 from honestone.cli.terminal import Progress, dump, dump_line, here, write
@@ -50,7 +51,7 @@ JsonAnyway: TypeAlias = Annotated[bool, Option(name="--json", hidden=True)]
 @click.group(
     "step",
     cls=LazyGroup,
-    table="step",
+    table="agent step",
     short_help="A host agent as the worker, one action at a time.",
 )
 def step() -> None:
@@ -63,7 +64,7 @@ def step() -> None:
     """
 
 
-@click.command("next")
+@click.command("next", cls=Grouped)
 @shared.from_parameters
 def next_(
     *,

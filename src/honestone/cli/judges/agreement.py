@@ -1,4 +1,4 @@
-"""`honestone agreement`: how far raters agree, from a table of their ratings."""
+"""`honestone judges agreement`: how far raters agree, from a table of their ratings."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def agreement(
 
     \b
     Examples:
-      honestone agreement ratings.csv --unit id
-      honestone agreement ratings.csv --unit id --truth human --level ordinal
+      honestone judges agreement ratings.csv --unit id
+      honestone judges agreement ratings.csv --unit id --truth human --level ordinal
     """
     columns = Columns(
         raters=tuple(name for names in raters for name in names.split(",")),

@@ -1,4 +1,4 @@
-"""`honestone audit`: how far judges can be trusted, by probes whose answers are known."""
+"""`honestone judges audit`: how far judges can be trusted, by probes whose answers are known."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from honestone.app.trust.audit import AuditRequest, below
 from honestone.app.trust.audit import audit as audit_judges
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
+from honestone.cli.helping import Grouped
 from honestone.cli.terminal import Progress, here, render, write
 from honestone.core.audit.verdict import Tier
 from honestone.core.judging.rubric import TIERS
@@ -21,7 +22,9 @@ from honestone.system.drawing import line
 
 
 @click.command(
-    "audit", short_help="Whether judges can be talked round, by probes with known answers."
+    "audit",
+    cls=Grouped,
+    short_help="Whether judges can be talked round, by probes with known answers.",
 )
 @asks_people
 @shared.from_parameters
@@ -36,7 +39,10 @@ def audit(
     judging: JudgingOptions,
     store: shared.StoreName = None,
     form: Annotated[
-        str, Option(name="--format", choices=("text", "json", "markdown"), show_default=True)
+        str,
+        Option(
+            name="--format", short="-f", choices=("text", "json", "markdown"), show_default=True
+        ),
     ] = "text",
     as_json: shared.AsJson = False,
     quiet: shared.IsQuiet = False,
@@ -53,7 +59,7 @@ def audit(
 
     \b
     Example:
-      honestone audit README.md --rubric rubric.yaml --judge openai:gpt-5.1 --require-tier medium
+      honestone judges audit README.md --rubric rubric.yaml --judge openai:gpt-5.1 --require-tier medium
     """
     request = AuditRequest(artifact=artifact, rubric=rubric, judging=judging)
     with Progress(quiet=quiet) as progress:

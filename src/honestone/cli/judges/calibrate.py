@@ -1,4 +1,4 @@
-"""`honestone calibrate`: how far judges agree with people who labelled a sample."""
+"""`honestone judges calibrate`: how far judges agree with people who labelled a sample."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def calibrate(
 
     \b
     Examples:
-      honestone calibrate --labels labels.jsonl --rubric rubric.yaml --judge openai:gpt-5.1
-      honestone calibrate new/*.md --labels labels.csv --rubric rubric.yaml --judge codex --judge gemini --strict
+      honestone judges calibrate --labels labels.jsonl --rubric rubric.yaml --judge openai:gpt-5.1
+      honestone judges calibrate new/*.md --labels labels.csv --rubric rubric.yaml --judge codex --judge gemini --strict
     """
     request = CalibrateRequest(
         population=artifacts, judging=judging, labels=labels, rubric=rubric, accept_loss=accept_loss

@@ -1,4 +1,4 @@
-"""`honestone judge pairwise`: which of two artifacts meets a rubric better, by judges that see both
+"""`honestone judges pairwise`: which of two artifacts meets a rubric better, by judges that see both
 in both orders.
 """
 
@@ -14,11 +14,12 @@ from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.pairwise import ComparePairRequest, compare_pair
 from honestone.app.options import Argument
 from honestone.cli import options as shared
+from honestone.cli.helping import Grouped
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.system.drawing import style_for
 
 
-@click.command("pairwise", short_help="Compare two artifacts by one rubric.")
+@click.command("pairwise", cls=Grouped, short_help="Compare two artifacts by one rubric.")
 @shared.from_parameters
 def pairwise(
     *,

@@ -1,4 +1,4 @@
-"""`honestone judge prompt` and `judge submit`: what a model judge would be asked, and a reply to
+"""`honestone agent prompt` and `agent submit`: what a model judge would be asked, and a reply to
 it, recorded.
 """
 
@@ -50,7 +50,7 @@ def prompt(
 ) -> None:
     """Print the prompt that a model judge would get about ARTIFACT.
 
-    Let any agent or chat answer it, and hand the reply to `honestone judge submit`. The same
+    Let any agent or chat answer it, and hand the reply to `honestone agent submit`. The same
     artifact and rubric always give the same prompt.
     """
     from honestone.app.judging.host_judge import HostQuestion, host_prompt
@@ -93,7 +93,7 @@ def submit(
     store: shared.StoreName = None,
     as_json: shared.AsJson = False,
 ) -> int:
-    """Record a reply to `honestone judge prompt` as that of the judge agent:NAME.
+    """Record a reply to `honestone agent prompt` as that of the judge agent:NAME.
 
     `honestone eval ARTIFACT --rubric RUBRIC --judge agent:NAME` then uses it at no cost. Exits 0
     when every item was answered, 1 when the reply was refused or answers are missing: what is
@@ -140,7 +140,7 @@ def read_reply_file(path: str) -> str:
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     if not text.strip():
         raise UsageError(
-            "the reply is empty", hint="submit what the judge answered to `honestone judge prompt`"
+            "the reply is empty", hint="submit what the judge answered to `honestone agent prompt`"
         )
     return text
 

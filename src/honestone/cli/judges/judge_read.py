@@ -1,4 +1,4 @@
-"""`honestone judge read`: how a reply would be read, on one reply or on many, without a call; and
+"""`honestone judges read`: how a reply would be read, on one reply or on many, without a call; and
 the replies of a run that gave no answer.
 """
 
@@ -56,8 +56,8 @@ def read(
     an object from item to true, false or null.
 
     \b
-      echo 'I would give it 8/10.' | honestone judge read --kind score
-      honestone judge read --kind pairwise --jsonl --field raw < replies.jsonl
+      echo 'I would give it 8/10.' | honestone judges read --kind score
+      honestone judges read --kind pairwise --jsonl --field raw < replies.jsonl
 
     With RUN (an id, the beginning of one, or `last`): each reply of that run that gave no answer,
     and why. Such a reply is evidence and is not an answer: the same command asks that judge again.
@@ -65,14 +65,14 @@ def read(
     if run is not None:
         if kind is not None or scale is not None or items is not None or jsonl or field is not None:
             raise UsageError(
-                "a run takes no options of a reply on stdin", hint=f"honestone judge read {run}"
+                "a run takes no options of a reply on stdin", hint=f"honestone judges read {run}"
             )
         _show_unusable(run, as_json=as_json)
         return
     if kind is None:
         raise UsageError(
-            "`judge read` needs the kind of the reply on stdin, or a run",
-            hint="add --kind yes-no, score, pairwise or checklist, or name a run: honestone judge read last",
+            "`judges read` needs the kind of the reply on stdin, or a run",
+            hint="add --kind yes-no, score, pairwise or checklist, or name a run: honestone judges read last",
         )
     if field is not None and not jsonl:
         raise UsageError("`--field` names a key of JSON lines", hint="add --jsonl")

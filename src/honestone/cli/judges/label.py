@@ -1,4 +1,4 @@
-"""`honestone label`: a person's answers to the items of a rubric, kept as they are given."""
+"""`honestone judges label`: a person's answers to the items of a rubric, kept as they are given."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def label(
     as_json: shared.AsJson = False,
     quiet: shared.IsQuiet = False,
 ) -> int:
-    """Label artifacts by hand, so that `honestone calibrate` can measure judges against people. RUN
+    """Label artifacts by hand, so that `honestone judges calibrate` can measure judges against people. RUN
     labels what a run of eval judged: its artifacts, or the outputs of a suite.
 
     Shows each artifact and its open items, and reads one line for each from stdin: y, n, a number
@@ -65,8 +65,8 @@ def label(
 
     \b
     Examples:
-      honestone label drafts/*.md --rubric rubric.yaml --labels labels.jsonl --rater maria
-      honestone label last --sample 50 --browser --rubric rubric.yaml --labels labels.jsonl --rater maria
+      honestone judges label drafts/*.md --rubric rubric.yaml --labels labels.jsonl --rater maria
+      honestone judges label last --sample 50 --browser --rubric rubric.yaml --labels labels.jsonl --rater maria
     """
     run = _run_of(artifacts)
     request = LabelRequest(

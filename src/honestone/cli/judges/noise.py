@@ -1,4 +1,4 @@
-"""`honestone noise`: how much the same bytes score differently when they are judged again."""
+"""`honestone judges noise`: how much the same bytes score differently when they are judged again."""
 
 from __future__ import annotations
 
@@ -12,21 +12,36 @@ from honestone.app.options import Argument, Option
 from honestone.app.trust.noise import NoiseRequest, measure_noise
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
+from honestone.cli.helping import Grouped
 from honestone.cli.terminal import Progress, here, render, write
 
 
-@click.command("noise", short_help="How much the same bytes score differently when judged again.")
+@click.command(
+    "noise", cls=Grouped, short_help="How much the same bytes score differently when judged again."
+)
 @asks_people
 @shared.from_parameters
 def noise(
     *,
     artifact: Annotated[Path, Argument()],
     rubric: shared.RubricFile,
-    looks: Annotated[int, Option("How often each judge looks.", name="-n", show_default=True)] = 5,
+    looks: Annotated[
+        int,
+        Option(
+            "How often each judge looks.",
+            name="--repeat",
+            short="-n",
+            metavar="N",
+            show_default=True,
+        ),
+    ] = 5,
     judging: JudgingOptions,
     store: shared.StoreName = None,
     form: Annotated[
-        str, Option(name="--format", choices=("text", "json", "markdown"), show_default=True)
+        str,
+        Option(
+            name="--format", short="-f", choices=("text", "json", "markdown"), show_default=True
+        ),
     ] = "text",
     as_json: shared.AsJson = False,
     quiet: shared.IsQuiet = False,
@@ -40,7 +55,7 @@ def noise(
 
     \b
     Example:
-      honestone noise README.md --rubric rubric.yaml --judge openai:gpt-5.1 -n 5
+      honestone judges noise README.md --rubric rubric.yaml --judge openai:gpt-5.1 -n 5
     """
     request = NoiseRequest(artifact=artifact, rubric=rubric, judging=judging, looks=looks)
     with Progress(quiet=quiet) as progress:

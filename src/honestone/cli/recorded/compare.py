@@ -1,4 +1,4 @@
-"""`honestone compare` and `honestone trend`: two runs case by case, or many in a row."""
+"""`honestone compare` and `honestone runs trend`: two runs case by case, or many in a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`honestone rescore`: a run's recorded answers under other weights, bars or rules."""
+"""`honestone runs rescore`: a run's recorded answers under other weights, bars or rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`honestone run`: what is done to one recorded run."""
+"""`honestone runs cancel`; and `honestone run`, the group that it was in before."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import click
 
 from honestone.app.options import Argument
 from honestone.cli import options as shared
-from honestone.cli.main import StrictGroup
+from honestone.cli.main import LazyGroup
 from honestone.cli.terminal import dump, here, write
 from honestone.system.drawing import line
 
 
-@click.group("run", cls=StrictGroup, short_help="Cancel a run that is not finished.")
+@click.group("run", cls=LazyGroup, table="run", short_help="Cancel a run that is not finished.")
 def run() -> None:
     """Act on one recorded run. `honestone runs` lists them."""
 
 
-@run.command("cancel", short_help="End a run, so that it is not resumed.")
+@click.command("cancel", short_help="End a run, so that it is not resumed.")
 @shared.from_parameters
 def cancel(
     *,

@@ -1,4 +1,4 @@
-"""`honestone runner` and `honestone runners`: work on the cases of `eval SUITE --remote`, and see
+"""`honestone remote runner` and `honestone remote runners`: work on the cases of `eval SUITE --remote`, and see
 who does.
 """
 

@@ -3,74 +3,108 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import click
+from click.core import ParameterSource
 
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
-from honestone.cli.main import StrictGroup
+from honestone.cli.main import LazyGroup
 from honestone.cli.terminal import dump, here, write
+from honestone.core.errors import UsageError
 from honestone.system.drawing import line
+
+Limit: TypeAlias = Annotated[int, Option(min=1, show_default=True)]
+Kind: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "Only runs of that kind: eval, suite, table, column, improve, stages, noise, audit, calibrate, imported.",
+        metavar="KIND",
+    ),
+]
+VerdictName: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "Only those with that verdict (pass, fail, ...) or result, or `unfinished`.",
+        metavar="VERDICT",
+    ),
+]
 
 
 @click.group(
     "runs",
-    cls=StrictGroup,
+    cls=LazyGroup,
+    table="runs",
     invoke_without_command=True,
-    short_help="List recorded runs, import those of rulph.",
+    short_help="List runs; rescore, cancel, delete or import them.",
 )
 @click.pass_context
 @shared.from_parameters
 def runs(
     ctx: click.Context,
     *,
-    limit: Annotated[int, Option(min=1, show_default=True)] = 20,
-    kind: Annotated[
-        str | None,
-        Option(
-            "Only runs of that kind: eval, suite, table, column, improve, stages, noise, audit, calibrate, imported.",
-            metavar="KIND",
-        ),
-    ] = None,
-    verdict: Annotated[
-        str | None,
-        Option(
-            "Only those with that verdict (pass, fail, ...) or result, or `unfinished`.",
-            metavar="VERDICT",
-        ),
-    ] = None,
+    limit: Limit = 20,
+    kind: Kind = None,
+    verdict: VerdictName = None,
     store: shared.StoreName = None,
     as_json: shared.AsJson = False,
 ) -> int:
     """List recorded runs, newest first: verdict, title, pass rate or score, its change against the
-    run before of the same subject and kind, calls, cost, time.
+    run before of the same subject and kind, calls, cost, time. Or do something with them.
 
     \b
     Example:
       honestone runs --kind suite --verdict fail
     """
-    if ctx.invoked_subcommand is not None:
-        return 0
+    if ctx.invoked_subcommand is None:
+        return _list(limit, kind, verdict, as_json=as_json)
+    for param in ctx.command.params:
+        if (
+            param.name != "store"
+            and ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        ):
+            raise UsageError(
+                f"{param.opts[-1]} before `{ctx.invoked_subcommand}` is an option of the list of runs",
+                hint=f"{ctx.command_path} {ctx.invoked_subcommand} --help",
+            )
+    return 0
+
+
+@click.command("list", short_help="List recorded runs, newest first.")
+@shared.from_parameters
+def list_(
+    *,
+    limit: Limit = 20,
+    kind: Kind = None,
+    verdict: VerdictName = None,
+    store: shared.StoreName = None,
+    as_json: shared.AsJson = False,
+) -> int:
+    """List recorded runs, newest first, as `honestone runs` alone does."""
+    return _list(limit, kind, verdict, as_json=as_json)
+
+
+def _list(limit: int, kind: str | None, verdict: str | None, *, as_json: bool) -> int:
     from honestone.app.runs.run_list import UNFINISHED, list_runs
 
-    found = list_runs(here(), limit=limit, kind=kind, verdict=verdict)
+    listed = list_runs(here(), limit=limit, kind=kind, verdict=verdict)
     if as_json:
-        write(dump([run.to_plain() for run in found]) + "\n")
+        write(dump([run.to_plain() for run in listed]) + "\n")
         return 0
-    for run in found:
+    for run in listed:
         info, which = run.info, f" ({run.figures.side})" if run.figures.side else ""
         started = info.started[:16].replace("T", " ")
-        told = "  ".join(
+        words = "  ".join(
             part
             for part in (line(info.subject + which), run.words, line(info.person or ""))
             if part
         )
-        write(f"{info.id}  {started}  {info.kind:<8} {info.result or UNFINISHED:<16} {told}\n")
+        write(f"{info.id}  {started}  {info.kind:<8} {info.result or UNFINISHED:<16} {words}\n")
     return 0
 
 
-@runs.command("import", short_help="Keep a loop of rulph as a run.")
+@click.command("import", short_help="Keep a loop of rulph as a run.")
 @shared.from_parameters
 def import_(
     *,

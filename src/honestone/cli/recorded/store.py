@@ -1,4 +1,4 @@
-"""`honestone store`: where runs are kept, whether it answers, and its runs copied into another
+"""`honestone runs store`: where runs are kept, whether it answers, and its runs copied into another
 store.
 """
 
@@ -60,7 +60,7 @@ def roles(
     as_sql: Annotated[
         bool,
         Option(
-            "Print what it would do as SQL, for a user who may make roles: honestone store roles --sql | psql DATABASE.",
+            "Print what it would do as SQL, for a user who may make roles: honestone runs store roles --sql | psql DATABASE.",
             name="--sql",
         ),
     ] = False,
@@ -68,7 +68,7 @@ def roles(
 ) -> int:
     """Make the roles honestone_reader, honestone_coordinator and honestone_runner in the database
     of a shared store, and give them their rights. Run it as the owner of the tables, again after
-    each `store migrate`; docs/reference/cluster.md says what each may do.
+    each `runs store migrate`; docs/reference/cluster.md says what each may do.
     """
     if as_sql:
         write(store_roles(here()))

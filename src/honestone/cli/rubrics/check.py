@@ -13,6 +13,7 @@ import click
 from honestone.app.judging.judging_options import AcceptLoss, JudgingOptions
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
+from honestone.cli.helping import Grouped
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.core.judging.rubric import Rubric
 from honestone.core.numbers import show_bar, show_points
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from honestone.formats.rubric.rubric_fix import Fixed
 
 
-@click.command("check", short_help="Find what is wrong or weak in a rubric.")
+@click.command("check", cls=Grouped, short_help="Find what is wrong or weak in a rubric.")
 @shared.from_parameters
 def check(
     *,

@@ -10,6 +10,7 @@ import click
 from honestone.app.judging.judging_options import AcceptLoss, JudgingOptions
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
+from honestone.cli.helping import Grouped
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.system.drawing import clean
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from honestone.app.judging.lock import LockState
 
 
-@click.command("lock", short_help="Lock rubric, prompt, judges and bars.")
+@click.command("lock", cls=Grouped, short_help="Lock rubric, prompt, judges and bars.")
 @shared.from_parameters
 def lock(
     *,

@@ -1,4 +1,4 @@
-"""`honestone stage propose` and `rank`: candidates that are real edits, each made in a private
+"""`honestone skill propose` and `rank`: candidates that are real edits, each made in a private
 copy, and a panel's scores.
 """
 
@@ -45,6 +45,8 @@ def propose_command(
         Path | None,
         Option(
             "Show the worker the tasks of this suite that failed last; never those of the test split.",
+            name="--suite",
+            old_names=("--task-suite",),
             metavar="SUITE",
         ),
     ] = None,

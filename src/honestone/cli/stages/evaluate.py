@@ -1,4 +1,4 @@
-"""`honestone stage evaluate`: a skill's tasks run on two sides."""
+"""`honestone skill evaluate`: a skill's tasks run on two sides."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ def evaluate_command(
         str | None, Option("The candidate of the ranking to evaluate.", metavar="ID")
     ] = None,
     standalone: Annotated[bool, Option("Evaluate a skill by itself, without a ranking.")] = False,
-    task_suite: Annotated[Path, Option("The task suite (YAML).")],
+    task_suite: Annotated[
+        Path,
+        Option(
+            "The task suite (YAML).", name="--suite", old_names=("--task-suite",), metavar="SUITE"
+        ),
+    ],
     skill_path: Annotated[Path | None, Option("SKILL.md or its folder (standalone mode).")] = None,
     baseline_cache_dir: Annotated[
         Path | None, Option("Keep baselines here for 7 days. [the store]")

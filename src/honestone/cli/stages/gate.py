@@ -1,4 +1,4 @@
-"""`honestone stage apply`, `gate` and `promote`: a candidate's edit is tried on the skill itself,
+"""`honestone skill apply`, `gate` and `promote`: a candidate's edit is tried on the skill itself,
 and stays or is put back.
 
 The gate looks at what was applied in six layers; it stays only if all of them let it, else the
@@ -39,7 +39,7 @@ def apply_command(
     as_json: shared.AsJson = False,
     quiet: shared.IsQuiet = False,
 ) -> int:
-    """Carry out a candidate's plan on the skill. The original is kept; `stage gate` keeps the edit
+    """Carry out a candidate's plan on the skill. The original is kept; `skill gate` keeps the edit
     or puts it back.
 
     Exits 1 when nothing was applied, 2 when the plan would leave the skill.
@@ -60,10 +60,10 @@ def apply_command(
 def gate_command(
     *,
     ranking: Annotated[Path, Option("The ranking artifact.", metavar="FILE")],
-    execution: Annotated[Path, Option("What `stage apply` wrote.", metavar="FILE")],
+    execution: Annotated[Path, Option("What `skill apply` wrote.", metavar="FILE")],
     evaluation: Annotated[
         Path | None,
-        Option("What `stage evaluate` wrote. Without it nothing is kept.", metavar="FILE"),
+        Option("What `skill evaluate` wrote. Without it nothing is kept.", metavar="FILE"),
     ] = None,
     state_root: group.StateRoot = None,
     output: group.ArtifactFile = None,

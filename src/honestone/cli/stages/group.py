@@ -1,4 +1,4 @@
-"""`honestone stage`: the skill pipeline, each stage a command with JSON artifacts in and out."""
+"""`honestone skill`: the skill pipeline, each stage a command with JSON artifacts in and out."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from honestone.cli.terminal import dump, here, write
 from honestone.system.drawing import clean
 
 
-@click.group(cls=LazyGroup, table="stage")
-def stage() -> None:
-    """The skill pipeline: propose, rank, evaluate, apply, gate, promote; `run` does it all.
+@click.group("skill", cls=LazyGroup, table="skill")
+def skill() -> None:
+    """Improve an agent skill by real tasks, and prove it. `run` does it all; the others are its
+    stages: propose, rank, evaluate, apply, gate, promote.
 
     Every stage reads and writes a JSON file, so that any of them can be replaced by another
     program.
@@ -28,7 +29,7 @@ StateRoot: TypeAlias = Annotated[
     Path | None, Option("Where the pipeline keeps its files. [.honestone/stage]", metavar="DIR")
 ]
 ArtifactFile: TypeAlias = Annotated[
-    Path | None, Option("Write the artifact there instead.", metavar="FILE")
+    Path | None, Option("Write the artifact there instead.", short="-o", metavar="FILE")
 ]
 WorkerName: TypeAlias = Annotated[
     str, Option("Who edits: cmd:COMMAND, an agent CLI, ...", metavar="WORKER")

@@ -1,4 +1,4 @@
-"""`honestone stage learn` and `schema`: what helped so far and what did not, and the shape of the
+"""`honestone skill learn` and `schema`: what helped so far and what did not, and the shape of the
 pipeline's files.
 """
 

@@ -1,4 +1,4 @@
-"""`honestone stage run`: propose, rank, evaluate, apply, gate; again with what failed, until
+"""`honestone skill run`: propose, rank, evaluate, apply, gate; again with what failed, until
 something is kept.
 """
 
@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 def run_command(
     *,
     skill: Annotated[Path, Argument()],
-    task_suite: Annotated[Path, Option("Task suite that decides.", metavar="SUITE")],
+    task_suite: Annotated[
+        Path,
+        Option(
+            "Task suite that decides.", name="--suite", old_names=("--task-suite",), metavar="SUITE"
+        ),
+    ],
     worker: group.WorkerName,
     candidates: group.Candidates = 1,
     sources: group.Sources = (),

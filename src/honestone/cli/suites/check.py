@@ -13,6 +13,7 @@ import click
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
+from honestone.cli.helping import Grouped
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.system.drawing import clean, count
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from honestone.core.authoring.suite_lint import SuiteRemark
 
 
-@click.command("check", short_help="Find what is wrong or weak in a suite.")
+@click.command("check", cls=Grouped, short_help="Find what is wrong or weak in a suite.")
 @shared.from_parameters
 def check(
     *,

@@ -10,10 +10,11 @@ import click
 from honestone.app.judging.judging_options import AcceptLoss, JudgingOptions
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
+from honestone.cli.helping import Grouped
 from honestone.cli.rubrics.lock import print_lock
 
 
-@click.command("lock", short_help="Lock cases, rubrics, prompt, judges and bars.")
+@click.command("lock", cls=Grouped, short_help="Lock cases, rubrics, prompt, judges and bars.")
 @shared.from_parameters
 def lock(
     *,

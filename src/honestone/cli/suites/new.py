@@ -63,7 +63,9 @@ def new(
         ),
     ] = None,
     seed: Annotated[int, Option("With --sample: another number takes another sample. [0]")] = 0,
-    output: Annotated[Path | None, Option("Where to write it. [stdout]", metavar="FILE")] = None,
+    output: Annotated[
+        Path | None, Option("Where to write it. [stdout]", short="-o", metavar="FILE")
+    ] = None,
     form: Annotated[
         str | None,
         Option(

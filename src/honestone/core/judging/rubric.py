@@ -156,7 +156,7 @@ class Rubric:
     `quorum`: how many judges must answer, and suffice; "all" counts those that are not installed
         too. None: the votes of judges that failed stay open.
     `require_calibration`, `require_tier`: only judges that labels vouch for, or that reached this
-        tier of `audit`, may decide.
+        tier of `judges audit`, may decide.
 
     Raises RubricError when it breaks a rule of the format.
     """

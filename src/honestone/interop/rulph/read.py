@@ -385,7 +385,7 @@ def _refuse_reply(document: Document) -> ForeignRubric:
     raise UsageError(
         "this is a judge's reply of rulph, not a rubric: it lacks weights, threshold and floor",
         place=document.marked.at(),
-        hint=f"to read what it says: honestone judge read {document.name} --items FILE",
+        hint=f"to read what it says: honestone judges read {document.name} --items FILE",
     )
 
 

@@ -25,7 +25,7 @@ VERDICTS: Final = {
     "skipped": "SKIPPED",
 }
 LOW_CONFIDENCE: Final = (
-    "fewer than two judges marked everything; `honestone calibrate` measures a judge"
+    "fewer than two judges marked everything; `honestone judges calibrate` measures a judge"
 )
 LOW_CONFIDENCE_NAME: Final = "LOW CONFIDENCE"
 NOTHING_CAN_FAIL: Final = "nothing can fail: threshold and floors are 0, and nothing is required"
@@ -238,7 +238,7 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     `problems`, `repairs`: what was wrong in its replies, and what was repaired; absent where there
         is nothing
     `hint`: what to do about its reason; absent where that is not known
-    `unusable`: how many of its replies gave no answer; absent where none. `honestone judge read
+    `unusable`: how many of its replies gave no answer; absent where none. `honestone judges read
         RUN` shows them
     `usage`: calls, recorded replies, tokens and money of this judge; absent where the record does
         not tell judges apart
@@ -351,7 +351,7 @@ class KnownNoiseDoc(Struct, frozen=True, kw_only=True, rename={"origin": "from"}
         how = (
             f"measured in run {line(self.run)}"
             if self.run
-            else "not measured; `honestone noise` does"
+            else "not measured; `honestone judges noise` does"
         )
         return f"changes under {points(self.tolerance)} points are noise here ({how})"
 
@@ -390,7 +390,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     `notes`: for example, files that were left out; absent where there is none
     `output`: what a target produced; absent for a file
     `packed`: which parts of an artifact that is too large a judge was shown
-    `noise`: which changes of the score are noise, where `honestone noise` has measured it under
+    `noise`: which changes of the score are noise, where `honestone judges noise` has measured it under
         this contract
     `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
     """
@@ -472,7 +472,7 @@ def low_confidence_of(lonely: int, judged: int, what: str = "case") -> list[tupl
     if not lonely:
         return []
     where = f"the {what}" if judged == 1 else f"{lonely:,} of {count(judged, what)}"
-    why = f"fewer than two judges marked everything in {where}; `honestone calibrate` measures a judge"
+    why = f"fewer than two judges marked everything in {where}; `honestone judges calibrate` measures a judge"
     return [(LOW_CONFIDENCE_NAME, why)]
 
 
@@ -567,7 +567,7 @@ def invented_quotes(criteria: Iterable[CriterionDoc], judge: str) -> str | None:
     negated = " not" if len(found) == 1 else ""
     return (
         f"{none}{negated} in what it judged, so do not let it decide before "
-        "`honestone calibrate` has measured it"
+        "`honestone judges calibrate` has measured it"
     )
 
 

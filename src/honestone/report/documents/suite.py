@@ -53,7 +53,7 @@ class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
     `input`: what the target got
     `delta`: in points, `null` when a score is not known
     `unstable`: the attempts disagree on a side
-    `noise`: which differences are noise of the judges, where `honestone noise` has measured the
+    `noise`: which differences are noise of the judges, where `honestone judges noise` has measured the
         rubric with them
     """
 

@@ -90,7 +90,7 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     `diff`, `trace`: what the target changed in the workspace; what it says of its run (tokens, tool
         calls)
     `tags`, `metadata`, `split`: as written; or the hash's split
-    `noise`: which changes of the score are noise of the judges, where `honestone noise` has
+    `noise`: which changes of the score are noise of the judges, where `honestone judges noise` has
         measured its rubric with them
     `unstable`, `duration_ms`: attempts disagree; time in the target, all attempts
     `judged_by`: the files by which checks that run code judged; absent where there is none
