@@ -25,7 +25,7 @@ VERDICTS: Final = {
     "skipped": "SKIPPED",
 }
 LOW_CONFIDENCE: Final = (
-    "fewer than two judges marked everything; `honestone judges calibrate` measures a judge"
+    "fewer than two judges marked it all; `honestone judges calibrate` measures a judge"
 )
 LOW_CONFIDENCE_NAME: Final = "LOW CONFIDENCE"
 NOTHING_CAN_FAIL: Final = "nothing can fail: threshold and floors are 0, and nothing is required"
@@ -472,7 +472,7 @@ def low_confidence_of(lonely: int, judged: int, what: str = "case") -> list[tupl
     if not lonely:
         return []
     where = f"the {what}" if judged == 1 else f"{lonely:,} of {count(judged, what)}"
-    why = f"fewer than two judges marked everything in {where}; `honestone judges calibrate` measures a judge"
+    why = f"fewer than two judges marked it all in {where}; `honestone judges calibrate` measures a judge"
     return [(LOW_CONFIDENCE_NAME, why)]
 
 
