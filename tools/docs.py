@@ -465,8 +465,10 @@ def cli_page() -> str:
         GENERATED_NOTE,
         "# The command",
         "",
-        "Results go to stdout; progress, notes and errors to stderr. Every command has `--help`, and `--help-all` "
-        "where it has many options: what is shown here. `NO_COLOR` is respected.",
+        (
+            "Results go to stdout; progress, notes and errors to stderr. Every command has `--help`, and `--help-all` "
+            "where it has many options: what is shown here. `NO_COLOR` is respected."
+        ),
         "",
     ]
     for words, text in _helps():
