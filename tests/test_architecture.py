@@ -132,7 +132,7 @@ INSIDE = {
         "judging": "",
         "loop": "belief editing judging skill suite",
         "reading": "judging",
-        "record": "judging skill statistics suite",
+        "record": "belief judging skill statistics suite",
         "skill": "editing judging suite",
         "statistics": "judging suite",
         "suite": "judging",
@@ -440,6 +440,8 @@ adapters.stores.place adapters.stores.sqlite adapters.stores.sqlite_opening adap
 adapters.stores.still_file adapters.stores.unfinished app app.history app.judging app.judging.known_noise app.options app.runs
 app.runs.records app.store_origin app.workspace cli cli.commands cli.ctrl_c cli.main cli.options
 cli.recorded cli.recorded.show cli.suites cli.suites.options cli.terminal core core.artifact
+core.belief core.belief.contract core.belief.counting core.belief.errors core.belief.normal
+core.belief.scores core.belief.stated core.belief.verdict
 core.checking core.checking.added_kinds core.checking.checks core.checking.field_accuracy
 core.checking.trace_checks core.editing core.editing.proposal core.editing.result core.errors
 core.event_codec core.events core.json_value core.judge_spends core.judging core.judging.ballot
@@ -450,7 +452,8 @@ core.reading core.reading.evidence core.record core.record.store_address core.st
 core.statistics.labels core.statistics.noise core.suite core.suite.case core.suite.trace core.tables
 engine engine.place formats formats.project formats.settings formats.syntax formats.syntax.marked
 formats.syntax.nodes formats.syntax.toml_nodes ports report report.building
-report.building.scorecard report.documents report.documents.noise report.documents.scorecard
+report.building.scorecard report.documents report.documents.belief
+report.documents.noise report.documents.scorecard
 report.errors report.formats report.terminal report.terminal.text system system.drawing system.files
 system.plugins system.processes system.processes.private system.trust system.trust.git_index
 system.trust.judging_files system.trust.own_stores system.trust.person_folder

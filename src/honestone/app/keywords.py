@@ -14,12 +14,14 @@ from honestone.app.judging.judging_options import (
     Floor,
     FromOutside,
     MaxCalls,
+    MaxLooks,
     MaxMinutes,
     MaxUsd,
     ReadAs,
     RequireCalibration,
     RequireTier,
     Seconds,
+    Sure,
     Threshold,
 )
 from honestone.core.judging.choices import Ask, Evidence, SandboxChoice
@@ -52,3 +54,5 @@ class JudgingKeywords(TypedDict, total=False):
     allow_code: AllowCode
     require_calibration: RequireCalibration
     require_tier: RequireTier
+    sure: Sure
+    max_looks: MaxLooks

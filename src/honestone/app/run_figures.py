@@ -11,6 +11,7 @@ class RunFigures:
     or
     there is none.
 
+    `probability`: that the contract of its one artifact, or the bar of its suite, is met (0-1).
     `low_confidence`: fewer than two judges decided some of it.
     `side`: which side of something larger a suite's run is, the baseline of a comparison or a split
         within an `improve`.
@@ -22,6 +23,7 @@ class RunFigures:
     title: str | None = None
     score: float | None = None
     pass_rate: float | None = None
+    probability: float | None = None
     usd: float | None = None
     target_calls: int = 0
     judge_calls: int = 0

@@ -9,23 +9,27 @@ from typing import Annotated, Final
 import click
 
 from honestone.app.judging.evaluate import ArtifactOptions, EvaluateRequest, evaluate
+from honestone.app.judging.evaluated import Evaluated
 from honestone.app.judging.judging_options import (
     AcceptLoss,
     AllowCode,
     JudgingOptions,
     Locked,
+    MaxLooks,
     RequireCalibration,
     RequireTier,
+    Sure,
 )
 from honestone.app.judging.texts import TextOptions, TextsRequest, file_source
 from honestone.app.options import Argument, Option, declared
+from honestone.app.runs.records import open_run
 from honestone.app.suites.options import Concurrency, SuiteOptions, Targets
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
-from honestone.cli.recorded.show import refuse_other_formats
+from honestone.cli.recorded.show import refuse_other_formats, show_artifacts_page
 from honestone.cli.suites.options import SUITE_FORMATS
-from honestone.cli.terminal import FEW, Printer, Progress, exit_code_of, here
+from honestone.cli.terminal import ARTIFACT_FORMATS, FEW, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError
 from honestone.core.events import TableColumns
 from honestone.core.judging.scorecard import Outcome
@@ -49,6 +53,8 @@ def eval_(
     targets: Targets = (),
     require_calibration: RequireCalibration = False,
     require_tier: RequireTier = None,
+    sure: Sure = None,
+    max_looks: MaxLooks = None,
     of_artifact: ArtifactOptions,
     of_table: TextOptions,
     recorded: Annotated[bool, Option("Ask no judge: take the replies on record.")] = False,
@@ -98,6 +104,8 @@ def eval_(
         allow_code=allow_code,
         require_calibration=require_calibration,
         require_tier=require_tier,
+        sure=sure,
+        max_looks=max_looks,
         max_calls=0 if recorded else judging.max_calls,
     )
     paths = tuple(map(Path, named))
@@ -129,7 +137,7 @@ def eval_(
             )
         if rubric is not None:
             _refuse_given(SuiteOptions, "is for suites, but --rubric judges artifacts")
-            refuse_other_formats(form, "an artifact's scorecard")
+            refuse_other_formats(form, "an artifact's scorecard", ARTIFACT_FORMATS)
             request = EvaluateRequest(
                 **vars(replace(of_artifact, accept_loss=accept_loss, locked=locked)),
                 artifacts=paths,
@@ -248,9 +256,16 @@ def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
     """Prints each scorecard as soon as it is there. Returns the exit code."""
     many = len(request.artifacts) > 1 if form == "json" else len(request.artifacts) > FEW
     printer = Printer(form, many=many, progress=progress)
-    summary = evaluate(here(), request, progress, printer.show)
-    progress.close()
-    printer.end()
+    if form == "html":
+        summary = evaluate(here(), request, progress, _in_the_page)
+        progress.close()
+        if summary.run is not None:
+            with open_run(here(), summary.run) as record:
+                show_artifacts_page(record)
+    else:
+        summary = evaluate(here(), request, progress, printer.show)
+        progress.close()
+        printer.end()
     spent = summary.spent
     if spent.cached_calls and not spent.judge_calls:
         progress.note(
@@ -261,6 +276,10 @@ def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
             "not judged yet as it is now: the same command without --recorded (and --staged) asks the judges"
         )
     return exit_code_of(summary.verdict)
+
+
+def _in_the_page(_found: Evaluated) -> None:
+    """A page is made of the whole run, when all of it is on record."""
 
 
 # Options of a suite's run that only the command has.

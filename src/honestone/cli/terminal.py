@@ -52,6 +52,8 @@ _DRAWN_LIMIT = 4096
 FEW = 10
 
 FORMATS = ("text", "markdown", "json", "junit")
+# Those of artifacts, which are rows or a page of their own as well.
+ARTIFACT_FORMATS = (*FORMATS, "csv", "jsonl", "html")
 
 
 def dump(document: object) -> str:
@@ -114,6 +116,10 @@ def render_scorecards(documents: Sequence[ScorecardDoc], form: str) -> str:
         from honestone.report.exports.junit import scorecards_junit
 
         return scorecards_junit(documents)
+    if form in ("csv", "jsonl"):
+        from honestone.report.exports.rows import scorecards_csv, scorecards_jsonl
+
+        return scorecards_csv(documents) if form == "csv" else scorecards_jsonl(documents)
     if form == "text":
         from honestone.report.terminal.text import scorecards_text
 

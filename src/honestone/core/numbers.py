@@ -105,6 +105,13 @@ def sure(chance: float) -> str:
     return "less than 1% sure" if chance < 0.01 else f"{chance:.0%} sure"
 
 
+def chance_words(chance: float, *, is_fine: bool = False) -> str:
+    """A probability 0-1 as `97% sure`, cut. Only certainty is 100 %."""
+    if is_fine:
+        return f"{int(exact(chance) * 1000) / 10:g}% sure"
+    return f"{int(exact(chance) * 100)}% sure"
+
+
 def rate_words(rate: Number | None, interval: Sequence[Number] | None) -> str:
     """`75.0%`, or what is known of it: `between 50.0% and 75.0%`."""
     if rate is None and interval:

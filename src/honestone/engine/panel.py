@@ -863,12 +863,12 @@ class Evaluator:
         of the artifacts. `output` is what the question's output is the text of.
         """
         asking: asyncio.Task[list[Consulted]] | None = None
-        if question.criteria and self._checks and self._gate_only is None:
+        if question.criteria and self._checks and not self.waits_for_checks:
             asking = asyncio.create_task(self.panel.consult(question))
         try:
             checks = [await self.check(question, output)] if self._checks else []
             consulted = (
-                await (asking or self._consult(question, checks)) if question.criteria else []
+                await (asking or self.consult(question, checks)) if question.criteria else []
             )
         except BaseException:
             if asking is not None:
@@ -881,7 +881,13 @@ class Evaluator:
         ballots = (*checks, *(one.ballot for one in consulted))
         return Judged(ballots=ballots, spend=spend, by_judge=by_judge, refused=refused)
 
-    async def _consult(self, question: Question, checks: Sequence[Ballot]) -> list[Consulted]:
+    @property
+    def waits_for_checks(self) -> bool:
+        """Whether judges are asked after the checks, because these may make them needless."""
+        return self._gate_only is not None
+
+    async def consult(self, question: Question, checks: Sequence[Ballot]) -> list[Consulted]:
+        """The judges' ballots; `checks` are what code said."""
         if self._gate_only is None:
             return await self.panel.consult(question)
         found: list[Consulted] = []

@@ -15,7 +15,14 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast
 
 from honestone.core.errors import HonestoneError, RubricError, UsageError
-from honestone.core.judging.rubric import TIERS, Check, Quorum, is_quorum
+from honestone.core.judging.rubric import (
+    LEAST_LOOKS,
+    TIERS,
+    Check,
+    Quorum,
+    is_quorum,
+    sure_problem,
+)
 from honestone.core.numbers import exact, hundredfold
 from honestone.formats.fields import SHAPES, TAKES, VERSION, Takes, unknown_key_hint
 from honestone.formats.syntax.marked import Marked
@@ -256,6 +263,19 @@ def take_quorum(reading: ValueReading, value: Any, path: FilePath, owner: str) -
     raise reading.must_be("quorum", value, path, owner, "for example 2, or all")
 
 
+def take_sure(reading: ValueReading, value: Any, path: FilePath, owner: str) -> Fraction:
+    why = sure_problem(value)
+    if why is not None:
+        raise Refused(f"`{path[-1]}`{owner} is {why}", path, f"for example {path[-1]}: 95")
+    return reading.marked.number(path) / 100
+
+
+def take_looks(reading: ValueReading, value: Any, path: FilePath, owner: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= LEAST_LOOKS:
+        return value
+    raise reading.must_be("looks", value, path, owner, "for example 12")
+
+
 def take_tier(reading: ValueReading, value: Any, path: FilePath, owner: str) -> str:
     if value in TIERS:
         return cast(str, value)
@@ -332,6 +352,8 @@ PLAIN_VALUES: Final[ValueReaders] = {
     "points": take_points,
     "threshold": take_threshold,
     "quorum": take_quorum,
+    "sure": take_sure,
+    "looks": take_looks,
     "tier": take_tier,
     "level": take_level,
     "flag": take_flag,

@@ -27,12 +27,14 @@ from honestone.app.judging.judging_options import (
 )
 from honestone.app.judging.known_noise import noise_on_record
 from honestone.app.judging.rubric_plan import RubricPlan, checks_of
+from honestone.app.judging.sure import require_askable
 from honestone.app.judging.text_rows import RowsToJudge
 from honestone.app.judging.trusting import contacts
 from honestone.app.judging.vouching import require_vouched
 from honestone.app.options import BY_COMMAND, Option
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
+from honestone.core.belief.stated import DEFAULT_LOOKS
 from honestone.core.checking.checks import is_of_text_alone
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import EvaluationStarted, RunFinished, TableFacts, judged_by
@@ -40,6 +42,8 @@ from honestone.core.judging.contract import Contract, digest_of_list
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Outcome, overall
 from honestone.core.judging.spend import Meter, RunGrants
+from honestone.core.numbers import show_bar
+from honestone.engine.asking_on import evaluator_for
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.journal import reserve_in
 from honestone.engine.panel import Evaluator, Panel, Seat, functions_of
@@ -191,6 +195,7 @@ class _Work:
         is_alone = len(self._paths) == 1 and self._target is None
         self._plan.preflight(self._load(self._paths[0]).version if is_alone else None)
         self._seats: Sequence[Seat] = self._plan.seats()
+        require_askable(self._plan.rubric, self._seats, judging, gate_only=request.gate_only)
         if not request.measures:
             require_vouched(workspace, [self._plan.rubric], self._seats, judging)
         if self._target is None:
@@ -218,9 +223,7 @@ class _Work:
         if request.locked and self._plan.path is not None:
             self._require_locked(self._plan.path)
         # Each call may be repeated once; a run may need a few more.
-        self._meter: Meter = judging.meter(
-            workspace.settings, calls=4 * (self._count or _UNCOUNTED) * len(self._seats) + 10
-        )
+        self._meter: Meter = judging.meter(workspace.settings, calls=4 * self._calls + 10)
 
     def _require_locked(self, path: Path) -> None:
         from honestone.app.judging.lock import check_lock, files_that_judge
@@ -320,14 +323,28 @@ class _Work:
         yield from self._plan.checker.judging_files(checks_of(self._plan.rubric))
         yield from self._judging.paths
 
+    @property
+    def _calls(self) -> int:
+        """Looks of judges that the run may need, without what is asked again."""
+        rubric = self._plan.rubric
+        each = len(self._seats) if rubric.sure is None else rubric.max_looks or DEFAULT_LOOKS
+        return (self._count or _UNCOUNTED) * each
+
     def _preflight(self) -> str:
         judges = ", ".join(seat.id for seat in self._seats)
         count = self._count
         noun = "artifact" if self._request.rows is None else "text"
         what = f"{count} {noun}s" if count > 1 else f"1 {noun}"
-        calls = count * len(self._seats)
+        calls = self._calls
         if not count:  # texts that are made as they are taken
             return f"texts: at most {self._meter.calls} calls; recorded replies cost nothing"
+        sure = self._plan.rubric.sure
+        if sure is not None:
+            return (
+                f"{what}, asked on until it is {show_bar(sure)}% sure ({judges}): up to"
+                f" {calls} looks, at most {self._meter.calls} calls with retries;"
+                " recorded replies cost nothing"
+            )
         return (
             f"{what} x {len(self._seats)} judge{'s' if len(self._seats) > 1 else ''} ({judges}): "
             f"{calls} call{'s' if calls > 1 else ''}, at most {self._meter.calls} with retries; recorded replies cost nothing"
@@ -346,7 +363,7 @@ class _Work:
                 self._observer.note(note)
             panel = make_panel(self._seats, store, self._meter, plan.options)
             gate_only = plan.scorer if self._request.gate_only else None
-            evaluator = Evaluator(plan.rubric, plan.checker, panel, gate_only=gate_only)
+            evaluator = evaluator_for(plan.rubric, plan.checker, panel, gate_only=gate_only)
             identity = self._claimed_identity(store)
             killed = self._killed_with_calls(identity, store) if identity else None
             run = store.start_run(

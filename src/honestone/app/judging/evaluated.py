@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from honestone.app.doors.results import DocumentResult
 from honestone.app.judging.rubric_plan import RubricPlan
+from honestone.core.belief.stated import belief_of, believed
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict
 from honestone.core.judging.spend import Spend
@@ -24,6 +25,7 @@ from honestone.report.building.scorecard import (
 )
 from honestone.report.building.texts import judge_errors
 from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
 
 
@@ -84,9 +86,21 @@ class Evaluated(DocumentResult):
     def gate(self) -> Verdict:
         """The verdict with every reason."""
         _, found = self._write.plan.scorer.judged(self._judgement.event.ballots)
+        if self._write.plan.rubric.sure is not None:
+            found = believed(found, belief_of(self._write.plan.rubric, self.ballots))
         if self.failed is not None:
             return Verdict(Outcome.INCONCLUSIVE, (self.failed, *found.reasons))
         return found
+
+    @property
+    def belief(self) -> BeliefDoc | None:
+        """How sure the verdict is, and what that rests on; None where nothing was judged."""
+        return self.report.belief
+
+    @property
+    def probability(self) -> float | None:
+        """That the contract is met (0-1)."""
+        return None if self.belief is None else self.belief.probability
 
     @property
     def outcome(self) -> Outcome:

@@ -16,7 +16,14 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
 from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.choices import Ask, Evidence, Pack, SandboxChoice
-from honestone.core.judging.rubric import QUORUM_WORDS, TIERS, Quorum, Rubric, is_quorum
+from honestone.core.judging.rubric import (
+    QUORUM_WORDS,
+    TIERS,
+    Quorum,
+    Rubric,
+    is_quorum,
+    sure_problem,
+)
 from honestone.core.judging.scorecard import Rule
 from honestone.ports import Embedder, Function, Judge, SizedJudge, Store
 
@@ -101,6 +108,22 @@ AllowCode: TypeAlias = Annotated[
 AcceptLoss: TypeAlias = Annotated[
     bool,
     Option("Read another tool's file although something in it has no meaning here."),
+]
+Sure: TypeAlias = Annotated[
+    float | None,
+    Option(
+        "Ask judges on until it is that probable that the contract is met, or that it is not."
+        " [the rubric's or suite's, else one look each]",
+        metavar="50-99.9",
+    ),
+]
+MaxLooks: TypeAlias = Annotated[
+    int | None,
+    Option(
+        "With --sure: the most looks of judges at one text, or at all cases of a suite."
+        " [12; 6 a case]",
+        min=2,
+    ),
 ]
 Locked: TypeAlias = Annotated[
     bool,
@@ -217,6 +240,9 @@ class JudgingOptions:
     # Of every judge that decides: measured against labels, of a tier of `judges audit`.
     require_calibration: Annotated[RequireCalibration, BY_COMMAND] = False
     require_tier: Annotated[RequireTier, BY_COMMAND] = None
+    # Ask on until the verdict is so probable (percent), within so many looks.
+    sure: Annotated[Sure, BY_COMMAND] = None
+    max_looks: Annotated[MaxLooks, BY_COMMAND] = None
     # Ask through the providers' batch APIs. It is called with a line for each batch that was sent
     # or resumed.
     batch: Callable[[str], None] | None = None
@@ -225,6 +251,8 @@ class JudgingOptions:
         """Raises UsageError for what no command line would accept."""
         if self.quorum is not None and not is_quorum(self.quorum):
             raise UsageError(f"`quorum` is {self.quorum!r}, but must be {QUORUM_WORDS}")
+        if self.sure is not None and (why := sure_problem(self.sure)) is not None:
+            raise UsageError(f"`sure` (--sure) is {why}", hint="for example --sure 95")
         require_valid(self, JudgingOptions)
 
     def outside(self, place: Callable[[Path], Path]) -> list[Path]:

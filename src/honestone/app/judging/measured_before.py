@@ -82,7 +82,7 @@ def _asked_by(contract: Mapping[str, object]) -> object:
     return {
         name: value
         for name, value in rubric.items()
-        if name not in ("require_calibration", "require_tier")
+        if name not in ("require_calibration", "require_tier", "sure")
     }
 
 

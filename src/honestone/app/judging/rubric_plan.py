@@ -95,8 +95,11 @@ class RubricPlan:
         ):
             return last
         path = None if named is None else workspace.path(named)
-        found = with_bars(
-            rubric, threshold=options.threshold, floor=options.floor, quorum=options.quorum
+        found = with_sure(
+            with_bars(
+                rubric, threshold=options.threshold, floor=options.floor, quorum=options.quorum
+            ),
+            options,
         )
         place = path or workspace.folder / "rubric"  # of one without a file: only its folder counts
         checker = make_checker(
@@ -153,7 +156,7 @@ class RubricPlan:
         seats = judging_options.make_seats(
             judges,
             judging_options.make_context(self.options, self.workspace),
-            looks=self.options.looks,
+            looks=1 if self.rubric.sure is not None else self.options.looks,
         )
         judging_options.require_quorum(self.rubric, seats)
         return seats
@@ -292,6 +295,22 @@ def with_bars(
     if quorum is not None:
         rubric = replace(rubric, quorum=quorum)
     return rubric
+
+
+def with_sure(rubric: Rubric, options: JudgingOptions) -> Rubric:
+    """With the options that say how sure a verdict has to be. Raises UsageError for a limit of what
+    is not asked for.
+    """
+    if options.sure is not None:
+        rubric = replace(rubric, sure=exact(options.sure) / 100)
+    if options.max_looks is None:
+        return rubric
+    if rubric.sure is None:
+        raise UsageError(
+            "--max-looks limits what --sure asks for, and nothing says how sure the verdict has to be",
+            hint="add --sure 95, or `sure: 95` in the file",
+        )
+    return replace(rubric, max_looks=options.max_looks)
 
 
 def bar_share(option: str, points: float) -> Fraction:

@@ -121,7 +121,14 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 # Options of judging that do not travel: judges are named besides, and the folders that may be read
 # and what vouches for judges are asked for on this machine.
-_STAYS: Final = ("judges", "allow_outside", "require_calibration", "require_tier")
+_STAYS: Final = (
+    "judges",
+    "allow_outside",
+    "require_calibration",
+    "require_tier",
+    "sure",
+    "max_looks",
+)
 _NOT_REMOTE: Final = {
     "pick": "--pick",
     "outputs": "--outputs",

@@ -23,6 +23,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
     first, spend = log[0], events.total_spend(log)
     seconds = max((event.seconds or 0.0 for event in log), default=0.0)
     title, score, low_confidence = None, None, False
+    probability: float | None = None
     match first:
         case events.SuiteStarted():
             from honestone.app.suites.side_run import figures_of_suite  # with all that runs a suite
@@ -36,7 +37,9 @@ def read_figures(store: Store, run: str) -> RunFigures:
         case events.EvaluationStarted():
             title = first.rubric.title
             if _judged_count(log) == 1:
-                score = next(judged_documents(store, run)).score
+                document = next(judged_documents(store, run))
+                score = document.score
+                probability = None if document.belief is None else document.belief.probability
             low_confidence = _is_lonely(first, log)
         case events.TableStarted():
             title, spend = first.suite.title or first.suite.path, table_spend(store, first)
@@ -45,6 +48,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
     return RunFigures(
         title=title or None,
         score=score,
+        probability=probability,
         usd=spend.usd,
         target_calls=spend.target_calls,
         judge_calls=spend.judge_calls,

@@ -16,7 +16,7 @@ from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.errors import UsageError
 from honestone.core.judging.contract import digest_json
-from honestone.core.judging.rubric import Rubric, to_plain
+from honestone.core.judging.rubric import Rubric, plain_of_contract
 from honestone.core.judging.scorecard import Outcome, overall
 from honestone.core.record.kinds import SUITES
 from honestone.core.record.record import read_record
@@ -87,7 +87,7 @@ def _artifacts(
     )
     rubric = with_bars(found, threshold=request.threshold, floor=request.floor)
     rule = request.combine or str(started.rule)
-    contract = digest_json({**started.contract, "rubric": to_plain(rubric), "rule": rule})
+    contract = digest_json({**started.contract, "rubric": plain_of_contract(rubric), "rule": rule})
     was = RescoredDoc(run=info.id, contract=info.contract)
     cards = tuple(
         replace(

@@ -13,7 +13,7 @@ import msgspec
 from honestone.app.run_figures import RunFigures
 from honestone.core.editing.result import EXIT_CODES, Result
 from honestone.core.errors import StoreError
-from honestone.core.numbers import change_words, duration_words, points
+from honestone.core.numbers import chance_words, change_words, duration_words, points
 from honestone.core.record.kinds import COLUMN
 from honestone.system.drawing import count, line
 
@@ -58,6 +58,8 @@ class ListedRun:
         if self.change is not None:
             is_rate = figures.pass_rate is not None
             parts.append(change_words(self.change * 100 if is_rate else self.change))
+        if figures.probability not in (None, 0.0, 1.0) and self.verdict != "fail":
+            parts.append(chance_words(figures.probability or 0.0))
         if figures.low_confidence and self.verdict in ("pass", "fail"):
             parts.append("low confidence")
         for caller, calls in (("target", figures.target_calls), ("judge", figures.judge_calls)):

@@ -14,6 +14,7 @@ from honestone.app.suites.subject import SuiteSubject
 from honestone.core.events import Event
 from honestone.core.judging.spend import Meter
 from honestone.core.record.rates import rates_of
+from honestone.engine.asking_on import evaluator_for
 from honestone.engine.cases import CaseWork, KnownOutputs
 from honestone.engine.panel import Evaluator, Panel
 from honestone.ports import Observer, Store
@@ -40,7 +41,7 @@ def case_work(
     @cache
     def evaluator(rubric: str) -> Evaluator:
         """Cases with equal rubrics share one."""
-        return Evaluator(plan.contracts.rubrics[rubric], plan.checker, panel)
+        return evaluator_for(plan.contracts.rubrics[rubric], plan.checker, panel)
 
     return CaseWork(
         run=run,

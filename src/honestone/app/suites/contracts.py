@@ -62,7 +62,8 @@ class CaseContracts:
 
     def _contract(self, case: Case, workspace: str | None) -> Contract:
         judged_by = self._judged_by[id(case.rubric)]
-        document = case_document(case, workspace=workspace, rubric=judged_by.rubric)
+        meant = {name: one for name, one in judged_by.rubric.items() if name != "max_looks"}
+        document = case_document(case, workspace=workspace, rubric=meant)
         return Contract(document={**document, "checks": judged_by.checks})
 
     def with_shared(self, shared: Contract) -> Contract:

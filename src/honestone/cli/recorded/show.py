@@ -14,6 +14,7 @@ from honestone.app.runs.records import RunRecord, open_run
 from honestone.cli import options as shared
 from honestone.cli.suites.options import SUITE_EXPORTS, SUITE_FORMATS, print_suite
 from honestone.cli.terminal import (
+    ARTIFACT_FORMATS,
     FEW,
     FORMATS,
     Printer,
@@ -175,12 +176,17 @@ def _show_page(record: RunRecord, *, has_all: bool) -> None:
             write_page(view_html.text_html(f"{kind}: {record.info.subject}", text))
 
 
-def refuse_other_formats(form: str, what: str) -> None:
+def show_artifacts_page(record: RunRecord) -> None:
+    """The artifacts of a run of `eval` as one HTML file."""
+    _show_page(record, has_all=False)
+
+
+def refuse_other_formats(form: str, what: str, shown: Sequence[str] = FORMATS) -> None:
     """The exports of suites, CSV, JSON lines and HTML are for suites; a format of another package
     is for everything.
     """
-    if form in (*SUITE_FORMATS, *SUITE_EXPORTS) and form not in FORMATS:
-        raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(FORMATS)}")
+    if form in (*SUITE_FORMATS, *SUITE_EXPORTS) and form not in shown:
+        raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(shown)}")
 
 
 def _pipeline(record: RunRecord) -> PipelineRun:
@@ -204,7 +210,7 @@ def _show_stages(record: RunRecord, form: str) -> None:
 
 
 def _show_eval(documents: Iterator[ScorecardDoc], form: str) -> None:
-    refuse_other_formats(form, "an artifact's scorecard")
+    refuse_other_formats(form, "an artifact's scorecard", ARTIFACT_FORMATS)
     first = list(islice(documents, FEW + 1))
     if not first:
         print("nothing was judged in this run", file=sys.stderr)

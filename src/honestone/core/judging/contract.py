@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from honestone.core.json_value import JsonObject
-from honestone.core.judging.rubric import Rubric, to_plain
+from honestone.core.judging.rubric import Rubric, plain_of_contract
 
 SCORING_VERSION = 2
 
@@ -100,7 +100,11 @@ def make_contract(
         "rule": rule,
         "options": dict(options),
     }
-    own = {} if rubric is None else {"rubric": to_plain(rubric), "checks": list(map(dict, checks))}
+    own = (
+        {}
+        if rubric is None
+        else {"rubric": plain_of_contract(rubric), "checks": list(map(dict, checks))}
+    )
     return Contract(document=shared | own)
 
 

@@ -146,6 +146,10 @@ class Criterion:
 
 # Of `audit`, the best one first.
 TIERS: Final = ("high", "medium", "low")
+# The lowest bar for the probability of a verdict, in percent: below it a guess would do.
+LEAST_SURE: Final = 50
+# Looks without which nothing is decided: one look cannot be contradicted.
+LEAST_LOOKS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +161,8 @@ class Rubric:
         too. None: the votes of judges that failed stay open.
     `require_calibration`, `require_tier`: only judges that labels vouch for, or that reached this
         tier of `judges audit`, may decide.
+    `sure`: judges are asked on until the verdict is this probable (0-1), within `max_looks` looks
+        of judges. The second is a limit and not a part of the contract.
 
     Raises RubricError when it breaks a rule of the format.
     """
@@ -168,6 +174,8 @@ class Rubric:
     quorum: Quorum | None = None
     require_calibration: bool = False
     require_tier: str | None = None
+    sure: Fraction | None = None
+    max_looks: int | None = None
 
     def __post_init__(self) -> None:
         for problem in problems(self):
@@ -302,7 +310,36 @@ def problems(rubric: Rubric) -> Iterator[RubricError]:
         yield _problem("quorum", ("quorum",), quorum=rubric.quorum, words=QUORUM_WORDS)
     if rubric.require_tier is not None and rubric.require_tier not in TIERS:
         yield _problem("tier", ("require_tier",), tier=rubric.require_tier, words=", ".join(TIERS))
+    if rubric.sure is not None and (why := sure_problem(rubric.sure * 100)) is not None:
+        yield _problem("sure", ("sure",), why=why)
+    if rubric.max_looks is not None and rubric.max_looks < LEAST_LOOKS:
+        yield _problem("max-looks", ("max_looks",), looks=rubric.max_looks)
     yield from _group_problems(rubric.criteria, ("criteria",), set())
+
+
+def sure_problem(percent: object) -> str | None:
+    """Why a bar for the probability of a verdict is not one, as words after its name; None for one
+    that is.
+    """
+    number = None if isinstance(percent, bool) else _number(percent)
+    if number is None:
+        return f"{percent!r}, but must be a percentage from 50 to below 100"
+    if LEAST_SURE <= number < 100:
+        return None
+    shown = as_written(number) if number.denominator < 10**9 else float(number)
+    if Fraction(1, 2) <= number < 1:
+        return (
+            f"{shown}, but must be a percentage from 50 to below 100:"
+            f" did you mean {as_written(number * 100)}?"
+        )
+    return f"{shown}, but must be a percentage from 50 to below 100"
+
+
+def _number(value: object) -> Fraction | None:
+    try:
+        return exact(value) if isinstance(value, int | float | Fraction) else None
+    except ValueError:
+        return None
 
 
 def _problem(rule: str, path: Path, **facts: object) -> RubricError:
@@ -382,6 +419,13 @@ def to_plain(rubric: Rubric) -> dict[str, Json]:
     reads it back.
     """
     return _RUBRIC.write(rubric)
+
+
+def plain_of_contract(rubric: Rubric) -> dict[str, Json]:
+    """The same without what limits the judging and says nothing of what a score means."""
+    plain = to_plain(rubric)
+    plain.pop("max_looks", None)
+    return plain
 
 
 def from_plain(plain: JsonObject) -> Rubric:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
+from honestone.core.belief.stated import belief_of, believed
 from honestone.core.events import (
     AttemptJudged,
     CasePassedBy,
@@ -115,6 +116,8 @@ class CaseRecord:
         produced = self.produced.get(number)
         if produced is None or produced.error is None:
             card, verdict = self.scorer.judged(event.ballots)
+            if self.case.rubric.sure is not None:
+                verdict = believed(verdict, belief_of(self.case.rubric, event.ballots))
             self._end(judge_attempt(number, card, self.case, verdict))
 
     def ask_again(self) -> None:

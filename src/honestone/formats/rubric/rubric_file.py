@@ -375,6 +375,8 @@ class UncheckedRubric:
     quorum: Quorum | None = None
     require_calibration: bool = False
     require_tier: str | None = None
+    sure: Fraction | None = None
+    max_looks: int | None = None
     criteria: tuple[Criterion, ...] = ()
 
 

@@ -31,6 +31,10 @@ def dump_rubric(rubric: Rubric) -> str:
     if rubric.quorum is not None:
         lines.append(f"quorum: {rubric.quorum}")
     lines += vouching_lines(rubric)
+    if rubric.sure is not None:
+        lines.append(f"sure: {number_text(rubric.sure * 100)}")
+    if rubric.max_looks is not None:
+        lines.append(f"max_looks: {rubric.max_looks}")
     lines.append("criteria:")
     for criterion in rubric.criteria:
         lines += indent(entry(list(criterion_lines(criterion))))

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from honestone.core.belief.stated import believed, chance_of, stated_belief
 from honestone.core.events import ArtifactJudged, EvaluationStarted, Event
 from honestone.core.judge_spends import judge_spends
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
@@ -23,6 +24,7 @@ from honestone.core.judging.spend import Spend
 from honestone.core.numbers import to_points
 from honestone.core.reading.evidence import Found, find_quote, is_quote
 from honestone.report.documents import fields_of, scorecard
+from honestone.report.documents.belief import BeliefDoc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class _Scored:
     """
 
     verdict: Verdict
+    chance: float | None
     score: float | None
     interval: list[float]
     low_confidence: bool
@@ -86,7 +89,8 @@ def scorecard_document(
     rubric = scorer.rubric
     quotes = _Quotes(facts.text)
     scored, criteria = _scored(scorer, ballots, quotes, shared)
-    verdict = scored.verdict
+    belief = stated_belief(rubric, ballots, scored.chance)
+    verdict = believed(scored.verdict, belief)
     if facts.error is not None:
         verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
     flags = [*scored.flags]
@@ -109,6 +113,7 @@ def scorecard_document(
         artifact=scorecard.ArtifactDoc(path=facts.path, digest=facts.digest),
         verdict=str(verdict.outcome),
         reasons=list(verdict.reasons),
+        belief=BeliefDoc.of(belief),
         score=scored.score,
         interval=[*scored.interval],
         threshold=_as_points(rubric.threshold),
@@ -250,9 +255,11 @@ def _scored(
             criteria.append(_reworded(drawn, marked, quotes))
         return same, criteria
     card = scorer.card(ballots)
+    verdict = judge_gate(card, scorer.rubric)
     criteria = [_criterion(line, quotes, shared) for line in card.lines]
     scored = _Scored(
-        verdict=judge_gate(card, scorer.rubric),
+        verdict=verdict,
+        chance=chance_of(scorer.rubric, ballots, verdict),
         score=points_of(card.score),
         interval=span_of(card.low, card.high),
         low_confidence=scorer.asks_judges and card.low_confidence,

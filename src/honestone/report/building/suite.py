@@ -338,6 +338,7 @@ def case_document(
         interval=span_of(result.low, result.high),
         **fields_of(
             card,
+            "belief",
             "threshold",
             "floor",
             "low_confidence",

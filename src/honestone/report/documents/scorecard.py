@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from honestone.core.numbers import Number, exact, money, points
+from honestone.report.documents.belief import BeliefDoc, belief_words
 from honestone.system.drawing import count, line
 
 SCORECARD: Final = "honestone.scorecard/1"
@@ -371,6 +372,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     `artifact`: `path` as it was named, `digest` of what was judged
     `verdict`: `pass`, `fail`, `inconclusive`, or `skipped`
     `reasons`: every bar that is missed; else every bar that is open
+    `belief`: how sure that is; `null` where nothing was judged
     `score`, `interval`: the overall score, `null` when a needed mark is missing; what is known,
         lowest and highest
     `threshold`, `floor`: the rubric's bars, or those of the command line
@@ -402,6 +404,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     artifact: ArtifactDoc = ArtifactDoc()
     verdict: str
     reasons: list[str] = []
+    belief: BeliefDoc | None = None
     score: float | None = None
     interval: list[float] | None = None
     threshold: int | float = 0
@@ -449,6 +452,11 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     @property
     def score_words(self) -> str:
         return span_words(self.score, self.interval)
+
+    @property
+    def belief_words(self) -> list[str]:
+        """How sure the verdict is, and what contradicts it."""
+        return belief_words(self.belief, self.verdict)
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from honestone.core import numbers
 from honestone.core.suite.comparison import COMPARISON
 from honestone.report.documents import scorecard
+from honestone.report.documents.belief import BeliefDoc, belief_words
 from honestone.report.documents.suite_case import STATUSES, CaseDoc, StatusName
 from honestone.system.drawing import count, line
 
@@ -268,6 +269,8 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where
         `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open
         tasks could tip it
+    `belief`: how sure it is that the bar is met; with a baseline also that this side is better, and
+        that it is worse; `null` where nothing was judged
     `pass_rate`, `pass_rate_interval`: 0-1, over cases that were not skipped; `null` when one of
         them is undecided, and what is known
     `min_pass_rate`: the share that has to pass; `null` where a baseline decides alone
@@ -314,6 +317,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     target: str | None
     verdict: str
     reasons: list[str]
+    belief: BeliefDoc | None = None
     pass_rate: float | None
     pass_rate_interval: list[float] | None
     min_pass_rate: float | None = None
@@ -349,6 +353,11 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     left_out_cases: list[str] | UnsetType = UNSET
     cases: list[CaseDoc]
     rescored_from: scorecard.RescoredDoc | UnsetType = UNSET
+
+    @property
+    def belief_words(self) -> list[str]:
+        """How sure the verdict is, and what contradicts it."""
+        return belief_words(self.belief, self.verdict)
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from honestone.core import numbers
 from honestone.report.documents import scorecard
+from honestone.report.documents.belief import BeliefDoc
 from honestone.system.drawing import line
 
 StatusName: TypeAlias = Literal["passed", "failed", "inconclusive", "target-error", "skipped"]
@@ -82,6 +83,7 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     attempt.
 
     `description`, `status`: for people; one of the five of `counts`
+    `belief`: how sure it is that the attempt shown meets its rubric; `null` where nothing was judged
     `score`, `interval`: what the attempts come to by `attempt_rule`; without a score 0 to 100
     `attempts`, `shown_attempt`: every attempt; the one that `criteria`, `output`, `diff`, `error`
         and `trace` are of
@@ -102,6 +104,7 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     status: StatusName
     verdict: str = ""
     reasons: list[str] = []
+    belief: BeliefDoc | None = None
     score: float | None
     interval: list[float] | None = None
     threshold: int | float | None = None

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from honestone.report.building.table import column_reports
 from honestone.report.case_text import case_lines
 from honestone.report.documents import scorecard
+from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.suite import SuiteReportDoc
@@ -98,7 +99,7 @@ def scorecards_junit(docs: Sequence[scorecard.ScorecardDoc]) -> str:
             _Suite.of(
                 doc.artifact.name,
                 _scorecard_tests(doc),
-                _known(doc.flags, doc.judges, doc.warnings),
+                [*_sure(doc.belief), *_known(doc.flags, doc.judges, doc.warnings)],
             )
             for doc in docs
         ]
@@ -150,7 +151,7 @@ def table_junit(doc: TableDoc) -> str:
 
 def _suite_tests(report: SuiteReport) -> _Suite:
     doc = report.brief()
-    known = _known(doc.shared_flags, doc.judge_states, doc.warnings)
+    known = [*_sure(doc.belief), *_known(doc.shared_flags, doc.judge_states, doc.warnings)]
     known += [("left-out", str(doc.left_out))] if doc.left_out else []
     outline = [
         _Test(classname="", name="", outcome=_OUTCOMES[case.status], seconds=_seconds(case))
@@ -186,6 +187,11 @@ def _forgiven(test: _Test) -> _Test:
         if test.outcome in ("failure", "error")
         else test
     )
+
+
+def _sure(belief: BeliefDoc | None) -> list[tuple[str, str]]:
+    """How sure a verdict is, as a property."""
+    return [] if belief is None else [("probability", repr(belief.probability))]
 
 
 def _known(

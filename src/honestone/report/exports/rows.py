@@ -15,7 +15,7 @@ from honestone.core.numbers import Number, exact
 from honestone.report.building.table import column_reports
 from honestone.report.documents import fields_of
 from honestone.report.documents.case_by_case import SuiteReport
-from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
+from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, ScorecardDoc, items_of
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.documents.table import TableDoc
@@ -29,7 +29,7 @@ from honestone.system.drawing import clean
 LEFT_OUT: Final = "left-out"
 COLUMNS: Final = (
     *("case", "status", "verdict", "score", "judge", "judge_state", "judge_score", "reasons"),
-    *("input", "output", "low_confidence"),
+    *("input", "output", "low_confidence", "probability"),
 )
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -59,6 +59,46 @@ def csv_text(rows: Iterable[Sequence[str]]) -> str:
     return out.getvalue()
 
 
+ARTIFACT_COLUMNS: Final = (
+    *("artifact", "verdict", "score", "probability", "looks", "reasons", "low_confidence", "run"),
+)
+
+
+def scorecards_csv(docs: Iterable[ScorecardDoc]) -> str:
+    """One row an artifact; scores are 0-100 and probabilities 0-1, not rounded."""
+    rows = [
+        [
+            safe_cell(doc.artifact.path),
+            doc.verdict,
+            _number(doc.score),
+            _number(None if doc.belief is None else doc.belief.probability),
+            _number(None if doc.belief is None else doc.belief.looks),
+            safe_cell("; ".join(doc.reasons)),
+            "yes" if doc.low_confidence else "",
+            doc.run or "",
+        ]
+        for doc in docs
+    ]
+    return csv_text([ARTIFACT_COLUMNS, *rows])
+
+
+def scorecards_jsonl(docs: Iterable[ScorecardDoc]) -> str:
+    """One line an artifact; scores and probabilities are 0-1."""
+    return _json_lines(
+        {
+            "artifact": doc.artifact.path,
+            "verdict": doc.verdict,
+            "score": _share(doc.score),
+            "probability": None if doc.belief is None else doc.belief.probability,
+            "looks": None if doc.belief is None else doc.belief.looks,
+            "reasons": doc.reasons,
+            "low_confidence": doc.low_confidence,
+            "run": doc.run,
+        }
+        for doc in docs
+    )
+
+
 def table_csv(doc: TableDoc) -> str:
     """The same of every column, case by case; the last cell names the column."""
     cells = (cell for case in doc.cases for cell in case.cells)
@@ -77,6 +117,7 @@ def _rows(case: CaseDoc) -> Iterable[list[str]]:
         safe_cell(text_of(case.output)),
     ]
     end.append("yes" if case.is_lonely else "")
+    end.append(_number(None if case.belief is None else case.belief.probability))
     if not case.judges:
         yield [*start, "", "", "", *end]
     for judge in case.judges:
@@ -177,6 +218,7 @@ def _case_row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
         "status": case.status,
         "reasons": case.reasons,
         "low_confidence": case.is_lonely,
+        "probability": None if case.belief is None else case.belief.probability,
     }
     if len(case.attempts) > 1:
         row["attempts"] = [

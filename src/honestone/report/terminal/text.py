@@ -12,6 +12,7 @@ from typing import Final
 
 from honestone.core.numbers import Number, bar_number, points, score_or_interval
 from honestone.report.documents import scorecard
+from honestone.report.documents.belief import UNSURE, BeliefDoc, belief_words
 from honestone.system.drawing import Style, bar, count, cut, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
@@ -85,9 +86,32 @@ def verdict_look(verdict: str) -> tuple[str, str]:
 def headline(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     """The verdict, of what, against what, and every reason."""
     glyph, look = verdict_look(doc.verdict)
-    return verdict_lines(
-        style, glyph, look, doc.verdict_words, doc.artifact.name, doc.title, map(line, doc.reasons)
+    name = doc.artifact.name
+    # Of what did not pass, a number next to the verdict reads as if it were about the verdict.
+    if doc.belief is not None and doc.belief.is_said and doc.verdict != "fail":
+        name = f"{name}  {doc.belief.percent}"
+    found = verdict_lines(
+        style, glyph, look, doc.verdict_words, name, doc.title, map(line, doc.reasons)
     )
+    return found + belief_lines(doc.belief, doc.verdict, doc.reasons, style)
+
+
+def belief_lines(
+    belief: BeliefDoc | None, verdict: str, reasons: Sequence[str], style: Style
+) -> list[str]:
+    """How sure a verdict is, where the reasons do not say it already."""
+    lines: list[str] = []
+    for text in belief_words(belief, verdict):
+        if text in reasons:
+            continue
+        is_doubt = text.startswith(UNSURE)
+        first = f"{style.glyph('warn')} " if is_doubt else "  "
+        words = text.replace(f"{UNSURE}: ", f"{UNSURE}  ", 1) if is_doubt else text
+        lines += [
+            style.paint(one, "yellow") if is_doubt else one
+            for one in wrap(words, style.columns, first=first)
+        ]
+    return lines
 
 
 def verdict_lines(

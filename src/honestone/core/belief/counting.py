@@ -1,0 +1,183 @@
+"""P(contract met) where every item is answered yes or no: the exact distribution of a count.
+
+Most rubrics are flat lists of such items. Their scores lie on a grid of whole steps, many items
+have the same probability, and most of a distribution's tail is nothing; that makes an exact answer
+some hundred times cheaper than `contract`, which knows every kind of rubric. Where the grid would be
+too fine, or a rubric has anchors, penalties, groups or negations, `CountedContract.of` gives None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import comb, lcm
+from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from honestone.core.judging.rubric import Criterion, Key, Rubric
+
+# Steps from 0 to full marks that a rubric may have.
+_FINEST: Final = 4_000
+# A tail of a distribution that is left out.
+_TAIL: Final = 1e-13
+
+H = TypeVar("H", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """P(count) for `first`, `first + step`, ...; what is missing has no weight that matters."""
+
+    first: int
+    step: int
+    chances: Sequence[float]
+
+
+class PartShape(NamedTuple):
+    """Items that count alike: what one of them is worth on the grid, and how many have to be met."""
+
+    step: int
+    least: int
+
+
+class CountShape(NamedTuple):
+    """A rubric without its items. `least` is the number of steps that the whole has to reach."""
+
+    parts: tuple[PartShape, ...]
+    least: int
+
+
+# How many items of a part have each history, in a fixed order.
+PartHistories: TypeAlias = tuple[tuple[H, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedContract:
+    """A rubric as counts: its shape, and the items of each part."""
+
+    shape: CountShape
+    keys: tuple[tuple[Key, ...], ...]
+
+    @classmethod
+    def of(cls, rubric: Rubric) -> CountedContract | None:
+        """None where this form does not fit."""
+        if not all(map(_is_counted, rubric.criteria)):
+            return None
+        total = sum((one.weight for one in rubric.criteria), Fraction(0))
+        worths = [one.weight / total / len(one.items) for one in rubric.criteria]
+        grid = lcm(*[worth.denominator for worth in worths])
+        if grid > _FINEST:
+            return None
+        parts: list[tuple[PartShape, tuple[Key, ...]]] = []
+        free: dict[int, list[Key]] = {}
+        for one, worth in zip(rubric.criteria, worths, strict=True):
+            step = int(worth * grid)
+            keys = tuple((one.id, item.id) for item in one.items)
+            least = _least(rubric.floor_of(one, None) * len(keys), required=one.required)
+            if least:
+                parts.append((PartShape(step, least), keys))
+            else:
+                free.setdefault(step, []).extend(keys)
+        parts += [(PartShape(step, 0), tuple(keys)) for step, keys in free.items()]
+        least = _least(rubric.threshold * grid, required=False)
+        return cls(
+            CountShape(tuple(shape for shape, _ in parts), least),
+            tuple(keys for _, keys in parts),
+        )
+
+    def parts_by_history(self, history: Callable[[Key], H]) -> tuple[PartHistories[H], ...]:
+        """For each part, how many of its items have each history."""
+        found = []
+        for keys in self.keys:
+            counts: dict[H, int] = {}
+            for key in keys:
+                own = history(key)
+                counts[own] = counts.get(own, 0) + 1
+            found.append(tuple(sorted(counts.items(), key=_in_order)))
+        return tuple(found)
+
+
+def _in_order(row: tuple[object, int]) -> str:
+    return repr(row)
+
+
+def reached(shape: CountShape, parts: Sequence[PartHistories[H]], met: Mapping[H, float]) -> float:
+    """P(every bar is met). `met` is P(met) of an item by its history."""
+    whole = Counts(0, 1, (1.0,))
+    for part, histories in zip(shape.parts, parts, strict=True):
+        found: Sequence[float] = [1.0]
+        first = 0
+        for own, count in histories:
+            start, chances = _binomial(count, met[own])
+            first += start
+            found = _convolved(found, chances)
+        if part.least > first:
+            found = found[part.least - first :]
+            first = part.least
+        if not found:
+            return 0.0
+        whole = _with(whole, Counts(first * part.step, part.step, found))
+    places = enumerate(whole.chances)
+    enough = [p for place, p in places if whole.first + place * whole.step >= shape.least]
+    return min(sum(enough), 1.0)
+
+
+def _is_counted(criterion: Criterion) -> bool:
+    return (
+        criterion.weight > 0
+        and not criterion.negate
+        and not criterion.children
+        and all(item.anchors is None for item in criterion.items)
+    )
+
+
+def _least(bar: Fraction, *, required: bool) -> int:
+    """The smallest whole number that reaches a bar."""
+    return max(-(-bar.numerator // bar.denominator), 1 if required else 0)
+
+
+@lru_cache(maxsize=4_096)
+def _binomial(count: int, chance: float) -> tuple[int, tuple[float, ...]]:
+    """The first number of successes with a weight that matters, and P of it and those that follow."""
+    if count == 1:
+        return 0, (1.0 - chance, chance)
+    odds = [comb(count, k) * chance**k * (1.0 - chance) ** (count - k) for k in range(count + 1)]
+    first, last = 0, count
+    while first < last and odds[first] < _TAIL:
+        first += 1
+    while last > first and odds[last] < _TAIL:
+        last -= 1
+    return first, tuple(odds[first : last + 1])
+
+
+def _convolved(left: Sequence[float], right: Sequence[float]) -> list[float]:
+    if len(left) < len(right):
+        left, right = right, left
+    size = len(left)
+    found = [0.0] * (size + len(right) - 1)
+    for place, chance in enumerate(right):
+        if chance > 0.0:
+            found[place : place + size] = [
+                old + chance * new
+                for old, new in zip(found[place : place + size], left, strict=True)
+            ]
+    return found
+
+
+def _with(whole: Counts, part: Counts) -> Counts:
+    """The distribution of a sum. Parts with one step stay on it; others go to the grid's own."""
+    if len(whole.chances) == 1:
+        only = whole.chances[0]
+        return Counts(whole.first + part.first, part.step, [only * one for one in part.chances])
+    if whole.step != part.step:
+        whole, part = _on_grid(whole), _on_grid(part)
+    return Counts(whole.first + part.first, whole.step, _convolved(whole.chances, part.chances))
+
+
+def _on_grid(counts: Counts) -> Counts:
+    if counts.step == 1:
+        return counts
+    found = [0.0] * ((len(counts.chances) - 1) * counts.step + 1)
+    found[:: counts.step] = counts.chances
+    return Counts(counts.first, 1, found)

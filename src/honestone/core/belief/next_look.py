@@ -1,0 +1,128 @@
+"""Which judge is asked next about one text, and when it is enough. A pure function of the looks so
+far, so that a run that is resumed chooses the same looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from honestone.core.belief.stated import (
+    DEFAULT_LOOKS,
+    Belief,
+    belief_of,
+    repeats,
+    settled,
+)
+from honestone.core.judging.ballot import Ballot, JudgeKind
+from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
+from honestone.core.judging.scorecard import Outcome
+
+# What can be asked once: a person, a reply that somebody hands in, a recorded one.
+ONE_LOOK: Final[frozenset[JudgeKind]] = frozenset({"person", "agent", "recorded"})
+# Calls in a row without a mark after which a judge is not asked again.
+FAILURES: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A judge of the panel that can be asked: by the name of its first look."""
+
+    id: str
+    kind: JudgeKind = "program"
+
+
+@dataclass(slots=True, kw_only=True)
+class Looking:
+    """The looks at one text under one rubric. Add them with `add`, then ask `next_looks`.
+
+    `given_up`: judges that gave no answer several times.
+    """
+
+    rubric: Rubric
+    judges: Sequence[Asked]
+    checks: Sequence[Ballot] = ()
+    looks: dict[str, list[Ballot]] = field(default_factory=dict)
+    given_up: set[str] = field(default_factory=set)
+    _belief: Belief | None = None
+    _known: int = -1
+
+    def add(self, judge: str, ballot: Ballot) -> None:
+        self.looks.setdefault(judge, []).append(ballot)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.looks.values()))
+
+    @property
+    def ballots(self) -> list[Ballot]:
+        return [*self.checks, *(one for looks in self.looks.values() for one in looks)]
+
+    @property
+    def belief(self) -> Belief | None:
+        if self._known != self.count:
+            self._belief = belief_of(self.rubric, self.ballots)
+            self._known = self.count
+        return self._belief
+
+    @property
+    def most(self) -> int:
+        return self.rubric.max_looks or DEFAULT_LOOKS
+
+    @property
+    def needed(self) -> int:
+        """Judges that have to answer before anything is decided."""
+        quorum = self.rubric.quorum
+        return len(self.judges) if quorum == "all" else max(quorum or 1, 1)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the probability reached the bar, either way, by looks enough."""
+        belief = self.belief
+        if belief is None:
+            return False
+        if belief.is_certain:
+            return True
+        enough = self.count >= LEAST_LOOKS and len(self.looks) >= self.needed
+        return enough and belief.outcome is not Outcome.INCONCLUSIVE
+
+    def next_looks(self) -> list[str]:
+        """Judges to ask now, two at once where no one has looked yet; nothing where it is over."""
+        left = self.most - self.count
+        if left <= 0 or self.is_decided:
+            return []
+        wanted = min(max(LEAST_LOOKS - self.count, 1), left)
+        counts = {one.id: len(self.looks.get(one.id, ())) for one in self.judges}
+        chosen: list[str] = []
+        while len(chosen) < wanted:
+            judge = self._next(counts)
+            if judge is None:
+                break
+            chosen.append(judge)
+            counts[judge] += 1
+        return chosen
+
+    def _next(self, counts: Mapping[str, int]) -> str | None:
+        """Of the judges that a further look is worth, the one that looked least."""
+        worth = [one.id for one in self.judges if self._is_worth(one, counts[one.id])]
+        return min(worth, key=lambda id: counts[id]) if worth else None
+
+    def _is_worth(self, judge: Asked, looks: int) -> bool:
+        if judge.id in self.given_up or (looks and judge.kind in ONE_LOOK):
+            return False
+        return not repeats(self.looks.get(judge.id, ()))
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no judge is worth another look."""
+        return not any(self._is_worth(one, len(self.looks.get(one.id, ()))) for one in self.judges)
+
+    @property
+    def unasked(self) -> Collection[str]:
+        return [one.id for one in self.judges if one.id not in self.looks]
+
+
+def without_more(belief: Belief) -> Belief:
+    """The belief where no judge is worth another look."""
+    return settled(replace(belief, more_looks=None), is_exhausted=True)

@@ -1,0 +1,287 @@
+"""What a verdict states about how sure it is: numbers and one sentence, the same for every door.
+
+A probability is cut and never rounded up, and it says 100 % only where code alone decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, log
+from typing import Final, Literal
+
+from honestone.core.belief.verdict import TextBelief
+from honestone.core.judging.ballot import CHECK, Ballot
+from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
+from honestone.core.judging.scorecard import Outcome, Verdict
+from honestone.core.numbers import chance_words
+
+# Looks of judges at one text, where nothing else is said.
+DEFAULT_LOOKS: Final = 12
+# A judge that gave the same reply so often about the same bytes is not asked again.
+REPEATS: Final = 3
+# Below this a verdict without a bar is worth a warning.
+EVEN: Final = 0.5
+# A judgement that is this sure contradicts a verdict that says otherwise.
+CONTRADICTS: Final = 0.5
+# What a look brings on average, in log odds, below which more of them would not tell.
+_LEAST_STEP: Final = 0.1
+_LEAST: Final = 1e-9
+# A bar above this is shown with the decimals of the probability.
+_FINE: Final = 0.99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What a belief rests on: looks of one judge, of which `alike` had the same reply as another,
+    or items that code answered.
+    """
+
+    kind: Literal["looks", "checks"]
+    judge: str | None = None
+    looks: int | None = None
+    alike: int | None = None
+    items: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belief:
+    """How sure it is that a contract is met.
+
+    `probability`: 0-1, exactly 0 or 1 where code alone decides. `target`: the bar that was asked
+    for, 0-1, or None. `looks`: calls of judges that gave marks. `decided`: whether the bar was
+    reached, either way; None without one. `more_looks`: about how many more looks would decide;
+    None where that is not needed, not known, or no number of looks would. `better` and `worse`: than
+    a baseline, by more than nothing. `subject` is what the sentence is about.
+    """
+
+    probability: float
+    target: float | None = None
+    looks: int = 0
+    max_looks: int | None = None
+    decided: bool | None = None
+    more_looks: int | None = None
+    rests_on: tuple[Ground, ...] = ()
+    better: float | None = None
+    worse: float | None = None
+    subject: str = "the contract is met"
+    not_asked: int = 0
+
+    @property
+    def judges(self) -> int:
+        return sum(one.kind == "looks" for one in self.rests_on)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether code alone decides."""
+        return self.probability in (0.0, 1.0)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What the probability decides; None without a bar."""
+        if self.target is None:
+            return None
+        if self.probability >= self.target:
+            return Outcome.PASS
+        return Outcome.FAIL if self.probability <= 1.0 - self.target else Outcome.INCONCLUSIVE
+
+
+# ------------------------------------------------------------------------------------------------------------
+# numbers
+
+
+def belief_of(
+    rubric: Rubric, ballots: Sequence[Ballot], verdict: Verdict | None = None
+) -> Belief | None:
+    """The belief that these ballots of one text come to; None where nothing was judged. `verdict`:
+    the gate's, where it is known.
+    """
+    return stated_belief(rubric, ballots, chance_of(rubric, ballots, verdict))
+
+
+def chance_of(
+    rubric: Rubric, ballots: Sequence[Ballot], verdict: Verdict | None = None
+) -> float | None:
+    """P(contract met): it depends on the answers alone, so texts with equal answers share it. None
+    where nothing was judged.
+    """
+    if verdict is not None and not any(ballot.judge != CHECK for ballot in ballots):
+        return _CERTAIN.get(verdict.outcome)
+    return TextBelief(rubric).see_all(ballots).probability
+
+
+_CERTAIN: Final[Mapping[Outcome, float]] = {Outcome.PASS: 1.0, Outcome.FAIL: 0.0}
+
+
+def stated_belief(rubric: Rubric, ballots: Sequence[Ballot], chance: float | None) -> Belief | None:
+    """A probability with its bar and with what it rests on."""
+    if chance is None:
+        return None
+    target = None if rubric.sure is None else float(rubric.sure)
+    grounds = grounds_of(ballots)
+    found = Belief(
+        probability=chance,
+        target=target,
+        looks=sum([one.looks or 0 for one in grounds]),
+        max_looks=None if target is None else rubric.max_looks or DEFAULT_LOOKS,
+        rests_on=grounds,
+    )
+    return settled(found, is_exhausted=target is not None and all_repeat(ballots))
+
+
+def settled(belief: Belief, *, is_exhausted: bool = False) -> Belief:
+    """With what follows from the probability and its bar. `is_exhausted`: no judge is worth another
+    question.
+    """
+    if belief.target is None:
+        return belief
+    decided = belief.outcome is not Outcome.INCONCLUSIVE
+    more = None if decided or is_exhausted else looks_to_decide(belief)
+    return replace(belief, decided=decided, more_looks=more)
+
+
+def looks_to_decide(belief: Belief) -> int | None:
+    """About how many more looks decide, if each goes on telling as much as those so far did."""
+    if belief.target is None or belief.looks == 0:
+        return None
+    now = abs(_log_odds(belief.probability))
+    step = now / belief.looks
+    if step < _LEAST_STEP:
+        return None
+    return max(ceil((_log_odds(belief.target) - now) / step), 1)
+
+
+def _log_odds(chance: float) -> float:
+    inside = min(max(chance, _LEAST), 1.0 - _LEAST)
+    return log(inside / (1.0 - inside))
+
+
+def looks_at(ballots: Iterable[Ballot]) -> Mapping[str, list[Ballot]]:
+    """The looks that count, by judge."""
+    found: dict[str, list[Ballot]] = {}
+    for ballot in ballots:
+        if ballot.judge != CHECK and ballot.marks and not ballot.tampered:
+            found.setdefault(ballot.voter, []).append(ballot)
+    return found
+
+
+def alike(looks: Sequence[Ballot]) -> int:
+    """How many looks of one judge had the same reply as another of its looks."""
+    if len(looks) < LEAST_LOOKS:
+        return 0
+    replies = [one.marks for one in looks]
+    return sum(replies.count(one) > 1 for one in replies)
+
+
+def repeats(looks: Sequence[Ballot]) -> bool:
+    """Whether a judge gave one reply so often that it is not asked again about these bytes."""
+    replies = [one.marks for one in looks]
+    return any(replies.count(one) >= REPEATS for one in replies)
+
+
+def all_repeat(ballots: Iterable[Ballot]) -> bool:
+    looks = looks_at(ballots)
+    return bool(looks) and all(map(repeats, looks.values()))
+
+
+def grounds_of(ballots: Sequence[Ballot]) -> tuple[Ground, ...]:
+    """The looks of each judge, then what code answered."""
+    checked = sum([len(one.marks) for one in ballots if one.judge == CHECK])
+    return (
+        *[
+            Ground(kind="looks", judge=judge, looks=len(looks), alike=alike(looks))
+            for judge, looks in looks_at(ballots).items()
+        ],
+        *([Ground(kind="checks", items=checked)] if checked else []),
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------
+# verdicts
+
+
+def believed(gate: Verdict, belief: Belief | None) -> Verdict:
+    """The verdict of a gate where nothing says `sure`; else the verdict of the probability.
+
+    Where a gate passes or fails on other grounds than the probability, a reason says so.
+    """
+    if belief is None or belief.outcome is None:
+        return gate
+    outcome = belief.outcome
+    sentence = sure_sentence(belief)
+    if outcome is Outcome.INCONCLUSIVE:
+        return Verdict(outcome, (sentence,))
+    if outcome is gate.outcome:
+        return gate if outcome is Outcome.PASS else Verdict(outcome, (*gate.reasons, sentence))
+    by_mean = "; ".join(gate.reasons) or "the mean of the marks reaches every bar"
+    return Verdict(outcome, (f"the mean of the marks decides nothing here: {by_mean}", sentence))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# words
+
+
+def sure_percent(belief: Belief) -> str:
+    """`97% sure`: whole percents, cut; with a decimal where a bar above 99 % was asked for."""
+    is_fine = belief.target is not None and belief.target > _FINE
+    return chance_words(belief.probability, is_fine=is_fine)
+
+
+def sure_sentence(belief: Belief) -> str:
+    """`97% sure that the contract is met (asked: 95%), after 5 looks of 3 judges`."""
+    claim = f"{sure_percent(belief)} that {belief.subject}"
+    if belief.target is None:
+        return f"{claim} ({_grounds_words(belief)})"
+    asked = f"asked: {percent_words(belief.target)}"
+    after = _after_words(belief)
+    if belief.decided:
+        return f"{claim} ({asked}), {after}"
+    more = "more looks of these judges would not tell"
+    if belief.more_looks is not None:
+        limit = (belief.max_looks or belief.looks) + belief.more_looks
+        more = f"about {belief.more_looks} more would tell (--max-looks {limit})"
+    return f"{claim}, {asked}, {after}; {more}"
+
+
+def percent_words(share: float) -> str:
+    return f"{round(share * 100, 6):g}%"
+
+
+def _grounds_words(belief: Belief) -> str:
+    if belief.looks == 0:
+        return "code alone decides"
+    judges = _counted(belief.judges, "judge")
+    if belief.looks == belief.judges:
+        return f"{judges}, one look each" if belief.judges > 1 else "1 judge, one look"
+    return f"{_counted(belief.looks, 'look')} of {judges}"
+
+
+def _after_words(belief: Belief) -> str:
+    if belief.looks == 0:
+        return "by code alone"
+    return f"after {_counted(belief.looks, 'look')} of {_counted(belief.judges, 'judge')}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def doubt(outcome: Outcome | str, belief: Belief | None, *, bar: str = "95") -> str:
+    """One line where a verdict without a bar and the belief disagree; empty where they agree."""
+    if belief is None or belief.target is not None or belief.is_certain:
+        return ""
+    verdict = str(outcome)
+    if verdict == str(Outcome.PASS) and belief.probability < EVEN:
+        return f"only {sure_percent(belief)} that {belief.subject}: --sure {bar} asks on"
+    if verdict == str(Outcome.FAIL) and belief.probability > CONTRADICTS:
+        return (
+            f"the mean of the marks fails, and it is {sure_percent(belief)} that"
+            f" {belief.subject}: --sure {bar} asks on"
+        )
+    return ""
+
+
+BLIND_SPOT: Final = (
+    "errors that all judges share are not seen from inside; 20 labels would tell"
+    " (honestone calibrate)"
+)

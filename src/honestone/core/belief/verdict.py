@@ -1,0 +1,397 @@
+"""How probable it is that one text meets its contract, by every answer of its judges and of code.
+
+Three things are not known: how the judges err, how many items of a rubric such as this are met, and
+the truth of each item. Assumptions about the first two are held at once (`MODELS`, `MET_SHARES`),
+each weighed by how well it predicted all answers. Under one assumption the items are independent,
+and `ContractModel` adds them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import product
+from math import exp, log
+from typing import Final, NamedTuple
+
+from honestone.core.belief.contract import ContractModel, Odds
+from honestone.core.belief.counting import CountedContract, CountShape, PartHistories, reached
+from honestone.core.belief.errors import MODELS, ErrorModel, History, JudgeAnswers
+from honestone.core.belief.normal import Atom
+from honestone.core.belief.scores import ScoreBelief, ScoreModel
+from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
+from honestone.core.judging.rubric import Item, Key, Rubric
+from honestone.core.judging.scorer import is_na, share, share_of
+
+# Shares of a rubric's items that are met, each as probable as the others before the first answer.
+MET_SHARES: Final = (0.3, 0.6, 0.85)
+# Points that a judge's look at an anchored item is assumed to be off by, and which part of that all
+# judges share.
+SDS: Final = (0.5, 6.0, 10.0, 15.0)
+SHARED_OF_SCORES: Final = 0.35
+# Assumptions less probable than this share of the most probable one do not count.
+NEGLIGIBLE: Final = 2e-3
+# A probability that differs from certainty by less is certainty.
+_CLOSE: Final = 1e-12
+
+
+class Assumption(NamedTuple):
+    """How judges err, and the share of items that are met."""
+
+    errors: ErrorModel
+    met_share: float
+
+
+class ItemTally(NamedTuple):
+    """The answers to one yes/no item, turned round where yes is bad, and how many items have the
+    same.
+    """
+
+    history: History
+    items: int
+
+
+def assumptions(
+    tallies: Iterable[ItemTally],
+    *,
+    shares: Sequence[float] = MET_SHARES,
+    models: Sequence[ErrorModel] = MODELS,
+) -> dict[Assumption, float]:
+    """What may be so of judges and items, each with its probability (they sum to 1), by these
+    answers. What is negligible is left out.
+    """
+    rows = list(tallies)
+    logs: dict[Assumption, float] = {}
+    for model in models:
+        known = [(model.likelihood(history), items) for history, items in rows]
+        for met in shares:
+            logs[Assumption(model, met)] = sum(
+                [count * log(met * one.met + (1.0 - met) * one.unmet) for one, count in known]
+            )
+    top = max(logs.values())
+    likely = {
+        one: weight for one, value in logs.items() if (weight := exp(value - top)) > NEGLIGIBLE
+    }
+    total = sum(likely.values())
+    return {one: weight / total for one, weight in likely.items()}
+
+
+def met_odds(assumption: Assumption, history: History) -> float:
+    """P(the item is met), by its own answers, under one assumption."""
+    found = assumption.errors.likelihood(history)
+    met = assumption.met_share * found.met
+    return met / (met + (1.0 - assumption.met_share) * found.unmet)
+
+
+class RubricShape:
+    """What of a rubric its beliefs need, worked out once for all texts."""
+
+    def __init__(self, rubric: Rubric) -> None:
+        self.rubric = rubric
+        self.questions = dict(rubric.questions())
+        self.bad = rubric.bad_keys
+        self.code = [key for key, item in self.questions.items() if item.check is not None]
+        self.anchored = {
+            key
+            for key, item in self.questions.items()
+            if item.check is None and item.anchors is not None
+        }
+        self.counted = CountedContract.of(rubric)
+        self.can_fail = rubric.can_fail
+
+    @cached_property
+    def contract(self) -> ContractModel:
+        return ContractModel(self.rubric, margin=0.0)
+
+
+# Shapes by the identity of their rubric, which each of them holds, so that no id is used again.
+_SHAPES: Final[dict[int, RubricShape]] = {}
+_MOST_SHAPES: Final = 512
+
+
+def shape_of(rubric: Rubric) -> RubricShape:
+    found = _SHAPES.get(id(rubric))
+    if found is None:
+        if len(_SHAPES) >= _MOST_SHAPES:
+            _SHAPES.clear()
+        found = _SHAPES[id(rubric)] = RubricShape(rubric)
+    return found
+
+
+class TextBelief:
+    """What is believed about one text. Add answers with `see_checks` and `see`, then ask.
+
+    An item that no one answered is unknown: neither met nor unmet. Judges are named by the voter
+    whose looks they are, so that a second look of one judge is not another judge.
+    """
+
+    def __init__(self, rubric: Rubric) -> None:
+        self._shape = shape = shape_of(rubric)
+        self._questions = shape.questions
+        self._bad = shape.bad
+        self._counted = shape.counted
+        self._code = shape.code
+        self._anchored = shape.anchored
+        self._counts: dict[Key, dict[tuple[str, bool], list[int]]] = {}
+        self._known: dict[Key, float] = {}
+        self._away: dict[Key, int] = {}
+        self._points: dict[Key, list[tuple[str, bool, float]]] = {}
+        self._histories: dict[Key, History] = {}
+        self._sure_of_code: tuple[float | None] | None = None
+        self.looks: dict[str, int] = {}
+
+    @property
+    def asks_judges(self) -> bool:
+        return len(self._code) < len(self._questions)
+
+    @property
+    def checked(self) -> int:
+        """Items that code answered."""
+        return sum(key in self._known or self._away.get(key, 0) > 0 for key in self._code)
+
+    # -- answers
+
+    def see_all(self, ballots: Iterable[Ballot], held_out: bool = False) -> TextBelief:
+        """Every ballot that counts; returns itself."""
+        for ballot in ballots:
+            if ballot.judge == CHECK:
+                self.see_checks(ballot.marks)
+            elif ballot.marks and not ballot.tampered:
+                self.see(voter_of(ballot), ballot.marks, held_out=held_out)
+        return self
+
+    def see_checks(self, marks: Mapping[Key, Mark]) -> None:
+        for key, mark in marks.items():
+            if is_na(mark.answer):
+                self._away[key] = 1
+            else:
+                self._known[key] = 100.0 * float(share_of(self._questions[key], mark))
+        self._sure_of_code = None
+        self._changed()
+
+    def see(self, judge: str, marks: Mapping[Key, Mark], *, held_out: bool = False) -> None:
+        """One look of a judge. Items without a mark stay as they are."""
+        for key, mark in marks.items():
+            item = self._questions.get(key)
+            if item is None or item.check is not None:
+                continue
+            self._away[key] = self._away.get(key, 0) + (1 if is_na(mark.answer) else -1)
+            if not is_na(mark.answer):
+                self._see_one(key, item, mark.answer, judge, held_out)
+        self.looks[judge] = self.looks.get(judge, 0) + 1
+        self._changed()
+
+    def _changed(self) -> None:
+        """What was worked out from fewer answers is forgotten."""
+        for name in ("probability", "tallies"):
+            self.__dict__.pop(name, None)
+        self._histories.clear()
+
+    def _see_one(self, key: Key, item: Item, answer: Answer, judge: str, held_out: bool) -> None:
+        if key in self._anchored:
+            points = 100.0 * float(share(item, answer))
+            self._points.setdefault(key, []).append((judge, held_out, points))
+            return
+        is_good = (answer is True) != (key in self._bad)
+        row = self._counts.setdefault(key, {}).setdefault((judge, held_out), [0, 0])
+        row[0 if is_good else 1] += 1
+
+    # -- what is believed
+
+    @cached_property
+    def probability(self) -> float | None:
+        """That the contract is met (0-1). Exactly 0 or 1 where code alone decides; None where it
+        does not and no judge answered.
+        """
+        bounds = self._bounds()
+        if bounds is not None:
+            return bounds
+        if not self.looks:
+            return None
+        found = self._mixed()
+        return min(max(found, _CLOSE), 1.0 - _CLOSE)
+
+    def _bounds(self) -> float | None:
+        """0 or 1 where no answer of a judge can change it."""
+        if not self._shape.can_fail:
+            return 1.0
+        if not self._code:
+            return None
+        if self._sure_of_code is None:
+            self._sure_of_code = (self._bounds_of_code(),)
+        return self._sure_of_code[0]
+
+    def _bounds_of_code(self) -> float | None:
+        open_keys = [
+            key
+            for key, item in self._questions.items()
+            if key not in self._known
+            and not (item.check is not None and self._away.get(key, 0) > 0)
+        ]
+        if not open_keys:
+            return float(self._reached({key: self._sure(key) for key in self._questions}) > 0.5)
+        half: dict[Key, Odds | None] = {
+            key: 0.5 if key in open_keys else self._sure(key) for key in self._questions
+        }
+        if any(self._questions[key].may_not_apply for key in open_keys):
+            return None
+        if any(key in self._anchored for key in open_keys):
+            best: dict[Key, Odds | None] = {
+                key: (Atom(1.0, 0.0 if key in self._bad else 100.0, 0.0),)
+                if key in open_keys and key in self._anchored
+                else half[key]
+                for key in self._questions
+            }
+            return 0.0 if self._reached(best) <= 0.0 else None
+        reached = self._reached(half)
+        if reached <= 0.0:
+            return 0.0
+        return 1.0 if reached >= 1.0 - 1e-9 and len(open_keys) < 25 else None
+
+    def _sure(self, key: Key) -> Odds | None:
+        if key in self._known:
+            return (Atom(1.0, self._known[key], 0.0),)
+        return None
+
+    def _reached(self, odds: Mapping[Key, Odds | None]) -> float:
+        return self._shape.contract.probability(odds)
+
+    @property
+    def _yes_no(self) -> list[Key]:
+        return [
+            key
+            for key in self._questions
+            if key not in self._anchored and key not in self._known and not self._is_away(key)
+        ]
+
+    def _is_away(self, key: Key) -> bool:
+        return self._away.get(key, 0) > 0
+
+    def history(self, key: Key) -> History:
+        """Who answered what about a yes/no item, in a fixed order."""
+        found = self._histories.get(key)
+        if found is None:
+            rows = self._counts.get(key, {})
+            found = self._histories[key] = tuple(
+                sorted(
+                    [JudgeAnswers(yes, no, held_out) for (_, held_out), (yes, no) in rows.items()]
+                )
+            )
+        return found
+
+    @cached_property
+    def tallies(self) -> list[ItemTally]:
+        """The histories of the items that judges answer with yes or no."""
+        counts: dict[History, int] = {}
+        for key in self._yes_no:
+            history = self.history(key)
+            counts[history] = counts.get(history, 0) + 1
+        return [ItemTally(history, count) for history, count in counts.items()]
+
+    def _mixed(self) -> float:
+        if self._counted is not None and self._is_plain:
+            parts = self._counted.parts_by_history(self.history)
+            return plain_chance(self._counted.shape, parts)
+        scores = self._score_members()
+        return sum(
+            [
+                weight * share_of_scores * self._under(one, scored)
+                for (one, weight), (share_of_scores, scored) in product(
+                    assumptions(self.tallies).items(), scores
+                )
+                if weight * share_of_scores > NEGLIGIBLE
+            ]
+        )
+
+    def under(self, assumption: Assumption) -> float:
+        """P(contract met) if an assumption is so; scores of anchored items count by their own
+        bank.
+        """
+        bounds = self._bounds()
+        if bounds is not None:
+            return bounds
+        return sum(
+            [weight * self._under(assumption, scored) for weight, scored in self._score_members()]
+        )
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether every item is answered by judges with yes or no, or by no one."""
+        return not self._known and not any(map(self._is_away, self._questions))
+
+    def _under(self, assumption: Assumption, scored: Mapping[Key, ScoreBelief]) -> float:
+        if self._counted is None or not self._is_plain:
+            return self._reached(self._odds(assumption, scored))
+        met = {one.history: met_odds(assumption, one.history) for one in self.tallies}
+        parts = self._counted.parts_by_history(self.history)
+        return reached(self._counted.shape, parts, met)
+
+    def _odds(
+        self, assumption: Assumption, scored: Mapping[Key, ScoreBelief]
+    ) -> dict[Key, Odds | None]:
+        found: dict[Key, Odds | None] = {}
+        met: dict[History, float] = {}
+        for key in self._questions:
+            is_bad = key in self._bad
+            if self._is_away(key):
+                found[key] = None
+            elif key in self._known:
+                found[key] = (Atom(1.0, self._known[key], 0.0),)
+            elif key in self._anchored:
+                found[key] = scored[key].atoms
+            else:
+                history = self.history(key)
+                if history not in met:
+                    met[history] = met_odds(assumption, history)
+                found[key] = 1.0 - met[history] if is_bad else met[history]
+        return found
+
+    def _score_members(self) -> list[tuple[float, Mapping[Key, ScoreBelief]]]:
+        """What is believed of anchored items, under each assumption about the judges' scores."""
+        if not self._anchored:
+            return [(1.0, {})]
+        judges = {judge: number for number, judge in enumerate(self.looks)}
+        members: list[tuple[float, Mapping[Key, ScoreBelief]]] = []
+        logs = []
+        for sd in SDS:
+            model = ScoreModel(sd, SHARED_OF_SCORES, max(len(judges), 1), 0)
+            total, found = 0.0, {}
+            for key in self._anchored:
+                belief = model.start()
+                for judge, _, points in self._points.get(key, []):
+                    belief, one = model.seen(belief, judges[judge], points)
+                    total += one
+                found[key] = belief
+            logs.append(total)
+            members.append((0.0, found))
+        top = max(logs)
+        weights = [exp(one - top) for one in logs]
+        whole = sum(weights)
+        return [
+            (weight / whole, found)
+            for weight, (_, found) in zip(weights, members, strict=True)
+            if weight > NEGLIGIBLE * whole
+        ]
+
+
+@lru_cache(maxsize=4_096)
+def plain_chance(shape: CountShape, parts: tuple[PartHistories[History], ...]) -> float:
+    """P(every bar is met) over all assumptions: the same for every text whose items have the same
+    histories.
+    """
+    counts: dict[History, int] = {}
+    for part in parts:
+        for history, count in part:
+            counts[history] = counts.get(history, 0) + count
+    found = assumptions([ItemTally(history, count) for history, count in counts.items()])
+    return sum(
+        [
+            weight * reached(shape, parts, {own: met_odds(one, own) for own in counts})
+            for one, weight in found.items()
+        ]
+    )
+
+
+def voter_of(ballot: Ballot) -> str:
+    """The judge whose look a ballot is: `a` for `a#2`."""
+    return ballot.voter

@@ -1,0 +1,141 @@
+"""Asking judges on until a verdict is as sure as the rubric demands (`sure`): the first two looks at
+once, then one at a time, each chosen by what is known by then.
+
+A second look of a judge is a draw of its own, so the record knows it: the same command again finds
+every look there, chooses the same ones and pays for none of them twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from honestone.core.belief.next_look import FAILURES, Asked, Looking
+from honestone.core.judging.ballot import Ballot, JudgeState, Question
+from honestone.core.judging.rubric import Rubric
+from honestone.core.judging.scorer import Scorer
+from honestone.core.judging.spend import Spend
+from honestone.engine.panel import Consulted, Evaluator, Panel, Seat
+from honestone.ports import Checker
+
+_ENOUGH = "not asked: the verdict was sure enough without it"
+
+
+@dataclass(slots=True, kw_only=True)
+class AskingOn:
+    """The looks of a panel at one question. Each `look` asks one judge once more."""
+
+    panel: Panel
+    question: Question
+    looking: Looking
+    seats: dict[str, Seat]
+    spends: list[tuple[str, Spend]] = field(default_factory=list)
+    failed: dict[str, Consulted] = field(default_factory=dict)
+    refused: str | None = None
+
+    @classmethod
+    def of(
+        cls, panel: Panel, question: Question, rubric: Rubric, checks: Sequence[Ballot]
+    ) -> AskingOn:
+        seats = {seat.id: seat for seat in panel.seats if seat.draw_of is None}
+        judges = [Asked(id=seat.id, kind=seat.kind) for seat in seats.values()]
+        return cls(
+            panel=panel,
+            question=question,
+            looking=Looking(rubric=rubric, judges=judges, checks=checks),
+            seats=seats,
+        )
+
+    async def to_end(self) -> list[Consulted]:
+        """Asks until the verdict is decided, or a limit or the judges are used up."""
+        while self.refused is None and (wanted := self.looking.next_looks()):
+            await self.take(wanted)
+        return self.consulted()
+
+    async def take(self, judges: Sequence[str]) -> None:
+        """A look of each of these judges, at once; one that gives no mark is asked once more."""
+        for _ in range(FAILURES):
+            asked = [self._seat(judge, judges[:place]) for place, judge in enumerate(judges)]
+            found = await self.panel.consult(self.question, asked)
+            missed = []
+            for judge, one in zip(judges, found, strict=False):
+                self.spends.append((one.ballot.judge, one.spend))
+                if one.ballot.marks or one.ballot.tampered:
+                    self.looking.add(judge, one.ballot)
+                elif one.refused is not None:
+                    self.refused = one.refused
+                    self.failed.setdefault(judge, one)
+                else:
+                    self.failed[judge] = one
+                    missed.append(judge)
+            judges = [one for one in missed if self._may_answer(one)]
+            if not judges or self.refused is not None:
+                break
+        self.looking.given_up.update(missed)
+
+    def _may_answer(self, judge: str) -> bool:
+        """A judge that is not there is not asked again."""
+        return self.failed[judge].ballot.state is not JudgeState.SKIPPED
+
+    def _seat(self, judge: str, before: Sequence[str]) -> Seat:
+        """The seat of its next look: `#2` is its second."""
+        first = self.seats[judge]
+        number = len(self.looking.looks.get(judge, ())) + before.count(judge)
+        if number == 0:
+            return first
+        draw = first.draw + number
+        return replace(first, id=f"{judge}#{number + 1}", draw=draw, draw_of=judge)
+
+    def consulted(self) -> list[Consulted]:
+        """Every look with marks, and of each judge without one why it has none."""
+        found = [
+            Consulted(ballot=ballot, spend=Spend())
+            for looks in self.looking.looks.values()
+            for ballot in looks
+        ]
+        for id, seat in self.seats.items():
+            if id in self.looking.looks:
+                continue
+            failed = self.failed.get(id)
+            ballot = (
+                Ballot(judge=id, kind=seat.kind, marks={}, state=JudgeState.SKIPPED, reason=_ENOUGH)
+                if failed is None
+                else failed.ballot
+            )
+            found.append(Consulted(ballot=replace(ballot, judge=id, draw_of=None), spend=Spend()))
+        spent: dict[str, Spend] = {}
+        for judge, spend in self.spends:
+            spent.setdefault(judge, Spend()).join(spend)
+        known = [replace(one, spend=spent.pop(one.ballot.judge, Spend())) for one in found]
+        # Calls of a look that gave no mark, of a judge whose other looks did.
+        lost = Spend.of(spent.values())
+        if known:
+            first = known[0]
+            known[0] = replace(
+                first, spend=Spend.of([first.spend, lost]), refused=self._refusal(first)
+            )
+        return known
+
+    def _refusal(self, first: Consulted) -> str | None:
+        return self.refused or first.refused
+
+
+class SureEvaluator(Evaluator):
+    """Checks first; then judges, until the verdict is as sure as the rubric demands."""
+
+    @property
+    def waits_for_checks(self) -> bool:
+        return True
+
+    async def consult(self, question: Question, checks: Sequence[Ballot]) -> list[Consulted]:
+        asking = AskingOn.of(self.panel, question, self.rubric, checks)
+        return await asking.to_end()
+
+
+def evaluator_for(
+    rubric: Rubric, checker: Checker, panel: Panel, *, gate_only: Scorer | None = None
+) -> Evaluator:
+    """What judges by a rubric: asking on where it says `sure`, else one look of each judge."""
+    if rubric.sure is not None:
+        return SureEvaluator(rubric, checker, panel)
+    return Evaluator(rubric, checker, panel, gate_only=gate_only)

@@ -1,0 +1,276 @@
+"""How sure a verdict on one text is: what may be said of it, and that it is so where the truth is
+known.
+"""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.core.belief.contract import ContractModel
+from honestone.core.belief.counting import CountedContract, reached
+from honestone.core.belief.next_look import Asked, Looking
+from honestone.core.belief.stated import belief_of, believed, sure_percent, sure_sentence
+from honestone.core.belief.verdict import TextBelief
+from honestone.core.judging.ballot import CHECK, Ballot, Mark
+from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
+from honestone.core.judging.scorecard import Outcome, Verdict
+
+
+def rubric(
+    count: int = 8, *, least: int = 7, sure: Fraction | None = None, max_looks: int | None = None
+) -> Rubric:
+    criteria = [
+        Criterion(
+            id=f"p{i}", requirement="x", items=(Item(id=f"p{i}", requirement="x", whole=True),)
+        )
+        for i in range(count)
+    ]
+    return Rubric(
+        criteria=tuple(criteria),
+        threshold=Fraction(least, count),
+        floor=Fraction(0),
+        sure=sure,
+        max_looks=max_looks,
+    )
+
+
+def look(judge: str, answers: list[bool], *, word: str = "", draw_of: str | None = None) -> Ballot:
+    marks = {
+        (f"p{i}", f"p{i}"): Mark(one, suggestion=word or None) for i, one in enumerate(answers)
+    }
+    return Ballot(judge=judge, marks=marks, draw_of=draw_of)
+
+
+def chance(ballots: list[Ballot], of: Rubric | None = None) -> float:
+    found = belief_of(of or rubric(), ballots)
+    assert found is not None
+    return found.probability
+
+
+@given(
+    st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=5),
+    st.integers(min_value=1, max_value=4),
+)
+def test_a_probability_is_between_0_and_1_and_does_not_depend_on_an_order(
+    answers: list[list[bool]], least: int
+) -> None:
+    """Judges, and items that count alike, may come in any order."""
+    ballots = [look(f"j{i}", one) for i, one in enumerate(answers)]
+    turned = [look(f"j{i}", one[::-1]) for i, one in enumerate(answers)]
+    of = rubric(4, least=least)
+    assert 0.0 < chance(ballots, of) < 1.0
+    assert chance(ballots[::-1], of) == pytest.approx(chance(ballots, of))
+    assert chance(turned, of) == pytest.approx(chance(ballots, of))
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.floats(0.02, 0.98)), min_size=1, max_size=4),
+    st.integers(0, 100),
+    st.integers(0, 100),
+)
+def test_counting_gives_what_the_general_contract_gives(
+    shape: list[tuple[int, float]], threshold: int, floor: int
+) -> None:
+    """The quick form is the exact one: criteria with several items, floors and a threshold."""
+    criteria = tuple(
+        Criterion(
+            id=f"c{i}",
+            requirement="x",
+            weight=Fraction(i + 1),
+            items=tuple(Item(id=f"i{k}", requirement="x") for k in range(count)),
+        )
+        for i, (count, _) in enumerate(shape)
+    )
+    of = Rubric(criteria=criteria, threshold=Fraction(threshold, 100), floor=Fraction(floor, 100))
+    counted = CountedContract.of(of)
+    assert counted is not None
+    met = {f"c{i}": chance for i, (_, chance) in enumerate(shape)}
+    parts = counted.parts_by_history(lambda key: key[0])
+    exact = ContractModel(of, margin=0.0).probability(
+        {key: met[key[0]] for key, _ in of.questions()}
+    )
+    assert reached(counted.shape, parts, met) == pytest.approx(exact, abs=1e-9)
+
+
+def test_a_look_more_that_says_yes_never_makes_it_less_sure() -> None:
+    """Of one judge after another that finds everything met."""
+    yes = [True] * 8
+    found = [chance([look(f"j{k}", yes) for k in range(count)]) for count in range(1, 6)]
+    assert found == sorted(found)
+
+
+def test_five_judges_that_agree_tell_more_than_five_looks_of_one() -> None:
+    """What sticks with a judge is not refuted by asking it again."""
+    yes = [True] * 8
+    several = [look(f"j{k}", yes) for k in range(5)]
+    one = [look("j", yes), *(look(f"j#{k}", yes, draw_of="j") for k in range(2, 6))]
+    of = rubric(least=8)
+    assert chance(one, of) < chance(several, of)
+
+
+def test_one_look_of_one_judge_cannot_make_forty_items_sure() -> None:
+    """It may be one that says yes to everything."""
+    of = rubric(40, least=40)
+    assert chance([look("j", [True] * 40)], of) < 0.5
+
+
+def test_an_item_that_no_one_answered_is_unknown_and_not_unmet() -> None:
+    """A judge that skips an item says nothing of it."""
+    of = rubric(2, least=2)
+    partly = Ballot(judge="a", marks={("p0", "p0"): Mark(True)})
+    assert chance([look("a", [True, False])], of) < chance([partly], of)
+    assert chance([partly], of) < chance([look("a", [True, True])], of)
+
+
+def _with_code(**more: object) -> Rubric:
+    check = Item(id="c", requirement="x", whole=True, check=Check(kind="contains", value="x"))
+    asked = Item(id="p", requirement="x", whole=True)
+    return Rubric(
+        criteria=(
+            Criterion(id="c", requirement="x", items=(check,), required=True),
+            Criterion(id="p", requirement="x", items=(asked,)),
+        ),
+        threshold=Fraction(1, 2),
+        floor=Fraction(0),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_a_required_check_that_fails_is_certain_without_a_judge() -> None:
+    """No answer of a judge can change that."""
+    no = Ballot(judge=CHECK, marks={("c", "c"): Mark(False)})
+    assert chance([no], _with_code()) == 0.0
+    assert (
+        Looking(
+            rubric=_with_code(sure=Fraction(95, 100)), judges=[Asked(id="a")], checks=[no]
+        ).next_looks()
+        == []
+    )
+
+
+def test_nothing_is_believed_where_no_one_answered() -> None:
+    """Not even that it is as likely as not."""
+    assert belief_of(rubric(), []) is None
+    assert belief_of(rubric(), [Ballot(judge="a", marks={})]) is None
+
+
+def test_anchored_items_count_by_their_points() -> None:
+    """Three judges far above a bar, and three far below it."""
+    scale = Anchors(levels=((Fraction(0), "none"), (Fraction(100), "full")))
+    item = Item(id="a", requirement="x", whole=True, anchors=scale)
+    of = Rubric(
+        criteria=(Criterion(id="a", requirement="x", items=(item,)),),
+        threshold=Fraction(70, 100),
+        floor=Fraction(0),
+    )
+    high, low = (
+        chance([Ballot(judge=f"j{k}", marks={("a", "a"): Mark(at)}) for k in range(3)], of)
+        for at in (92, 45)
+    )
+    assert high > 0.9 and low < 0.05
+
+
+# ------------------------------------------------------------------------------------------------------------
+# asking on
+
+
+def ask_on(of: Rubric, truth: list[bool], rate: float, judges: int, seed: int) -> Looking:
+    """A text whose truth is known, and judges that misread it independently in each look."""
+    draws = random.Random(seed)
+    looking = Looking(rubric=of, judges=[Asked(id=f"j{k}") for k in range(judges)])
+    while wanted := looking.next_looks():
+        for judge in wanted:
+            answers = [one != (draws.random() < rate) for one in truth]
+            number = len(looking.looks.get(judge, ())) + 1
+            looking.add(
+                judge, look(f"{judge}#{number}", answers, word=str(draws.random()), draw_of=judge)
+            )
+    return looking
+
+
+def test_what_is_stated_is_so_where_judges_misread_independently() -> None:
+    """Of 400 texts that are decided at 95 %, at most a few are decided wrongly."""
+    wrong = decided = 0
+    for seed, met in product(range(100), (5, 6, 7, 8)):
+        truth = [i < met for i in range(8)]
+        looking = ask_on(rubric(sure=Fraction(95, 100)), truth, 0.12, 3, seed)
+        found = looking.belief
+        assert found is not None and looking.count <= 12
+        if found.outcome is not Outcome.INCONCLUSIVE:
+            decided += 1
+            wrong += (found.outcome is Outcome.PASS) != (met >= 7)
+    assert decided > 200
+    assert wrong <= 0.05 * decided
+
+
+def test_the_first_two_judges_are_asked_at_once_and_then_one_at_a_time() -> None:
+    """Nothing is decided on one look alone."""
+    looking = Looking(rubric=rubric(sure=Fraction(99, 100)), judges=[Asked(id="a"), Asked(id="b")])
+    assert looking.next_looks() == ["a", "b"]
+    looking.add("a", look("a", [True, False] * 4))
+    looking.add("b", look("b", [False, True] * 4))
+    assert len(looking.next_looks()) <= 1
+
+
+def test_a_judge_that_repeats_itself_three_times_is_asked_no_more() -> None:
+    """Its replies are the same to the last word."""
+    looking = Looking(rubric=rubric(sure=Fraction(999, 1000), max_looks=20), judges=[Asked(id="a")])
+    asked = 0
+    while wanted := looking.next_looks():
+        for _ in wanted:
+            asked += 1
+            looking.add("a", look(f"a#{asked}", [True] * 7 + [False], draw_of="a"))
+    assert asked == 3 and looking.is_exhausted
+
+
+@given(st.integers(0, 10_000), st.integers(2, 14))
+def test_the_same_looks_choose_the_same_next_ones(seed: int, most: int) -> None:
+    """A run that is resumed replays its record, and looks never exceed the limit."""
+    of = rubric(sure=Fraction(99, 100), max_looks=most)
+    truth = [True] * 6 + [False] * 2
+    first, again = (ask_on(of, truth, 0.2, 3, seed) for _ in range(2))
+    assert first.looks == again.looks
+    assert first.count <= most
+
+
+# ------------------------------------------------------------------------------------------------------------
+# words
+
+
+def test_percents_are_cut_and_only_code_says_100() -> None:
+    """What is 99.99 % sure is not called 100 % sure."""
+    found = belief_of(rubric(least=1), [look(f"j{k}", [True] * 8) for k in range(5)])
+    assert found is not None
+    assert sure_percent(found) == "99% sure"
+    assert sure_sentence(found).startswith(
+        "99% sure that the contract is met (5 judges, one look each)"
+    )
+
+
+def test_the_verdict_is_the_probabilitys_where_a_bar_is_asked_for() -> None:
+    """And a reason says that the mean comes to another one."""
+    answers = [[True] * 8 for _ in range(6)]
+    for place, one in enumerate(answers):
+        one[place] = False
+    of = rubric(least=8, sure=Fraction(90, 100))
+    found = belief_of(of, [look(f"j{k}", one) for k, one in enumerate(answers)])
+    gate = Verdict(Outcome.FAIL, ("the overall score is 87.5, below the threshold 100",))
+    verdict = believed(gate, found)
+    assert verdict.outcome is Outcome.PASS
+    assert "mean" in verdict.reasons[0]
+
+
+def test_text_belief_forgets_what_it_worked_out_from_fewer_answers() -> None:
+    """A probability that was asked for early does not stay."""
+    text = TextBelief(rubric())
+    text.see("a", look("a", [True] * 8).marks)
+    before = text.probability
+    text.see("b", look("b", [False] * 8).marks)
+    assert before is not None and text.probability is not None
+    assert text.probability < before
