@@ -42,13 +42,9 @@ def convert_suite(
             show_default=True,
         ),
     ] = "honestone",
-    output: Annotated[
-        Path | None, Option("Where to write it. [stdout]", short="-o", metavar="FILE")
-    ] = None,
-    force: Annotated[bool, Option("Overwrite an existing file.")] = False,
-    accept_loss: Annotated[
-        bool, Option("Write the rest where one of the formats cannot say something.")
-    ] = False,
+    output: shared.WrittenFile = None,
+    force: shared.Overwrite = False,
+    accept_loss: shared.WriteTheRest = False,
     read_as: ReadAs = None,
     quiet: shared.IsQuiet = False,
     allow_outside: FromOutside = (),
@@ -98,13 +94,9 @@ def convert_rubric(
     to: Annotated[
         str, Option("The format to write.", choices=("honestone", "autorubric"), show_default=True)
     ] = "honestone",
-    output: Annotated[
-        Path | None, Option("Where to write it. [stdout]", short="-o", metavar="FILE")
-    ] = None,
-    force: Annotated[bool, Option("Overwrite an existing file.")] = False,
-    accept_loss: Annotated[
-        bool, Option("Write the rest where one of the formats cannot say something.")
-    ] = False,
+    output: shared.WrittenFile = None,
+    force: shared.Overwrite = False,
+    accept_loss: shared.WriteTheRest = False,
     read_as: ReadAs = None,
     quiet: shared.IsQuiet = False,
 ) -> int:

@@ -165,6 +165,23 @@ StoreName: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[bool, Option("Print JSON on stdout.", name="--json")]
 IsQuiet: TypeAlias = Annotated[bool, Option("No progress and no notes.", short="-q")]
+WrittenFile: TypeAlias = Annotated[
+    Path | None, Option("Where to write it. [stdout]", short="-o", metavar="FILE")
+]
+Overwrite: TypeAlias = Annotated[bool, Option("Write over a file that is there.")]
+# Of commands that write another format; `AcceptLoss` is of those that read one.
+WriteTheRest: TypeAlias = Annotated[
+    bool,
+    Option("Write the rest where one of the formats cannot say something.", name="--accept-loss"),
+]
+OnlyCheck: TypeAlias = Annotated[
+    bool, Option("Write nothing; exit 2 when something changed.", name="--check")
+]
+# How a report of figures is printed.
+ReportForm: TypeAlias = Annotated[
+    str,
+    Option(name="--format", short="-f", choices=("text", "json", "markdown"), show_default=True),
+]
 RubricFile: TypeAlias = Annotated[Path, Option("The rubric file.", short="-r")]
 
 

@@ -41,12 +41,7 @@ def agreement(
         str | None,
         Option("[interval; of words nominal]", choices=("nominal", "ordinal", "interval", "ratio")),
     ] = None,
-    form: Annotated[
-        str,
-        Option(
-            name="--format", short="-f", choices=("text", "json", "markdown"), show_default=True
-        ),
-    ] = "text",
+    form: shared.ReportForm = "text",
     as_json: shared.AsJson = False,
 ) -> int:
     """Measure how far raters agree: judges, people, or one judge asked several times.

@@ -38,12 +38,7 @@ def audit(
     ] = None,
     judging: JudgingOptions,
     store: shared.StoreName = None,
-    form: Annotated[
-        str,
-        Option(
-            name="--format", short="-f", choices=("text", "json", "markdown"), show_default=True
-        ),
-    ] = "text",
+    form: shared.ReportForm = "text",
     as_json: shared.AsJson = False,
     quiet: shared.IsQuiet = False,
 ) -> int:

@@ -30,12 +30,7 @@ def calibrate(
     store: shared.StoreName = None,
     strict: Annotated[bool, Option("Exit 1 when a judge is lenient.")] = False,
     accept_loss: AcceptLoss = False,
-    form: Annotated[
-        str,
-        Option(
-            name="--format", short="-f", choices=("text", "json", "markdown"), show_default=True
-        ),
-    ] = "text",
+    form: shared.ReportForm = "text",
     as_json: shared.AsJson = False,
     quiet: shared.IsQuiet = False,
 ) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from honestone.app.judging.judging_options import AcceptLoss, JudgingOptions
-from honestone.app.options import Argument, Option
+from honestone.app.options import Argument
 from honestone.cli import options as shared
 from honestone.cli.helping import Grouped
 from honestone.cli.terminal import Progress, dump, here, write
@@ -24,9 +24,7 @@ def lock(
     *,
     path: Annotated[Path, Argument(metavar="RUBRIC")],
     artifacts: Annotated[tuple[Path, ...], Argument(metavar="[ARTIFACT]...")] = (),
-    only_check: Annotated[
-        bool, Option("Write nothing; exit 2 when something changed.", name="--check")
-    ] = False,
+    only_check: shared.OnlyCheck = False,
     accept_loss: AcceptLoss = False,
     judging: JudgingOptions,
     store: shared.StoreName = None,

@@ -77,7 +77,7 @@ def new(
     output: Annotated[Path, Option(short="-o", metavar="FILE", show_default=True)] = Path(
         "rubric.yaml"
     ),
-    force: Annotated[bool, Option("Write over the output.")] = False,
+    force: shared.Overwrite = False,
     yes: Annotated[bool, Option("Ask nothing, accept the draft and write it.", short="-y")] = False,
     as_json: shared.AsJson = False,
 ) -> int:

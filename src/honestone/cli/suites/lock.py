@@ -19,9 +19,7 @@ from honestone.cli.rubrics.lock import print_lock
 def lock(
     *,
     path: Annotated[Path, Argument(metavar="SUITE")],
-    only_check: Annotated[
-        bool, Option("Write nothing; exit 2 when something changed.", name="--check")
-    ] = False,
+    only_check: shared.OnlyCheck = False,
     accept_loss: AcceptLoss = False,
     target: Annotated[
         str | None, Option("What will answer the cases; not part of the lock.", short="-t")

@@ -63,9 +63,7 @@ def new(
         ),
     ] = None,
     seed: Annotated[int, Option("With --sample: another number takes another sample. [0]")] = 0,
-    output: Annotated[
-        Path | None, Option("Where to write it. [stdout]", short="-o", metavar="FILE")
-    ] = None,
+    output: shared.WrittenFile = None,
     form: Annotated[
         str | None,
         Option(
@@ -94,7 +92,7 @@ def new(
             max=200,
         ),
     ] = None,
-    force: Annotated[bool, Option("Write over a file that is there.")] = False,
+    force: shared.Overwrite = False,
     as_json: shared.AsJson = False,
 ) -> int:
     """Draft a suite of tasks, judged by code wherever words can tell.
