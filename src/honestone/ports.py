@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from honestone.core.artifact import Version
     from honestone.core.checking.checks import CheckAnswer, TextCheck
     from honestone.core.events import Event, RecordedCase
+    from honestone.core.json_schema import JsonSchema
     from honestone.core.json_value import JsonObject
     from honestone.core.judging.ballot import Question
     from honestone.core.judging.packing import Budget
@@ -116,7 +117,7 @@ class Prompt:
 
     text: str
     system: str | None = None
-    schema: Mapping[str, Any] | None = None
+    schema: JsonSchema | None = None
     max_output_tokens: int | None = None
     draw: int = 0
     images: tuple[Image, ...] = ()

@@ -4,14 +4,18 @@ they decide nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 from honestone.core.checking.checks import KINDS, check_schema
+from honestone.core.json_schema import JsonSchema
 from honestone.formats.fields import SHAPES, TAKES, Field, Shape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NUMBER_KEY = r"^([-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|-?\d+/[1-9]\d*)$"
 
 
-def rubric_schema() -> dict[str, object]:
+def rubric_schema() -> JsonSchema:
     """JSON Schema 2020-12 of a rubric file, with the descriptions that editors show."""
     return {
         "$schema": DIALECT,
@@ -21,7 +25,7 @@ def rubric_schema() -> dict[str, object]:
     }
 
 
-def suite_schema() -> dict[str, object]:
+def suite_schema() -> JsonSchema:
     """JSON Schema 2020-12 of a suite file."""
     shapes = ("case", "defaults", "target", "workspace", "git", "message", "in-file", "in-files")
     return {
@@ -36,7 +40,7 @@ def suite_schema() -> dict[str, object]:
     }
 
 
-def _criteria() -> dict[str, object]:
+def _criteria() -> Mapping[str, JsonSchema]:
     return {
         "criterion": _short_or(_criterion()),
         "item": _short_or(
@@ -50,8 +54,8 @@ def _criteria() -> dict[str, object]:
     }
 
 
-def _mapping_schema(shape: Shape) -> dict[str, object]:
-    schema: dict[str, object] = {
+def _mapping_schema(shape: Shape) -> JsonSchema:
+    schema: JsonSchema = {
         "type": "object",
         "description": shape.doc,
         "properties": {field.key: _property(field) for field in shape.fields},
@@ -62,8 +66,8 @@ def _mapping_schema(shape: Shape) -> dict[str, object]:
     return schema
 
 
-def _property(field: Field) -> dict[str, object]:
-    schema = {**TAKES[field.takes].schema, "description": field.doc}
+def _property(field: Field) -> JsonSchema:
+    schema: JsonSchema = {**_taken(field.takes), "description": field.doc}
     if field.takes in ("points", "threshold") and field.default.isdigit():
         schema["default"] = int(field.default)
     elif field.takes == "flag" and field.default == "false":
@@ -73,13 +77,18 @@ def _property(field: Field) -> dict[str, object]:
     return schema
 
 
-def _short_or(mapping: dict[str, object]) -> dict[str, object]:
-    return {"description": mapping["description"], "anyOf": [TAKES["text"].schema, mapping]}
+def _taken(name: str) -> JsonSchema:
+    """The schema of a kind of value."""
+    return cast(JsonSchema, TAKES[name].schema)
 
 
-def _criterion() -> dict[str, object]:
+def _short_or(mapping: JsonSchema) -> JsonSchema:
+    return {"description": mapping["description"], "anyOf": [_taken("text"), mapping]}
+
+
+def _criterion() -> JsonSchema:
     """A group has children and is not marked itself; every other criterion says what is asked."""
-    alone = {"properties": dict.fromkeys(("items", "anchors", "check"), False)}
+    alone: JsonSchema = {"properties": {"items": False, "anchors": False, "check": False}}
     return {
         **_mapping_schema(SHAPES["criterion"]),
         "anyOf": [
@@ -91,8 +100,8 @@ def _criterion() -> dict[str, object]:
     }
 
 
-def _anchors() -> dict[str, object]:
-    text = TAKES["text"].schema
+def _anchors() -> JsonSchema:
+    text = _taken("text")
     return {
         "description": "Levels by number: {0: none, 10: full}; or a list of {value, text}.",
         "anyOf": [
@@ -114,7 +123,7 @@ def _anchors() -> dict[str, object]:
     }
 
 
-def _check() -> dict[str, object]:
+def _check() -> JsonSchema:
     bare = [
         written
         for name, kind in KINDS.items()
@@ -123,5 +132,5 @@ def _check() -> dict[str, object]:
     ]
     return {
         "description": "One kind of check with its argument and options; the bare name where it needs no argument.",
-        "anyOf": [{"enum": bare}, *check_schema()["anyOf"]],
+        "anyOf": [{"enum": bare}, *cast(list[JsonSchema], check_schema()["anyOf"])],
     }

@@ -5,36 +5,31 @@ data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from honestone.core.authoring.rubric_drafting import LEVELS, CriterionWish, code_kinds
+from honestone.core.json_schema import JsonSchema, closed_object
 from honestone.prompts.filling import load_template
 
-TEXT: Final[dict[str, Any]] = {"type": "string"}
-TEXTS: Final[dict[str, Any]] = {"type": "array", "items": TEXT}
+TEXT: Final[JsonSchema] = {"type": "string"}
+TEXTS: Final[JsonSchema] = {"type": "array", "items": TEXT}
 
 
-def closed(properties: dict[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of an object with exactly these keys."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def one_list(name: str, *forms: dict[str, Any]) -> dict[str, Any]:
+def one_list(name: str, *forms: JsonSchema) -> JsonSchema:
     """The JSON Schema of an object with one list, each entry in one of the forms."""
-    return closed({name: {"type": "array", "items": {"anyOf": list(forms)}}})
+    return closed_object({name: {"type": "array", "items": {"anyOf": list(forms)}}})
 
 
 # What the prompt asks for: items, or levels where there are none. It is the same for every rubric.
 DRAFT_SCHEMA: Final = one_list(
     "criteria",
-    closed({"id": TEXT, "requirement": TEXT, "items": TEXTS}),
-    closed(
-        {"id": TEXT, "requirement": TEXT, "anchors": closed({str(level): TEXT for level in LEVELS})}
+    closed_object({"id": TEXT, "requirement": TEXT, "items": TEXTS}),
+    closed_object(
+        {
+            "id": TEXT,
+            "requirement": TEXT,
+            "anchors": closed_object({str(level): TEXT for level in LEVELS}),
+        }
     ),
 )
 

@@ -17,10 +17,10 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from honestone.core.artifact import Version, digest_of
-from honestone.core.json_value import JsonObject
+from honestone.core.json_schema import JsonSchema, Schemas, closed_object
 from honestone.core.judging.ballot import AskedCriterion, Question
 from honestone.core.judging.controls import INVENTED_WORD, false_claim, speaks_to_judges
 from honestone.core.judging.images import Image, image_type
@@ -64,9 +64,9 @@ def load_template(name: str) -> Template:
     return parse_template((Path(__file__).parent / f"{name}.md").read_text("utf-8"))
 
 
-def load_schema(name: str) -> JsonObject:
+def load_schema(name: str) -> JsonSchema:
     """The JSON Schema of the reply that a template asks for."""
-    schema: JsonObject = json.loads(
+    schema: JsonSchema = json.loads(
         (Path(__file__).parent / f"{name}.schema.json").read_text("utf-8")
     )
     return schema
@@ -113,12 +113,12 @@ def judge_prompt(
     return controls.request(_sendable(template.fill(values)), token, numbers)
 
 
-def reply_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
+def reply_schema(numbers: Mapping[int, Item]) -> JsonSchema:
     """The JSON Schema of the reply as the skeleton shows it, evidence before the answer."""
     return _schema_of(_kinds(numbers))
 
 
-def sent_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
+def sent_schema(numbers: Mapping[int, Item]) -> JsonSchema:
     """The JSON Schema that is sent with a prompt, which is paid for like the prompt. Only what
     every provider's strict mode takes: where all items are answered alike it is a list of numbered
     answers, which costs the same for any number.
@@ -138,10 +138,10 @@ def sent_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
     return schema
 
 
-_latest_schema: tuple[Mapping[int, Item] | None, Mapping[str, Any]] = (None, {})
+_latest_schema: tuple[Mapping[int, Item] | None, JsonSchema] = (None, {})
 
 
-def exact_schema(token: str, numbers: Mapping[int, Item]) -> Mapping[str, Any]:
+def exact_schema(token: str, numbers: Mapping[int, Item]) -> JsonSchema:
     """The JSON Schema for a server of one's own, which makes a grammar of each: it holds a model to
     this token, these numbers, the levels of each scale, and to texts that end. It is new with each
     prompt, which a provider that compiles and caches schemas would be slow or dear with.
@@ -156,29 +156,25 @@ def exact_schema(token: str, numbers: Mapping[int, Item]) -> Mapping[str, Any]:
     return exact_reply(token, *parts)
 
 
-_latest_exact: tuple[Mapping[int, Item] | None, tuple[dict[str, Any], dict[str, Any]]] = (
+_latest_exact: tuple[Mapping[int, Item] | None, tuple[JsonSchema, Schemas]] = (
     None,
     ({}, {}),
 )
 
 
-class ExactSchema(dict[str, Any]):
+class ExactSchema(dict[str, object]):
     """A schema that is new with each call, and closed and complete as strict modes want it: it is
     sent as it is.
     """
 
 
-def exact_reply(token: str, answers: dict[str, Any], described: dict[str, Any]) -> ExactSchema:
-    """The schema of a reply with this token and no other."""
-    return ExactSchema(
-        {
-            **_closed({"token": {"type": "string", "enum": [token]}, "answers": answers}),
-            "$defs": described,
-        }
-    )
+def exact_reply(token: str, answers: JsonSchema, described: Schemas) -> JsonSchema:
+    """The schema of a reply with this token and no other, an `ExactSchema`."""
+    whole = closed_object({"token": {"type": "string", "enum": [token]}, "answers": answers})
+    return cast(JsonSchema, ExactSchema({**whole, "$defs": described}))
 
 
-def exact_text() -> dict[str, Any]:
+def exact_text() -> JsonSchema:
     return {"type": "string", "maxLength": _LONGEST_TEXT}
 
 
@@ -220,21 +216,23 @@ class _ExactKind(NamedTuple):
 @lru_cache(maxsize=64)
 def _exact_parts(
     kinds: tuple[tuple[int, _ExactKind], ...],
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[JsonSchema, Schemas]:
     """The schema of `answers`, and the kinds of answer that it refers to."""
     names = {
         kind: f"k{n}" for n, kind in enumerate(dict.fromkeys(kind for _, kind in kinds), start=1)
     }
-    answers = _closed({str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds})
-    return answers, {name: _closed(_exact_properties(kind)) for kind, name in names.items()}
+    answers = closed_object(
+        {str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds}
+    )
+    return answers, {name: closed_object(_exact_properties(kind)) for kind, name in names.items()}
 
 
-def _exact_properties(kind: _ExactKind) -> dict[str, Any]:
+def _exact_properties(kind: _ExactKind) -> Schemas:
     answer = _or_not_applicable(_exact_answer(kind.scale), kind)
     return {"evidence": exact_text(), "answer": answer, "suggestion": exact_text()}
 
 
-def _exact_answer(scale: _Scale | None) -> dict[str, Any]:
+def _exact_answer(scale: _Scale | None) -> JsonSchema:
     if scale is None:
         return {"type": "boolean"}
     if scale.levels:
@@ -242,7 +240,7 @@ def _exact_answer(scale: _Scale | None) -> dict[str, Any]:
     return {"type": "number", "minimum": scale.low, "maximum": scale.high}
 
 
-def _or_not_applicable(plain: dict[str, Any], kind: _Kind | _ExactKind) -> dict[str, Any]:
+def _or_not_applicable(plain: JsonSchema, kind: _Kind | _ExactKind) -> JsonSchema:
     return {"anyOf": [plain, {"type": "string", "enum": ["n/a"]}]} if kind.may_not_apply else plain
 
 
@@ -261,41 +259,32 @@ class _Kind(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _schema_of(kinds: tuple[tuple[int, _Kind], ...]) -> Mapping[str, Any]:
+def _schema_of(kinds: tuple[tuple[int, _Kind], ...]) -> JsonSchema:
     # Each kind of answer is described once: a schema is part of every call, and of what it costs.
     names = dict(zip(dict.fromkeys(kind for _, kind in kinds), "abcd", strict=False))
-    answers = {str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds}
-    schema = _closed({"token": {"type": "string"}, "answers": _closed(answers)})
+    answers: Schemas = {str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds}
+    schema = closed_object({"token": {"type": "string"}, "answers": closed_object(answers)})
     return {
         **schema,
-        "$defs": {name: _closed(_answer_properties(kind)) for kind, name in names.items()},
+        "$defs": {name: closed_object(_answer_properties(kind)) for kind, name in names.items()},
     }
 
 
 @lru_cache(maxsize=64)
-def _listed_schema_of(kind: _Kind, count: int) -> Mapping[str, Any]:
+def _listed_schema_of(kind: _Kind, count: int) -> JsonSchema:
     return _listed(_answer_properties(kind), count)
 
 
-def _listed(answer: dict[str, Any], count: int) -> dict[str, Any]:
+def _listed(answer: Schemas, count: int) -> JsonSchema:
     """A reply whose answers are a list, each with the number of its item as `n`."""
-    entry = _closed({"n": {"type": "integer"}, **answer})
-    answers = {"type": "array", "items": entry, "minItems": count, "maxItems": count}
-    return _closed({"token": {"type": "string"}, "answers": answers})
+    entry = closed_object({"n": {"type": "integer"}, **answer})
+    answers: JsonSchema = {"type": "array", "items": entry, "minItems": count, "maxItems": count}
+    return closed_object({"token": {"type": "string"}, "answers": answers})
 
 
-def _answer_properties(kind: _Kind) -> dict[str, Any]:
+def _answer_properties(kind: _Kind) -> Schemas:
     answer = _or_not_applicable({"type": "number" if kind.is_number else "boolean"}, kind)
     return {"evidence": {"type": "string"}, "answer": answer, "suggestion": {"type": "string"}}
-
-
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 # -----------------------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 from honestone.core.artifact import Version
+from honestone.core.json_schema import JsonSchema, closed_object
 from honestone.core.judging.packing import Packed
 from honestone.core.judging.request import Request
 from honestone.core.reading.pairwise import PairQuestion
@@ -58,19 +59,19 @@ def pair_prompt(
     return controls.request(filling._sendable(template.fill(values)), token, numbers)
 
 
-def pair_schema(numbers: Sequence[int]) -> dict[str, Any]:
+def pair_schema(numbers: Sequence[int]) -> JsonSchema:
     """The JSON Schema of the reply, evidence before the answer: a list of numbered answers."""
     return filling._listed({"evidence": {"type": "string"}, "answer": _CHOICE}, len(numbers))
 
 
-def exact_pair_schema(token: str, numbers: Sequence[int]) -> filling.ExactSchema:
+def exact_pair_schema(token: str, numbers: Sequence[int]) -> JsonSchema:
     """The JSON Schema for a server of one's own: this token, these numbers, and quotes that end."""
-    answers = filling._closed({str(number): {"$ref": "#/$defs/k1"} for number in sorted(numbers)})
-    answer = filling._closed({"evidence": filling.exact_text(), "answer": _CHOICE})
+    answers = closed_object({str(number): {"$ref": "#/$defs/k1"} for number in sorted(numbers)})
+    answer = closed_object({"evidence": filling.exact_text(), "answer": _CHOICE})
     return filling.exact_reply(token, answers, {"k1": answer})
 
 
-_CHOICE: Final = {"type": "string", "enum": ["first", "second", "tie"]}
+_CHOICE: Final[JsonSchema] = {"type": "string", "enum": ["first", "second", "tie"]}
 
 
 def _requirements(question: PairQuestion) -> list[str]:

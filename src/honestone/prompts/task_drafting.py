@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from honestone.core.authoring.suite_lint import FEWEST, MOST
-from honestone.prompts.drafting import TEXT, TEXTS, closed, complaint, fenced, one_list
+from honestone.core.json_schema import closed_object
+from honestone.prompts.drafting import TEXT, TEXTS, complaint, fenced, one_list
 from honestone.prompts.filling import load_template
 
 # A longer skill is not cut in silence: it is not shown to a model at all.
@@ -15,8 +16,8 @@ MOST_LETTERS: Final = 200_000
 _TASK: Final = {"id": TEXT, "description": TEXT, "prompt": TEXT}
 TASKS_SCHEMA: Final = one_list(
     "tasks",
-    closed({**_TASK, "expected": TEXTS, "forbidden": TEXTS}),
-    closed({**_TASK, "rubric": TEXT}),
+    closed_object({**_TASK, "expected": TEXTS, "forbidden": TEXTS}),
+    closed_object({**_TASK, "rubric": TEXT}),
 )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from honestone.adapters.judges.prompted import Fitted, PromptedJudge, quotes_control, reading_of
+from honestone.core.json_schema import JsonSchema
 from honestone.core.judging.ballot import Question
 from honestone.core.judging.packing import characters_for_text, pack, text_size
 from honestone.core.reading.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
@@ -52,7 +50,7 @@ class PairJudge(PromptedJudge):
             )
         raise self._too_big(whole, both)
 
-    def _schema(self, request: Request, question: Question) -> Mapping[str, Any]:
+    def _schema(self, request: Request, question: Question) -> JsonSchema:
         numbers = _numbers(request)
         return (
             exact_pair_schema(request.token or "", numbers)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from honestone.core.artifact import Version
+from honestone.core.json_schema import JsonSchema
 from honestone.core.judging.ballot import AskedCriterion, Question
 from honestone.core.judging.images import images_to_send
 from honestone.core.judging.needs import MachineNeeds
@@ -163,7 +164,7 @@ class PromptedJudge:
             return question.images if self.images else ()
         return images_to_send(question.artifact.version)
 
-    def _schema(self, request: Request, question: Question) -> Mapping[str, Any]:
+    def _schema(self, request: Request, question: Question) -> JsonSchema:
         items = numbered_items(request, question)
         return (
             exact_schema(request.token or "", items)

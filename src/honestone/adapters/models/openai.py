@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from honestone.adapters.answers import clean
 from honestone.adapters.models import api_model
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
+from honestone.core.json_schema import JsonSchema
 from honestone.core.reading.json_text import holds_whole_object
 from honestone.ports import CallFailed, Completion, Image, Prompt
 from honestone.system.loose_json import Table, string, table, tables
@@ -231,7 +232,15 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": api_model.data_url(image)}}
 
 
-def _schema(prompt: Prompt) -> dict[str, Any]:
+class _NamedSchema(TypedDict):
+    """The schema of a reply, as OpenAI is sent one."""
+
+    name: str
+    schema: JsonSchema
+    strict: bool
+
+
+def _schema(prompt: Prompt) -> _NamedSchema:
     schema, strict = for_openai(prompt.schema or {})
     return {"name": SCHEMA_NAME, "schema": schema, "strict": strict}
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, TypeVar, cast
 
+from honestone.core.json_schema import JsonSchema
 from honestone.prompts.filling import ExactSchema
 
 T = TypeVar("T")
@@ -24,13 +26,13 @@ _ANTHROPIC_CANNOT: Final = frozenset(
 )
 
 
-def remembered(make: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], T]:
+def remembered(make: Callable[[JsonSchema], T]) -> Callable[[JsonSchema], T]:
     """Case after case sends the same schema object: what was made of the last few is made once."""
     known: dict[
-        int, tuple[Mapping[str, Any], T]
+        int, tuple[JsonSchema, T]
     ] = {}  # holds the schema, so that its id cannot become another's
 
-    def made(schema: Mapping[str, Any]) -> T:
+    def made(schema: JsonSchema) -> T:
         found = known.get(id(schema))
         if found is None:
             if len(known) >= _REMEMBERED:
@@ -41,33 +43,37 @@ def remembered(make: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str,
     return made
 
 
-def for_openai(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+def for_openai(schema: JsonSchema) -> tuple[JsonSchema, bool]:
     """The schema and whether strict mode can hold the model to it."""
-    return (schema, True) if isinstance(schema, ExactSchema) else _for_openai(schema)
+    is_exact = isinstance(cast(object, schema), ExactSchema)
+    return (schema, True) if is_exact else _for_openai(schema)
 
 
 @remembered
-def _for_openai(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+def _for_openai(schema: JsonSchema) -> tuple[JsonSchema, bool]:
     if not _can_be_strict(schema) or schema.get("type") != "object":
-        return dict(schema), False
-    strict: dict[str, Any] = _each(schema, _closed_and_complete)
+        return schema.copy(), False
+    strict: JsonSchema = _each(schema, _closed_and_complete)
     return strict, True
 
 
 @remembered
-def for_anthropic(schema: Mapping[str, Any]) -> dict[str, Any]:
-    bare: dict[str, Any] = _each(
-        schema, lambda node: _closed({k: v for k, v in node.items() if k not in _ANTHROPIC_CANNOT})
-    )
+def for_anthropic(schema: JsonSchema) -> JsonSchema:
+    bare: JsonSchema = _each(schema, lambda node: _closed(_without(node, _ANTHROPIC_CANNOT)))
     return bare
 
 
-def for_google(schema: Mapping[str, Any]) -> dict[str, Any]:
+def for_google(schema: JsonSchema) -> JsonSchema:
     """Google reads plain JSON Schema; only the name of the dialect disturbs it."""
-    return {name: value for name, value in schema.items() if name != "$schema"}
+    return _without(schema, {"$schema"})
 
 
-def _closed(node: dict[str, Any]) -> dict[str, Any]:
+def _without(node: JsonSchema, keywords: AbstractSet[str]) -> JsonSchema:
+    left = {name: value for name, value in node.items() if name not in keywords}
+    return cast(JsonSchema, left)
+
+
+def _closed(node: JsonSchema) -> JsonSchema:
     return (
         {**node, "additionalProperties": False}
         if "properties" in node or node.get("type") == "object"
@@ -75,7 +81,7 @@ def _closed(node: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _closed_and_complete(node: dict[str, Any]) -> dict[str, Any]:
+def _closed_and_complete(node: JsonSchema) -> JsonSchema:
     """Strict mode wants every property required; one that may be left out may be null instead."""
     properties = node.get("properties")
     if not isinstance(properties, dict):
@@ -113,7 +119,7 @@ def _can_be_strict(node: Any) -> bool:
     return all(_can_be_strict(part) for part in _parts(node))
 
 
-def _parts(node: Mapping[str, Any]) -> list[Any]:
+def _parts(node: Mapping[Any, Any]) -> list[Any]:
     named = [
         part
         for table in ("properties", "$defs", "definitions")
@@ -122,7 +128,7 @@ def _parts(node: Mapping[str, Any]) -> list[Any]:
     return [*named, *(node[k] for k in ("items", "anyOf") if k in node)]
 
 
-def _each(node: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+def _each(node: Any, change: Callable[[JsonSchema], JsonSchema]) -> Any:
     """Every schema inside a schema changed, the outer ones after the inner. Names of properties are
     not schemas.
     """
@@ -137,4 +143,4 @@ def _each(node: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
     for name in ("items", "anyOf", "oneOf", "allOf"):
         if name in out:
             out[name] = _each(out[name], change)
-    return change(out)
+    return change(cast(JsonSchema, out))

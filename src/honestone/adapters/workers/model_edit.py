@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
+from honestone.core.json_schema import JsonSchema
 from honestone.core.json_value import each_once, fence_of
 from honestone.ports import (
     Brief,
@@ -33,7 +34,7 @@ from honestone.ports import (
 )
 from honestone.prompts.filling import load_schema, load_template
 from honestone.system.files import load_artifact, write_atomically
-from honestone.system.loose_json import Table, table
+from honestone.system.loose_json import table
 
 # A file below this may be replaced whole: writing it again costs little and loses little.
 SHORT_BYTES: Final = 8_000
@@ -45,7 +46,7 @@ MAX_REPLY_CHARS: Final = 2_000_000
 _MAX_OBJECTS: Final = 200
 _BOM: Final = b"\xef\xbb\xbf"
 
-SCHEMA: Final[Table] = load_schema("edit")
+SCHEMA: Final[JsonSchema] = load_schema("edit")
 
 Ask: TypeAlias = Callable[[Prompt], Awaitable[Completion]]
 
