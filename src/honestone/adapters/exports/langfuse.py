@@ -12,15 +12,15 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from honestone.adapters import transport
 from honestone.adapters.answers import clean, decode, error_details, retry_after
 from honestone.adapters.endpoint import Answer, Endpoint, host_of
 from honestone.adapters.transport import Transport
 from honestone.core.errors import UsageError
-from honestone.core.json_value import Json
 from honestone.core.record.exported import LangfuseTraces
+from honestone.core.record.langfuse import Score, Span
 from honestone.ports import CallFailed
 from honestone.system.loose_json import tables
 
@@ -102,6 +102,9 @@ async def send_to_langfuse(server: LangfuseServer, made: LangfuseTraces) -> None
         await transport.let_go(sending)
 
 
+_Row = TypeVar("_Row", Span, Score)
+
+
 class _Sending:
     """One export. It counts what has arrived, for whoever has to hear that the rest did not."""
 
@@ -110,7 +113,7 @@ class _Sending:
         self._server = server
         self._arrived = 0
 
-    async def scores(self, scores: Sequence[Mapping[str, Json]]) -> None:
+    async def scores(self, scores: Sequence[Score]) -> None:
         """As lists, which servers take since 2026; one by one where the first list is refused."""
         parts = list(_parts(scores))
         for number, part in enumerate(parts):
@@ -121,10 +124,10 @@ class _Sending:
             self._check(answer, "scores")
             self._arrived += len(part)
 
-    async def _one_by_one(self, scores: Sequence[Mapping[str, Json]]) -> None:
+    async def _one_by_one(self, scores: Sequence[Score]) -> None:
         turns = asyncio.Semaphore(_SIDE_BY_SIDE)
 
-        async def send(score: Mapping[str, Json]) -> None:
+        async def send(score: Score) -> None:
             async with turns:
                 await self.post(SCORES, score, "scores")
             self._arrived += 1
@@ -136,10 +139,10 @@ class _Sending:
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
 
-    async def post(self, path: str, body: Json, what: str) -> None:
+    async def post(self, path: str, body: object, what: str) -> None:
         self._check(await self._exchange(path, body), what)
 
-    async def _exchange(self, path: str, body: Json) -> Answer:
+    async def _exchange(self, path: str, body: object) -> Answer:
         """An answer that is final: what may pass by itself is asked again."""
         assert self.transport is not None
         data = json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
@@ -204,18 +207,16 @@ def _refused(reply: Mapping[str, object]) -> str:
     return ""
 
 
-def _parts(rows: Sequence[Mapping[str, Json]]) -> Iterator[list[Mapping[str, Json]]]:
+def _parts(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     sized = ((row, len(json.dumps(row, ensure_ascii=True)) + 2) for row in rows)
     return transport.in_parts(sized, _MOST, _LARGEST)
 
 
-def _otlp(
-    spans: Sequence[Mapping[str, Json]], resource: Mapping[str, str], scope: tuple[str, str]
-) -> Json:
-    about: Json = {
+def _otlp(spans: Sequence[Span], resource: Mapping[str, str], scope: tuple[str, str]) -> object:
+    about = {
         "attributes": [
             {"key": name, "value": {"stringValue": value}} for name, value in resource.items()
         ]
     }
-    scoped: Json = {"scope": {"name": scope[0], "version": scope[1]}, "spans": list(spans)}
+    scoped = {"scope": {"name": scope[0], "version": scope[1]}, "spans": spans}
     return {"resourceSpans": [{"resource": about, "scopeSpans": [scoped]}]}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from honestone.core.json_value import Json
+from honestone.core.record.langfuse import Score, Span
 
 MlflowCell: TypeAlias = str | int | float | None
 
@@ -36,8 +36,8 @@ class LangfuseTraces:
         of POST /api/public/scores.
     """
 
-    spans: list[Mapping[str, Json]]
-    scores: list[Mapping[str, Json]]
+    spans: list[Span]
+    scores: list[Score]
     resource: Mapping[str, str]
     scope: tuple[str, str]
 

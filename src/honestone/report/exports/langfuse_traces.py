@@ -20,6 +20,7 @@ from honestone import __version__
 from honestone.core.json_value import Json
 from honestone.core.judging.rubric import free_id
 from honestone.core.record.exported import LangfuseTraces
+from honestone.core.record.langfuse import Notes, Owner, Parent, Score, Span
 from honestone.core.run_ids import moment_of_run
 from honestone.report.documents.scorecard import warning_words
 from honestone.report.documents.suite import SuiteReportDoc
@@ -84,8 +85,8 @@ class _Writer:
     """Spans and scores as they come."""
 
     def __init__(self, doc: SuiteReportDoc, whole: str) -> None:
-        self.spans: list[Mapping[str, Json]] = []
-        self.scores: list[Mapping[str, Json]] = []
+        self.spans: list[Span] = []
+        self.scores: list[Score] = []
         self._doc = doc
         self._whole = whole
         self._session = (doc.run or doc.contract)[:_LONGEST_WORD]
@@ -206,9 +207,15 @@ class _Writer:
             return
         key = f"{self._session}/{trace or ''}/{name}"
         self._named[key] += 1
-        body: dict[str, Json] = {
+        notes: Notes = {}
+        if comment:
+            notes["comment"] = comment[:_LONGEST_COMMENT]
+        if about:
+            notes["metadata"] = {name: one for name, one in about.items() if one is not None}
+        owner: Owner = {"traceId": trace} if trace else {"sessionId": self._session}
+        body: Score = {
             "id": _digest(f"score/{key}/{self._named[key]}")[:32],
-            **({"traceId": trace} if trace else {"sessionId": self._session}),
+            **owner,
             "name": name,
             "value": value,
             "dataType": "CATEGORICAL" if isinstance(value, str) else "NUMERIC",
@@ -216,11 +223,8 @@ class _Writer:
             "timestamp": datetime.datetime.fromtimestamp(
                 self._began / 1000, datetime.UTC
             ).isoformat(),
+            **notes,
         }
-        if comment:
-            body["comment"] = comment[:_LONGEST_COMMENT]
-        if about:
-            body["metadata"] = {name: one for name, one in about.items() if one is not None}
         self.scores.append(body)
 
 
@@ -248,13 +252,15 @@ def _span(
     start: int,
     end: int,
     attributes: Mapping[str, Json],
-) -> Mapping[str, Json]:
+) -> Span:
     """A span of OTLP as JSON: ids in hexadecimal, 64-bit numbers as text."""
-    found: dict[str, Json] = {"traceId": trace, "spanId": span, "name": name, "kind": 1}
-    if parent is not None:
-        found["parentSpanId"] = parent
+    above: Parent = {} if parent is None else {"parentSpanId": parent}
     return {
-        **found,
+        "traceId": trace,
+        "spanId": span,
+        "name": name,
+        "kind": 1,
+        **above,
         "startTimeUnixNano": str(start),
         "endTimeUnixNano": str(end),
         "attributes": [

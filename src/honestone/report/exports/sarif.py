@@ -29,6 +29,16 @@ from honestone.report.documents.scorecard import (
 )
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import CaseDoc
+from honestone.report.exports.sarif_log import (
+    Driver,
+    Location,
+    LogicalLocation,
+    Notification,
+    Region,
+    Result,
+    Rule,
+    Run,
+)
 from honestone.system.drawing import line
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -80,10 +90,10 @@ class _Log:
     """Rules and results as they come; a rule is an item of a rubric."""
 
     def __init__(self) -> None:
-        self._rules: dict[str, Mapping[str, Json]] = {}
+        self._rules: dict[str, Rule] = {}
         self._numbers: dict[str, int] = {}
-        self._results: list[Mapping[str, Json]] = []
-        self._warnings: list[Mapping[str, Json]] = []
+        self._results: list[Result] = []
+        self._warnings: list[Notification] = []
 
     def warn(self, name: str, warnings: Iterable[tuple[str, str]]) -> None:
         """What a reader must know before the verdict on something with this name."""
@@ -133,11 +143,11 @@ class _Log:
         text: str,
         kind: str,
         level: str,
-        locations: Sequence[Mapping[str, Json]],
+        locations: Sequence[Location],
         properties: Mapping[str, Json],
     ) -> None:
         self._rules.setdefault(rule, {"id": rule, "shortDescription": {"text": about}})
-        result: dict[str, Json] = {
+        result: Result = {
             "ruleId": rule,
             "ruleIndex": self._numbers.setdefault(rule, len(self._numbers)),
             "kind": kind,
@@ -152,12 +162,12 @@ class _Log:
 
     @property
     def text(self) -> str:
-        driver: Mapping[str, Json] = {
+        driver: Driver = {
             "name": "honestone",
             "version": __version__,
             "rules": list(self._rules.values()),
         }
-        run: dict[str, Json] = {
+        run: Run = {
             "tool": {"driver": driver},
             "columnKind": "unicodeCodePoints",
             "results": self._results,
@@ -198,7 +208,7 @@ class _Places:
             self._starts.append(at)
             at += len(text) + 1
 
-    def of(self, item: ItemDoc) -> list[Mapping[str, Json]]:
+    def of(self, item: ItemDoc) -> list[Location]:
         """At least one place; the quotes of those who said no come first."""
         against = [one for one in item.evidence if item.votes.get(one.judge) == "no"]
         quotes = [*against, *(one for one in item.evidence if one not in against)]
@@ -209,7 +219,7 @@ class _Places:
         ]
         return list(found) or [_location(self._uri(""), {"startLine": 1})]
 
-    def _quoted(self, quote: QuoteDoc) -> Mapping[str, Json] | None:
+    def _quoted(self, quote: QuoteDoc) -> Location | None:
         if quote.start is None or quote.end is None or not self._texts or quote.judge == "check":
             return None
         number = bisect_right(self._starts, quote.start) - 1
@@ -219,7 +229,7 @@ class _Places:
             return None
         first, from_column = _line_and_column(text, start)
         last, to_column = _line_and_column(text, end)
-        region: Mapping[str, Json] = {
+        region: Region = {
             "startLine": first,
             "startColumn": from_column,
             "endLine": last,
@@ -228,7 +238,7 @@ class _Places:
         }
         return _location(self._uri(file), region)
 
-    def _place_in_note(self, quote: QuoteDoc) -> Mapping[str, Json] | None:
+    def _place_in_note(self, quote: QuoteDoc) -> Location | None:
         """`page.md:3: a link leads nowhere`, where the artifact has such a file."""
         for match in _NAMED.finditer(quote.quote[:2000]):
             name = match["file"].removeprefix("./")
@@ -249,21 +259,21 @@ class _CasePlace:
     """A case of a suite."""
 
     def __init__(self, suite: str, case: CaseDoc) -> None:
-        logical: Mapping[str, Json] = {
+        logical: LogicalLocation = {
             "name": case.name,
             "fullyQualifiedName": case.name,
             "kind": "object",
         }
-        self._place = {
+        self._place: Location = {
             **_location(uri_of(suite or "suite"), {"startLine": 1}),
             "logicalLocations": [logical],
         }
 
-    def of(self, item: ItemDoc | None) -> list[Mapping[str, Json]]:
+    def of(self, item: ItemDoc | None) -> list[Location]:
         return [self._place]
 
 
-def _location(uri: str, region: Mapping[str, Json]) -> Mapping[str, Json]:
+def _location(uri: str, region: Region) -> Location:
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
 
 

@@ -1,0 +1,57 @@
+"""Spans and scores as Langfuse takes them: OTLP as JSON, and the rows of its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from honestone.core.json_value import Json
+
+
+class Attribute(TypedDict):
+    """One attribute of a span; its value is wrapped by its type, as in `{"stringValue": "a"}`."""
+
+    key: str
+    value: Json
+
+
+class Parent(TypedDict, total=False):
+    """The span that a span is a part of, where there is one."""
+
+    parentSpanId: str
+
+
+class Span(Parent):
+    """A span of OTLP as JSON: ids in hexadecimal, moments in nanoseconds since 1970, as text."""
+
+    traceId: str
+    spanId: str
+    name: str
+    kind: int
+    startTimeUnixNano: str
+    endTimeUnixNano: str
+    attributes: Sequence[Attribute]
+
+
+class Owner(TypedDict, total=False):
+    """What a score is of: a trace or a session."""
+
+    traceId: str
+    sessionId: str
+
+
+class Notes(TypedDict, total=False):
+    """What is said about a score."""
+
+    comment: str
+    metadata: Mapping[str, Json]
+
+
+class Score(Owner, Notes):
+    """A score of a trace, or of a session; a number from 0 to 1, or a word."""
+
+    id: str
+    name: str
+    value: float | str
+    dataType: str
+    timestamp: str

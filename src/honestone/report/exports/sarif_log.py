@@ -1,0 +1,109 @@
+"""The parts of a SARIF 2.1.0 log that are written here, as its standard names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
+
+from honestone.core.json_value import Json
+
+
+class Message(TypedDict):
+    """Words for a person."""
+
+    text: str
+
+
+class Region(TypedDict, total=False):
+    """Lines and columns count from 1, columns in code points; the end column is after the last one."""
+
+    startLine: int
+    startColumn: int
+    endLine: int
+    endColumn: int
+    snippet: Message
+
+
+class ArtifactLocation(TypedDict):
+    """A file."""
+
+    uri: str
+
+
+class PhysicalLocation(TypedDict):
+    """A place in a file."""
+
+    artifactLocation: ArtifactLocation
+    region: Region
+
+
+class LogicalLocation(TypedDict):
+    """A case of a suite."""
+
+    name: str
+    fullyQualifiedName: str
+    kind: str
+
+
+class Location(TypedDict):
+    """Where a result is."""
+
+    physicalLocation: PhysicalLocation
+    logicalLocations: NotRequired[Sequence[LogicalLocation]]
+
+
+class Rule(TypedDict):
+    """An item of a rubric."""
+
+    id: str
+    shortDescription: Message
+
+
+class Result(TypedDict):
+    """An item that is unmet or could not be judged."""
+
+    ruleId: str
+    ruleIndex: int
+    kind: str
+    level: str
+    message: Message
+    locations: Sequence[Location]
+    properties: Mapping[str, Json]
+    relatedLocations: NotRequired[Sequence[Location]]
+
+
+class Notification(TypedDict):
+    """What a reader must know before the results."""
+
+    level: str
+    message: Message
+
+
+class Invocation(TypedDict):
+    """How the run went."""
+
+    executionSuccessful: bool
+    toolExecutionNotifications: Sequence[Notification]
+
+
+class Driver(TypedDict):
+    """The program and its rules."""
+
+    name: str
+    version: str
+    rules: Sequence[Rule]
+
+
+class Tool(TypedDict):
+    """The program that wrote the log."""
+
+    driver: Driver
+
+
+class Run(TypedDict):
+    """All results of one command."""
+
+    tool: Tool
+    columnKind: str
+    results: Sequence[Result]
+    invocations: NotRequired[Sequence[Invocation]]
