@@ -29,6 +29,7 @@ from honestone.core.judging.request import Request as Request
 from honestone.core.judging.spend import GrantRequest, RunGrants
 from honestone.core.judging.spend import Usage as Usage
 from honestone.core.record.store_address import HEARTBEAT, PATIENCE
+from honestone.core.settings_tables import LimitsTable
 
 if TYPE_CHECKING:
     from honestone.core.artifact import Version
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from honestone.core.live import LiveRun, StoredLive
     from honestone.core.record.queue import CasesLeft, QueuedCase, RunnerCard, SeenRunner
     from honestone.core.record.telemetry import Activity, CallAnswer, TracedScore
+    from honestone.core.settings_tables import ModelTable
     from honestone.core.skill.skill_file import Skill
     from honestone.core.suite.case import Case, Message
     from honestone.core.suite.trace import ToolCall, Trace
@@ -991,12 +993,12 @@ class Settings:
     folder: Path | None = None
     file: Path | None = None
     here: Path = Path("/")
-    judges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    workers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    embeddings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    judges: Mapping[str, ModelTable] = field(default_factory=dict)
+    workers: Mapping[str, ModelTable] = field(default_factory=dict)
+    targets: Mapping[str, ModelTable] = field(default_factory=dict)
+    embeddings: Mapping[str, ModelTable] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    limits: LimitsTable = field(default_factory=LimitsTable)
     store: StoreSettings = field(default_factory=StoreSettings)
 
     @property

@@ -5,12 +5,12 @@ gets the keys that it names, but not the standard ones, unless a person said so 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from honestone.adapters.agent_clis.base import KNOWN
 from honestone.adapters.models.catalog import KEY_HOMES, PROVIDERS
 from honestone.core.errors import SettingsError
+from honestone.core.settings_tables import ModelTable
 from honestone.ports import Settings
 from honestone.system.trust.trust import Trust, host_of, is_allowed
 
@@ -20,18 +20,18 @@ def is_trusted(settings: Settings) -> bool:
     return settings.file is None or Trust(settings.file, settings.words, settings.here).holds
 
 
-def leaves(entry: Mapping[str, Any]) -> bool:
+def leaves(entry: ModelTable) -> bool:
     """Whether a table names a program to run or a host to contact."""
     return bool(entry.get("command") or entry.get("base_url"))
 
 
 def keep_keys(
-    name: str, entry: Mapping[str, Any], settings: Settings, allowed: Sequence[str]
-) -> dict[str, Any]:
+    name: str, entry: ModelTable, settings: Settings, allowed: Sequence[str]
+) -> ModelTable:
     """The table as it may be used. Raises SettingsError where it asks a standard key (or a login)
     for another host than the key's own, or for a program, and no person allowed that.
     """
-    known, provider = dict(entry), str(entry.get("provider", "cli"))
+    known, provider = entry.copy(), str(entry.get("provider", "cli"))
     url, variable = str(entry.get("base_url") or ""), entry.get("api_key_env")
     program, login = entry.get("command"), f"the login of {provider}"
     is_other = bool(url) and not is_allowed(url, allowed)

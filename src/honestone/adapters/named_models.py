@@ -6,22 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from honestone import ports
 from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext
 from honestone.core.errors import CommandRefused, SettingsError
 from honestone.core.judging.choices import Pack
 from honestone.core.judging.packing import MAX_INPUT_TOKENS, Budget
+from honestone.core.settings_tables import EmbeddingsTable, ModelTable
 
 if TYPE_CHECKING:
     from honestone import ports
     from honestone.adapters.models.batches.options import BatchOptions
 
 
-def model_target(
-    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
-) -> ports.Target:
+def model_target(spec: str, entry: ModelTable | None, context: AdapterContext) -> ports.Target:
     """A target that is a model API, an agent CLI or, by settings, a server."""
     provider, _, known = named_model(spec, entry, context)
     seconds = float(known.get("timeout", context.target_timeout))
@@ -39,9 +38,9 @@ def model_target(
 
     # The limit is the case's or the target's own, and holds for all tries together: the model
     # brings none.
-    unlimited = (
-        None if entry is None else {k: value for k, value in known.items() if k != "timeout"}
-    )
+    unlimited = None if entry is None else known.copy()
+    if unlimited is not None:
+        unlimited.pop("timeout", None)
     model = model_of(spec, unlimited, context, _A_DAY, parameters=context.target_parameters)
     return ModelTarget(model, timeout=seconds)
 
@@ -50,8 +49,8 @@ _A_DAY = 86_400.0
 
 
 def named_model(
-    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
-) -> tuple[str, str, dict[str, Any]]:
+    spec: str, entry: ModelTable | None, context: AdapterContext
+) -> tuple[str, str, ModelTable]:
     """The provider and the model of PROVIDER:MODEL, or of a settings table, with what that table
     says.
     """
@@ -62,14 +61,14 @@ def named_model(
     return str(known.get("provider", "cli")), str(known.get("model", "")), known
 
 
-def _safe(name: str, entry: Mapping[str, Any], context: AdapterContext) -> dict[str, Any]:
+def _safe(name: str, entry: ModelTable, context: AdapterContext) -> ModelTable:
     from honestone.adapters.keys import keep_keys
 
     return keep_keys(name, entry, context.settings, context.allow_hosts)
 
 
 def prompted_judge(
-    name: str, model: ports.Model, context: AdapterContext, entry: Mapping[str, Any] | None = None
+    name: str, model: ports.Model, context: AdapterContext, entry: ModelTable | None = None
 ) -> ports.Judge:
     from honestone.adapters.judges.prompted import PromptedJudge
 
@@ -86,7 +85,7 @@ def prompted_judge(
     )
 
 
-def _budget(name: str, context: AdapterContext, entry: Mapping[str, Any]) -> Budget:
+def _budget(name: str, context: AdapterContext, entry: ModelTable) -> Budget:
     tokens = entry.get("max_input_tokens", MAX_INPUT_TOKENS)
     if tokens < 1:
         raise SettingsError(f"`max_input_tokens` of `{name}` is {tokens}, but must be above 0")
@@ -95,7 +94,7 @@ def _budget(name: str, context: AdapterContext, entry: Mapping[str, Any]) -> Bud
 
 def model_of(
     spec: str,
-    entry: Mapping[str, Any] | None,
+    entry: ModelTable | None,
     context: AdapterContext,
     timeout: float,
     *,
@@ -111,18 +110,21 @@ def model_of(
         from honestone.adapters.models.agent_cli import AgentCliModel
 
         return AgentCliModel(**_cli(spec, provider, known, seconds, context.cwd))
-    from honestone.adapters.models.catalog import make_model
+    from honestone.adapters.models.catalog import EndpointSettings, make_model
 
     if not model:
         raise SettingsError(
             f"`{spec}` names no model",
             hint=f'add model = "..." to [judges.{spec}], or say {provider}:MODEL',
         )
-    server = {name: known.get(name) for name in ("base_url", "api_key_env", "concurrency")}
+    server: EndpointSettings = {
+        "base_url": known.get("base_url"),
+        "api_key_env": known.get("api_key_env"),
+        "concurrency": known.get("concurrency"),
+        "timeout": seconds,
+    }
     given = {**_parameters(spec, known), **(parameters or {})}
-    made = make_model(
-        provider, model, api=given.pop("api", None), parameters=given, timeout=seconds, **server
-    )
+    made = make_model(provider, model, api=given.pop("api", None), parameters=given, **server)
     from honestone.adapters.models.batches import ask_in_batches
     from honestone.adapters.models.prices import PricedModel
 
@@ -153,10 +155,10 @@ def make_embedder(spec: str, context: AdapterContext) -> ports.Embedder:
         raise SettingsError(
             f"`{spec}` names no model", hint=f'add model = "..." to [embeddings.{spec}]'
         )
-    return make_embedder(**known)
+    return make_embedder(**cast(EmbeddingsTable, known))
 
 
-def _parameters(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
+def _parameters(name: str, known: ModelTable) -> dict[str, Any]:
     """Those of a settings table; `max_tokens` is a shorter way to write the one that bounds a
     reply.
     """
@@ -186,19 +188,17 @@ def make_self_judge(worker: str, context: AdapterContext) -> ports.Judge | None:
         return None
 
 
-def _cli(
-    spec: str, provider: str, known: Mapping[str, Any], seconds: float, here: Path
-) -> dict[str, Any]:
+def _cli(spec: str, provider: str, known: ModelTable, seconds: float, here: Path) -> dict[str, Any]:
     """A CLI by its own name, or by that of the settings table which describes it (`provider =
     "cli"`).
     """
     from honestone.system.processes.process import program_from, split_command
 
     names = ("model", "base_url", "auth", "api_key_env", "command")
-    settings = {
+    settings: dict[str, Any] = {
         "name": provider,
         "timeout": seconds,
-        **{name: known[name] for name in names if name in known},
+        **{name: value for name, value in known.items() if name in names},
     }
     if "max_tokens" in known:
         raise SettingsError(
@@ -226,9 +226,7 @@ def _cli(
     }
 
 
-def model_worker(
-    spec: str, entry: Mapping[str, Any] | None, context: AdapterContext
-) -> ports.Worker:
+def model_worker(spec: str, entry: ModelTable | None, context: AdapterContext) -> ports.Worker:
     """A worker that is an agent CLI or a model API."""
     provider, _, known = named_model(spec, entry, context)
     seconds = float(known.get("timeout", context.worker_timeout))

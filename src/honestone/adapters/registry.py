@@ -24,6 +24,7 @@ from honestone.core.plugins import STORES, ExtensionPoint
 from honestone.core.plugins import TARGETS as TARGET_PLUGINS
 from honestone.core.plugins import WORKERS as WORKER_PLUGINS
 from honestone.core.record.store_address import POSTGRESQL
+from honestone.core.settings_tables import ModelTable
 from honestone.system.plugins import plugins
 
 if TYPE_CHECKING:
@@ -404,7 +405,7 @@ def _make(
     entries: Sequence[RegistryEntry[Made]],
     spec: str,
     context: AdapterContext,
-    names: Mapping[str, Mapping[str, Any]],
+    names: Mapping[str, ModelTable],
     named: Callable[[Named], Made],
     *,
     id: str | None = None,
@@ -432,7 +433,7 @@ def _require_harmless(
     what: str,
     entries: Sequence[RegistryEntry[Made]],
     spec: str,
-    names: Mapping[str, Mapping[str, Any]],
+    names: Mapping[str, ModelTable],
 ) -> None:
     """Raises CommandRefused where this name, or its table in the settings, chooses a program, an
     address or a file.

@@ -17,6 +17,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
 from honestone.core.judging.needs import KeyNeed, MachineNeeds
 from honestone.core.plugins import EXTENSION_POINTS
+from honestone.core.settings_tables import ModelTable
 from honestone.system.plugins import plugins
 from honestone.system.processes.process import program_from
 
@@ -162,7 +163,7 @@ def _api(
     )
 
 
-def _entry_readiness(name: str, entry: Mapping[str, object], settings: Settings) -> Readiness:
+def _entry_readiness(name: str, entry: ModelTable, settings: Settings) -> Readiness:
     if leaves(entry) and not is_trusted(settings):
         return Readiness(
             name=name,

@@ -25,6 +25,7 @@ from honestone.core.judging.rubric import (
     sure_problem,
 )
 from honestone.core.judging.scorecard import Rule
+from honestone.core.settings_tables import LimitName
 from honestone.ports import Embedder, Function, Judge, SizedJudge, Store
 
 if TYPE_CHECKING:
@@ -281,7 +282,7 @@ class JudgingOptions:
         )
 
 
-def limit(given: float | int | None, settings: Settings, name: str, default: float) -> float:
+def limit(given: float | int | None, settings: Settings, name: LimitName, default: float) -> float:
     """The option before the settings before the default."""
     if given is not None:
         return given

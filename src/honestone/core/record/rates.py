@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.core.json_value import Json
+from honestone.core.settings_tables import ModelTable
 
 # Seconds' worth of a rate that may be asked at once.
 BURST: Final = 1.0
@@ -44,7 +43,7 @@ def tokens_of(text: str) -> int:
     return len(text) // _CHARACTERS_A_TOKEN + 1
 
 
-def rates_of(entry: Mapping[str, Json] | None) -> RateLimits | None:
+def rates_of(entry: ModelTable | None) -> RateLimits | None:
     """Those of a settings table. Without an `account` of its own, tables with equal provider,
     address and key variable (or command) share one. None where the table sets no rate.
     """
@@ -66,5 +65,5 @@ def rates_of(entry: Mapping[str, Json] | None) -> RateLimits | None:
     )
 
 
-def _number(value: Json) -> float | None:
+def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None

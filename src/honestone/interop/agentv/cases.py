@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Final
@@ -21,7 +21,7 @@ from honestone.interop.agentv.places import Place, read_place
 from honestone.interop.agentv.prompts import Prompt, id_with, prompted, prompts_of
 from honestone.interop.agentv.rubrics import rated, read_criteria
 from honestone.interop.agentv.templates import lose_what_is_left
-from honestone.interop.agentv.text import Texts, fill, plain
+from honestone.interop.agentv.text import NO_VARIABLES, Texts, Variables, fill, plain
 from honestone.interop.criteria import check_criterion, unique_ids
 
 # How a goal and a reference answer are put into one text.
@@ -69,7 +69,7 @@ class Shared:
     running: Running = field(default_factory=Running)
     graders: tuple[FileEntry, ...] = ()
     prompts: tuple[Prompt, ...] = ()
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Variables = NO_VARIABLES
     options: FileEntry | None = None
     messages: tuple[Message, ...] = ()
     input_files: tuple[tuple[FileEntry, str], ...] = ()
@@ -133,9 +133,9 @@ def read_cases(take: FileEntry, shared: Shared, number: int, targets: Targets) -
 def _case(
     take: FileEntry, id: str, shared: Shared, prompt: Prompt | None, targets: Targets
 ) -> Case | None:
-    values = {**shared.values, **take.data("vars")}
+    values = shared.values.with_others(take.data("vars"))
     if prompt is not None and "input" in take:
-        values["input"] = take.raw("input")
+        values = values.with_others({"input": take.raw("input")})
     execution = take.mapping("execution", TABLES["execution"])
     running = _running(take, execution, shared.dialect, targets).over(shared.running)
     texts = shared.texts
@@ -227,7 +227,7 @@ def _rest(take: FileEntry, targets: Targets) -> None:
             )
 
 
-def _goal(take: FileEntry, values: Mapping[str, object]) -> str | None:
+def _goal(take: FileEntry, values: Variables) -> str | None:
     goal = take.text("criteria", "expected_outcome", "outcome")
     return None if goal is None else fill(goal, values).strip()
 
@@ -240,7 +240,7 @@ def _messages(
     take: FileEntry,
     shared: Shared,
     prompt: Prompt | None,
-    values: Mapping[str, object],
+    values: Variables,
     *,
     skips_defaults: bool,
 ) -> tuple[Message, ...]:
@@ -260,9 +260,7 @@ def _messages(
     return (*filled, *_with_files(asked, files, texts))
 
 
-def _own_messages(
-    take: FileEntry, texts: Texts, values: Mapping[str, object]
-) -> tuple[Message, ...]:
+def _own_messages(take: FileEntry, texts: Texts, values: Variables) -> tuple[Message, ...]:
     key = take.which("input", "input_messages")
     if key is not None:
         own = texts.messages(take, key)
@@ -292,7 +290,7 @@ def turns_of(take: FileEntry) -> list[FileEntry]:
     return turns
 
 
-def _turn_input(turn: FileEntry, texts: Texts, values: Mapping[str, object]) -> tuple[Message, ...]:
+def _turn_input(turn: FileEntry, texts: Texts, values: Variables) -> tuple[Message, ...]:
     if "input" not in turn:
         turn.problem("a turn has no `input`")
         return ()
@@ -318,20 +316,20 @@ def _with_files(
 _ANSWERS: Final = ("expected_output", "expected_messages")
 
 
-def _raw_answer(take: FileEntry, values: Mapping[str, object]) -> Any:
+def _raw_answer(take: FileEntry, values: Variables) -> Any:
     return next((take.value[key] for key in _ANSWERS if key in take), values.get("expected_output"))
 
 
-def _answer(take: FileEntry, texts: Texts, values: Mapping[str, object]) -> str | None:
+def _answer(take: FileEntry, texts: Texts, values: Variables) -> str | None:
     own = texts.reference(take, *_ANSWERS)
     own = None if own is None else fill(own, values)
     if own is not None or "expected_output" not in values:
         return own
     mine = isinstance(take.value.get("vars"), dict) and "expected_output" in take.value["vars"]
     if not mine:
-        return plain(values["expected_output"])
+        return plain(values.get("expected_output"))
     return texts.reference_at(
-        take.reading, (*take.path, "vars", "expected_output"), values["expected_output"]
+        take.reading, (*take.path, "vars", "expected_output"), values.get("expected_output")
     )
 
 

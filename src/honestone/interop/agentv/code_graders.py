@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from honestone.core.judging.rubric import Check, as_written
 from honestone.formats.syntax.reader import FileEntry, shown, words
 from honestone.interop.agentv.dialect import TABLES, Dialect
 from honestone.interop.agentv.places import Container
-from honestone.interop.agentv.text import Texts, fill
+from honestone.interop.agentv.text import NO_VARIABLES, Texts, Variables, fill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Frame:
     threshold: Fraction
     goal: str | None = None
     reference: str | None = None
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Variables = NO_VARIABLES
     expected: Any = None
     container: Container | None = None
     options: FileEntry | None = None

@@ -255,7 +255,7 @@ def _in_words_of(take: FileEntry, criteria: Sequence[Criterion], frame: Frame) -
     take.note(f"a `{key}` is asked once for each criterion of its rubric")
 
     def reworded(one: Criterion) -> Criterion:
-        values = {**frame.values, **dict.fromkeys(_FOR_CRITERIA, one.requirement)}
+        values = frame.values.with_others(dict.fromkeys(_FOR_CRITERIA, one.requirement))
         asked = as_requirement(at.reading, path, prompt, frame.goal, values)
         return replace(
             one,

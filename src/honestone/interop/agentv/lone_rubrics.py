@@ -17,7 +17,7 @@ from honestone.interop.agentv.dialect import TABLES
 from honestone.interop.agentv.graders import read_graders
 from honestone.interop.agentv.rubrics import read_criteria, read_criterion
 from honestone.interop.agentv.templates import reading_of
-from honestone.interop.agentv.text import Texts
+from honestone.interop.agentv.text import NO_VARIABLES, Texts
 from honestone.interop.criteria import sound_rubric, unique_ids
 
 _ABOUT: Final = ("$schema", "name", "version", "description", "threshold")
@@ -74,7 +74,7 @@ def read_lone_rubric(document: Document) -> ForeignRubric:
         criteria = [
             one
             for index in range(len(document.value))
-            for one in read_criterion(reading.at((index,)), dialect, {})
+            for one in read_criterion(reading.at((index,)), dialect, NO_VARIABLES)
         ]
     else:
         top.read(TABLES["rubric"])
@@ -109,7 +109,9 @@ def _dialect(value: Any) -> dialects.Dialect:
 
 def _of_mapping(top: FileEntry, frame: Frame) -> list[Criterion]:
     """`rubrics` are the criteria themselves; each grader is a group of its own."""
-    found = list(read_criteria(top, "rubrics", frame.dialect, {})) if "rubrics" in top else []
+    found = (
+        list(read_criteria(top, "rubrics", frame.dialect, NO_VARIABLES)) if "rubrics" in top else []
+    )
     holders = [top]
     if "execution" in top:
         holders.append(top.below("execution"))

@@ -7,14 +7,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeGuard
 
 from honestone.core.json_value import Json
 from honestone.core.suite.case import Message
 from honestone.formats.syntax.reader import FileEntry, Steps
-from honestone.interop.agentv.text import Texts, fill, looked_up, names_file, placeholders, plain
+from honestone.interop.agentv.text import (
+    Texts,
+    Variables,
+    fill,
+    looked_up,
+    names_file,
+    placeholders,
+    plain,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +112,7 @@ _CODE: Final = "{%"
 
 
 def prompted(
-    prompt: Prompt, take: FileEntry, values: Mapping[str, object], texts: Texts, *, is_own: bool
+    prompt: Prompt, take: FileEntry, values: Variables, texts: Texts, *, is_own: bool
 ) -> tuple[Message, ...]:
     """A prompt with the variables of a case in it. One that is a single variable is that variable's
     messages.
@@ -130,7 +137,7 @@ def prompted(
             f"give it a value: vars: {{{name}: ...}}",
         )
         return (Message("user", text),)  # harmless: the problem has been noted
-    if len(names) == 1 and not absent and fill(text.strip(), {names[0]: ""}) == "":
+    if len(names) == 1 and not absent and fill(text.strip(), Variables({names[0]: ""})) == "":
         return _filled(
             _of_variable(take, names[0], values, texts), values
         )  # AgentV fills in an input as well
@@ -154,12 +161,12 @@ def _messages_path(prompt: Prompt) -> Steps:
     return prompt.at.path if key is None else (*prompt.at.path, key)
 
 
-def _filled(messages: tuple[Message, ...], values: Mapping[str, object]) -> tuple[Message, ...]:
+def _filled(messages: tuple[Message, ...], values: Variables) -> tuple[Message, ...]:
     return tuple(replace(message, content=fill(message.content, values)) for message in messages)
 
 
 def _of_variable(
-    take: FileEntry, name: str, values: Mapping[str, object], texts: Texts
+    take: FileEntry, name: str, values: Variables, texts: Texts
 ) -> tuple[Message, ...]:
     vars, own = take.value.get("vars"), name.removeprefix("vars.")
     if isinstance(vars, dict) and own in vars:

@@ -36,7 +36,7 @@ from honestone.interop.agentv.places import read_place
 from honestone.interop.agentv.prompts import prompts_of
 from honestone.interop.agentv.targets import is_targets_file, refuse_targets, use_of
 from honestone.interop.agentv.templates import reading_of
-from honestone.interop.agentv.text import Texts
+from honestone.interop.agentv.text import NO_VARIABLES, Texts, Variables
 from honestone.interop.reader import Reader
 
 
@@ -222,15 +222,15 @@ def _shared(file: _File, top: FileEntry) -> case_reading.Shared:
     )
 
 
-def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, object], list[FileEntry]]:
+def _default_test(file: _File, top: FileEntry) -> tuple[Variables, list[FileEntry]]:
     """`default_test`: variables and graders of all cases."""
     if isinstance(top.raw("default_test"), str):  # its file cannot be read, which was reported
-        return {}, []
+        return NO_VARIABLES, []
     here = top.mapping("default_test", TABLES["default-test"])
     if here is None:
-        return {}, []
+        return NO_VARIABLES, []
     file.targets.take(here, "provider", "providers")
-    return here.data("vars"), [here]
+    return Variables(here.data("vars")), [here]
 
 
 # -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, Final
 from honestone.core.judging.rubric import Criterion, slug
 from honestone.formats.syntax.reader import FileEntry, Keys, shown
 from honestone.interop.agentv.dialect import TABLES, Dialect
-from honestone.interop.agentv.text import fill
+from honestone.interop.agentv.text import Variables, fill
 from honestone.interop.criteria import scaled, yes_no
 
 # Score ranges are on 0-10.
@@ -48,7 +48,7 @@ def is_rated(criterion: Criterion) -> bool:
 
 
 def read_criteria(
-    take: FileEntry, key: str, dialect: Dialect, values: Mapping[str, object]
+    take: FileEntry, key: str, dialect: Dialect, values: Variables
 ) -> tuple[Criterion, ...]:
     """The criteria of a list: at least one, or a problem at the list."""
     listed = take.raw(key)
@@ -75,9 +75,7 @@ def _say_when_mixed(take: FileEntry, found: list[Criterion], dialect: Dialect) -
         )
 
 
-def _criterion(
-    take: FileEntry, dialect: Dialect, values: Mapping[str, object]
-) -> Iterator[Criterion]:
+def _criterion(take: FileEntry, dialect: Dialect, values: Variables) -> Iterator[Criterion]:
     if isinstance(take.value, str):
         text = fill(take.value, values).strip()
         if text:
@@ -91,7 +89,7 @@ def _criterion(
 def read_criterion(
     take: FileEntry,
     dialect: Dialect,
-    values: Mapping[str, object],
+    values: Variables,
     keys: Keys = TABLES["criterion"],
 ) -> Iterator[Criterion]:
     """One criterion written as a mapping; of a grader that is one, `keys` are the grader's."""

@@ -18,7 +18,7 @@ from honestone.formats.source import Loss
 from honestone.formats.syntax.marked import Marked
 from honestone.formats.syntax.nodes import Node
 from honestone.formats.syntax.reader import FileEntry, FileReading
-from honestone.interop.agentv.text import looked_up, placeholders, plain
+from honestone.interop.agentv.text import Variables, looked_up, placeholders, plain
 from honestone.interop.environment import HINT, is_set, variable, why_not
 
 _HOLE: Final = re.compile(
@@ -164,7 +164,7 @@ class _Pass:
         return f"{node.file or self.marked.name}:{node.line}:{node.column}"
 
 
-def lose_what_is_left(take: FileEntry, case: Case, values: Mapping[str, object]) -> None:
+def lose_what_is_left(take: FileEntry, case: Case, values: Variables) -> None:
     """A loss for each variable that a text of this case still names, where the file wrote it and no
     value is known.
     """

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,24 +49,47 @@ def names_file(text: str) -> bool:
     )
 
 
-def fill(text: str, values: Mapping[str, object]) -> str:
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """The variables of a case by name. What a person writes in one is open: a text, a list, a
+    mapping.
+    """
+
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def with_others(self, others: Mapping[str, object]) -> Variables:
+        """These and others, which take the place of those with the same name."""
+        return Variables({**self.values, **others})
+
+    def get(self, name: str) -> object:
+        """None where there is none."""
+        return self.values.get(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+
+NO_VARIABLES: Final = Variables()
+
+
+def fill(text: str, values: Variables) -> str:
     """`{{ name }}` and `{{ vars.name }}` replaced by a variable, once; what has no value stays as
     it is.
     """
     return _PLACEHOLDER.sub(lambda found: _value(found, values), text)
 
 
-def _value(found: re.Match[str], values: Mapping[str, object]) -> str:
+def _value(found: re.Match[str], values: Variables) -> str:
     is_there, value = looked_up(found[1], values)
     return plain(value) if is_there else found[0]
 
 
-def looked_up(name: str, values: Mapping[str, object]) -> tuple[bool, object]:
+def looked_up(name: str, values: Variables) -> tuple[bool, object]:
     """A variable by its name, also with `vars.` in front, or a value inside it (`who.name`); and
     whether it is there.
     """
     for path in (name, name.removeprefix("vars.")):
-        value: object = values
+        value: object = values.values
         for step in (path,) if path in values else path.split("."):
             if not isinstance(value, Mapping) or step not in value:
                 break
@@ -313,12 +337,13 @@ _OURS: Final = {
 
 
 def as_requirement(
-    reading: FileReading, path: Steps, prompt: str, goal: str | None, values: Mapping[str, object]
+    reading: FileReading, path: Steps, prompt: str, goal: str | None, values: Variables
 ) -> str:
     """A judge's prompt as a requirement: what a judge sees anyway is named instead, the rest is
     filled in.
     """
-    known = {**values, **_OURS, **dict.fromkeys(("criteria", "expected_outcome"), goal or "")}
+    goals = dict.fromkeys(("criteria", "expected_outcome"), goal or "")
+    known = values.with_others({**_OURS, **goals})
     open_ = sorted({name for name in placeholders(prompt) if name not in known})
     if open_:
         reading.loss(f"the prompt asks for `{open_[0]}`, which a judge is not given", path)
