@@ -100,7 +100,7 @@ def test_no_reader_of_json_takes_the_last_of_two(text: str) -> None:
     with pytest.raises(ValueError, match="twice"):
         json_once(text)
     assert decode(text.encode()) is None
-    assert list(json_lines(text.encode())) == []
+    assert list(json_lines(text.encode(), dict)) == []
 
 
 @pytest.mark.parametrize("more", [{}, {"note": "n"}])

@@ -5,8 +5,10 @@ change any day.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar, cast
+
+S = TypeVar("S")
 
 Table: TypeAlias = Mapping[str, Any]
 
@@ -18,6 +20,20 @@ def table(value: object) -> Table:
 def tables(value: object) -> list[Table]:
     """The objects of a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def record(value: object, of: Callable[[], S]) -> S:
+    """An object with the keys of a declared shape, of which any may be absent or hold anything."""
+    return cast(S, value) if isinstance(value, dict) else of()
+
+
+def records(value: object, of: Callable[[], S]) -> list[S]:
+    """The objects of a list, each of a declared shape."""
+    return (
+        [record(one, of) for one in value if isinstance(one, dict)]
+        if isinstance(value, list)
+        else []
+    )
 
 
 def down(value: object, *steps: str) -> Any:

@@ -7,15 +7,15 @@ import os
 import re
 import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from honestone.core.json_value import json_once
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
-from honestone.system.loose_json import Table, string, table
+from honestone.system.loose_json import Table, record, string, table
 from honestone.system.processes.process import Ended
 
 Auth: TypeAlias = Literal["key", "login"]
@@ -206,23 +206,28 @@ class KnownCli(AgentCli):
 # reading JSON output
 
 
+S = TypeVar("S")
+
+
 def text_of(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def json_lines(data: bytes) -> Iterator[Table]:
-    """The objects of a stream of JSON lines; banners and half lines between them are passed over."""
+def json_lines(data: bytes, of: Callable[[], S]) -> Iterator[S]:
+    """The objects of a stream of JSON lines, as they are declared; banners and half lines between
+    them are passed over.
+    """
     for line in text_of(data).split("\n"):
         try:
             value = json_once(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
-            yield value
+            yield record(value, of)
 
 
-def first_object(data: bytes) -> Table | None:
-    """The first JSON object that begins a line, whatever comes before it."""
+def first_object(data: bytes, of: Callable[[], S]) -> S | None:
+    """The first JSON object that begins a line, as it is declared, whatever comes before it."""
     text = text_of(data)
     decoder = json.JSONDecoder()
     for found in re.finditer(r"^[ \t]*\{", text, re.MULTILINE):
@@ -231,7 +236,7 @@ def first_object(data: bytes) -> Table | None:
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and value:
-            return value
+            return record(value, of)
     return None
 
 

@@ -13,13 +13,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
+from honestone.core.json_value import Json
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed, Prompt, Usage
-from honestone.system.loose_json import Table, count, string, table, tables, total
+from honestone.system.loose_json import count, record, records, string, table, total
 from honestone.system.processes.process import Ended
 
 _ATTACHED: Final = re.compile(r"""(?:^|\s)@["']?((?:/|~|\.\./)\S*)""")
@@ -105,18 +106,77 @@ class Claude(KnownCli):
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         """The same whether it printed its events or the last of them only."""
-        events = list(base.json_lines(ended.stdout))
+        events = list(base.json_lines(ended.stdout, _Event))
         result = next((event for event in reversed(events) if event.get("type") == "result"), None)
-        result = result or base.first_object(ended.stdout)
+        result = result or base.first_object(ended.stdout, _Event)
         if result is None or result.get("type") != "result":
             return base.failed(base.last_message(ended), otherwise="bad answer")
         outcome = _read_result(result, setup)
         return replace(outcome, trace=_trace(events, result, outcome.usage))
 
 
-def _read_result(result: Table, setup: Setup) -> CliOutcome:
+class _Block(TypedDict, total=False):
+    """A part of a message: text, a call of a tool, or what it gave."""
+
+    type: Json
+    id: Json
+    name: Json
+    input: Json
+    tool_use_id: Json
+    content: Json
+
+
+class _Message(TypedDict, total=False):
+    """A message of the conversation."""
+
+    id: Json
+    content: Json
+
+
+class _ToolUsage(TypedDict, total=False):
+    """What a tool was asked for that was denied."""
+
+    file_path: Json
+    command: Json
+    path: Json
+
+
+class _Denial(TypedDict, total=False):
+    """A call of a tool that was denied."""
+
+    tool_name: Json
+    tool_input: Json
+
+
+class _Tokens(TypedDict, total=False):
+    """Tokens of a run."""
+
+    input_tokens: Json
+    output_tokens: Json
+    cache_creation_input_tokens: Json
+    cache_read_input_tokens: Json
+
+
+class _Event(TypedDict, total=False):
+    """One line of its stream; the last one is its result."""
+
+    type: Json
+    subtype: Json
+    message: Json
+    result: Json
+    is_error: Json
+    stop_reason: Json
+    api_error_status: Json
+    permission_denials: Json
+    modelUsage: Json
+    usage: Json
+    total_cost_usd: Json
+    duration_ms: Json
+
+
+def _read_result(result: _Event, setup: Setup) -> CliOutcome:
     usage = _usage(result, setup)
-    denials = tuple(map(_denial, tables(result.get("permission_denials"))))
+    denials = tuple(map(_denial, records(result.get("permission_denials"), _Denial)))
     models = [name for name in table(result.get("modelUsage")) if isinstance(name, str)]
     outcome = CliOutcome(
         kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None
@@ -180,13 +240,13 @@ def _in_our_home(command: Command, folders: CliFolders) -> Command:
     return replace(command, env=env, links=links, pass_names=("CLAUDE_CODE_OAUTH_TOKEN",))
 
 
-def _trace(events: Sequence[Table], result: Table, usage: Usage) -> Trace:
+def _trace(events: Sequence[_Event], result: _Event, usage: Usage) -> Trace:
     """Its tool calls in order, each with its result."""
     blocks = [
         block
         for event in events
         if event.get("type") in ("assistant", "user")
-        for block in tables(table(event.get("message")).get("content"))
+        for block in records(record(event.get("message"), _Message).get("content"), _Block)
     ]
     results = {
         string(one.get("tool_use_id")): one.get("content")
@@ -195,7 +255,7 @@ def _trace(events: Sequence[Table], result: Table, usage: Usage) -> Trace:
     }
     uses = [block for block in blocks if block.get("type") == "tool_use"]
     asked = {
-        string(table(event.get("message")).get("id"))
+        string(record(event.get("message"), _Message).get("id"))
         for event in events
         if event.get("type") == "assistant"
     }
@@ -211,11 +271,11 @@ def _trace(events: Sequence[Table], result: Table, usage: Usage) -> Trace:
     )
 
 
-def _usage(result: Table, setup: Setup) -> Usage:
-    usage = table(result.get("usage"))
+def _usage(result: _Event, setup: Setup) -> Usage:
+    usage = record(result.get("usage"), _Tokens)
     cost = result.get("total_cost_usd")
     # It reports the list price whoever serves the model, and for a plan that is paid by the month.
-    is_price = setup.auth == "key" and setup.base_url is None and isinstance(cost, int | float)
+    is_price = setup.auth == "key" and setup.base_url is None
     return Usage(
         input_tokens=total(
             usage.get("input_tokens"),
@@ -224,12 +284,12 @@ def _usage(result: Table, setup: Setup) -> Usage:
         ),
         output_tokens=count(usage.get("output_tokens")),
         cached_tokens=count(usage.get("cache_read_input_tokens")),
-        usd=float(cost) if is_price and cost is not None else None,
+        usd=float(cost) if is_price and isinstance(cost, int | float) else None,
     )
 
 
-def _denial(denial: Table) -> str:
-    given = table(denial.get("tool_input"))
+def _denial(denial: _Denial) -> str:
+    given = record(denial.get("tool_input"), _ToolUsage)
     what = (
         string(given.get("file_path")) or string(given.get("command")) or string(given.get("path"))
     )

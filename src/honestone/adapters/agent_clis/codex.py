@@ -12,13 +12,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict, cast
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
+from honestone.core.json_value import Json
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
-from honestone.system.loose_json import Table, count, string, table
+from honestone.system.loose_json import Table, count, record, string, table
 from honestone.system.processes.process import Ended
 
 CHILD_KEY: Final = "HONESTONE_CHILD_KEY"
@@ -157,9 +158,11 @@ class Codex(KnownCli):
         )
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
-        events = list(base.json_lines(ended.stdout))
+        events = list(base.json_lines(ended.stdout, _Event))
         items = [
-            table(event.get("item")) for event in events if event.get("type") == "item.completed"
+            record(event.get("item"), _Item)
+            for event in events
+            if event.get("type") == "item.completed"
         ]
         calls = tuple(call for call in map(_tool_call, items) if call is not None)
         outcome = _read_events(events, ended)
@@ -174,19 +177,60 @@ class Codex(KnownCli):
         )
 
 
-def _read_events(events: Sequence[Table], ended: Ended) -> CliOutcome:
+class _Error(TypedDict, total=False):
+    """What went wrong, in words."""
+
+    message: Json
+
+
+class _Tokens(TypedDict, total=False):
+    """Tokens of a turn."""
+
+    input_tokens: Json
+    output_tokens: Json
+    cached_input_tokens: Json
+
+
+class _Item(TypedDict, total=False):
+    """Something that the agent did or said."""
+
+    type: Json
+    text: Json
+    status: Json
+    exit_code: Json
+    aggregated_output: Json
+    command: Json
+    error: Json
+    arguments: Json
+    tool: Json
+    result: Json
+    changes: Json
+    query: Json
+
+
+class _Event(TypedDict, total=False):
+    """One line of its stream."""
+
+    type: Json
+    item: Json
+    usage: Json
+    error: Json
+    message: Json
+
+
+def _read_events(events: Sequence[_Event], ended: Ended) -> CliOutcome:
     text, is_complete, usage, trouble, saw_events = "", False, Usage(), "", False
     for event in events:
-        kind, item = event.get("type"), table(event.get("item"))
+        kind, item = event.get("type"), record(event.get("item"), _Item)
         saw_events = saw_events or isinstance(kind, str)
         if kind == "item.completed" and item.get("type") == "agent_message":
             text, is_complete = string(item.get("text")), False
         elif kind == "turn.completed":
-            is_complete, usage = True, _usage(table(event.get("usage")))
+            is_complete, usage = True, _usage(record(event.get("usage"), _Tokens))
         elif kind in ("turn.failed", "error"):
             is_complete = False
             trouble = (
-                string(table(event.get("error")).get("message"))
+                string(record(event.get("error"), _Error).get("message"))
                 or string(event.get("message"))
                 or trouble
             )
@@ -204,12 +248,12 @@ def _read_events(events: Sequence[Table], ended: Ended) -> CliOutcome:
 
 def _failure(trouble: str, usage: Usage) -> CliOutcome:
     """A request that is rejected comes back as the service's own JSON, without its number."""
-    body = base.first_object(trouble.encode())
+    body = base.first_object(trouble.encode(), _Event)
     if body is None:
         return base.failed(trouble, usage=usage)
     error = body.get("error")
     message = (
-        string(table(error).get("message"))
+        string(record(error, _Error).get("message"))
         or string(error)
         or string(body.get("message"))
         or trouble
@@ -284,7 +328,7 @@ _CALLS: Final = {
 }
 
 
-def _tool_call(item: Table) -> ToolCall | None:
+def _tool_call(item: _Item) -> ToolCall | None:
     """Under the name that its events give it; a tool of a server under its own."""
     kind = string(item.get("type"))
     if kind == "mcp_tool_call":
@@ -295,10 +339,14 @@ def _tool_call(item: Table) -> ToolCall | None:
     if kind not in _CALLS:
         return None
     asked, result = _CALLS[kind]
-    return ToolCall(name=kind, arguments={asked: item.get(asked)}, result=item.get(result))
+    return ToolCall(
+        name=kind,
+        arguments={asked: cast(Json, item.get(asked))},
+        result=cast(Json, item.get(result)),
+    )
 
 
-def _usage(usage: Table) -> Usage:
+def _usage(usage: _Tokens) -> Usage:
     return Usage(
         input_tokens=count(usage.get("input_tokens")),
         output_tokens=count(usage.get("output_tokens")),
@@ -306,7 +354,7 @@ def _usage(usage: Table) -> Usage:
     )
 
 
-def _denied(item: Table) -> list[str]:
+def _denied(item: _Item) -> list[str]:
     """Refused edits: it continues, says that all is done and exits 0. Of a command that was refused
     at once it says nothing.
     """
@@ -314,7 +362,7 @@ def _denied(item: Table) -> list[str]:
         return []
     is_bad = item.get("status") in ("failed", "declined") or item.get("exit_code") not in (0, None)
     printed = string(item.get("aggregated_output")) or string(
-        table(item.get("error")).get("message")
+        record(item.get("error"), _Error).get("message")
     )
     what = string(item.get("command")) or string(item.get("type"))
     is_denied = _SURELY_DENIED.search(printed) or (is_bad and _DENIED.search(printed))

@@ -112,7 +112,7 @@ class Custom(AgentCli):
 
     def _values(self, stdout: bytes) -> list[object]:
         if self._form == "jsonl":
-            return list(base.json_lines(stdout))
+            return list(base.json_lines(stdout, dict))
         try:
             return [json_once(base.text_of(stdout))]
         except (ValueError, RecursionError):

@@ -14,13 +14,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
+from honestone.core.json_value import Json
 from honestone.core.suite.trace import Trace
 from honestone.ports import Prompt, Usage
-from honestone.system.loose_json import Table, count, string, table, total
+from honestone.system.loose_json import count, record, string, table, total
 from honestone.system.processes.process import Ended
 
 _DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
@@ -146,28 +147,104 @@ class Gemini(KnownCli):
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         """The same whether it printed its events or one object."""
-        events = list(base.json_lines(ended.stdout))
+        events = list(base.json_lines(ended.stdout, _Event))
         whole = _as_one_object(events, ended)
         if whole is None:
-            return _read_object(base.first_object(ended.stdout), ended)
+            return _read_object(base.first_object(ended.stdout, _Whole), ended)
         outcome = _read_object(whole, ended)
         return replace(outcome, trace=_trace(events, outcome.usage))
 
 
-def _read_object(result: Table | None, ended: Ended) -> CliOutcome:
+class _Error(TypedDict, total=False):
+    """What went wrong."""
+
+    code: Json
+    type: Json
+    message: Json
+
+
+class _Decisions(TypedDict, total=False):
+    """How often a tool was allowed or not."""
+
+    reject: Json
+
+
+class _Tools(TypedDict, total=False):
+    """Calls of tools in numbers."""
+
+    totalDecisions: Json
+
+
+class _Tokens(TypedDict, total=False):
+    """Tokens of a model."""
+
+    prompt: Json
+    candidates: Json
+    thoughts: Json
+    cached: Json
+
+
+class _EventTokens(TypedDict, total=False):
+    """Tokens of a model, as the stream names them."""
+
+    input_tokens: Json
+    output_tokens: Json
+    cached: Json
+
+
+class _Model(TypedDict, total=False):
+    """What a model was used for."""
+
+    tokens: Json
+
+
+class _Stats(TypedDict, total=False):
+    """A run in numbers; `models` by their names."""
+
+    models: Json
+    tools: Json
+    duration_ms: Json
+
+
+class _Whole(TypedDict, total=False):
+    """All of a run as one object."""
+
+    response: Json
+    error: Json
+    stats: Json
+    warnings: Json
+
+
+class _Event(TypedDict, total=False):
+    """One line of its stream; the last one is of the type `result`."""
+
+    type: Json
+    role: Json
+    content: Json
+    message: Json
+    status: Json
+    error: Json
+    stats: Json
+    tool_id: Json
+    tool_name: Json
+    output: Json
+    parameters: Json
+
+
+def _read_object(result: _Whole | None, ended: Ended) -> CliOutcome:
     if result is None or not ("response" in result or "error" in result):
         result = _error_on(ended.stderr)
     if result is None:
         return base.failed(
             base.last_message(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer"
         )
-    stats = table(result.get("stats"))
-    models = {name: table(value) for name, value in table(stats.get("models")).items()}
-    usage = _usage([table(model.get("tokens")) for model in models.values()])
+    stats = record(result.get("stats"), _Stats)
+    models = {name: record(value, _Model) for name, value in table(stats.get("models")).items()}
+    usage = _usage([record(model.get("tokens"), _Tokens) for model in models.values()])
     outcome = CliOutcome(
         kind="answer",
         usage=usage,
-        denials=_denials(table(stats.get("tools")), base.text_of(ended.stderr)),
+        denials=_denials(record(stats.get("tools"), _Tools), base.text_of(ended.stderr)),
         model=next(iter(models)) if len(models) == 1 else None,
     )
     text, error = string(result.get("response")), result.get("error")
@@ -175,7 +252,7 @@ def _read_object(result: Table | None, ended: Ended) -> CliOutcome:
         (w for w in map(string, _list(result.get("warnings"))) if _STOPPED.search(w)), None
     )
     if error:
-        return replace(_failure(table(error), ended), usage=usage, denials=outcome.denials)
+        return replace(_failure(record(error, _Error), ended), usage=usage, denials=outcome.denials)
     if stopped:  # exit 0, half a text, and no error
         return replace(outcome, kind="turn limit", reason=stopped)
     if text.strip() and not usage.output_tokens:
@@ -237,17 +314,17 @@ def _is_here(path: str) -> bool:
 # reading
 
 
-def _error_on(stderr: bytes) -> Table | None:
+def _error_on(stderr: bytes) -> _Whole | None:
     """The error object: on stderr, after a stack trace whose lines may begin with a brace too."""
     text = base.text_of(stderr)
     for found in re.finditer(r"^\{", text, re.MULTILINE):
-        value = base.first_object(text[found.start() :].encode())
+        value = base.first_object(text[found.start() :].encode(), _Whole)
         if value is not None and isinstance(value.get("error"), dict):
             return value
     return None
 
 
-def _as_one_object(events: Sequence[Table], ended: Ended) -> dict[str, Any] | None:
+def _as_one_object(events: Sequence[_Event], ended: Ended) -> _Whole | None:
     """A stream of events as the one object that it prints otherwise; None when the stream has no
     end.
     """
@@ -260,31 +337,30 @@ def _as_one_object(events: Sequence[Table], ended: Ended) -> dict[str, Any] | No
             pieces = []  # what comes before a tool call is not the answer
         elif event.get("type") == "message" and event.get("role") == "assistant":
             pieces.append(string(event.get("content")))
-    stats = table(end.get("stats"))
+    stats = record(end.get("stats"), _Stats)
     models = {
         name: {
             "tokens": {
-                "prompt": table(model).get("input_tokens"),
-                "candidates": table(model).get("output_tokens"),
-                "cached": table(model).get("cached"),
+                "prompt": record(model, _EventTokens).get("input_tokens"),
+                "candidates": record(model, _EventTokens).get("output_tokens"),
+                "cached": record(model, _EventTokens).get("cached"),
             }
         }
         for name, model in table(stats.get("models")).items()
     }
-    whole: dict[str, Any] = {
+    warnings = [string(event.get("message")) for event in events if event.get("type") == "error"]
+    whole: _Whole = {
         "response": "".join(pieces),
         "stats": {"models": models},
-        "warnings": [
-            string(event.get("message")) for event in events if event.get("type") == "error"
-        ],
+        "warnings": warnings,
     }
     if end.get("status") != "success":
-        error = table(end.get("error")) or {"message": next(iter(whole["warnings"]), "it failed")}
+        error = table(end.get("error")) or {"message": next(iter(warnings), "it failed")}
         whole["error"] = {**error, "code": ended.exit if ended.exit in (41, 52, 53) else None}
     return whole
 
 
-def _trace(events: Sequence[Table], usage: Usage) -> Trace:
+def _trace(events: Sequence[_Event], usage: Usage) -> Trace:
     """Its tool calls in order, each with its result."""
     results = {
         string(event.get("tool_id")): event.get("output") or event.get("error")
@@ -292,21 +368,21 @@ def _trace(events: Sequence[Table], usage: Usage) -> Trace:
         if event.get("type") == "tool_result"
     }
     uses = [event for event in events if event.get("type") == "tool_use"]
-    end: Table = next((event for event in reversed(events) if event.get("type") == "result"), {})
+    end = next((event for event in reversed(events) if event.get("type") == "result"), _Event())
     return Trace(
         tool_calls=base.tool_calls(
             uses, results, name="tool_name", given="parameters", id="tool_id"
         ),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        duration_ms=count(table(end.get("stats")).get("duration_ms")),
+        duration_ms=count(record(end.get("stats"), _Stats).get("duration_ms")),
     )
 
 
-def _failure(error: Table, ended: Ended) -> CliOutcome:
+def _failure(error: _Error, ended: Ended) -> CliOutcome:
     code = count(error.get("code"))
     message = string(error.get("message"))
-    inner = table(table(base.first_object(message.encode())).get("error"))
+    inner = record(record(base.first_object(message.encode(), _Whole), _Whole).get("error"), _Error)
     status = code if code is not None and 400 <= code < 600 else count(inner.get("code"))
     if status is None and "ModelNotFoundError" in base.text_of(ended.stderr):
         status = 404
@@ -330,7 +406,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _usage(tokens: Sequence[Table]) -> Usage:
+def _usage(tokens: Sequence[_Tokens]) -> Usage:
     def of(*names: str) -> int | None:
         return total(*(one.get(name) for one in tokens for name in names))
 
@@ -341,8 +417,8 @@ def _usage(tokens: Sequence[Table]) -> Usage:
     )
 
 
-def _denials(tools: Table, stderr: str) -> tuple[str, ...]:
+def _denials(tools: _Tools, stderr: str) -> tuple[str, ...]:
     """Refused edits: it continues and exits 0; the counts or stderr tell."""
     lines = tuple(line.strip() for line in stderr.splitlines() if _DENIED.search(line))
-    rejected = count(table(tools.get("totalDecisions")).get("reject")) or 0
+    rejected = count(record(tools.get("totalDecisions"), _Decisions).get("reject")) or 0
     return lines or (("a tool was not allowed",) if rejected else ())
