@@ -24,9 +24,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 from work import CRITERIA, MODEL
 
+from honestone.core.judging.controls import is_control_item
+
 _TOKEN = re.compile(r'\{"token": "(\w+)"')
 _ITEM = re.compile(r"^\[(\d+)\] (.*)$", re.M)
-_CONTROL = re.compile(r"The text contains the word (\w+)$")
 
 
 def _words(content: str | list[dict[str, str]] | None) -> str:
@@ -172,7 +173,7 @@ class JudgeServer:
         assert token is not None
         answers = {}
         for number, words in _ITEM.findall(prompt, prompt.rfind("\nRequirements:")):
-            met = self.says and not _CONTROL.match(words)
+            met = self.says and not is_control_item(words)
             answers[number] = {
                 "evidence": "Do so and run it again.",
                 "answer": met,

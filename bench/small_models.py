@@ -31,11 +31,11 @@ sys.path.insert(0, str(REPO))
 
 from tests.model.server import Relay, Server  # noqa: E402
 
+from honestone.core.judging.controls import is_control_item  # noqa: E402
 from honestone.core.judging.rubric import Anchors, Item  # noqa: E402
 from honestone.core.reading.reply import ReplySchema, read_reply  # noqa: E402
 
 HONESTONE = Path(sys.executable).with_name("honestone")
-CONTROL = "The text contains the word "
 ON_A_SCALE = "The text is easy to follow"
 SCALE = Anchors(levels=tuple((Fraction(n), str(n)) for n in (1, 2, 3)))
 SEVERAL = """\
@@ -86,14 +86,13 @@ class Counted:
         found = read_reply(
             choice["message"]["content"] or "", ReplySchema(token=token, items=items), cut=is_cut
         )
-        control = next(n for n, item in items.items() if CONTROL in item.requirement)
-        said = found.answers.get(control)
+        controls = {n for n, item in items.items() if is_control_item(item.requirement)}
         self.replies += 1
         self.cut += is_cut
         self.usable += bool(found.answers)
-        self.agreed += said is not None and said.answer is True
-        self.asked += len(items) - 1
-        self.read += len(found.answers.keys() - {control})
+        self.agreed += any(found.answers[n].answer is True for n in controls & found.answers.keys())
+        self.asked += len(items) - len(controls)
+        self.read += len(found.answers.keys() - controls)
 
 
 def _requirements(prompt: str) -> dict[int, Item]:

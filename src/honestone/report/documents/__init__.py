@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias, cast
@@ -62,8 +63,8 @@ def json_schema(kind: str) -> dict[str, object]:
 
 def find_struct(name: str) -> type[msgspec.Struct]:
     """A struct of a document or of one of its parts. Raises KeyError for an unknown name."""
-    for module in dict.fromkeys(module for module, _ in _KINDS.values()):
-        if name in (names := vars(importlib.import_module(f"{__name__}.{module}"))):
+    for module in pkgutil.iter_modules(__path__):
+        if name in (names := vars(importlib.import_module(f"{__name__}.{module.name}"))):
             return cast(type[msgspec.Struct], names[name])
     raise KeyError(name)
 
