@@ -8,15 +8,14 @@ Packages add more of each kind by entry points: `core/plugins.py` has their cont
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from honestone import ports
 from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext
+from honestone.adapters.near_names import meant_name, service_hint
 from honestone.core.errors import CommandRefused, SettingsError, StoreError
 from honestone.core.judging.ballot import JudgeKind
 from honestone.core.plugins import JUDGES as JUDGE_PLUGINS
@@ -544,20 +543,10 @@ def _unknown(
             hint=f"write what it is after the colon: {spec}...",
         )
     known = [*kinds, *(one.written for one in entries if one.is_model and one.takes), *names]
-    near = get_close_matches(spec, known, n=1) or get_close_matches(
-        spec.partition(":")[0], known, n=1
+    meant = service_hint(spec)
+    if meant is None and (near := meant_name(spec, known)) is not None:
+        meant = f"did you mean `{near}`?"
+    return SettingsError(
+        f"unknown {what} `{spec}`",
+        hint=f"{f'{meant} ' if meant else ''}known: {', '.join(known)}",
     )
-    if not near:
-        near = _as_command(spec)
-    hint = f"did you mean `{near[0]}`? " if near else ""
-    return SettingsError(f"unknown {what} `{spec}`", hint=f"{hint}known: {', '.join(known)}")
-
-
-def _as_command(spec: str) -> list[str]:
-    """The command that a name without `cmd:` may be meant as. A file that cannot be executed is one
-    for its shell.
-    """
-    if " " in spec or shutil.which(spec):
-        return [f"cmd:{spec}"]
-    program = {".sh": "sh", ".py": "python3", ".js": "node"}.get(Path(spec).suffix)
-    return [f"cmd:{program} {spec}"] if program and Path(spec).is_file() else []

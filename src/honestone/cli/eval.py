@@ -26,6 +26,7 @@ from honestone.app.runs.records import open_run
 from honestone.app.suites.options import Concurrency, SuiteOptions, Targets
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
+from honestone.cli.eval_files import needs_rubric, refuse_suite_with_rubric
 from honestone.cli.helping import Grouped
 from honestone.cli.recorded.show import refuse_other_formats, show_artifacts_page
 from honestone.cli.suites.options import SUITE_FORMATS
@@ -136,6 +137,7 @@ def eval_(
                 hint=f"of a suite that was run: honestone show last --format {form}",
             )
         if rubric is not None:
+            refuse_suite_with_rubric(paths)
             _refuse_given(SuiteOptions, "is for suites, but --rubric judges artifacts")
             refuse_other_formats(form, "an artifact's scorecard", ARTIFACT_FORMATS)
             request = EvaluateRequest(
@@ -151,9 +153,7 @@ def eval_(
         from honestone.cli.eval_suite import eval_suite, suite_request
 
         if len(paths) != 1:
-            raise UsageError(
-                "eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC"
-            )
+            raise needs_rubric(paths)
         _refuse_given(
             ArtifactOptions,
             "is for artifacts; each case of a suite has its own",

@@ -77,7 +77,9 @@ def find_provider(name: str) -> Provider:
     near = get_close_matches(name.lower(), [*PROVIDERS, *ALIASES], n=1)
     raise SettingsError(
         f"no provider {name!r} is known",
-        hint=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PROVIDERS)}",
+        hint=f"{f'did you mean {near[0]!r}? ' if near else ''}known: {', '.join(PROVIDERS)}; the agent CLIs"
+        " codex, gemini, claude; a service that speaks the protocol of OpenAI is `compatible`, with"
+        " its base_url",
     )
 
 
