@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from honestone import ports
 from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext
-from honestone.adapters.near_names import meant_name, service_hint
 from honestone.core.errors import CommandRefused, SettingsError, StoreError
 from honestone.core.judging.ballot import JudgeKind
 from honestone.core.plugins import JUDGES as JUDGE_PLUGINS
@@ -532,6 +531,8 @@ def open_queue(place: StorePlace, store: ports.Store | None = None) -> ports.Que
 def _unknown(
     what: str, spec: str, entries: Sequence[RegistryEntry[Made]], names: Iterable[str]
 ) -> SettingsError:
+    from honestone.adapters.near_names import meant_name, service_hint
+
     kinds = [
         f"{one.name}:" if one.takes else one.name
         for one in entries
