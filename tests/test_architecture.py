@@ -145,7 +145,7 @@ INSIDE = {
         "judging": "doors",
         "remote": "judging suites",
         "rubrics": "judging",
-        "runs": "judging suites",
+        "runs": "doors judging suites",
         "stages": "doors improving judging suites",
         "suites": "doors judging",
         "trust": "judging",
@@ -166,7 +166,17 @@ lie at the top of the layer. `building` knows no medium, `terminal` and `pages` 
 NOT_FROM_RECORDS = ("terminal", "pages")
 """Rooms of `report` that draw documents, and import nothing of `core/record`."""
 
-TOP = ("cli", "view", "mcp", "api", "pytest_plugin", "compat", "evaluate", "__main__")
+TOP = (
+    "cli",
+    "view",
+    "mcp",
+    "api",
+    "api_measures",
+    "pytest_plugin",
+    "compat",
+    "evaluate",
+    "__main__",
+)
 """The faces of the package: each may import everything below."""
 
 NO_CLOCK_FILE_NETWORK_OR_CHANCE = {

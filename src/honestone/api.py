@@ -25,7 +25,6 @@ from honestone.app.between_calls import keeping_open
 from honestone.app.doors import given
 from honestone.app.doors.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.doors.quiet import Quiet
-from honestone.app.doors.telemetry import telemetry_of_python
 from honestone.app.improving.improve import ImprovementResult
 from honestone.app.improving.improve import improve as improve_artifact
 from honestone.app.improving.loop import ImprovementRequest
@@ -39,10 +38,9 @@ from honestone.app.improving.step import (
 from honestone.app.judging.evaluate import EvaluateRequest, evaluate_one, require_pass
 from honestone.app.judging.evaluated import Evaluated
 from honestone.app.judging.given_tables import GivenTable, GivenTexts, SharedTexts, given_table
-from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.many import EvaluatedTexts, evaluate_artifacts, evaluate_table
 from honestone.app.keywords import JudgingKeywords
-from honestone.app.python_calls import awaited, checked
+from honestone.app.python_calls import awaited, checked, make_judging, make_workspace
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.suites.choice import CaseChoice
@@ -55,7 +53,6 @@ from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.subject import SuiteSubject, read_report
 from honestone.app.suites.table import TableResult, evaluate_columns
-from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import TableColumns
 from honestone.core.numbers import exact
@@ -113,11 +110,11 @@ def evaluate(
     then inconclusive, or the panel smaller.
     """
     __tracebackhide__ = True
-    workspace = _workspace(folder, store)
+    workspace = make_workspace(folder, store)
     request = EvaluateRequest(
         artifacts=(given.text_or_path(artifact, workspace),),
         rubric=given.a_rubric(rubric, workspace),
-        judging=_judging(judges, options),
+        judging=make_judging(judges, options),
         target=given.a_target(target),
         input=input,
         reference=reference,
@@ -158,7 +155,7 @@ def evaluate_many(
     UsageError for a table without `text`, with its columns.
     """
     __tracebackhide__ = True
-    workspace = _workspace(folder, store)
+    workspace = make_workspace(folder, store)
     columns = None
     if text is not None:
         columns = TableColumns(text=text, id=id, input=input, reference=reference, group=group)
@@ -173,7 +170,7 @@ def evaluate_many(
     request = EvaluateRequest(
         artifacts=() if isinstance(found, GivenTable) else given.texts_or_paths(found, workspace),
         rubric=given.a_rubric(rubric, workspace),
-        judging=_judging(judges, options),
+        judging=make_judging(judges, options),
         target=given.a_target(target),
         input=shared.input,
         reference=shared.reference,
@@ -208,7 +205,7 @@ def assert_passes(
     be found out.
     """
     __tracebackhide__ = True
-    artifact = given.text_or_path(output, _workspace(folder, store), "output")
+    artifact = given.text_or_path(output, make_workspace(folder, store), "output")
     found = evaluate(
         output,
         rubric,
@@ -264,7 +261,7 @@ def run_suite(
     CouldNotJudge when judges are needed and none is named or found. What a target or a judge cannot
     do is in the result.
     """
-    workspace = _workspace(folder, store)
+    workspace = make_workspace(folder, store)
     name, source = given.a_suite(_rows(suite), workspace)
     text = given.text_version(artifact) if isinstance(artifact, Text) else None
     paths = (
@@ -275,7 +272,7 @@ def run_suite(
     request = SuiteRequest(
         suite=name,
         source=source,
-        judging=_judging(judges, options),
+        judging=make_judging(judges, options),
         artifacts=paths,
         with_skills=given.several(with_skills, "skill", given.a_path) if with_skills else (),
         subject=None if text is None else SuiteSubject(path="text", version=text),
@@ -321,7 +318,7 @@ def compare(
         across_contracts=across_contracts,
         require_improvement=require_improvement,
     )
-    return ComparisonResult(report=compare_runs(_workspace(folder, store), request))
+    return ComparisonResult(report=compare_runs(make_workspace(folder, store), request))
 
 
 @checked
@@ -357,7 +354,7 @@ def improve(
     Raises UsageError and its kinds before anything is spent, CouldNotJudge when judges are needed
     and none is found. What a worker or a judge cannot do is in the result.
     """
-    workspace = _workspace(folder, store)
+    workspace = make_workspace(folder, store)
     # Of the held-out judges, not of those that decide.
     calibrated = options.pop("require_calibration", False)
     tier = options.pop("require_tier", None)
@@ -367,7 +364,7 @@ def improve(
         rubric=None if rubric is None else given.a_rubric(rubric, workspace),
         suite=name,
         source=source,
-        judging=_judging(judges, options),
+        judging=make_judging(judges, options),
         worker=None if worker is None else given.a_worker(worker),
         holdouts=given.several(holdouts, "holdouts", given.a_judge),
         require_calibration=calibrated,
@@ -428,7 +425,7 @@ def step(
     the latest one for this session alone. Raises as `improve` does, and UsageError without a run of
     steps.
     """
-    workspace = _workspace(folder, store)
+    workspace = make_workspace(folder, store)
     if submit or reply is not None or artifact is None:
         handed = Submission(
             is_edit=submit and reply is None,
@@ -446,7 +443,7 @@ def step(
         request = ImprovementRequest(
             artifact=Path(artifact),
             rubric=None if rubric is None else Path(rubric),
-            judging=_judging(judges, options),
+            judging=make_judging(judges, options),
             holdouts=tuple(holdouts),
             require_calibration=calibrated,
             require_tier=tier,
@@ -505,30 +502,14 @@ def run_stages(
         pass_k=pass_k,
         mock=mock,
         worker_timeout=worker_timeout,
-        judging=_judging(judges, options),
+        judging=make_judging(judges, options),
     )
     files = StageFiles.at(
-        _workspace(folder, store),
+        make_workspace(folder, store),
         None if state_root is None else Path(state_root),
         None if output is None else Path(output),
     )
     return run_blocking(lambda: run_all_stages(request, files, Quiet()))
-
-
-def _workspace(folder: str | PathLike[str] | None, store: str | PathLike[str] | None) -> Workspace:
-    """Raises SettingsError for settings that cannot be read."""
-    telemetry_of_python(_say)
-    place = Path() if folder is None else given.a_path(folder, "folder")
-    return Workspace.at(place, store=None if store is None else given.a_store(store), say=_say)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
-def _judging(judges: object, options: JudgingKeywords) -> JudgingOptions:
-    """Raises UsageError for a value that the command would not take."""
-    return JudgingOptions(judges=given.several(judges, "judges", given.a_judge), **options)
 
 
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -116,6 +116,31 @@ def _record_judge(named: Named) -> ports.Judge:
     return RecordJudge(named.id, named.context.cwd / named.rest)
 
 
+def _python_judge(named: Named) -> ports.Judge:
+    from honestone.adapters.judges.function import NamedFunctionJudge
+    from honestone.adapters.named_functions import function_named
+
+    found = function_named(named.rest, _places(named.context))
+    return NamedFunctionJudge(
+        named.id, found.function, found.identity, timeout=named.context.judge_timeout
+    )
+
+
+def _python_worker(named: Named) -> ports.Worker:
+    from honestone.adapters.named_functions import function_named
+    from honestone.adapters.workers.function import NamedFunctionWorker
+
+    found = function_named(named.rest, _places(named.context))
+    return NamedFunctionWorker(
+        named.id, found.function, found.identity, timeout=named.context.worker_timeout
+    )
+
+
+def _places(context: AdapterContext) -> list[Path]:
+    """Where files that a name has are looked up: the working directory, then next to the suite."""
+    return [context.cwd, *([context.suite_folder] if context.suite_folder is not None else [])]
+
+
 def _mock_judge(named: Named) -> ports.Judge:
     from honestone.adapters.judges.mock import MockJudge
 
@@ -174,6 +199,9 @@ JUDGES: tuple[RegistryEntry[ports.Judge], ...] = (
         "program",
     ),
     RegistryEntry("cmd", "COMMAND", "a program that answers our prompt", _command_judge),
+    RegistryEntry(
+        "python", "FILE:FUNCTION", "a function of yours, of a file or a module", _python_judge
+    ),
     RegistryEntry("record", "FILE", "recorded answers", _record_judge, "recorded"),
     RegistryEntry(
         "agent",
@@ -275,6 +303,9 @@ def _model_worker(named: Named) -> ports.Worker:
 
 WORKERS: tuple[RegistryEntry[ports.Worker], ...] = (
     RegistryEntry("cmd", "COMMAND", "a program that edits the artifact", _command_worker),
+    RegistryEntry(
+        "python", "FILE:FUNCTION", "a function of yours, of a file or a module", _python_worker
+    ),
     RegistryEntry("fix", "", "the fix commands of the rubric", _fix_worker),
     RegistryEntry("human", "", "the person at the terminal", _human_worker),
     RegistryEntry("step", "", "whoever submits the steps", _step_worker, is_listed=False),
@@ -359,7 +390,9 @@ def _model_target(named: Named) -> ports.Target:
 TARGETS: tuple[RegistryEntry[ports.Target | None], ...] = (
     RegistryEntry("identity", "", "the artifact itself is judged", lambda named: None),
     RegistryEntry("cmd", "COMMAND", "a program", _command_target),
-    RegistryEntry("python", "MODULE:FUNCTION", "a function of yours", _python_target),
+    RegistryEntry(
+        "python", "FILE:FUNCTION", "a function of yours, of a file or a module", _python_target
+    ),
     RegistryEntry("http", "//ADDRESS", "a server", _http_target),
     RegistryEntry("https", "//ADDRESS", "a server", _http_target, is_listed=False),
     RegistryEntry("record", "FILE", "recorded outputs", _record_target),

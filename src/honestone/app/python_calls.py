@@ -4,11 +4,14 @@ coroutine.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import cache, partial, wraps
 from inspect import Parameter, Signature, signature
+from os import PathLike
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     Any,
@@ -23,9 +26,12 @@ from typing import (
 
 import msgspec
 
+from honestone.app.doors import given
+from honestone.app.doors.telemetry import telemetry_of_python
 from honestone.app.event_loop import run_in_thread
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.keywords import JudgingKeywords
+from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError, UsageError
 
 P = ParamSpec("P")
@@ -141,6 +147,27 @@ def awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
         _require_known(name, work, options)
         return await run_in_thread(partial(work, *args, **options))
 
+    # Who looks at the function sees a coroutine, and the options of the other.
+    vars(form)["__signature__"] = signature(work)
+    del vars(form)["__wrapped__"]
     form.__name__ = form.__qualname__ = name
     form.__doc__ = f"`{name.removeprefix('a')}`, awaited: the running event loop is not held up."
     return form
+
+
+def make_workspace(
+    folder: str | PathLike[str] | None, store: str | PathLike[str] | None
+) -> Workspace:
+    """Raises SettingsError for settings that cannot be read."""
+    telemetry_of_python(_say)
+    place = Path() if folder is None else given.a_path(folder, "folder")
+    return Workspace.at(place, store=None if store is None else given.a_store(store), say=_say)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def make_judging(judges: object, options: JudgingKeywords) -> JudgingOptions:
+    """The options of judging from keywords. Raises UsageError for a value that the command would not take."""
+    return JudgingOptions(judges=given.several(judges, "judges", given.a_judge), **options)

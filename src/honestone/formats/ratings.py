@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -110,7 +110,17 @@ def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ra
     Raises UsageError for a column that is not there and a word where numbers are needed, FileError
     and SourceErrors, with the line, for a file that is no such table.
     """
-    table = _read_table(path)
+    return _ratings_of(_read_table(path), columns, level)
+
+
+def ratings_of_rows(
+    rows: Iterable[Row], name: str, columns: Columns, level: Level | None = None
+) -> Ratings:
+    """The same of rows that Python gives; places are row numbers."""
+    return _ratings_of(_table_of(name, enumerate(rows, 1)), columns, level)
+
+
+def _ratings_of(table: _Table, columns: Columns, level: Level | None) -> Ratings:
     columns = _with_units(table, columns)
     raters = _raters(table, columns)
     cells = {
@@ -254,12 +264,16 @@ def _hint_on_raters(table: _Table, columns: Columns) -> str:
 
 
 def _read_table(path: Path) -> _Table:
-    table = _Table(path.name)
-    for line, row in table_rows(path, path.name, delimiters=",;\t"):
+    return _table_of(path.name, table_rows(path, path.name, delimiters=",;\t"))
+
+
+def _table_of(name: str, rows: Iterable[tuple[int, Row]]) -> _Table:
+    table = _Table(name)
+    for line, row in rows:
         table.rows.append((line, row))
         table.columns.update(dict.fromkeys(row))
     if not table.rows:
-        raise FileError(f"`{path.name}` has no rows", hint="a row is a unit, a column a rater")
+        raise FileError(f"`{name}` has no rows", hint="a row is a unit, a column a rater")
     _refuse_documents(table)
     return _by_rater(table)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from honestone.adapters.functions import FunctionCall, Raised
 from honestone.adapters.judges.script import JsonJudge
@@ -32,6 +33,19 @@ class FunctionJudge(NothingToClose, JsonJudge):
         except Raised as why:
             raise CallFailed(f"it raised {why}") from None
         return _reply(returned)
+
+
+class NamedFunctionJudge(FunctionJudge):
+    """`python:FILE:FUNCTION`: known by the name and the digest of the file, so that what it answered
+    is on record for the next command.
+    """
+
+    def __init__(
+        self, id: str, function: Function, identity: Mapping[str, Any], *, timeout: float
+    ) -> None:
+        super().__init__(function, timeout=timeout)
+        self.id, self.identity = id, dict(identity)
+        self.token = json.dumps(self.identity, sort_keys=True)
 
 
 def _reply(returned: object) -> Reply:

@@ -93,12 +93,31 @@ def _found(asked: dict[str, Any]) -> Any:
     import importlib
 
     sys.path[:0] = asked["paths"]
-    value: Any = importlib.import_module(asked["module"])
+    is_file = asked["module"].endswith(".py")
+    value: Any = _module_of(asked) if is_file else importlib.import_module(asked["module"])
     for name in asked["function"].split("."):
         value = getattr(value, name)
     if not callable(value):
         raise TypeError(f"{asked['function']} is not a function")
     return value
+
+
+def _module_of(asked: dict[str, Any]) -> Any:
+    """The module in a file, which is looked up in the paths."""
+    import importlib.util
+
+    places = [os.path.join(place, asked["module"]) for place in asked["paths"]]
+    path = next((one for one in places if os.path.isfile(one)), None)
+    if path is None:
+        raise FileNotFoundError(f"the file {asked['module']} is not there")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    name = os.path.basename(path).removesuffix(".py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def artifact_parameter(function: Any) -> Any:

@@ -36,8 +36,8 @@ from honestone.system.processes.warm import Gone, WarmProgram
 # -P: the folder of our own script, with its everyday names, is no place to find modules in.
 _ARGV: Final = (sys.executable, "-P", str(Path(__file__).with_name("_child.py")))
 _NO_ANSWER: Final = "the function ended the program without an answer"
-_NAME: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-_SHAPE: Final = "it is python:module:function, for example python:my_bot:answer"
+_NAME: Final = re.compile(r"(?:[^\W\d]\w*(?:\.[^\W\d]\w*)*|[^\0]*\.py):[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_SHAPE: Final = "for example python:my_bot.py:answer, or python:my_bot:answer for a module"
 
 
 class PythonTarget:
@@ -56,7 +56,7 @@ class PythonTarget:
     ) -> None:
         if not _NAME.fullmatch(function):
             raise UsageError(f"`python:{visible(function, 80)}` names no function", hint=_SHAPE)
-        self._module, _, self._function = function.partition(":")
+        self._module, _, self._function = function.rpartition(":")
         self._cwd = cwd
         self._places = list(
             dict.fromkeys([cwd.absolute(), *(place.absolute() for place in places)])
@@ -71,7 +71,8 @@ class PythonTarget:
         """The digest of the module's own file, where it is one of ours to find."""
         stem = self._module.replace(".", "/")
         for place in self._places:
-            for name in (f"{stem}.py", f"{stem}/__init__.py"):
+            is_file = self._module.endswith(".py")
+            for name in [self._module] if is_file else [f"{stem}.py", f"{stem}/__init__.py"]:
                 if (place / name).is_file():
                     return {"files": process.describe_command([name], place)["files"]}
         return {}

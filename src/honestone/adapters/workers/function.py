@@ -4,7 +4,9 @@ text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from honestone.adapters.functions import FunctionCall, Raised
 from honestone.ports import Brief, EagerWorker, Function, WorkDone
@@ -42,3 +44,13 @@ class FunctionWorker(EagerWorker):
             )
         place.write_bytes(returned.encode("utf-8", "replace"))
         return WorkDone(ended="exited", exit=0)
+
+
+class NamedFunctionWorker(FunctionWorker):
+    """`python:FILE:FUNCTION`: known by the name and the digest of the file."""
+
+    def __init__(
+        self, id: str, function: Function, identity: Mapping[str, Any], *, timeout: float
+    ) -> None:
+        super().__init__(function, timeout=timeout)
+        self.id, self.identity = id, dict(identity)

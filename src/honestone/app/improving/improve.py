@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from honestone.app.doors.results import DocumentResult
 from honestone.app.history import improvement_report
@@ -23,6 +23,9 @@ from honestone.ports import Observer
 from honestone.report.building.improvement import round_document
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.system.drawing import count
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
 
 _VERDICTS: Final = {0: "pass", 1: "fail", 3: "inconclusive"}
 
@@ -65,6 +68,12 @@ class ImprovementResult(DocumentResult):
 
     def _as_struct(self) -> ImprovementDoc:
         return self.improvement
+
+    def plot(self) -> Figure:
+        """The overall score of each round. Raises UsageError where matplotlib is not installed."""
+        from honestone.report.figures import improvement_figure
+
+        return improvement_figure(self.improvement)
 
 
 def improve(

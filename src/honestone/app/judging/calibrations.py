@@ -21,7 +21,7 @@ from honestone.app.judging.measured_before import (
 from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
-from honestone.core.events import ArtifactJudged, CalibrationStarted, total_spend
+from honestone.core.events import ArtifactJudged, CalibrationStarted, Event, total_spend
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.rubric import Key
@@ -53,7 +53,13 @@ def calibration_document(store: Store, run: str) -> CalibrationDoc:
     """What the labels and the answers of a run come to."""
     started = next(store.iter_events(run))
     assert isinstance(started, CalibrationStarted)
-    log = store.events(started.of_run)
+    return calibration_of(started, store.events(started.of_run), run=run)
+
+
+def calibration_of(
+    started: CalibrationStarted, log: Sequence[Event], *, run: str | None
+) -> CalibrationDoc:
+    """The same of the answers in a log. `run`: the calibration's own, where it is on record."""
     judged = {
         event.path: event
         for event in log

@@ -14,6 +14,7 @@ from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.core.belief.stated import belief_of, believed
 from honestone.core.judging.ballot import Ballot
 from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict
+from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.engine.evaluate import JudgedArtifact
 from honestone.report.building.scorecard import (
@@ -73,6 +74,11 @@ class Evaluated(DocumentResult):
     def group(self) -> str:
         """The group of a row of a table; empty without one."""
         return self._judgement.event.group
+
+    @property
+    def scorer(self) -> Scorer:
+        """What makes scorecards of ballots: the rubric and the rule."""
+        return self._write.plan.scorer
 
     @property
     def ballots(self) -> tuple[Ballot, ...]:

@@ -10,11 +10,15 @@ from itertools import chain
 from os import PathLike
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
-from honestone.app.doors.given import columns_of, whole_table, wrong
-from honestone.app.judging.text_rows import TextSource
+from honestone.app.doors.given import columns_of, texts_or_paths, whole_table, wrong
+from honestone.app.judging.people import LabelRows
+from honestone.app.judging.text_rows import TextSource, subjects_of
+from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import TableColumns
-from honestone.formats.text_table import TableRow, cell_of, is_missing, no_such_column
+from honestone.formats.syntax.document import MOST_LINES
+from honestone.formats.syntax.marked import read_text
+from honestone.formats.text_table import TableRow, cell_of, cell_text, is_missing, no_such_column
 
 # What a person calls the columns in Python.
 _OPTIONS: Final = {role: f"`{role}`" for role in ("text", "id", "input", "reference", "group")}
@@ -208,3 +212,74 @@ def _are_distinct(values: Sequence[object]) -> bool:
         return len(set(values)) == len(values)
     except TypeError:
         return False
+
+
+def plain_rows(value: object, name: str) -> list[dict[str, object]]:
+    """A data frame, a list of dicts, or a dict of columns as rows. Raises UsageError for others."""
+    names = columns_of(value)
+    if names is not None:
+        keys = {str(key): key for key in _keys_of(value, names)}
+        cells = [_cells(value, key) for key in keys.values()]
+        return [dict(zip(keys, row, strict=True)) for row in zip(*cells, strict=True)]
+    if isinstance(value, str | bytes | PathLike) or not isinstance(value, Iterable):
+        raise wrong(name, value, "a table", "a data frame, a list of dicts, or a dict of columns")
+    return [{str(key): cell for key, cell in row.items()} for row in _mappings(value)]
+
+
+def label_rows(
+    labels: object,
+    ids: Sequence[object],
+    row_labels: Sequence[object],
+    columns: Sequence[str | None],
+) -> LabelRows:
+    """Labels of texts: which text each row is of, by the first of `columns` that is there, else by
+    the index of the frame, as ids or as that of the frame that was judged.
+
+    Raises UsageError where rows belong to no text.
+    """
+    rows = plain_rows(labels, "labels")
+    found = next((name for name in columns if name and rows and name in rows[0]), None)
+    if found is not None:
+        keys: Sequence[object] = [row[found] for row in rows]
+        places = _places(keys, ids)
+    else:
+        keys = _index_of(labels) or range(len(rows))
+        by_id, by_row = _places(keys, ids), _places(keys, row_labels or range(len(ids)))
+        places = by_id if _known(by_id) > _known(by_row) else by_row
+    if rows and not _known(places):
+        raise UsageError(
+            "no row of the labels belongs to a text that was judged",
+            hint="give them a column `id` with the ids of the texts, or the index of the frame",
+        )
+    raters = [name for name in (rows[0] if rows else ()) if name != found]
+    if not raters:
+        raise UsageError("the labels have no column of a rater", hint="a column for each person")
+    return LabelRows(
+        columns={name: [row.get(name) for row in rows] for name in raters}, places=places
+    )
+
+
+def _places(keys: Sequence[object], names: Sequence[object]) -> list[int | None]:
+    """Where each key is among the names, as text: a number may have become one."""
+    at = {cell_text(name): place for place, name in enumerate(names)}
+    return [at.get(cell_text(key)) for key in keys]
+
+
+def _known(places: Sequence[int | None]) -> int:
+    return sum(place is not None for place in places)
+
+
+def texts_by_id(
+    value: object, text: str | None, id: str | None, workspace: Workspace
+) -> dict[str, str]:
+    """The texts of a table, or of texts and files, by their ids. Raises UsageError as they do."""
+    columns = None if text is None else TableColumns(text=text, id=id)
+    table = given_table(value, columns, SharedTexts())
+    if isinstance(table, GivenTable):
+        found = subjects_of(table.source, MOST_LINES)
+        return {one.name: one.loaded.version.text for one in found if one.problem is None}
+    texts: dict[str, str] = {}
+    for number, one in enumerate(texts_or_paths(table, workspace), 1):
+        name = f"text-{number}" if isinstance(one, str) else str(one)
+        texts[name] = str(one) if isinstance(one, str) else read_text(workspace.path(one))
+    return texts

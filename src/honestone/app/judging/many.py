@@ -9,11 +9,15 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, overload
 
+import msgspec
 from msgspec.structs import replace
 
+from honestone.app.doors.measured import CalibrationResult
+from honestone.app.judging.calibrations import calibration_of
 from honestone.app.judging.evaluate import EvaluateRequest, evaluate
 from honestone.app.judging.evaluated import Evaluated
-from honestone.app.judging.given_tables import GivenTable
+from honestone.app.judging.given_tables import GivenTable, GivenTexts, label_rows
+from honestone.app.judging.people import calibration_events
 from honestone.app.judging.texts import TextsRequest, rows_to_judge
 from honestone.app.workspace import Workspace
 from honestone.core.checking.checks import visible
@@ -130,6 +134,35 @@ class EvaluatedTexts(Sequence[Evaluated]):
                 "a table needs pandas, which is not installed", hint="pip install pandas"
             ) from None
         return pandas.DataFrame(self.rows, columns=self.heads)
+
+    def calibrate(
+        self, labels: GivenTexts, *, id: str | None = None, strict: bool = False
+    ) -> CalibrationResult:
+        """How far the judges of these results agree with people.
+
+        `labels` is a data frame, a list of dicts, or a dict of columns. A column is a rater, who
+        says whether a text passes (yes or no), or `RATER/CRITERION`, what they say of one
+        criterion. Rows are of the texts whose ids are in the column `id`, in one that is called as
+        the ids were, or in the frame's index; else of the rows of the frame that was judged.
+        Missing cells, and texts without a row, do not count. `strict`: a lenient judge makes the
+        verdict `fail`. Nothing is asked. Raises UsageError for labels that belong to no text.
+        """
+        if not self._results:
+            raise UsageError("there is no text to calibrate with")
+        named = self._facts.table.id if self._facts.table is not None else None
+        rows = label_rows(labels, self.ids, self.row_labels, [id] if id else [named, "id"])
+        started, log = calibration_events(
+            self._results, rows, of_run=self.run, contract=self._whole.contract
+        )
+        if not started.labels:
+            raise UsageError(
+                "the labels hold no answer about these texts",
+                hint="a row's id is in a column `id`, or in the index of the frame",
+            )
+        found = calibration_of(started, log, run=None)
+        if started.rubric is not self._results[0].scorer.rubric:
+            found = msgspec.structs.replace(found, rubric=self._whole.rubric or self._whole.title)
+        return CalibrationResult(report=found, strict=strict)
 
     @property
     def headline(self) -> str:

@@ -43,6 +43,10 @@ class ListedRun:
     change: float | None = None
 
     @property
+    def id(self) -> str:
+        return self.info.id
+
+    @property
     def verdict(self) -> str | None:
         return verdict_of(self.info)
 

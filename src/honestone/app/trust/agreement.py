@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import msgspec
 
 from honestone.app.workspace import Workspace
 from honestone.core.statistics.agreement import Agreement, Icc, Level, PairAgreement, agreement
-from honestone.formats.ratings import Columns, Ratings, read_ratings
+from honestone.formats.ratings import Columns, Ratings, Row, ratings_of_rows, read_ratings
 from honestone.report.documents import fields_of
 from honestone.report.documents.agreement import (
     AgreementDoc,
@@ -20,6 +21,9 @@ from honestone.report.documents.agreement import (
 )
 from honestone.system.files import printable
 
+# What a table is called that Python gives.
+GIVEN = "table"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementRequest:
@@ -27,7 +31,7 @@ class AgreementRequest:
     numbers, nominal for words.
     """
 
-    table: Path
+    table: Path | Sequence[Row]
     columns: Columns = field(default_factory=Columns)
     level: Level | None = None
 
@@ -36,7 +40,12 @@ def measure_agreement(workspace: Workspace, request: AgreementRequest) -> Agreem
     """Raises UsageError for a column that is not there, too few raters, and words where numbers are
     needed.
     """
-    ratings = read_ratings(workspace.path(request.table), request.columns, request.level)
+    table = request.table
+    ratings = (
+        read_ratings(workspace.path(table), request.columns, request.level)
+        if isinstance(table, Path)
+        else ratings_of_rows(table, GIVEN, request.columns, request.level)
+    )
     found = agreement(ratings.columns, truth=request.columns.truth)
     level = request.level or (Level.NOMINAL if ratings.has_words else Level.INTERVAL)
     return _document(found, ratings, request, level)
@@ -47,7 +56,7 @@ def _document(
 ) -> AgreementDoc:
     truth = request.columns.truth
     return AgreementDoc(
-        table=printable(request.table),
+        table=printable(request.table) if isinstance(request.table, Path) else GIVEN,
         level=str(level),
         raters=[name for name in ratings.columns if name != truth],
         truth=truth,

@@ -27,7 +27,7 @@ from honestone.core.audit.verdict import Tier, gives_credit
 from honestone.core.errors import UsageError
 from honestone.core.events import AuditStarted, Event, ProbeAnswered, RunFinished
 from honestone.core.judging.ballot import Ballot, Question, asked_criteria
-from honestone.core.judging.rubric import Key
+from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.engine.live import Live
 from honestone.engine.panel import Consulted, Panel, Seat
@@ -41,8 +41,8 @@ from honestone.system.drawing import count
 class AuditRequest:
     """Who is audited, by which rubric and artifact."""
 
-    artifact: Path
-    rubric: Path
+    artifact: Path | str
+    rubric: Path | Rubric
     judging: JudgingOptions
 
 

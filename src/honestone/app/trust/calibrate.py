@@ -21,6 +21,7 @@ from honestone.app.trust.measuring import refuse_repeat
 from honestone.app.workspace import Workspace
 from honestone.core.errors import CouldNotJudge, FileError, UsageError
 from honestone.core.events import CalibrationStarted, EvaluationStarted, RunFinished
+from honestone.core.judging.rubric import Rubric
 from honestone.core.statistics.labels import PersonLabel
 from honestone.formats.labels_file import read_labels
 from honestone.formats.source import SourceErrors
@@ -37,7 +38,7 @@ class CalibrateRequest:
     """
 
     labels: Path
-    rubric: Path
+    rubric: Path | Rubric
     judging: JudgingOptions
     population: tuple[Path, ...] = ()
     accept_loss: bool = False

@@ -25,6 +25,7 @@ from honestone.core.events import (
     total_spend,
 )
 from honestone.core.judging.contract import Contract, digest_json
+from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.spend import Meter
 from honestone.engine.journal import reserve_in
 from honestone.engine.panel import Seat
@@ -50,26 +51,30 @@ class Measured:
     def read(
         cls,
         workspace: Workspace,
-        artifact: Path,
-        rubric: Path,
+        artifact: Path | str,
+        rubric: Path | Rubric,
         judging: JudgingOptions,
         observer: Observer,
     ) -> Measured:
-        """Raises UsageError and its kinds, CouldNotJudge where no judge is found."""
+        """An artifact that is a `str` is the text itself. Raises UsageError and its kinds,
+        CouldNotJudge where no judge is found.
+        """
         options = replace(judging, repeat=1, fresh=False)
-        plan = RubricPlan.read(workspace, rubric, options, [artifact], note=observer.note)
+        text, path = (artifact, Path("text")) if isinstance(artifact, str) else (None, artifact)
+        files = [path] if text is None else []
+        plan = RubricPlan.read(workspace, rubric, options, files, note=observer.note)
         if not plan.rubric.asks_judges:
             raise UsageError(
                 "this rubric asks no judge, and code says the same each time",
                 hint="honestone eval scores it",
             )
-        version = plan.load(artifact).version
+        version = plan.load(path).version if text is None else Version.of_text(text, "text.txt")
         seats = plan.seats()
-        refuse_too_big(seats, plan.rubric, options, [(artifact, version.size)], lambda _: version)
+        refuse_too_big(seats, plan.rubric, options, [(path, version.size)], lambda _: version)
         return cls(
             workspace=workspace,
             plan=plan,
-            path=artifact,
+            path=path,
             version=version,
             seats=seats,
             fresh=judging.fresh,

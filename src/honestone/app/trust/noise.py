@@ -14,6 +14,7 @@ from honestone.app.trust.measuring import Measured, refuse_repeat, stop_at_limit
 from honestone.app.workspace import Workspace
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event, LookTaken, NoiseStarted, RunFinished
+from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.spend import Meter
 from honestone.engine.live import Live
 from honestone.engine.panel import Evaluator
@@ -28,8 +29,8 @@ LOOKS = 5
 class NoiseRequest:
     """What is judged again and again, by whom, and how often."""
 
-    artifact: Path
-    rubric: Path
+    artifact: Path | str
+    rubric: Path | Rubric
     judging: JudgingOptions
     looks: int = LOOKS
 

@@ -1,0 +1,300 @@
+"""The Python door to what measures judges and raters, and to what is on record: `calibrate`, `noise`,
+`audit`, `agreement`, `label`, `runs`, `show`, `rescore`. As in `honestone.api`, each takes the
+options of its command.
+
+Without `store` nothing is kept.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import TypeVar, Unpack
+
+from honestone.app.doors import given
+from honestone.app.doors.given import GivenRubric, Judges
+from honestone.app.doors.measured import (
+    AgreementResult,
+    AuditResult,
+    CalibrationResult,
+    NoiseResult,
+    RecordedResult,
+)
+from honestone.app.doors.quiet import Quiet
+from honestone.app.judging.given_tables import GivenTexts, plain_rows, texts_by_id
+from honestone.app.judging.labelling import AskPerson, Labels, label_texts
+from honestone.app.judging.rubric_plan import load_rubric
+from honestone.app.keywords import JudgingKeywords
+from honestone.app.python_calls import awaited, checked, make_judging, make_workspace
+from honestone.app.runs.rescore import RescoreRequest
+from honestone.app.runs.rescore import rescore as rescore_run
+from honestone.app.runs.run_list import ListedRun, list_runs
+from honestone.app.runs.shown import rescored_result, shown_run
+from honestone.app.trust.agreement import AgreementRequest, measure_agreement
+from honestone.app.trust.audit import AuditRequest, below
+from honestone.app.trust.audit import audit as audit_judges
+from honestone.app.trust.calibrate import CalibrateRequest, calibrate_judges
+from honestone.app.trust.noise import LOOKS, NoiseRequest, measure_noise
+from honestone.app.workspace import Workspace
+from honestone.core.audit.verdict import Tier
+from honestone.core.judging.rubric import Rubric
+from honestone.core.statistics.agreement import Level
+from honestone.formats.ratings import Columns, parse_scale
+from honestone.system.event_loop import run_blocking
+
+__all__ = [
+    "AgreementResult",
+    "AuditResult",
+    "CalibrationResult",
+    "Labels",
+    "NoiseResult",
+    "RecordedResult",
+    "aaudit",
+    "acalibrate",
+    "agreement",
+    "anoise",
+    "arescore",
+    "audit",
+    "calibrate",
+    "label",
+    "noise",
+    "rescore",
+    "runs",
+    "show",
+]
+
+T = TypeVar("T")
+GivenPath = str | PathLike[str]
+
+
+@contextmanager
+def _stored(folder: GivenPath | None, store: GivenPath | None) -> Iterator[Workspace]:
+    """The workspace with its store; without one, with a store that is gone afterwards."""
+    if store is not None:
+        yield make_workspace(folder, store)
+        return
+    with tempfile.TemporaryDirectory(prefix="honestone-") as place:
+        yield make_workspace(folder, Path(place) / "store")
+
+
+def _kept(folder: GivenPath | None, store: GivenPath | None, work: Callable[[Workspace], T]) -> T:
+    with _stored(folder, store) as workspace:
+        return run_blocking(lambda: work(workspace))
+
+
+@checked
+def calibrate(
+    labels: GivenPath,
+    rubric: GivenRubric,
+    *,
+    judges: Judges = (),
+    artifacts: GivenPath | Sequence[GivenPath] = (),
+    strict: bool = False,
+    accept_loss: bool = False,
+    folder: GivenPath | None = None,
+    store: GivenPath | None = None,
+    **options: Unpack[JudgingKeywords],
+) -> CalibrationResult:
+    """Judge every artifact of a file with labels, and compare the answers with those of people, as
+    `honestone calibrate` does. `artifacts` are not labelled: their rate of passes is put right.
+
+    Labels of texts that are at hand, in a data frame: `evaluate_many(...).calibrate(labels)`.
+    Raises UsageError for what is wrong with the call or a file, before anything is spent.
+    """
+
+    def work(workspace: Workspace) -> CalibrationResult:
+        request = CalibrateRequest(
+            labels=given.a_path(labels, "labels"),
+            rubric=given.a_rubric(rubric, workspace),
+            judging=make_judging(judges, options),
+            population=given.several(artifacts, "artifacts", given.a_path) if artifacts else (),
+            accept_loss=accept_loss,
+        )
+        found = calibrate_judges(workspace, request, Quiet())
+        return CalibrationResult(report=found, strict=strict)
+
+    return _kept(folder, store, work)
+
+
+@checked
+def noise(
+    artifact: GivenPath,
+    rubric: GivenRubric,
+    *,
+    n: int = LOOKS,
+    judges: Judges = (),
+    folder: GivenPath | None = None,
+    store: GivenPath | None = None,
+    **options: Unpack[JudgingKeywords],
+) -> NoiseResult:
+    """Judge a text (`str`), file or folder (`Path`) `n` times, as `honestone noise` does: which
+    changes of the score mean nothing. Raises CouldNotJudge when fewer than two looks have a score.
+    """
+
+    def work(workspace: Workspace) -> NoiseResult:
+        request = NoiseRequest(
+            artifact=given.text_or_path(artifact, workspace),
+            rubric=given.a_rubric(rubric, workspace),
+            judging=make_judging(judges, options),
+            looks=n,
+        )
+        return NoiseResult(report=measure_noise(workspace, request, Quiet()))
+
+    return _kept(folder, store, work)
+
+
+@checked
+def audit(
+    artifact: GivenPath,
+    rubric: GivenRubric,
+    *,
+    judges: Judges = (),
+    folder: GivenPath | None = None,
+    store: GivenPath | None = None,
+    **options: Unpack[JudgingKeywords],
+) -> AuditResult:
+    """Ask judges questions whose answers are known, as `honestone audit` does. With `require_tier`
+    the verdict is `fail` where a judge is below it.
+    """
+    wanted = options.pop("require_tier", None)  # of those that are measured, not to judge with
+    tier = None if wanted is None else Tier(wanted)
+
+    def work(workspace: Workspace) -> AuditResult:
+        request = AuditRequest(
+            artifact=given.text_or_path(artifact, workspace),
+            rubric=given.a_rubric(rubric, workspace),
+            judging=make_judging(judges, options),
+        )
+        found = audit_judges(workspace, request, Quiet())
+        missed = [] if tier is None else [one.id for one in below(found, tier)]
+        return AuditResult(report=found, below=missed)
+
+    return _kept(folder, store, work)
+
+
+@checked
+def agreement(
+    ratings: GivenPath | GivenTexts,
+    *,
+    unit: str | Sequence[str] = (),
+    raters: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    truth: str | None = None,
+    scale: str | None = None,
+    level: str | None = None,
+    folder: GivenPath | None = None,
+) -> AgreementResult:
+    """How far raters agree, as `honestone agreement` measures it: of a file (`Path`), a data frame,
+    a list of dicts or a dict of columns; a row a unit, a column a rater.
+    """
+    columns = Columns(
+        unit=_names(unit),
+        raters=_names(raters),
+        ignore=_names(ignore),
+        truth=truth,
+        scale=None if scale is None else parse_scale(scale),
+    )
+    is_file = isinstance(ratings, str | PathLike)
+    request = AgreementRequest(
+        table=Path(ratings) if is_file else plain_rows(ratings, "ratings"),  # type: ignore[arg-type]
+        columns=columns,
+        level=None if level is None else Level(level),
+    )
+    return AgreementResult(report=measure_agreement(make_workspace(folder, None), request))
+
+
+@checked
+def label(
+    artifacts: GivenTexts,
+    rubric: GivenRubric,
+    *,
+    answers: AskPerson | GivenTexts,
+    rater: str = "me",
+    text: str | None = None,
+    id: str | None = None,
+    labels: GivenPath | None = None,
+    sample: int | None = None,
+    folder: GivenPath | None = None,
+) -> Labels:
+    """Labels of texts: what a person says, to measure judges against.
+
+    `artifacts` are as in `evaluate_many`. `answers` is a function of a text and a requirement that
+    returns yes or no, a number or None (a skip), and may ask a person; or a table with a column `id`
+    and one for each criterion. `labels` is a file to write, which `calibrate` reads; `sample` labels
+    so many texts. `result.calibrate(found.to_frame())` takes what is returned. The web page for
+    labelling is opened by `honestone label`.
+    """
+    workspace = make_workspace(folder, None)
+    found = texts_by_id(artifacts, text, id, workspace)
+    plan = given.a_rubric(rubric, workspace)
+    said = answers if callable(answers) else plain_rows(answers, "answers")
+    made = label_texts(
+        found,
+        plan if isinstance(plan, Rubric) else load_rubric(workspace.path(plan)),
+        said,
+        rater=rater,
+        count=sample,
+    )
+    if labels is not None:
+        made.save(workspace.path(given.a_path(labels, "labels")))
+    return made
+
+
+@checked
+def runs(
+    *,
+    limit: int = 20,
+    kind: str | None = None,
+    verdict: str | None = None,
+    folder: GivenPath | None = None,
+    store: GivenPath | None = None,
+) -> Sequence[ListedRun]:
+    """The runs on record, newest first, as `honestone runs` lists them."""
+    return list_runs(make_workspace(folder, store), limit=limit, kind=kind, verdict=verdict)
+
+
+@checked
+def show(
+    run: str = "last", *, folder: GivenPath | None = None, store: GivenPath | None = None
+) -> RecordedResult:
+    """What is on record of a run: its id, the beginning of it, or `last`. Raises StoreError, a
+    UsageError, where there is none.
+    """
+    return shown_run(make_workspace(folder, store), run)
+
+
+@checked
+def rescore(
+    run: str = "last",
+    *,
+    rubric: GivenPath | None = None,
+    threshold: float | None = None,
+    floor: float | None = None,
+    combine: str | None = None,
+    folder: GivenPath | None = None,
+    store: GivenPath | None = None,
+) -> RecordedResult:
+    """A run's recorded answers under other bars, another rule or another version of the rubric, as
+    `honestone rescore`. Nothing is asked.
+    """
+    request = RescoreRequest(
+        run=run,
+        rubric=None if rubric is None else given.a_path(rubric, "rubric"),
+        threshold=threshold,
+        floor=floor,
+        combine=combine,
+    )
+    return rescored_result(rescore_run(make_workspace(folder, store), request))
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+acalibrate = awaited(calibrate, "acalibrate")
+anoise = awaited(noise, "anoise")
+aaudit = awaited(audit, "aaudit")
+arescore = awaited(rescore, "arescore")
