@@ -73,13 +73,7 @@ def read_settings(path: Path) -> Settings:
 @lru_cache(maxsize=4)  # whoever calls `evaluate` a thousand times reads the same bytes each time
 def _read_settings(path: Path, data: bytes) -> Settings:
     above = ("tool", "honestone") if path.name == "pyproject.toml" else ()
-    try:
-        marked = toml_marked(data.decode("utf-8-sig"), str(path), above)
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"it is not UTF-8 (byte {error.start})", place=str(path)) from None
-    except FileError as error:
-        hint = "values need quotes, tables need [brackets]"
-        raise SettingsError(error.message, place=error.place, hint=hint) from None
+    marked = _marked(path, data, above)
     plain: Any = marked.value
     for name in above:
         plain = plain.get(name, {})
@@ -89,52 +83,71 @@ def _read_settings(path: Path, data: bytes) -> Settings:
     place.check_keys(plain, _TABLES, "table")
     for table in ("judges", "workers", "targets"):
         for name, entry in place.mapping(plain, table).items():
-            # `agent` and the like alone name nothing that is built in; with a colon they do.
-            if name in BUILT_IN or (name not in _PROGRAMS and name.partition(":")[0] in _KINDS):
-                raise place.wrong(
-                    (table, name), "takes a built-in name", f"call it my-{name.partition(':')[0]}"
-                )
-            if not isinstance(entry, dict):
-                raise place.wrong((table, name), "must be a table")
-            place.check_types(entry, "agent", (table, name))
-            if "provider" not in entry and "command" not in entry:
-                raise place.wrong(
-                    (table, name), "needs a `provider`", 'for example provider = "openai"'
-                )
-            for key in ("requests_per_minute", "tokens_per_minute", "concurrency"):
-                if not (math.isfinite(number := entry.get(key, 1)) and number > 0):
-                    raise place.wrong((table, name, key), f"is {number}, but must be above 0")
-            reasks = entry.get("reasks", 0)
-            if not 0 <= reasks <= MOST_REASKS:
-                hint = (
-                    "it is how often a reply that cannot be used is asked for again; each is a call"
-                )
-                raise place.wrong(
-                    (table, name, "reasks"),
-                    f"is {reasks}, but must be from 0 to {MOST_REASKS}",
-                    hint,
-                )
+            _check_model(place, (table, name), entry)
     for name, entry in place.mapping(plain, "embeddings").items():
-        if not isinstance(entry, dict):
-            raise place.wrong(("embeddings", name), "must be a table")
-        place.check_types(entry, "embeddings", ("embeddings", name))
-        for key in ("provider", "model"):
-            if key not in entry:
-                hint = 'for example provider = "openai", model = "text-embedding-3-small"'
-                raise place.wrong(("embeddings", name), f"needs a `{key}`", hint)
+        _check_embeddings(place, ("embeddings", name), entry)
     place.check_types(place.mapping(plain, "limits"), "limits", ("limits",))
     for name, number in plain.get("limits", {}).items():
-        least = 1 if name == "concurrency" else 0
-        # Neither is below any number, so they would be no limit at all.
-        if not math.isfinite(number) or number < least or (name == "max_size" and number == 0):
-            above_what = f"at least {least}" if name != "max_size" else "above 0"
-            raise place.wrong(("limits", name), f"is {number}, but must be {above_what}")
+        _check_limit(place, name, number)
     tables = {
         name: plain.get(name, {})
         for name in ("judges", "workers", "targets", "embeddings", "limits")
     }
     prices, store = place.mapping(plain, "prices"), _store(place, place.mapping(plain, "store"))
     return Settings(folder=path.parent, file=path, prices=prices, store=store, **tables)
+
+
+def _marked(path: Path, data: bytes, above: tuple[str, ...]) -> Marked:
+    """The file with the places of its values. `above` are the tables that all of ours are in."""
+    try:
+        return toml_marked(data.decode("utf-8-sig"), str(path), above)
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"it is not UTF-8 (byte {error.start})", place=str(path)) from None
+    except FileError as error:
+        hint = "values need quotes, tables need [brackets]"
+        raise SettingsError(error.message, place=error.place, hint=hint) from None
+
+
+def _check_model(place: _Place, where: tuple[str, str], entry: object) -> None:
+    """Raises SettingsError for a table of a judge, worker or target that cannot be used."""
+    _, name = where
+    # `agent` and the like alone name nothing that is built in; with a colon they do.
+    if name in BUILT_IN or (name not in _PROGRAMS and name.partition(":")[0] in _KINDS):
+        raise place.wrong(where, "takes a built-in name", f"call it my-{name.partition(':')[0]}")
+    if not isinstance(entry, dict):
+        raise place.wrong(where, "must be a table")
+    place.check_types(entry, "agent", where)
+    if "provider" not in entry and "command" not in entry:
+        raise place.wrong(where, "needs a `provider`", 'for example provider = "openai"')
+    for key in ("requests_per_minute", "tokens_per_minute", "concurrency"):
+        if not (math.isfinite(number := entry.get(key, 1)) and number > 0):
+            raise place.wrong((*where, key), f"is {number}, but must be above 0")
+    reasks = entry.get("reasks", 0)
+    if not 0 <= reasks <= MOST_REASKS:
+        hint = "it is how often a reply that cannot be used is asked for again; each is a call"
+        raise place.wrong(
+            (*where, "reasks"), f"is {reasks}, but must be from 0 to {MOST_REASKS}", hint
+        )
+
+
+def _check_embeddings(place: _Place, where: tuple[str, str], entry: object) -> None:
+    """Raises SettingsError for a table of embeddings that cannot be used."""
+    if not isinstance(entry, dict):
+        raise place.wrong(where, "must be a table")
+    place.check_types(entry, "embeddings", where)
+    for key in ("provider", "model"):
+        if key not in entry:
+            hint = 'for example provider = "openai", model = "text-embedding-3-small"'
+            raise place.wrong(where, f"needs a `{key}`", hint)
+
+
+def _check_limit(place: _Place, name: str, number: float) -> None:
+    """Raises SettingsError for a limit that would be none."""
+    least = 1 if name == "concurrency" else 0
+    # Neither is below any number, so they would be no limit at all.
+    if not math.isfinite(number) or number < least or (name == "max_size" and number == 0):
+        above_what = f"at least {least}" if name != "max_size" else "above 0"
+        raise place.wrong(("limits", name), f"is {number}, but must be {above_what}")
 
 
 def _store(place: _Place, plain: JsonObject) -> StoreSettings:

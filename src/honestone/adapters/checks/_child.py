@@ -26,7 +26,35 @@ except ImportError:
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` costs more than all of the rest
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Any, TypedDict
+
+    class Tests(TypedDict):
+        """What is asked about tests; `paths` are the folders of the artifact."""
+
+        kind: str
+        root: str
+        tests: str
+        files: list[str]
+        paths: list[str]
+
+    Call = TypedDict(
+        "Call",
+        {
+            "kind": str,
+            "module": str,
+            "function": str,
+            "with": str,
+            "before": "list[str]",
+            "after": "list[str]",
+        },
+    )
+    """What is asked about a function; `before` and `after` go around the module path."""
+
+    class Returned(TypedDict):
+        """What a function answered; `met` None: it could not be judged."""
+
+        met: bool | None
+        note: str | None
 
 
 def main() -> None:
@@ -41,7 +69,7 @@ def main() -> None:
         leave(call(asked))
 
 
-def sealed(path: str, key: bytes) -> Callable[[dict[str, Any]], None]:
+def sealed(path: str, key: bytes) -> Callable[[object], None]:
     """A function that writes the answer and ends the process. Only C functions, taken before any
     judged code runs, have a part in it: replacing `os.write` or `json.dumps` later changes nothing.
     """
@@ -53,7 +81,7 @@ def sealed(path: str, key: bytes) -> Callable[[dict[str, Any]], None]:
         sha256,
     )
 
-    def leave(answer: dict[str, Any]) -> None:
+    def leave(answer: object) -> None:
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -70,7 +98,7 @@ def sealed(path: str, key: bytes) -> Callable[[dict[str, Any]], None]:
 # pytest
 
 
-def run_tests(asked: dict[str, Any], leave: Callable[[dict[str, Any]], None]) -> None:
+def run_tests(asked: Tests, leave: Callable[[object], None]) -> None:
     import pytest
 
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -119,7 +147,7 @@ class Witness:
     own parts.
     """
 
-    def __init__(self, asked: dict[str, Any]) -> None:
+    def __init__(self, asked: Tests) -> None:
         import pytest
 
         self._asked = asked
@@ -287,7 +315,7 @@ def code_of(item: Any) -> object:
 # python
 
 
-def call(asked: dict[str, Any]) -> dict[str, Any]:
+def call(asked: Call) -> Returned:
     import importlib
 
     given: Any = sys.stdin.buffer.read().decode("utf-8")

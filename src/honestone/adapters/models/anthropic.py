@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypedDict
 
 from honestone.adapters.models import api_model
 from honestone.adapters.models.api_model import ApiModel
@@ -88,8 +88,28 @@ def _from_events(events: list[dict[str, Any]], model: str) -> dict[str, Any]:
     return {**message, "content": [block for _, block in blocks.items()]}
 
 
-def _image(image: Image) -> dict[str, Any]:
+class _Source(TypedDict, total=False):
+    """The address of an image, or its content in Base64."""
+
+    type: str
+    url: str
+    media_type: str
+    data: str
+
+
+class _ImagePart(TypedDict):
+    """A part of a message that is an image."""
+
+    type: str
+    source: _Source
+
+
+def _image(image: Image) -> _ImagePart:
     if not image.data:
         return {"type": "image", "source": {"type": "url", "url": image.path}}
-    source = {"type": "base64", "media_type": image.media_type, "data": api_model.base64_of(image)}
+    source: _Source = {
+        "type": "base64",
+        "media_type": image.media_type,
+        "data": api_model.base64_of(image),
+    }
     return {"type": "image", "source": source}

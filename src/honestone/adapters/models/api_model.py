@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, TypedDict, TypeVar
 
 from honestone.adapters.answers import EVENTS
 from honestone.adapters.endpoint import Endpoint, HttpRefused, host_of
@@ -50,6 +50,17 @@ _WANTS_STREAM: Final = re.compile(
     r"\bnon-?stream|\b(?:only|must|requires?|set|enable|needs?)\b[^.;]{0,60}\bstream|\bstream\w*\W{0,3}(?:[^.;]{0,40}\b(?:true|required|only|enabled))",
     re.I,
 )
+
+
+class TextPart(TypedDict):
+    """A part of a message that is text. `type` differs from API to API."""
+
+    type: str
+    text: str
+
+
+P = TypeVar("P")
+Q = TypeVar("Q")
 
 
 class Sender(Protocol):
@@ -262,12 +273,14 @@ def data_url(image: Image) -> str:
     return f"data:{image.media_type};base64,{base64_of(image)}" if image.data else image.path
 
 
-def content_of(prompt: Prompt, kind: str, as_image: Callable[[Image], dict[str, Any]]) -> Any:
+def content_of(
+    prompt: Prompt, kind: str, as_image: Callable[[Image], P]
+) -> str | list[P | TextPart]:
     """The content of a message: the prompt's text, or parts where it has images, those with text of
     this `kind`.
     """
     return (
-        parts_of(prompt, lambda words: {"type": kind, "text": words}, as_image)
+        parts_of(prompt, lambda words: TextPart(type=kind, text=words), as_image)
         if prompt.images
         else prompt.text
     )
@@ -275,11 +288,11 @@ def content_of(prompt: Prompt, kind: str, as_image: Callable[[Image], dict[str, 
 
 def parts_of(
     prompt: Prompt,
-    as_text: Callable[[str], dict[str, Any]],
-    as_image: Callable[[Image], dict[str, Any]],
-) -> list[dict[str, Any]]:
+    as_text: Callable[[str], Q],
+    as_image: Callable[[Image], P],
+) -> list[P | Q]:
     """`Image 1:`, the image, ..., and the prompt's text at the end."""
-    parts: list[dict[str, Any]] = []
+    parts: list[P | Q] = []
     for number, image in enumerate(prompt.images, start=1):
         parts += [as_text(f"Image {number}:"), as_image(image)]
     return [*parts, as_text(prompt.text)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote
 
 from honestone.adapters.models import api_model
@@ -57,7 +57,7 @@ class GoogleGenerate(ApiModel):
             "contents": [
                 {
                     "role": "user",
-                    "parts": api_model.parts_of(prompt, lambda words: {"text": words}, _image),
+                    "parts": api_model.parts_of(prompt, _text, _image),
                 }
             ],
             "generationConfig": config,
@@ -88,7 +88,32 @@ class GoogleGenerate(ApiModel):
         )
 
 
-def _image(image: Image) -> dict[str, Any]:
+class _FileData(TypedDict):
+    """The address of a file."""
+
+    fileUri: str
+
+
+class _InlineData(TypedDict):
+    """A file in Base64."""
+
+    mimeType: str
+    data: str
+
+
+class _Part(TypedDict, total=False):
+    """A part of a message: text, or an image."""
+
+    text: str
+    fileData: _FileData
+    inlineData: _InlineData
+
+
+def _text(words: str) -> _Part:
+    return {"text": words}
+
+
+def _image(image: Image) -> _Part:
     if not image.data:
         return {"fileData": {"fileUri": image.path}}
     return {"inlineData": {"mimeType": image.media_type, "data": api_model.base64_of(image)}}

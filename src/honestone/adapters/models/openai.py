@@ -223,12 +223,36 @@ def _responses_input(prompt: Prompt) -> Any:
     content = api_model.content_of(
         prompt,
         "input_text",
-        lambda image: {"type": "input_image", "image_url": api_model.data_url(image)},
+        _responses_image,
     )
     return [{"role": "user", "content": content}] if prompt.images else content
 
 
-def _image(image: Image) -> dict[str, Any]:
+class _ImageAddress(TypedDict):
+    """Where an image is; its content may be the address."""
+
+    url: str
+
+
+class _ImagePart(TypedDict):
+    """A part of a message that is an image."""
+
+    type: str
+    image_url: _ImageAddress
+
+
+class _ResponsesImage(TypedDict):
+    """The same in a request for a response."""
+
+    type: str
+    image_url: str
+
+
+def _responses_image(image: Image) -> _ResponsesImage:
+    return {"type": "input_image", "image_url": api_model.data_url(image)}
+
+
+def _image(image: Image) -> _ImagePart:
     return {"type": "image_url", "image_url": {"url": api_model.data_url(image)}}
 
 

@@ -12,10 +12,30 @@ import json
 import os
 import socket
 import sys
-from typing import Any
+from typing import Any, TypedDict
 
 # Variables that belong to one call begin with this.
 MARK = "HONESTONE_"
+
+
+class Asked(TypedDict, total=False):
+    """A message: the first has the function and the `paths` of its module, each later one a call."""
+
+    module: str
+    function: str
+    paths: list[str]
+    env: dict[str, str]
+    cwd: str
+    input: Any
+    artifact: str | None
+
+
+class Answer(TypedDict, total=False):
+    """What goes back: that the function was found, what it returned, or why it failed."""
+
+    found: bool
+    returned: Any
+    error: str
 
 
 def main() -> None:
@@ -30,7 +50,7 @@ def main() -> None:
     os._exit(0)  # threads that the function left behind are not waited for
 
 
-def _read_message(source: Any) -> dict[str, Any] | None:
+def _read_message(source: Any) -> Asked | None:
     """None when the other end is closed."""
     size = source.read(4)
     body = source.read(int.from_bytes(size, "big")) if len(size) == 4 else b""
@@ -47,12 +67,12 @@ class _Calls:
         self._parameter: Any = None
         self._runner: Any = None
 
-    def answer(self, asked: dict[str, Any]) -> bytes:
+    def answer(self, asked: Asked) -> bytes:
         try:
             if self._function is None:
                 self._function = _found(asked)
                 self._parameter = artifact_parameter(self._function)
-                answer: dict[str, Any] = {"found": True}
+                answer: Answer = {"found": True}
             else:
                 answer = {"returned": self._called(asked)}
         except BaseException as error:
@@ -65,7 +85,7 @@ class _Calls:
                 {"error": f"it returned {what}, not a text or an object of JSON values"}
             ).encode()
 
-    def _called(self, asked: dict[str, Any]) -> Any:
+    def _called(self, asked: Asked) -> Any:
         for name in [
             name for name in os.environ if name.startswith(MARK) and name not in asked["env"]
         ]:
@@ -89,7 +109,7 @@ class _Calls:
         return self._runner.run(wait())
 
 
-def _found(asked: dict[str, Any]) -> Any:
+def _found(asked: Asked) -> Any:
     import importlib
 
     sys.path[:0] = asked["paths"]
