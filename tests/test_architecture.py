@@ -464,9 +464,9 @@ core.suite.case core.suite.trace core.tables engine engine.place formats formats
 formats.settings formats.syntax formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes
 ports report report.building report.building.scorecard report.documents report.documents.belief
 report.documents.noise report.documents.scorecard report.errors report.formats report.terminal
-report.terminal.text system system.drawing system.files system.plugins system.processes
-system.processes.private system.trust system.trust.git_index system.trust.judging_files
-system.trust.own_stores system.trust.person_folder
+report.terminal.score_table report.terminal.text system system.drawing system.files system.plugins
+system.processes system.processes.private system.trust system.trust.git_index
+system.trust.judging_files system.trust.own_stores system.trust.person_folder
 """
 # Neither events nor what reads them: a suite's run says itself what it came to.
 LISTED = """

@@ -12,7 +12,8 @@ from typing import Final
 from honestone.core.numbers import Number, exact, percent, points
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc, TrendRunDoc
 from honestone.report.excerpts import excerpt
-from honestone.report.terminal.text import bullet_lines, verdict_look, warning_lines
+from honestone.report.terminal.score_table import verdict_look
+from honestone.report.terminal.text import bullet_lines, warning_lines
 from honestone.report.word_diff import DiffPiece, Pieces, word_diff
 from honestone.system.drawing import Style, bar, cut_middle, line, pad, width, wrap
 

@@ -20,16 +20,15 @@ from honestone.report.documents.improvement import (
 )
 from honestone.report.documents.improvement_words import result_reasons
 from honestone.report.documents.scorecard import APART, CriterionDoc, JudgeDoc, ScorecardDoc, depths
+from honestone.report.terminal.score_table import STACKED_BELOW, score_table
 from honestone.report.terminal.text import (
     PLAIN,
-    STACKED_BELOW,
     card_remarks,
     findings,
     improve_command,
     join_sections,
     judge_table,
     next_line,
-    score_table,
     see_replies,
     usage_line,
     verdict_lines,

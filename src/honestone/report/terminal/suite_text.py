@@ -14,6 +14,7 @@ from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import STATUSES, CaseDoc
 from honestone.report.misses import why
 from honestone.report.terminal.comparison_text import changed_lines, comparison_lines
+from honestone.report.terminal.score_table import verdict_look
 from honestone.report.terminal.text import (
     bullet_lines,
     join_sections,
@@ -21,7 +22,6 @@ from honestone.report.terminal.text import (
     next_line,
     remarks,
     see_replies,
-    verdict_look,
     warning_lines,
 )
 from honestone.system.drawing import Style, bar, count, cut, cut_middle, line, pad, width, wrap

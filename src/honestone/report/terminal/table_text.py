@@ -14,13 +14,8 @@ from honestone.report.documents.suite_case import STATUSES, text_of
 from honestone.report.documents.table import CellDoc, TableCaseDoc, TableDoc
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import misses
-from honestone.report.terminal.text import (
-    bullet_lines,
-    join_sections,
-    next_line,
-    remarks,
-    verdict_look,
-)
+from honestone.report.terminal.score_table import verdict_look
+from honestone.report.terminal.text import bullet_lines, join_sections, next_line, remarks
 from honestone.system.drawing import Style, count, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()

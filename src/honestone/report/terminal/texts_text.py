@@ -7,13 +7,8 @@ from typing import Final
 
 from honestone.core.numbers import points
 from honestone.report.documents.texts import MeanDoc, TextGroupDoc, TextsDoc
-from honestone.report.terminal.text import (
-    bullet_lines,
-    join_sections,
-    next_line,
-    verdict_look,
-    warning_lines,
-)
+from honestone.report.terminal.score_table import verdict_look
+from honestone.report.terminal.text import bullet_lines, join_sections, next_line, warning_lines
 from honestone.system.drawing import Style, count, cut, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
