@@ -122,7 +122,7 @@ def _found(asked: Asked) -> Any:
     return value
 
 
-def _module_of(asked: dict[str, Any]) -> Any:
+def _module_of(asked: Asked) -> Any:
     """The module in a file, which is looked up in the paths."""
     import importlib.util
 
