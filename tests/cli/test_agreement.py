@@ -324,3 +324,43 @@ def test_a_list_of_rows_in_json_is_a_table(desk: Desk) -> None:
     )
     refused = desk.run("agreement", "c.json")
     assert refused.is_refusal and "labels.csv" in refused.err, refused.err
+
+
+def test_labels_are_measured_by_criterion_too(desk: Desk) -> None:
+    """A labels file has figures for every criterion, with the raters by name."""
+    rows = [
+        f"r/{n}.txt,{who},{'yes' if n % 2 else 'no'},{'yes' if (n % 3 > 0) != (who == 'tom' and n == 4) else 'no'}"
+        for n in range(9)
+        for who in ("maria", "tom")
+    ]
+    desk.file("l.csv", "\n".join(["artifact,rater,helpful,polite", *rows]) + "\n")
+    found = measured(desk, "agreement", "l.csv", "--json")
+    by_name = {one["id"]: one for one in found["criteria"]}
+    assert found["raters"] == ["maria", "tom"]
+    assert by_name["helpful"]["raw_agreement"] == 1
+    assert by_name["polite"]["raw_agreement"] == pytest.approx(8 / 9)
+    text = desk.run("agreement", "l.csv").out
+    assert all(word in text for word in ("maria", "tom", "helpful", "polite"))
+
+
+def test_how_many_cells_are_missing_is_always_said(desk: Desk) -> None:
+    """Also where none is; a minus is a rating where some cells are a plus, and else a gap."""
+    desk.file("a.csv", "u,a,b\n1,yes,yes\n2,no,no\n3,-,-\n")
+    desk.file("b.csv", "u,a,b\n1,+,+\n2,-,-\n3,-,+\n")
+    assert measured(desk, "agreement", "a.csv", "--unit", "u", "--json")["missing"] == 2
+    assert measured(desk, "agreement", "b.csv", "--unit", "u", "--json")["missing"] == 0
+    assert "0 cells without a value" in desk.run("agreement", "b.csv", "--unit", "u").out
+
+
+def test_a_completion_is_the_reference_unless_another_column_is(desk: Desk) -> None:
+    """Of fine-tuning files it is the right answer; a refusal names the command that drafts."""
+    desk.file("o.jsonl", '{"prompt": "When?", "completion": "In 1891"}\n')
+    assert "reference: In 1891" in desk.run("suite", "new", "--from", "o.jsonl").out
+    desk.file("p.jsonl", '{"prompt": "When?", "completion": "In 1901", "ideal": "In 1891"}\n')
+    assert "reference: In 1891" in desk.run("suite", "new", "--from", "p.jsonl").out
+    desk.file("d.json", '[{"input": "When?", "actual_output": "x", "expected_output": "y"}]')
+    desk.file("r.csv", "question,answer,ground_truth\nWhen?,x,y\n")
+    for name in ("d.json", "r.csv"):
+        refused = desk.run("suite", "check", name)
+        assert refused.is_refusal
+        assert f"suite new --from {name}" in refused.err

@@ -80,6 +80,13 @@ class Ratings:
     notes: Sequence[str] = ()
     off_scale: Sequence[OffScale] = ()
     has_words: bool = False
+    # Of labels: the criterion that each row is about.
+    criteria: Sequence[str] = ()
+
+    def about(self, criterion: str) -> Mapping[str, Sequence[Value | None]]:
+        """The columns, with the rows of one criterion alone."""
+        at = [number for number, one in enumerate(self.criteria) if one == criterion]
+        return {name: [column[one] for one in at] for name, column in self.columns.items()}
 
     @property
     def gaps(self) -> int:
@@ -102,6 +109,8 @@ class _Table:
     notes: list[str] = field(default_factory=list)
     # Of labels, `n/a` is an answer: what is asked does not apply.
     has_answers: bool = False
+    # Where some cells are `+`, a `-` is a rating too.
+    has_signs: bool = False
 
 
 def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ratings:
@@ -123,6 +132,9 @@ def ratings_of_rows(
 def _ratings_of(table: _Table, columns: Columns, level: Level | None) -> Ratings:
     columns = _with_units(table, columns)
     raters = _raters(table, columns)
+    table.has_signs = any(
+        _cell_text(row.get(name)) == "+" for _, row in table.rows for name in raters
+    )
     cells = {
         name: [
             _cell(row.get(name), f"{table.name}:{line}", name, table) for line, row in table.rows
@@ -149,6 +161,9 @@ def _ratings_of(table: _Table, columns: Columns, level: Level | None) -> Ratings
         notes=table.notes,
         off_scale=[one for _, one in off],
         has_words=word is not None,
+        criteria=[_cell_text(row.get("criterion")) for _, row in table.rows]
+        if "criterion" in table.unit
+        else (),
     )
 
 
@@ -372,7 +387,9 @@ def _cell(value: object, place: str, column: str, table: _Table) -> float | str 
     if isinstance(value, int | float):
         return None if math.isnan(value) else float(value)
     if value is None or (
-        isinstance(value, str) and is_missing(value, has_answers=table.has_answers)
+        isinstance(value, str)
+        and is_missing(value, has_answers=table.has_answers)
+        and not (table.has_signs and value.strip() == "-")
     ):
         return None
     if isinstance(value, str):

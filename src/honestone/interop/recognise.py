@@ -208,10 +208,16 @@ def _unknown(document: Document) -> UsageError:
         if shared
         else ("it looks like none: a rubric has `criteria`, a suite `cases`")
     )
+    from honestone.formats.drafts.cases import TABLES
+
+    name = place.partition(":")[0]
+    is_table = Path(name).suffix.lower() in TABLES
+    drafts = f"`honestone suite new --from {name}` drafts a suite from rows; " if is_table else ""
     return UsageError(
         "this file is in no format that honestone reads",
         place=place,
-        hint=f"{found}; --as FORMAT says which it is, and `honestone rubric show --formats` lists them",
+        hint=f"{found}; {drafts}--as FORMAT says which it is,"
+        " and `honestone rubric show --formats` lists them",
     )
 
 
@@ -240,11 +246,13 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
             document.marked.at(
                 ()
             )  # raises what keeps it from being read: a slip in a suite does not make it a text
+        from honestone.formats.drafts.cases import TABLES
+
         raise UsageError(
             f"`{path}` is a text, not a suite",
             place=f"{path}:1:1",
-            hint=f"name it in a suite: cases: {path.name}"
-            if path.suffix.lower() == ".csv"
+            hint=f"name it in a suite: cases: {path.name}; `honestone suite new --from {path}` drafts one"
+            if path.suffix.lower() in TABLES
             else f"say what to judge it by: honestone eval {path} --rubric RUBRIC",
         )
     found = recognise(document)

@@ -15,6 +15,7 @@ from honestone.report.documents import fields_of
 from honestone.report.documents.agreement import (
     AgreementDoc,
     AlphaDoc,
+    CriterionAgreementDoc,
     IccDoc,
     OffScaleDoc,
     RaterPairDoc,
@@ -75,6 +76,20 @@ def _document(
         alpha=AlphaDoc(**{str(key): value for key, value in found.alpha.items()}),
         icc={name: _icc(one) for name, one in found.icc.items()},
         pairs=[_pair(one) for one in found.pairs],
+        criteria=[_criterion(id, ratings, truth, level) for id in dict.fromkeys(ratings.criteria)],
+    )
+
+
+def _criterion(id: str, ratings: Ratings, truth: str | None, level: Level) -> CriterionAgreementDoc:
+    columns = ratings.about(id)
+    found = agreement(columns, truth=truth)
+    return CriterionAgreementDoc(
+        id=id,
+        units=found.units,
+        missing=sum(value is None for column in columns.values() for value in column),
+        raw_agreement=found.raw_agreement,
+        alpha=found.alpha[level],
+        kappa=found.fleiss_kappa,
     )
 
 

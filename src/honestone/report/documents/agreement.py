@@ -68,6 +68,21 @@ class RaterPairDoc(Struct, frozen=True, kw_only=True):
     mean_difference: float | None = None
 
 
+class CriterionAgreementDoc(Struct, frozen=True, kw_only=True):
+    """How far raters agree on one criterion of a labels file.
+
+    `alpha`: Krippendorff's, at the level of the document
+    `kappa`: Fleiss's, of the units that every rater rated
+    """
+
+    id: str
+    units: int
+    missing: int
+    raw_agreement: float | None = None
+    alpha: float | None = None
+    kappa: float | None = None
+
+
 class AgreementDoc(Struct, frozen=True, kw_only=True):
     """How far raters agree. Figures are not rounded; `null` where one is not defined.
 
@@ -83,6 +98,7 @@ class AgreementDoc(Struct, frozen=True, kw_only=True):
     `icc`: 1 other raters for each unit, 2 raters drawn at random, 3 these raters; of one rating or
         the mean of all k
     `pairs`: of all raters, or of the truth with each
+    `criteria`: of a file of labels: each criterion by itself
     """
 
     schema: str = AGREEMENT
@@ -103,3 +119,4 @@ class AgreementDoc(Struct, frozen=True, kw_only=True):
     icc: dict[str, IccDoc]
     pairs: list[RaterPairDoc]
     notes: list[str] = []
+    criteria: list[CriterionAgreementDoc] = []

@@ -57,7 +57,7 @@ def _heads(doc: AgreementDoc) -> list[str]:
 
 def _facts(doc: AgreementDoc) -> Iterator[tuple[str, str]]:
     """Figures by name; those that are not defined are left out."""
-    empty = f", {count(doc.missing, 'cell')} without a value" if doc.missing else ""
+    empty = f", {count(doc.missing, 'cell')} without a value"
     everybody = f"{doc.complete_units:,} rated by all of {len(doc.raters)} raters"
     yield "units", f"{doc.units:,}, {everybody}{empty}"
     if doc.off_scale:
@@ -77,6 +77,10 @@ def _facts(doc: AgreementDoc) -> Iterator[tuple[str, str]]:
         )
         share = f"{doc.unanimous:,} of {count(doc.complete_units, 'unit')} unanimous"
         yield "agreement", f"{_number(doc.raw_agreement)} of the pairs of ratings, {share}"
+    for one in doc.criteria:
+        figures = f"alpha {_number(one.alpha)}, kappa {_number(one.kappa)}"
+        rows = f"{count(one.units, 'unit')}, {count(one.missing, 'cell')} without a value"
+        yield line(one.id), f"{_number(one.raw_agreement)} of the pairs, {figures}, {rows}"
     for name, icc in doc.icc.items():
         if icc.value is not None:
             yield f"ICC({name})", _icc(icc)
