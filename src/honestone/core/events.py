@@ -323,6 +323,7 @@ class SuiteStarted(Started):
 
     `artifact` is None where the target alone answers. `min_given`: the least pass rate was asked
     for, not assumed.
+    `sure`: judges are asked on until the verdict is this probable (0-1), within `max_looks` looks.
     `left_out`: ids of the suite's cases that were not chosen. `outputs`: where its outputs were
         recorded before; then `target` and `artifact` are what made them, where that is known.
         `more_skills` are installed next to the artifact. A store keeps the `cases` as rows of their
@@ -339,6 +340,8 @@ class SuiteStarted(Started):
     side: str = ""
     min_pass_rate: Fraction = Fraction(1)
     min_given: bool = False
+    sure: Fraction | None = None
+    max_looks: int | None = None
     notes: tuple[str, ...] = ()
     mock: bool = False
     isolated: bool = False

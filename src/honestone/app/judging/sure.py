@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.core.errors import UsageError
 from honestone.core.judging.rubric import Rubric
+from honestone.core.numbers import exact
+from honestone.core.suite.case import Suite
 from honestone.engine.panel import Seat
 
 
@@ -40,4 +43,18 @@ def refuse_other_ways(options: JudgingOptions, *, gate_only: bool = False) -> No
         raise UsageError(
             "--batch sends all questions at once, and --sure decides after each reply what to ask",
             hint="leave one of the two out",
+        )
+
+
+def sure_of_suite(suite: Suite, options: JudgingOptions) -> Fraction | None:
+    """How sure the verdict of a suite has to be (0-1): the option before the file."""
+    return suite.sure if options.sure is None else exact(options.sure) / 100
+
+
+def refuse_limit_alone(sure: Fraction | None, options: JudgingOptions) -> None:
+    """Raises UsageError for a limit of what is not asked for."""
+    if sure is None and options.max_looks is not None:
+        raise UsageError(
+            "--max-looks limits what --sure asks for, and nothing says how sure the verdict has to be",
+            hint="add --sure 95, or `sure: 95` in the file",
         )

@@ -90,6 +90,10 @@ class SuiteOptions:
     update_baseline: Annotated[bool, Option("Save this run's report as the baseline's file.")] = (
         False
     )
+    all_cases: Annotated[
+        bool,
+        Option("With --sure: give every case a look, also those that cannot turn the verdict."),
+    ] = False
     # Several instead of one: each target with each artifact is a column of a table. None is twice.
     targets: Annotated[Targets, BY_COMMAND] = ()
     concurrency: Annotated[Concurrency, BY_COMMAND] = None

@@ -15,6 +15,7 @@ from honestone.app.judging import judging_options
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.lock import LockedFiles, files_that_judge
 from honestone.app.judging.rubric_plan import checks_of
+from honestone.app.judging.sure import sure_of_suite
 from honestone.app.judging.trusting import contacts
 from honestone.app.suites.columns import SuiteName
 from honestone.app.suites.contracts import CaseContracts
@@ -22,6 +23,7 @@ from honestone.app.suites.options import SuiteOptions
 from honestone.app.suites.outputs import RecordedOutputs
 from honestone.app.suites.subject import Baseline, SuiteSubject
 from honestone.app.workspace import Workspace
+from honestone.core.belief.suite import SuiteBar
 from honestone.core.checking.checks import is_of_text_alone
 from honestone.core.events import (
     RecordedCase,
@@ -126,6 +128,11 @@ class SuitePlan:
     def suite_name(self) -> SuiteName:
         """What its runs are filed under in the store."""
         return SuiteName.of(self.workspace, self.request.suite)
+
+    @property
+    def sure(self) -> Fraction | None:
+        """How sure the verdict has to be (0-1); None where judges are asked once."""
+        return sure_of_suite(self.source.suite, self.judging)
 
     @property
     def title(self) -> str:
@@ -294,6 +301,9 @@ class SuitePlan:
         """How often judges are asked on one side, without retries."""
         if not self.seats:
             return 0
+        if self.sure is not None:
+            bar = SuiteBar(least=Fraction(1), max_looks=self.judging.max_looks)
+            return bar.looks(sum(case.skip is None for case in cases))
         return sum(case.attempts for case in cases if case.rubric.asks_judges) * len(self.seats)
 
     def meter(self, calls: int, *, before: Spend | None = None) -> Meter:
@@ -340,6 +350,8 @@ class SuitePlan:
             if request.least_pass_rate is not None
             else Fraction(1),
             min_given=request.least_pass_rate is not None,
+            sure=sure_of_suite(suite, self.judging),
+            max_looks=self.judging.max_looks or suite.max_looks,
             notes=self.notes,
             mock=self.is_mock,
             isolated=subject.is_isolated,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from honestone.engine.panel import Seat
     from honestone.ports import Observer
 
+from honestone.app.judging.sure import sure_of_suite
 from honestone.app.suites.choice import choose_cases
 from honestone.app.suites.contracts import rubrics_by_identity, workspace_digest
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, own_files_of
+from honestone.app.suites.sure import require_askable_suite
 
 
 def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuitePlan:
@@ -70,6 +73,7 @@ def plan_columns(
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
+    require_askable_suite(source.suite, request, chosen)
     planning = _Planning(
         workspace=workspace, request=request, source=source, cases=cases, chosen=chosen
     )
@@ -125,7 +129,7 @@ class _Planning:
         seats = self.seats(context)
         unnamed = judging_options.notes_on_unnamed_files(seats, self.workspace.folder)
         contract, workspaces = (
-            _shared_contract(judging, seats),
+            _shared_contract(judging, seats, sure_of_suite(source.suite, judging)),
             _workspace_digests(source, self.cases, self.size),
         )
         return tuple(
@@ -448,7 +452,9 @@ def last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[s
     return {id: {str(one.results[id].status) for one in records} for id in records[0].results}
 
 
-def _shared_contract(judging: JudgingOptions, seats: Sequence[Seat]) -> Contract:
+def _shared_contract(
+    judging: JudgingOptions, seats: Sequence[Seat], sure: Fraction | None = None
+) -> Contract:
     return make_contract(
         judges=[seat.identity for seat in seats],
         rule=str(judging.rule),
@@ -459,6 +465,7 @@ def _shared_contract(judging: JudgingOptions, seats: Sequence[Seat]) -> Contract
             "threshold": judging.threshold,
             "floor": judging.floor,
             "quorum": judging.quorum,
+            **({} if sure is None else {"sure": str(sure)}),
         },
     )
 

@@ -20,6 +20,7 @@ from honestone.app.suites.planning import plan_suite
 from honestone.app.suites.side_run import SideRun
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
+from honestone.core.belief.suite import better_than
 from honestone.core.errors import UsageError
 from honestone.core.events import (
     Event,
@@ -258,6 +259,8 @@ def _run_both(
     second = _open(plan, store, observer, plan.subject, sides=2, after=first.run)
     second.work_to_end()
     sides = _compared_runs(plan, second.record, summary_of(first.record), baseline.name)
+    better, worse = better_than(second.record.chances(), first.record.chances())
+    sides = replace(sides, better=better, worse=worse)
     spent = total_spend([*store.events(first.run), *store.events(second.run)])
     record = second.finish(replace(sides, spend=spent))
     first.finish()

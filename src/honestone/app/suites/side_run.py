@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -12,6 +13,7 @@ from honestone.app.run_figures import RunFigures
 from honestone.app.suites.cases import case_work
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.subject import SuiteSubject
+from honestone.app.suites.sure import asked_by_need, asking_of
 from honestone.core.errors import UsageError
 from honestone.core.events import (
     AttemptJudged,
@@ -37,6 +39,7 @@ from honestone.core.suite.case import Case
 from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.panel import Panel
 from honestone.engine.suites import SuiteRun
+from honestone.engine.sure_suites import SuiteAsking
 from honestone.ports import Observer, RunInfo, Store
 
 
@@ -125,14 +128,18 @@ class SideRun:
             panel=panel,
             add=self.record.add,
         )
+        asking = asking_of(plan, self.record, panel)
+        if asking is not None:
+            work = asked_by_need(work, plan, asking)
+        at_once = BATCH_AT_ONCE if plan.judging.batch is not None else 0
         suite = SuiteRun(
             record=self.record,
             work=work,
-            judged_at_once=BATCH_AT_ONCE if plan.judging.batch is not None else 0,
-            slots=slots or nullcontext(),
+            judged_at_once=at_once if asking is None else len(self.record.cases),
+            slots=slots or nullcontext() if asking is None else asking,
         )
         try:
-            await suite.all()
+            await _together(suite, asking)
         finally:
             await give_back(self.meter)
 
@@ -236,6 +243,7 @@ def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:
         title=started.suite.title or started.suite.path or None,
         score=None if rates.mean_score is None else to_points(rates.mean_score),
         pass_rate=None if rates.pass_rate is None else float(rates.pass_rate),
+        probability=None if record.belief is None else record.belief.probability,
         usd=spend.usd,
         target_calls=spend.target_calls,
         judge_calls=spend.judge_calls,
@@ -250,3 +258,14 @@ def _compared_by(started: SuiteStarted) -> str:
     artifact = None if started.artifact is None else started.artifact.path
     cases = [[one.id, one.plain.get("contract")] for one in started.cases]
     return digest_json([started.target, artifact, cases])
+
+
+async def _together(suite: SuiteRun, asking: SuiteAsking | None) -> None:
+    """A run and, where it asks by need, what decides whom to ask."""
+    if asking is None:
+        await suite.all()
+        return
+    async with asyncio.TaskGroup() as tasks:
+        driver = tasks.create_task(asking.drive())
+        await suite.all()
+        driver.cancel()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, lcm
+from math import exp, lcm, lgamma, log, log1p, sqrt
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from honestone.core.judging.rubric import Criterion, Key, Rubric
@@ -21,6 +21,8 @@ from honestone.core.judging.rubric import Criterion, Key, Rubric
 _FINEST: Final = 4_000
 # A tail of a distribution that is left out.
 _TAIL: Final = 1e-13
+# Standard deviations from the mean within which all that matters is.
+_DEVIATIONS: Final = 9.0
 
 H = TypeVar("H", bound=Hashable)
 
@@ -109,9 +111,9 @@ def reached(shape: CountShape, parts: Sequence[PartHistories[H]], met: Mapping[H
         found: Sequence[float] = [1.0]
         first = 0
         for own, count in histories:
-            start, chances = _binomial(count, met[own])
+            start, chances = binomial(count, met[own])
             first += start
-            found = _convolved(found, chances)
+            found = convolved(found, chances)
         if part.least > first:
             found = found[part.least - first :]
             first = part.least
@@ -138,20 +140,30 @@ def _least(bar: Fraction, *, required: bool) -> int:
 
 
 @lru_cache(maxsize=4_096)
-def _binomial(count: int, chance: float) -> tuple[int, tuple[float, ...]]:
+def binomial(count: int, chance: float) -> tuple[int, tuple[float, ...]]:
     """The first number of successes with a weight that matters, and P of it and those that follow."""
     if count == 1:
         return 0, (1.0 - chance, chance)
-    odds = [comb(count, k) * chance**k * (1.0 - chance) ** (count - k) for k in range(count + 1)]
-    first, last = 0, count
-    while first < last and odds[first] < _TAIL:
+    if chance <= 0.0 or chance >= 1.0:
+        return (count if chance >= 1.0 else 0), (1.0,)
+    reach = _DEVIATIONS * sqrt(count * chance * (1.0 - chance)) + _DEVIATIONS
+    first, last = max(int(count * chance - reach), 0), min(int(count * chance + reach), count)
+    yes, no = log(chance), log1p(-chance)
+    odds = [exp(_log_ways(count, k) + k * yes + (count - k) * no) for k in range(first, last + 1)]
+    while len(odds) > 1 and odds[0] < _TAIL:
+        odds = odds[1:]
         first += 1
-    while last > first and odds[last] < _TAIL:
-        last -= 1
-    return first, tuple(odds[first : last + 1])
+    while len(odds) > 1 and odds[-1] < _TAIL:
+        odds.pop()
+    return first, tuple(odds)
 
 
-def _convolved(left: Sequence[float], right: Sequence[float]) -> list[float]:
+def _log_ways(count: int, chosen: int) -> float:
+    """The log of the number of ways to choose some of so many."""
+    return lgamma(count + 1) - lgamma(chosen + 1) - lgamma(count - chosen + 1)
+
+
+def convolved(left: Sequence[float], right: Sequence[float]) -> list[float]:
     if len(left) < len(right):
         left, right = right, left
     size = len(left)
@@ -172,7 +184,7 @@ def _with(whole: Counts, part: Counts) -> Counts:
         return Counts(whole.first + part.first, part.step, [only * one for one in part.chances])
     if whole.step != part.step:
         whole, part = _on_grid(whole), _on_grid(part)
-    return Counts(whole.first + part.first, whole.step, _convolved(whole.chances, part.chances))
+    return Counts(whole.first + part.first, whole.step, convolved(whole.chances, part.chances))
 
 
 def _on_grid(counts: Counts) -> Counts:

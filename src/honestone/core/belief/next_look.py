@@ -113,6 +113,15 @@ class Looking:
             return False
         return not repeats(self.looks.get(judge.id, ()))
 
+    def least_asked(self, elsewhere: Mapping[str, int] | None = None) -> str | None:
+        """The judge that a further look is worth and that looked least here, then `elsewhere`; None
+        where there is none.
+        """
+        counts = {one.id: len(self.looks.get(one.id, ())) for one in self.judges}
+        worth = [one.id for one in self.judges if self._is_worth(one, counts[one.id])]
+        others = elsewhere or {}
+        return min(worth, key=lambda id: (counts[id], others.get(id, 0))) if worth else None
+
     @property
     def is_exhausted(self) -> bool:
         """Whether no judge is worth another look."""

@@ -230,6 +230,13 @@ def sure_percent(belief: Belief) -> str:
 def sure_sentence(belief: Belief) -> str:
     """`97% sure that the contract is met (asked: 95%), after 5 looks of 3 judges`."""
     claim = f"{sure_percent(belief)} that {belief.subject}"
+    if belief.not_asked:
+        left = _counted(belief.not_asked, "case")
+        return f"{_with_grounds(belief, claim)}; {left} not asked"
+    return _with_grounds(belief, claim)
+
+
+def _with_grounds(belief: Belief, claim: str) -> str:
     if belief.target is None:
         return f"{claim} ({_grounds_words(belief)})"
     asked = f"asked: {percent_words(belief.target)}"

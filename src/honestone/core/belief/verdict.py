@@ -315,6 +315,15 @@ class TextBelief:
         )
 
     @property
+    def signature(self) -> tuple[CountShape, tuple[PartHistories[History], ...]] | None:
+        """What decides how probable it is that it passes: texts with equal ones are alike. None
+        where the answers do not suffice for that.
+        """
+        if self._counted is None or not self._is_plain:
+            return None
+        return self._counted.shape, self._counted.parts_by_history(self.history)
+
+    @property
     def _is_plain(self) -> bool:
         """Whether every item is answered by judges with yes or no, or by no one."""
         return not self._known and not any(map(self._is_away, self._questions))

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.belief.stated import belief_of, believed
+from honestone.core.belief.stated import Belief, belief_of, believed
+from honestone.core.belief.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
+from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import (
     AttemptJudged,
     CasePassedBy,
@@ -164,6 +166,23 @@ class CaseRecord:
         return found
 
     @property
+    def believed_as(self) -> CaseBelief:
+        """What its answers say of whether it passes; certain where code alone decides, or its
+        target failed.
+        """
+        id, ballots = self.case.id, self.shown_ballots
+        status = self.result.status
+        if status is Status.TARGET_ERROR:
+            return CaseBelief(id, certain=False)
+        if self.case.expect is not None or not self.scorer.asks_judges:
+            decided = status in (Status.PASSED, Status.FAILED)
+            return CaseBelief(id, certain=status is Status.PASSED if decided else None)
+        text = TextBelief(self.case.rubric).see_all(ballots)
+        if text.probability in (0.0, 1.0):
+            return CaseBelief(id, certain=text.probability == 1.0)
+        return CaseBelief(id, text)
+
+    @property
     def is_refused(self) -> bool:
         """Whether a limit refused a judge that counts as long as there is nothing else."""
         return bool(self._refused)
@@ -258,6 +277,7 @@ class SuiteRecord:
         self.spend = Spend()
         self.judge_spends = JudgeSpends()
         self._tally: SuiteTally | None = None
+        self._belief: tuple[Belief | None] | None = None
 
     def case_record(self, recorded: RecordedCase) -> CaseRecord:
         """A case of which nothing is on record."""
@@ -276,7 +296,7 @@ class SuiteRecord:
 
     def add(self, event: Event) -> None:
         if not isinstance(event, RunFinished | SidesCompared):
-            self._tally = None
+            self._tally = self._belief = None
         match event:
             case OutputProduced() | AttemptJudged():
                 self.add_to_case(event)
@@ -308,12 +328,38 @@ class SuiteRecord:
         return self._tally
 
     @property
+    def bar(self) -> SuiteBar:
+        """What the suite is held to."""
+        started = self.started
+        return SuiteBar(least=started.min_pass_rate, sure=started.sure, max_looks=started.max_looks)
+
+    @property
+    def belief(self) -> Belief | None:
+        """How sure it is that enough cases pass; None where nothing was judged. It is kept until
+        more is on record.
+        """
+        if self._belief is None:
+            cases = [one.believed_as for one in self.each() if one.case.skip is None]
+            self._belief = (suite_belief(cases, self.bar),)
+        found = self._belief[0]
+        if found is None or self.compared is None or self.compared.better is None:
+            return found
+        return replace(found, better=self.compared.better, worse=self.compared.worse)
+
+    def chances(self) -> dict[str, float]:
+        """P(it truly passes) of each case that is certain or was looked at."""
+        cases = [one.believed_as for one in self.each() if one.case.skip is None]
+        return SuiteBelief(cases, self.bar.need(len(cases))).by_case()
+
+    @property
     def own_verdict(self) -> Verdict:
         """The verdict of its cases alone, without a baseline."""
         tally = self.tally
         found = judge_suite(
             tally.rates, least=self.started.min_pass_rate, is_cut_short=tally.is_cut_short
         )
+        if self.started.sure is not None:
+            found = believed(found, self.belief)
         left_out = len(self.started.left_out)
         if found.outcome is not Outcome.PASS or not left_out:
             return found

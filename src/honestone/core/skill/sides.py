@@ -70,6 +70,8 @@ class SidesComparison:
 
     `verdict` is None without a baseline; of a skill it may also be `error`. `delta` and `interval`
     are differences of pass rates, 0-1. `spend` is that of both sides, where the baseline was run.
+    `better` and `worse`: the probability that more cases truly pass than in the baseline, and that
+    fewer do, where the answers of both sides are at hand.
     """
 
     skill: SkillSide | None = None
@@ -80,6 +82,8 @@ class SidesComparison:
     interval: tuple[float, float] | None = None
     comparison: RunComparison | None = None
     spend: Spend | None = None
+    better: float | None = None
+    worse: float | None = None
 
 
 # ------------------------------------------------------------------------------------------------

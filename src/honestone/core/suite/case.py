@@ -223,6 +223,8 @@ class Suite:
     more_targets: tuple[TargetSpec, ...] = ()
     require_calibration: bool = False
     require_tier: str | None = None
+    sure: Fraction | None = None
+    max_looks: int | None = None
 
     def __post_init__(self) -> None:
         if not self.cases:

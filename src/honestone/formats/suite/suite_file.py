@@ -67,7 +67,14 @@ def rubric_within(
     return rubric, list(own.files)
 
 
-_OF_SUITE: Final = ("title", "concurrency", "require_calibration", "require_tier")
+_OF_SUITE: Final = (
+    "title",
+    "concurrency",
+    "require_calibration",
+    "require_tier",
+    "sure",
+    "max_looks",
+)
 
 
 class _SuiteReading(CaseReading):

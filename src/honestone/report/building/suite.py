@@ -41,6 +41,7 @@ from honestone.report.building.scorecard import (
     usage_document,
 )
 from honestone.report.documents import JsonDocument, fields_of, plain, scorecard, suite
+from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.case_by_case import SuiteReport
 from honestone.report.documents.suite_case import AttemptDoc, CaseDoc, TraceDoc
 
@@ -128,6 +129,7 @@ def _head(
         target=started.target,
         verdict=str(verdict.outcome),
         reasons=list(verdict.reasons),
+        belief=BeliefDoc.of(record.belief),
         pass_rate=share_of(rates.pass_rate),
         pass_rate_interval=_shares(rates.passes),
         min_pass_rate=float(started.min_pass_rate) if has_bar else None,

@@ -24,7 +24,7 @@ class GroundDoc(Struct, frozen=True, kw_only=True):
 
     `kind`: `looks` of one judge, or `checks`
     `judge`, `looks`, `alike`: which judge, how often it looked, how many of these looks had the
-        same reply as another
+        same reply as another (of one text)
     `items`: how many items code answered
     """
 
@@ -42,7 +42,7 @@ class GroundDoc(Struct, frozen=True, kw_only=True):
             kind="looks",
             judge=ground.judge or "",
             looks=ground.looks or 0,
-            alike=ground.alike or 0,
+            alike=UNSET if ground.alike is None else ground.alike,
         )
 
 

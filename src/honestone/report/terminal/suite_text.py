@@ -16,6 +16,7 @@ from honestone.report.misses import why
 from honestone.report.terminal.comparison_text import changed_lines, comparison_lines
 from honestone.report.terminal.score_table import verdict_look
 from honestone.report.terminal.text import (
+    belief_lines,
     bullet_lines,
     join_sections,
     judge_table,
@@ -119,6 +120,7 @@ def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:
     glyph, look = verdict_look(doc.verdict)
     lines = [style.paint(f"{style.glyph(glyph)} {doc.verdict_words}", look, "bold")]
     lines += bullet_lines(map(line, doc.reasons), style)
+    lines += belief_lines(doc.belief, doc.verdict, doc.reasons, style)
     for name, value in _figures(doc, style, look):
         first, *more = wrap(value, style.columns - 14) if "\x1b" not in value else [value]
         lines += [f"  {pad(name, 10)}  {first}", *(" " * 14 + one for one in more)]

@@ -1,0 +1,75 @@
+"""A suite that says how sure its verdict has to be: what that needs, and how its run asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from honestone.app.judging.sure import refuse_limit_alone, refuse_other_ways, sure_of_suite
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
+from honestone.core.errors import UsageError
+from honestone.core.record.record import CaseRecord, SuiteRecord
+from honestone.core.suite.case import Case, Suite
+from honestone.engine.cases import CaseWork
+from honestone.engine.panel import Evaluator, Panel
+from honestone.engine.sure_suites import SuiteAsking, SuiteEvaluator, SureCaseWork
+
+
+def require_askable_suite(suite: Suite, request: SuiteRequest, chosen: Sequence[Case]) -> None:
+    """Raises UsageError for what `sure` of a suite cannot be combined with."""
+    sure = sure_of_suite(suite, request.judging)
+    refuse_limit_alone(sure, request.judging)
+    if sure is None:
+        if request.all_cases:
+            raise UsageError(
+                "--all-cases gives every case a look where --sure would leave some out",
+                hint="add --sure 95, or leave it out: without --sure every case is judged",
+            )
+        return
+    refuse_other_ways(request.judging)
+    if request.is_ordered:
+        raise UsageError(
+            "--sure chooses each look by all cases, and --remote has them judged apart",
+            hint="run it on this machine",
+        )
+    if (request.attempts or 1) > 1 or any(case.attempts > 1 for case in chosen):
+        raise UsageError(
+            "--sure asks judges on about one attempt of each case, but several attempts are asked for",
+            hint="leave `attempts` out",
+        )
+    if any(case.depends_on for case in chosen):
+        raise UsageError(
+            "--sure decides which cases are run, but some depend on others",
+            hint="leave `depends_on` out",
+        )
+
+
+def asking_of(plan: SuitePlan, record: SuiteRecord, panel: Panel) -> SuiteAsking | None:
+    """What asks judges for a run; None where nothing says how sure it has to be."""
+    bar = record.bar
+    if bar.sure is None or not plan.seats:
+        return None
+    cases = sum(one.case.skip is None for one in record.cases.values())
+    return SuiteAsking(
+        panel=panel,
+        record=record,
+        need=bar.need(cases),
+        target=float(bar.sure),
+        most=bar.looks(cases),
+        # A comparison needs an answer about every case of both sides.
+        asks_all=plan.request.all_cases or plan.request.baseline is not None,
+    )
+
+
+def asked_by_need(work: CaseWork, plan: SuitePlan, asking: SuiteAsking) -> SureCaseWork:
+    """The work on cases, its judges asked by the suite."""
+    known: dict[str, Evaluator] = {}
+
+    def evaluator(case: CaseRecord) -> Evaluator:
+        if case.rubric not in known:
+            rubric = plan.contracts.rubrics[case.rubric]
+            known[case.rubric] = SuiteEvaluator(rubric, plan.checker, asking.panel, asking=asking)
+        return known[case.rubric]
+
+    given = {one.name: getattr(work, one.name) for one in fields(work) if one.init}
+    return SureCaseWork(**{**given, "evaluator": evaluator, "asking": asking})

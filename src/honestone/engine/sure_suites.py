@@ -1,0 +1,242 @@
+"""Asking on over a suite (`sure`): looks go to the cases that can still turn its bar.
+
+Attempts wait here for their judges. Cases are opened in the suite's order, as many as have to pass
+first; of those that are open the one that is least certain gets the next look. Where the bar is
+reached, or out of reach, the rest is not asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final
+
+from honestone.core.belief.suite import CaseBelief, SuiteBelief, SuiteChance
+from honestone.core.belief.verdict import TextBelief
+from honestone.core.judging.ballot import Ballot, Question
+from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
+from honestone.core.record.record import CaseRecord, SuiteRecord
+from honestone.engine.asking_on import AskingOn
+from honestone.engine.cases import CaseWork
+from honestone.engine.journal import OutOfTime
+from honestone.engine.panel import Consulted, Evaluator, Panel
+from honestone.ports import Checker
+
+# Looks that are taken at once where no case has one yet, and afterwards.
+FIRST_AT_ONCE: Final = 4
+AT_ONCE: Final = 2
+# A case whose outcome varies less is settled.
+SETTLED: Final = 0.03
+NOT_ASKED: Final = "not asked: the suite was decided without it"
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """An attempt whose judges are asked from here."""
+
+    asking: AskingOn
+    text: TextBelief
+    done: asyncio.Future[None]
+    seen: int = 0
+
+    def learn(self) -> None:
+        """Take in the looks that are new."""
+        looks = [one for found in self.asking.looking.looks.values() for one in found]
+        text = TextBelief(self.asking.looking.rubric)
+        self.text = text.see_all([*self.asking.looking.checks, *looks])
+        self.seen = len(looks)
+
+
+@dataclass(kw_only=True)
+class SuiteAsking:
+    """The looks of a suite's run. `record` is the run so far, `need` how many cases have to pass,
+    `target` the bar (0-1), `most` the limit of looks. Used as `slots` of the run: an attempt enters
+    when its case is opened. `asks_all`: every case gets a look.
+    """
+
+    panel: Panel
+    record: SuiteRecord
+    need: int
+    target: float
+    most: int
+    asks_all: bool = False
+    over: str | None = None
+    _order: list[str] = field(default_factory=list)
+    _opened: int = 0
+    _entered: int = 0
+    _inside: int = 0
+    _waiting: dict[str, _Waiting] = field(default_factory=dict)
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def __post_init__(self) -> None:
+        self._order = [id for id, one in self.record.cases.items() if not one.is_complete]
+        self._opened = min(max(self.need, LEAST_LOOKS), len(self._order))
+
+    # -- what the run calls
+
+    async def __aenter__(self) -> object:
+        async with self._changed:
+            number = self._entered
+            self._entered += 1
+            await self._changed.wait_for(lambda: number < self._opened or self.over is not None)
+            self._inside += 1
+        return None
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        async with self._changed:
+            self._inside -= 1
+            self._changed.notify_all()
+        return None
+
+    async def consult(
+        self, rubric: Rubric, question: Question, checks: Sequence[Ballot]
+    ) -> list[Consulted]:
+        """The looks at one output, when the suite is decided. Raises OutOfTime where it got none."""
+        asking = AskingOn.of(self.panel, question, rubric, checks)
+        id = question.case or ""
+        text = TextBelief(rubric).see_all(checks)
+        if text.probability in (0.0, 1.0):
+            return asking.consulted()
+        waiting = _Waiting(asking, text, asyncio.get_running_loop().create_future())
+        async with self._changed:
+            self._waiting[id] = waiting
+            self._changed.notify_all()
+        await waiting.done
+        if not waiting.asking.looking.looks and not waiting.asking.failed:
+            raise OutOfTime(NOT_ASKED)
+        return asking.consulted()
+
+    # -- what decides
+
+    async def drive(self) -> None:
+        """Takes looks until the bar is decided, a limit is reached or nothing is left to ask."""
+        try:
+            while self.over is None:
+                async with self._changed:
+                    await self._changed.wait_for(self._is_quiet)
+                self.over = await self._step()
+        finally:
+            async with self._changed:
+                self.over = self.over or NOT_ASKED
+                self._opened = len(self._order)
+                for one in self._waiting.values():
+                    if not one.done.done():
+                        one.done.set_result(None)
+                self._changed.notify_all()
+
+    def _is_quiet(self) -> bool:
+        """Whether every attempt that is open waits for judges or has ended."""
+        waiting = sum(not one.done.done() for one in self._waiting.values())
+        return self._entered >= self._opened and self._inside == waiting
+
+    async def _step(self) -> str | None:
+        """One look or several; why it is over, or None."""
+        looks = sum(one.seen for one in self._waiting.values())
+        belief = self.belief()
+        if self._is_decided(belief.chance, looks):
+            return NOT_ASKED
+        if looks >= self.most:
+            return f"not asked: --max-looks {self.most} are used"
+        left = self.most - looks
+        unseen = [id for id, one in self._waiting.items() if not one.seen and self._is_worth(one)]
+        if unseen:
+            return await self._take(unseen[: min(FIRST_AT_ONCE, left)])
+        chances = {
+            id: belief.passing(one.text) for id, one in self._waiting.items() if self._is_worth(one)
+        }
+        if self._opened < len(self._order) and self._wants_more(belief, chances):
+            async with self._changed:
+                self._opened = min(self._opened + FIRST_AT_ONCE, len(self._order))
+                self._changed.notify_all()
+            return None
+        if not chances:
+            return "not asked: no judge is worth another look"
+        open_first = sorted(chances, key=lambda id: -chances[id] * (1.0 - chances[id]))
+        return await self._take(open_first[: min(AT_ONCE, left)])
+
+    def _is_decided(self, chance: SuiteChance | None, looks: int) -> bool:
+        if chance is None or (self.asks_all and self._has_unseen()):
+            return False
+        if chance.chance in (0.0, 1.0):
+            return True
+        is_met, is_out = chance.low >= self.target, chance.high <= 1.0 - self.target
+        return looks >= LEAST_LOOKS and (is_met or is_out)
+
+    def _has_unseen(self) -> bool:
+        return self._opened < len(self._order) or any(
+            not one.seen and self._is_worth(one) for one in self._waiting.values()
+        )
+
+    def _wants_more(self, belief: SuiteBelief, chances: dict[str, float]) -> bool:
+        """Whether the cases that are open cannot decide it, or are settled."""
+        expected = belief.expected
+        widest = max([one * (1.0 - one) for one in chances.values()], default=0.0)
+        return self.asks_all or expected < self.need - 0.5 or widest < SETTLED
+
+    async def _take(self, ids: Sequence[str]) -> str | None:
+        found = [self._waiting[id] for id in ids]
+        totals: dict[str, int] = {}
+        for one in self._waiting.values():
+            for judge, looks in one.asking.looking.looks.items():
+                totals[judge] = totals.get(judge, 0) + len(looks)
+        wanted = []
+        for one in found:
+            judge = one.asking.looking.least_asked(totals) or ""
+            totals[judge] = totals.get(judge, 0) + 1
+            wanted.append(judge)
+        await asyncio.gather(
+            *(one.asking.take([judge]) for one, judge in zip(found, wanted, strict=True) if judge)
+        )
+        for one in found:
+            one.learn()
+        refused = next((one.asking.refused for one in found if one.asking.refused), None)
+        return None if refused is None else f"not asked: {refused}"
+
+    @staticmethod
+    def _is_worth(one: _Waiting) -> bool:
+        return one.asking.looking.least_asked() is not None
+
+    def belief(self) -> SuiteBelief:
+        cases = [self._case(id, one) for id, one in self.record.cases.items() if not one.case.skip]
+        return SuiteBelief(cases, self.need)
+
+    def _case(self, id: str, one: CaseRecord) -> CaseBelief:
+        if id in self._waiting:
+            return CaseBelief(id, self._waiting[id].text)
+        return one.believed_as
+
+
+class SuiteEvaluator(Evaluator):
+    """Checks first; then the suite decides who looks."""
+
+    def __init__(
+        self, rubric: Rubric, checker: Checker, panel: Panel, *, asking: SuiteAsking
+    ) -> None:
+        super().__init__(rubric, checker, panel)
+        self._asking = asking
+
+    @property
+    def waits_for_checks(self) -> bool:
+        return True
+
+    async def consult(self, question: Question, checks: Sequence[Ballot]) -> list[Consulted]:
+        return await self._asking.consult(self.rubric, question, checks)
+
+
+@dataclass(kw_only=True)
+class SureCaseWork(CaseWork):
+    """The work on cases whose judges are asked by need."""
+
+    asking: SuiteAsking
+
+    def reason_to_skip(self, case: CaseRecord) -> str | None:
+        if case.case.skip is None and self.asking.over is not None:
+            return self.asking.over
+        return CaseWork.reason_to_skip(self, case)

@@ -1,0 +1,100 @@
+"""How sure it is that enough cases of a suite pass."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.core.belief.suite import (
+    CaseBelief,
+    SuiteBar,
+    SuiteBelief,
+    better_than,
+    suite_belief,
+)
+from honestone.core.belief.verdict import TextBelief
+from honestone.core.judging.ballot import Mark
+from honestone.core.judging.rubric import Criterion, Item, Rubric
+
+RUBRIC = Rubric(
+    criteria=(
+        Criterion(id="p", requirement="x", items=(Item(id="p", requirement="x", whole=True),)),
+    )
+)
+
+
+def case(id: str, *answers: bool) -> CaseBelief:
+    """Each answer is of another judge."""
+    text = TextBelief(RUBRIC)
+    for place, one in enumerate(answers):
+        text.see(f"j{place}", {("p", "p"): Mark(one)})
+    return CaseBelief(id, text)
+
+
+@given(st.lists(st.lists(st.booleans(), max_size=3), min_size=1, max_size=6), st.integers(1, 6))
+def test_what_is_certain_is_between_the_two_ends(answers: list[list[bool]], need: int) -> None:
+    """Cases without a look count against a pass at one end and for it at the other."""
+    cases = [case(f"c{i}", *one) for i, one in enumerate(answers)]
+    found = SuiteBelief(cases, min(need, len(cases))).chance
+    if found is not None:
+        assert 0.0 <= found.low <= found.chance + 1e-9
+        assert found.chance <= found.high + 1e-9 <= 1.0 + 1e-9
+
+
+def test_a_case_without_a_look_passes_nothing_by_itself() -> None:
+    """However well the others did."""
+    cases = [*(case(f"c{i}", True, True) for i in range(7)), case("c7")]
+    found = SuiteBelief(cases, 8).chance
+    assert found is not None
+    assert found.low < 1e-9 and found.chance > 0.5
+
+
+def test_code_alone_is_certain() -> None:
+    """Exactly 0 or 1, whatever is asked for."""
+    cases = [CaseBelief("a", certain=True), CaseBelief("b", certain=False)]
+    for least, chance in ((Fraction(1, 2), 1.0), (Fraction(1), 0.0)):
+        found = suite_belief(cases, SuiteBar(least=least, sure=Fraction(95, 100)))
+        assert found is not None and found.probability == chance and found.decided
+
+
+def test_one_no_among_many_cases_is_more_likely_misread_than_it_would_be_alone() -> None:
+    """The share that passes is learned over the cases."""
+    many = [*(case(f"c{i}", True, True) for i in range(23)), case("odd", False, True)]
+    few = [case("odd", False, True), case("c0", False, False)]
+    assert SuiteBelief(many, 24).by_case()["odd"] > SuiteBelief(few, 2).by_case()["odd"]
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1), min_size=1))
+def test_no_side_is_better_than_itself_more_often_than_worse(now: dict[str, float]) -> None:
+    """The same probabilities on both sides."""
+    better, worse = better_than(now, now)
+    assert better == pytest.approx(worse)
+
+
+def test_better_is_what_counting_says() -> None:
+    """Every outcome of three cases on two sides."""
+    now, before = {"a": 0.9, "b": 0.4, "c": 0.7}, {"a": 0.2, "b": 0.5, "c": 0.7}
+    names = list(now)
+    better = worse = 0.0
+    for outcome in product((0, 1), repeat=6):
+        chance = 1.0
+        for place, name in enumerate(names):
+            chance *= now[name] if outcome[place] else 1 - now[name]
+            chance *= before[name] if outcome[3 + place] else 1 - before[name]
+        by = sum(outcome[:3]) - sum(outcome[3:])
+        better += chance * (by > 0)
+        worse += chance * (by < 0)
+    assert better_than(now, before) == pytest.approx((better, worse))
+
+
+def test_ten_thousand_cases_are_summed_by_their_answers() -> None:
+    """The whole suite is stated, with what it rests on."""
+    cases = [case(f"c{i}", True, i % 50 != 0) for i in range(10_000)]
+    found = suite_belief(cases, SuiteBar(least=Fraction(9, 10)))
+    assert found is not None
+    assert found.probability > 0.9 and found.looks == 20_000
+    assert found.subject == "at least 9,000 of 10,000 cases pass"

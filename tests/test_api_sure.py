@@ -1,0 +1,152 @@
+"""`sure` from Python: one text, a suite, and what is refused before a judge is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import honestone
+
+RUBRIC = {
+    "threshold": 75,
+    "floor": 0,
+    "criteria": [{"id": f"q{i}", "requirement": f"Property {i} holds"} for i in range(4)],
+}
+
+
+class Judges:
+    """Judges that count their looks by case. `says` is asked for the case and the number of the look."""
+
+    def __init__(self, says: Callable[[str, int], bool]) -> None:
+        self._says = says
+        self.looks: Counter[str] = Counter()
+
+    def named(self, name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        def judge(request: dict[str, Any]) -> dict[str, Any]:
+            case = str(request.get("input") or "-")
+            self.looks[case] += 1
+            met = self._says(case, self.looks[case])
+            word = f"{name} {self.looks[case]}"
+            return {
+                "criteria": {c["id"]: {"met": met, "suggestion": word} for c in request["criteria"]}
+            }
+
+        judge.__name__ = judge.__qualname__ = name
+        return judge
+
+    @property
+    def total(self) -> int:
+        return sum(self.looks.values())
+
+
+def echo(input: str) -> str:
+    return input
+
+
+def cases(count: int) -> list[dict[str, Any]]:
+    return [{"id": f"c{i}", "input": f"c{i}", "rubric": ["It holds"]} for i in range(count)]
+
+
+def test_a_text_is_asked_about_until_it_is_sure() -> None:
+    """Two judges agree, so two looks or a few more are enough."""
+    judges = Judges(lambda case, look: True)
+    found = honestone.evaluate(
+        "a text", RUBRIC, judges=[judges.named("a"), judges.named("b")], sure=95, max_looks=8
+    )
+    assert found.verdict == "pass"
+    assert found.probability is not None and found.probability >= 0.95
+    assert found.belief is not None and found.belief.looks == judges.total <= 5
+    assert found.to_dict()["belief"]["target"] == 0.95
+
+
+def test_without_sure_every_judge_looks_once_and_the_score_is_the_mean() -> None:
+    """The probability stands next to it."""
+    judges = Judges(lambda case, look: look != 2)
+    found = honestone.evaluate("a text", RUBRIC, judges=[judges.named("a"), judges.named("b")])
+    assert found.score == 50.0 and judges.total == 2
+    assert found.belief is not None and found.belief.target is None
+    assert found.belief.decided is None
+
+
+def test_judges_that_contradict_each_other_leave_it_open() -> None:
+    """Inconclusive, within the limit of looks, and a reason says how sure it is."""
+    judges = Judges(lambda case, look: look % 2 == 0)
+    found = honestone.evaluate(
+        "a text", RUBRIC, judges=[judges.named("a"), judges.named("b")], sure=99, max_looks=6
+    )
+    assert found.verdict == "inconclusive" and judges.total == 6
+    assert "% sure that the contract is met" in found.to_dict()["reasons"][0]
+
+
+def test_a_suite_stops_where_its_bar_is_reached() -> None:
+    """Half of sixteen cases have to pass: the others are not asked, and say so."""
+    judges = Judges(lambda case, look: True)
+    found = honestone.run_suite(
+        cases(16),
+        target=echo,
+        judges=[judges.named("a"), judges.named("b")],
+        min_pass_rate=0.5,
+        sure=95,
+    )
+    document = found.to_dict()
+    assert found.verdict == "pass" and judges.total <= 30
+    assert document["belief"]["probability"] >= 0.95
+    skipped = [one for one in document["cases"] if one["status"] == "skipped"]
+    assert skipped and all("not asked" in one["reasons"][0] for one in skipped)
+    assert "cases not asked" in document["belief"]["sentence"]
+
+
+def test_a_suite_fails_where_its_bar_is_out_of_reach() -> None:
+    """All sixteen have to pass and none does."""
+    judges = Judges(lambda case, look: False)
+    found = honestone.run_suite(
+        cases(16), target=echo, judges=[judges.named("a"), judges.named("b")], sure=95
+    )
+    assert found.verdict == "fail" and judges.total <= 8
+
+
+def test_looks_of_a_suite_go_to_the_case_that_is_open() -> None:
+    """One case is answered with yes and no in turn, the others always with yes."""
+    judges = Judges(lambda case, look: case != "c3" or look % 2 == 0)
+    honestone.run_suite(
+        cases(6),
+        target=echo,
+        judges=[judges.named("a"), judges.named("b")],
+        sure=95,
+        max_looks=30,
+    )
+    assert judges.looks["c3"] == max(judges.looks.values()) > min(judges.looks.values())
+    assert judges.total <= 30
+
+
+def test_a_suite_of_code_alone_is_certain() -> None:
+    """No judge is needed, and the probability is exactly 1."""
+    found = honestone.run_suite(
+        [{"id": "a", "input": "xyz", "checks": [{"contains": "y"}]}], target=echo, sure=95
+    )
+    assert found.verdict == "pass"
+    assert found.to_dict()["belief"]["probability"] == 1.0
+
+
+@pytest.mark.parametrize("bar", [0, 49, 100, -1, 0.95])
+def test_a_bar_that_is_none_is_refused_before_a_judge_is_asked(bar: float) -> None:
+    """Also one that was meant as a percentage."""
+    judges = Judges(lambda case, look: True)
+    with pytest.raises(honestone.UsageError, match="sure"):
+        honestone.evaluate("a text", RUBRIC, judges=[judges.named("a")], sure=bar)
+    assert judges.total == 0
+
+
+def test_a_limit_of_looks_alone_is_refused() -> None:
+    """It limits nothing."""
+    judges = Judges(lambda case, look: True)
+    for call in (
+        lambda: honestone.evaluate("a text", RUBRIC, judges=[judges.named("a")], max_looks=4),
+        lambda: honestone.run_suite(cases(2), target=echo, judges=[judges.named("a")], max_looks=4),
+    ):
+        with pytest.raises(honestone.UsageError, match="--sure"):
+            call()
+    assert judges.total == 0
