@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cache
@@ -21,6 +21,7 @@ from typing import (
     Annotated,
     Final,
     Literal,
+    NamedTuple,
     TypeAlias,
     TypeVar,
     Union,
@@ -172,8 +173,7 @@ def parts(of: Declaring) -> tuple[Declared | Group, ...]:
     """The options of a dataclass or function, and the classes with options that it takes, in their
     order. What has no `Option` and is not such a class is left out.
     """
-    hints = get_type_hints(of, include_extras=True)
-    return tuple(_parts(hints, _defaults(of)))
+    return tuple(_parts(of))
 
 
 def declared(of: Declaring) -> Iterator[Declared]:
@@ -199,37 +199,49 @@ def require_valid(options: object, of: Declaring) -> None:
                 raise UsageError(f"`{one.field}` is {why}")
 
 
-def build(of: Callable[..., T], values: Mapping[str, object]) -> T:
+def build(of: Callable[..., T], **values: object) -> T:
     """An instance of a class with options, from values by field; what is missing has its default,
     and so has an option that is not shared.
     """
-    fields: dict[str, object] = {}
-    for one in parts(of):
-        if isinstance(one, Group):
-            fields[one.field] = build(one.of, values)
-        elif one.is_shared and one.field in values:
-            fields[one.field] = values[one.field]
-    return of(**fields)
+
+    def value_of(one: Declared | Group) -> object:
+        return build(one.of, **values) if isinstance(one, Group) else values[one.field]
+
+    return of(
+        **{
+            one.field: value_of(one)
+            for one in parts(of)
+            if isinstance(one, Group) or (one.is_shared and one.field in values)
+        }
+    )
 
 
-def _parts(hints: dict[str, object], defaults: dict[str, object]) -> Iterator[Declared | Group]:
-    for field, default in defaults.items():
-        hint = hints.get(field)
+class _Named(NamedTuple):
+    """A field of a class or a parameter of a function. `default`: REQUIRED where it has none."""
+
+    field: str
+    hint: object
+    default: object
+
+
+def _named(of: Declaring) -> Iterator[_Named]:
+    hints = get_type_hints(of, include_extras=True)
+    if not isinstance(of, type):
+        for one in inspect.signature(of).parameters.values():
+            yield _Named(one.name, hints.get(one.name), one.default)
+        return
+    for known in dataclasses.fields(of):
+        is_required = known.default is dataclasses.MISSING
+        yield _Named(known.name, hints.get(known.name), REQUIRED if is_required else known.default)
+
+
+def _parts(of: Declaring) -> Iterator[Declared | Group]:
+    for field, hint, default in _named(of):
         option = _option_in(hint)
         if option is not None:
             yield _declared(field, option, hint, default)
         elif isinstance(hint, type) and dataclasses.is_dataclass(hint) and parts(hint):
             yield Group(field=field, of=hint)
-
-
-def _defaults(of: Declaring) -> dict[str, object]:
-    """Each field or parameter with its default."""
-    if not isinstance(of, type):
-        return {one.name: one.default for one in inspect.signature(of).parameters.values()}
-    return {
-        one.name: REQUIRED if one.default is dataclasses.MISSING else one.default
-        for one in dataclasses.fields(of)
-    }
 
 
 def _option_in(hint: object) -> Option | None:

@@ -5,7 +5,7 @@ coroutine.
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import cache, partial, wraps
@@ -38,7 +38,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _require_known(name: str, work: Callable[..., object], options: Mapping[str, object]) -> None:
+def _require_known(name: str, work: Callable[..., object], options: Iterable[str]) -> None:
     """Raises TypeError, as Python does, for an option that the function does not have, with the
     nearest one it has.
     """
@@ -66,14 +66,16 @@ def _names_of(parameter: Parameter) -> Sequence[str]:
 @cache
 def _simple_options(work: Callable[..., object]) -> type[msgspec.Struct]:
     """The options of a function that are of a simple type, to refuse values of another."""
-    simple: dict[str, object] = {}
-    for one in signature(work, eval_str=True).parameters.values():
-        if one.kind is one.VAR_KEYWORD:
-            hints = get_type_hints(get_args(one.annotation)[0])
-            simple |= {name: _of_any_words(hint) for name, hint in hints.items()}
-        elif one.default is not one.empty and _is_simple(one.annotation):
-            simple[one.name] = one.annotation
-    return msgspec.defstruct("Options", [(name, hint, None) for name, hint in simple.items()])
+
+    def named() -> Iterator[tuple[str, Any]]:
+        for one in signature(work, eval_str=True).parameters.values():
+            if one.kind is one.VAR_KEYWORD:
+                hints = get_type_hints(get_args(one.annotation)[0])
+                yield from ((name, _of_any_words(hint)) for name, hint in hints.items())
+            elif one.default is not one.empty and _is_simple(one.annotation):
+                yield one.name, one.annotation
+
+    return msgspec.defstruct("Options", [(name, hint, None) for name, hint in named()])
 
 
 def _of_any_words(hint: Any) -> Any:

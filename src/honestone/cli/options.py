@@ -65,7 +65,7 @@ def from_parameters(work: Callable[..., R]) -> Callable[..., R]:
         taken = {name: value for name, value in values.items() if name in others}
         for one in parts(work):
             if isinstance(one, Group):
-                taken[one.field] = build(one.of, values)
+                taken[one.field] = build(one.of, **values)
             else:
                 taken[one.field] = values.get(one.field)
         return work(*args, **taken)

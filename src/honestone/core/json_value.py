@@ -58,6 +58,16 @@ def texts(value: object) -> tuple[str, ...]:
     return tuple(expected(str, one, "a text") for one in expected(list, value, "a list"))
 
 
+def member(value: Json, name: str) -> Json:
+    """What a JSON object has under a name; None where it has none, and for another value."""
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def members(value: Json) -> Sequence[tuple[str, Json]]:
+    """The names of a JSON object with what they name, in order; nothing for another value."""
+    return tuple(value.items()) if isinstance(value, Mapping) else ()
+
+
 def as_json(value: object) -> Json:
     """Any value as JSON that every reader has: what is not of its kinds, and numbers that it cannot
     hold, as text.

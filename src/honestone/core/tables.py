@@ -10,7 +10,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pkgutil import get_data
-from typing import ClassVar
+from typing import ClassVar, NotRequired, TypedDict
+
+from honestone.core.json_value import Json
 
 
 def table_text(name: str, package: str = __package__) -> str:
@@ -42,6 +44,22 @@ class RuleText:
     is_advice: bool = False
 
 
+class PlainRemark(TypedDict):
+    """A remark as JSON. Rubrics name `criterion` and `item`, and the `check` that would answer it;
+    suites the `case`.
+    """
+
+    rule: str
+    place: str
+    message: str
+    why: str
+    suggestion: str
+    criterion: NotRequired[str | None]
+    item: NotRequired[str | None]
+    check: NotRequired[Json]
+    case: NotRequired[str | None]
+
+
 class RuledRemark:
     """A remark of a linter in the words of its rule. `facts` are what was found, by their names in
     the rule's texts; `place` is where in a file, once that is known.
@@ -69,10 +87,14 @@ class RuledRemark:
     def suggestion(self) -> str:
         return self.rules[self.rule].suggestion.format(**self.facts)
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> PlainRemark:
         """One of the findings of `honestone.findings/1`."""
         return {
-            name: getattr(self, name) for name in ("rule", "place", "message", "why", "suggestion")
+            "rule": self.rule,
+            "place": self.place,
+            "message": self.message,
+            "why": self.why,
+            "suggestion": self.suggestion,
         }
 
 

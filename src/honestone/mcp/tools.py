@@ -244,7 +244,7 @@ def improve_(call: Call, given: Improve) -> ToolAnswer:
 
 def rubric_check(call: Call, given: RubricCheckArguments) -> ToolAnswer:
     found = check_rubric(call.workspace, RubricCheckRequest(path=Path(given.rubric)), call.observer)
-    return ToolAnswer(document=found.to_plain(), exit_code=found.exit_code(strict=given.strict))
+    return ToolAnswer(document={**found.to_plain()}, exit_code=found.exit_code(strict=given.strict))
 
 
 def runs(call: Call, given: Runs) -> ToolAnswer:

@@ -8,13 +8,13 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from honestone.app.agents.file_changes import FileNotes
 from honestone.app.agents.hosts import NAME, Host
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, member, members
 from honestone.formats.syntax.json_edit import JsonPath, cut_out, put_in, read_object
 from honestone.formats.syntax.toml_edit import cut_table, put_table, read_table
 from honestone.templates import agent_text
@@ -176,9 +176,9 @@ class _FoundHook:
 
 
 def _hooks(text: str | None) -> Iterator[_FoundHook]:
-    for event, groups in _object({} if text is None else read_object(text).get("hooks")).items():
+    for event, groups in members(None if text is None else read_object(text).get("hooks")):
         for number, group in enumerate(_list(groups)):
-            handlers = _list(_object(group).get("hooks"))
+            handlers = _list(member(group, "hooks"))
             ours = {
                 at: match[1] for at, handler in enumerate(handlers) if (match := _called(handler))
             }
@@ -189,7 +189,7 @@ def _hooks(text: str | None) -> Iterator[_FoundHook]:
 
 
 def _called(handler: Json) -> re.Match[str] | None:
-    command = _object(handler).get("command")
+    command = member(handler, "command")
     return _HOOK.fullmatch(command) if isinstance(command, str) else None
 
 
@@ -215,12 +215,12 @@ class ServerSettings:
         if found is not None:
             if _server_command(found) is None:
                 raise NotOurs("has an MCP server called honestone that is another one")
-            if {**_object(found), **wanted} == found:
+            if {**dict(members(found)), **wanted} == found:
                 return text or ""
         new = text or ("" if self.is_toml else "{}\n")
         new = self._cut(new) if found is not None else new
         if not self.is_toml:
-            new = _put(new, _JSON_SERVER, {**_object(found), **wanted}, notes, append=False)
+            new = _put(new, _JSON_SERVER, {**dict(members(found)), **wanted}, notes, append=False)
             return _new_file(new, notes) if text is None else new
         notes.made |= {""} if text is None else set()
         return put_table(new, *_TOML_SERVER, wanted)
@@ -237,14 +237,14 @@ class ServerSettings:
     def _found(self, text: str | None) -> Json:
         if self.is_toml:
             return read_table(text or "", *_TOML_SERVER)
-        return None if text is None else _object(read_object(text).get("mcpServers")).get(NAME)
+        return None if text is None else member(read_object(text).get("mcpServers"), NAME)
 
     def _cut(self, text: str) -> str:
         return cut_table(text, *_TOML_SERVER) if self.is_toml else cut_out(text, _JSON_SERVER)
 
 
 def _server_command(table: Json) -> str | None:
-    command, args = _object(table).get("command"), _list(_object(table).get("args"))
+    command, args = member(table, "command"), _list(member(table, "args"))
     if isinstance(command, str) and args[-1:] == ["mcp"]:
         return shlex.join([command, *map(str, args[:-1])])
     return None
@@ -267,14 +267,10 @@ def _cleared(text: str, notes: FileNotes) -> str | None:
         path = tuple(container.split("."))
         value: Json = read_object(text)
         for key in path:
-            value = _object(value).get(key)
+            value = member(value, key)
         if container in notes.made and value in ({}, []):
             text = cut_out(text, path)
     return None if "" in notes.made and not read_object(text) else text
-
-
-def _object(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _list(value: Json) -> list[Json]:

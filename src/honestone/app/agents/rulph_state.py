@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import json
 import re
-from copy import deepcopy
 from pathlib import Path
 
 from honestone.app.agents.holds import alone_in
+from honestone.app.agents.hook_call import HookCall
 from honestone.app.agents.stop import StopAnswer, may_hold
-from honestone.core.json_value import JsonObject
 from honestone.interop.rulph.state import NAMESPACE, read_state
 from honestone.system.files import write_atomically
 
@@ -19,14 +18,14 @@ from honestone.system.files import write_atomically
 SESSION = "{session_id}"
 
 
-def answer_by_state(given: JsonObject, file: str, here: Path) -> StopAnswer:
+def answer_by_state(call: HookCall, file: str, here: Path) -> StopAnswer:
     """What the hook answers. A hold adds 1 to `iteration` in the file; nothing else in it changes.
 
     Raises OSError and ValueError for a state that is damaged, which lets go.
     """
-    session = given.get("session_id")
-    is_name = isinstance(session, str) and re.fullmatch(r"[\w-][\w.-]*", session) is not None
-    if not may_hold(given) or (SESSION in file and not is_name):
+    session = call.session
+    is_name = session is not None and re.fullmatch(r"[\w-][\w.-]*", session) is not None
+    if not may_hold(call) or (SESSION in file and not is_name):
         return StopAnswer()
     path = (here / Path(file.replace(SESSION, str(session))).expanduser()).resolve()
     if not path.exists():
@@ -34,24 +33,21 @@ def answer_by_state(given: JsonObject, file: str, here: Path) -> StopAnswer:
     with alone_in(path.parent):
         text = path.read_bytes().decode()
         try:
-            plain = json.loads(text)
-            state = read_state(plain)
+            state = read_state(json.loads(text))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from None
         if state is None or state.is_over or state.session_id not in ("", session):
             return StopAnswer()
-        write_atomically(
-            path, _counted(text, plain, state.iteration + 1).encode(), through_links=True
-        )
+        write_atomically(path, _counted(text, state.iteration + 1).encode(), through_links=True)
     return StopAnswer(
         reason=f"The rulph loop is not finished: {state}. Continue it to its final report "
         f"(held {state.iteration + 1} of at most {state.max_iterations} times)."
     )
 
 
-def _counted(text: str, plain: dict[str, dict[str, object]], iteration: int) -> str:
+def _counted(text: str, iteration: int) -> str:
     """The text with this count. Its bytes stay as they are but for the number, where it has one."""
-    wanted = deepcopy(plain)
+    wanted = json.loads(text)
     wanted[NAMESPACE]["iteration"] = iteration
     for found in re.finditer(r'"iteration"\s*:\s*(\d+)', text):
         edited = f"{text[: found.start(1)]}{iteration}{text[found.end(1) :]}"

@@ -7,26 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from honestone.app.agents.hook_call import HookCall
 from honestone.app.agents.own_command import own_command
 from honestone.app.agents.owned_run import OwnedRun, find_owned_run
 from honestone.core.events import LoopStarted
-from honestone.core.json_value import JsonObject, quoted, visible
+from honestone.core.json_value import quoted, visible
 from honestone.core.numbers import show_bar
 
 # Characters that an agent is given.
 LIMIT: Final = 1400
 
 
-def answer_start(
-    given: JsonObject, places: Sequence[Path], unknown: str | None = None
-) -> str | None:
+def answer_start(call: HookCall, places: Sequence[Path], unknown: str | None = None) -> str | None:
     """What the session is reminded of; None where there is nothing. `unknown` is its id where its
     shell has none.
 
     Raises OSError, ValueError, sqlite3.Error and StoreError for damage.
     """
-    session = given.get("session_id")
-    owned = find_owned_run(session, places) if isinstance(session, str) and session else None
+    owned = find_owned_run(call.session, places) if call.session else None
     lines = [] if owned is None else [_reminder(owned, places[0])]
     if unknown:
         given_too = f"step next ... --session {shlex.quote(unknown)}"

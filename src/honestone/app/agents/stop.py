@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from honestone.app.agents.holds import MOST, count_hold
+from honestone.app.agents.hook_call import HookCall
 from honestone.app.agents.owned_run import find_owned_run
-from honestone.core.json_value import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,29 +23,24 @@ class StopAnswer:
     word: str | None = None
 
 
-def may_hold(given: JsonObject) -> bool:
+def may_hold(call: HookCall) -> bool:
     """Whether this is a turn's own end, with nothing under way: not a sub-agent's, not planning, no
     work in the background.
     """
     return (
-        given.get("hook_event_name") in ("Stop", "AfterAgent")
-        and given.get("permission_mode") != "plan"
-        and not given.get("background_tasks")
+        call.event in ("Stop", "AfterAgent")
+        and call.permission_mode != "plan"
+        and not call.has_background_tasks
     )
 
 
-def answer_stop(given: JsonObject, places: Sequence[Path]) -> StopAnswer:
+def answer_stop(call: HookCall, places: Sequence[Path]) -> StopAnswer:
     """What the hook answers. `places` are the folders where the session works, the current one
     first.
 
     Raises OSError, ValueError and sqlite3.Error for damage, which lets go.
     """
-    session = given.get("session_id")
-    owned = (
-        find_owned_run(session, places)
-        if may_hold(given) and isinstance(session, str) and session
-        else None
-    )
+    owned = find_owned_run(call.session, places) if may_hold(call) and call.session else None
     if owned is None:
         return StopAnswer()
     command = owned.command(places[0])

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
 from honestone.app.authoring.drafting_model import DraftingCost, make_model, reply_key
 from honestone.app.suites.subject import load_skill
@@ -24,6 +24,7 @@ from honestone.core.authoring.suite_drafting import (
 )
 from honestone.core.authoring.suite_lint import FEWEST, MOST
 from honestone.core.errors import FileError, UsageError
+from honestone.core.json_value import Json
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Suite, TargetSpec
 from honestone.formats.drafts.cases import (
@@ -66,6 +67,28 @@ class SuiteDraftRequest:
     most: int | None = None
 
 
+class PlainDraftTask(TypedDict):
+    id: str
+    prompt: object
+    description: str | None
+    split: str
+    judged_by_code: bool
+
+
+class PlainSuiteDraft(TypedDict):
+    """A drafted suite as JSON. `taken` and `dropped`: what became of recorded sessions."""
+
+    schema: str
+    source: str
+    format: str
+    written: str | None
+    tasks: list[PlainDraftTask]
+    to_check: list[str]
+    notes: list[str]
+    taken: NotRequired[list[Json]]
+    dropped: NotRequired[list[Json]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftedSuite:
     """A suite that was drafted, in which format, from what, and what a person should look at."""
@@ -103,8 +126,8 @@ class DraftedSuite:
     def by_code(self) -> int:
         return sum(1 for case in self.suite.cases if not case.rubric.asks_judges)
 
-    def to_plain(self, output: Path | None) -> dict[str, object]:
-        return {
+    def to_plain(self, output: Path | None) -> PlainSuiteDraft:
+        plain: PlainSuiteDraft = {
             "schema": SCHEMA,
             "source": self.source,
             "format": self.form,
@@ -121,13 +144,12 @@ class DraftedSuite:
             ],
             "to_check": list(self.to_check),
             "notes": list(self.notes),
-            **({"taken": [one.to_plain() for one in self.taken]} if self.taken else {}),
-            **(
-                {}
-                if self.recorded is None
-                else {"dropped": [one.to_plain() for one in self.dropped]}
-            ),
         }
+        if self.taken:
+            plain["taken"] = [one.to_plain() for one in self.taken]
+        if self.recorded is not None:
+            plain["dropped"] = [one.to_plain() for one in self.dropped]
+        return plain
 
 
 def recorded_name(output: Path) -> str:

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 import msgspec
 
 from honestone.core.authoring import rubric_drafting as drafting
 from honestone.core.authoring.rubric_drafting import CriterionWish, RubricDraft, ShippedRubric
 from honestone.core.errors import HonestoneError
-from honestone.core.json_value import JsonObject
+from honestone.core.json_value import Json, as_json
 from honestone.core.judging.rubric import Criterion, from_plain, to_plain
 
 SCHEMA: Final = "honestone.rubric-answers/1"
@@ -64,7 +64,7 @@ class RubricAnswers:
 
 
 class _StoredDraft(msgspec.Struct, kw_only=True):
-    rubric: dict[str, object]
+    rubric: object
     origins: dict[str, str]
 
 
@@ -91,7 +91,7 @@ _AS_THEY_ARE: Final = tuple(
 )
 
 
-def to_json(answers: RubricAnswers) -> dict[str, object]:
+def to_json(answers: RubricAnswers) -> Json:
     found = answers.draft
     draft = (
         None
@@ -99,7 +99,7 @@ def to_json(answers: RubricAnswers) -> dict[str, object]:
         else _StoredDraft(rubric={**to_plain(found.rubric())}, origins=dict(found.origins))
     )
     stored = _StoredAnswers(draft=draft, **{name: getattr(answers, name) for name in _AS_THEY_ARE})
-    return cast(dict[str, object], msgspec.to_builtins(stored, enc_hook=str))
+    return as_json(msgspec.to_builtins(stored, enc_hook=str))
 
 
 def from_json(plain: object) -> RubricAnswers | None:
@@ -109,14 +109,16 @@ def from_json(plain: object) -> RubricAnswers | None:
         if any(len(one.levels) not in (0, 5) or not one.name for one in stored.wanted):
             return None
         found = stored.draft
-        draft = (
-            None
-            if found is None
-            else RubricDraft.of(from_plain(cast(JsonObject, found.rubric)), found.origins)
-        )
+        draft = None if found is None else _draft_of(found)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, HonestoneError):
         return None
     return RubricAnswers(draft=draft, **{name: getattr(stored, name) for name in _AS_THEY_ARE})
+
+
+def _draft_of(stored: _StoredDraft) -> RubricDraft:
+    if not isinstance(stored.rubric, dict):
+        raise TypeError("the rubric of a draft is not an object")
+    return RubricDraft.of(from_plain(stored.rubric), stored.origins)
 
 
 def _share(kind: type, written: object) -> object:

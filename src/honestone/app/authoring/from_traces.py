@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from honestone.app.authoring.draft import DraftedSuite, SuiteDraftRequest, recorded_name
 from honestone.core.errors import UsageError
-from honestone.core.json_value import Json, listed
+from honestone.core.json_value import Json, as_json, listed
 from honestone.core.judging.rubric import slug
 from honestone.core.suite.case import Case, Message, Suite, TargetSpec
 from honestone.core.suite.sampling import stratified
@@ -195,10 +195,10 @@ def _case(one: _Chosen) -> Case:
     )
 
 
-def _output_row(one: _Chosen) -> dict[str, Json]:
+def _output_row(one: _Chosen) -> Json:
     """A row of `record:FILE`: the output, and what the trace says of the run."""
     task = one.task
-    row: dict[str, Json] = {"id": one.id, "output": task.output}
+    row = {"id": as_json(one.id), "output": task.output}
     if task.tool_calls is not None:
         row["tool_calls"] = [
             {

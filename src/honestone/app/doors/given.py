@@ -16,6 +16,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
+from honestone.core.json_value import Json, as_json, members
 from honestone.core.judging.rubric import Rubric
 from honestone.core.record.store_address import store_address
 from honestone.core.suite.case import Suite
@@ -33,8 +34,8 @@ class Text(str):
     __slots__ = ()
 
 
-GivenRubric: TypeAlias = Rubric | PathLike[str] | Mapping[str, object] | Sequence[object] | str
-GivenSuite: TypeAlias = Suite | PathLike[str] | str | Mapping[str, object] | Sequence[object]
+GivenRubric: TypeAlias = Rubric | PathLike[str] | Json | Sequence[object]
+GivenSuite: TypeAlias = Suite | PathLike[str] | Json | Sequence[object]
 Judges: TypeAlias = str | Judge | Function | Sequence[str | Judge | Function]
 Targets: TypeAlias = str | Target | Function | Sequence[str | Target | Function]
 
@@ -247,17 +248,17 @@ def a_suite(value: object, workspace: Workspace) -> tuple[Path, SuiteSource | No
     return name, read_suite_document(document)
 
 
-def cases_of_rows(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+def cases_of_rows(rows: Sequence[Json]) -> list[Json]:
     """The rows of a data frame as cases, like those of a CSV file: columns that are keys of a case
     are these, other ones `vars`, and empty cells are left out.
     """
     return [_case_of_row(row, number) for number, row in enumerate(rows, 1)]
 
 
-def _case_of_row(row: Mapping[str, object], number: int) -> dict[str, object]:
-    case: dict[str, object] = {"id": f"suite-{number}"}
+def _case_of_row(row: Json, number: int) -> Json:
+    case = {"id": as_json(f"suite-{number}")}
     words: dict[str, str] = {}
-    for column, cell in row.items():
+    for column, cell in members(row):
         field = SHAPES["case"].field(column)
         if field is None:
             words[column] = "" if cell is None else str(cell)
@@ -265,11 +266,7 @@ def _case_of_row(row: Mapping[str, object], number: int) -> dict[str, object]:
             case[column] = [tag.strip() for tag in cell.split(",") if tag.strip()]
         elif cell is not None:
             case[column] = cell
-    return {**case, "vars": {**words, **_mapping(case.get("vars"))}} if words else case
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
+    return {**case, "vars": {**words, **dict(members(case.get("vars")))}} if words else case
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[object]]:

@@ -5,35 +5,22 @@ document that `--json` prints.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
-from functools import cached_property
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import Struct
-
 from honestone.core.checking.checks import visible
 from honestone.core.errors import UsageError
-from honestone.report.documents import JsonDocument, JsonValue, plain
+from honestone.report.documents import ReadsAsDocument
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 
-class DocumentResult(Mapping[str, JsonValue]):
+class DocumentResult(ReadsAsDocument):
     """Reads like its document: `result["verdict"]`. `heads` and `rows` are its table."""
 
     heads: ClassVar[tuple[str, ...]] = ()
-
-    @cached_property
-    def document(self) -> JsonDocument:
-        """What the command prints with `--json`."""
-        return plain(self._as_struct())
-
-    def _as_struct(self) -> Struct:
-        """The document with its fields declared, from which `document` is made."""
-        raise NotImplementedError
 
     @property
     @abstractmethod
@@ -59,10 +46,6 @@ class DocumentResult(Mapping[str, JsonValue]):
     def passed(self) -> bool:
         return self.verdict == "pass"
 
-    def to_dict(self) -> JsonDocument:
-        """A copy of the document, to change at will."""
-        return deepcopy(self.document)
-
     @property
     @abstractmethod
     def rows(self) -> Sequence[Sequence[object]]: ...
@@ -87,15 +70,6 @@ class DocumentResult(Mapping[str, JsonValue]):
         more.
         """
         return self.heads, self.rows
-
-    def __getitem__(self, key: str) -> JsonValue:
-        return self.document[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.document)
-
-    def __len__(self) -> int:
-        return len(self.document)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {visible(self.headline, 150)}>"

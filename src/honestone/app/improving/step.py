@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import StepWorker, SubmittedEdit, Waiting
@@ -36,7 +36,7 @@ from honestone.core.loop.named import policy_named
 from honestone.core.loop.state import LoopState, Propose, Result, decide
 from honestone.engine.panel import Seat, split
 from honestone.ports import Observer, Store
-from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents import PlainDocument, plain
 from honestone.system.files import open_below, remove, write_atomically, write_below
 
 SCHEMA: Final = "honestone.step/1"
@@ -80,7 +80,7 @@ class StepResult:
 
     action: str
     run: str
-    document: JsonDocument
+    document: PlainDocument
     exit_code: int = 0
     compact: bool = False
     hand_out: Callable[[], None] = lambda: None
@@ -96,8 +96,27 @@ class StepResult:
         place = self.document.get("location")
         return None if place is None else Path(place)
 
-    def to_dict(self) -> JsonDocument:
+    def to_dict(self) -> PlainDocument:
         return self.document
+
+
+class StepsStatus(TypedDict):
+    """Where a run of steps is, as `step status --json` prints it. `held`: how often the session was
+    held; `best_interval`: the score of the best version, 0-100; `waits_for`: `edit`, `go on` or
+    `done`.
+    """
+
+    schema: str
+    run: str
+    session: str | None
+    held: int | None
+    artifact: str
+    rounds: int
+    best_interval: list[float]
+    waits_for: str
+    location: str | None
+    result: str | None
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +209,7 @@ def resume_steps(
     return _work(replace(_Steps.load(folder.resolve(), workspace), form=form), submission, observer)
 
 
-def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
+def steps_status(workspace: Workspace, run: str | None) -> StepsStatus:
     """Where the run is. Nothing is asked, decided or changed."""
     with workspace.open_store() as store:
         folder = _folder_of(workspace, store, run)
@@ -428,7 +447,7 @@ def _wanted(waiting: Waiting, folder: Path, called: str, not_used: Sequence[str]
         write_atomically(place, str(details.pop("prompt")).encode("utf-8", "replace"), private=True)
         details |= {"prompt_file": str(place), "reply_file": str(reply)}
         how = f"--reply {shlex.quote(str(reply))}"
-    document: JsonDocument = {
+    document = {
         "schema": SCHEMA,
         "action": waiting.action,
         "run": folder.name,
@@ -447,13 +466,13 @@ def _wanted(waiting: Waiting, folder: Path, called: str, not_used: Sequence[str]
     return StepResult(
         action=waiting.action,
         run=folder.name,
-        document=document,
+        document=PlainDocument(document),
         compact=form.compact,
         hand_out=hand_out,
     )
 
 
-def _done(run: str, document: JsonDocument, form: StepsForm) -> StepResult:
+def _done(run: str, document: PlainDocument, form: StepsForm) -> StepResult:
     code = exit_code(Result(document["result"]))
     found = {**document, "session": form.session}
     if form.compact:
@@ -466,13 +485,13 @@ def _done(run: str, document: JsonDocument, form: StepsForm) -> StepResult:
     return StepResult(
         action="done",
         run=run,
-        document={"action": "done", **found},
+        document=PlainDocument({"action": "done", **found}),
         exit_code=code,
         compact=form.compact,
     )
 
 
-def _end_score(document: JsonDocument, end: str) -> float | None:
+def _end_score(document: PlainDocument, end: str) -> float | None:
     """The score of the original or of the final version, on the scale of the rounds."""
     expected = (document.get("expected") or {}).get(end)
     score: float | None = (expected or document[end])["score"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from honestone.app.judging.measured_before import (
@@ -16,7 +16,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.audit.verdict import JudgeAudit, ProbeResult, Tier, audit_of
 from honestone.core.errors import UsageError
 from honestone.core.events import AuditStarted, Event, ProbeAnswered, total_spend
-from honestone.core.json_value import JsonObject
+from honestone.core.judging.contract import ContractDocument, Identity
 from honestone.engine.panel import Seat
 from honestone.ports import Store
 from honestone.report.building.scorecard import usage_document
@@ -80,7 +80,7 @@ _AUDITED: Final = [(AuditStarted.kind, "measured"), (AuditStarted.kind, "inconcl
 
 
 def require_tiers(
-    workspace: Workspace, now: Mapping[str, object], seats: Sequence[Seat], wanted: Tier
+    workspace: Workspace, now: ContractDocument, seats: Sequence[Seat], wanted: Tier
 ) -> None:
     """Raises UsageError, naming the judge, unless the last audit of every judge under this rubric,
     as both are now, reached the tier. `now` is the contract of these judges.
@@ -91,7 +91,7 @@ def require_tiers(
 
 
 def _require_tier(
-    store: Store, name: str, now: Mapping[str, object], judge: JsonObject, wanted: Tier
+    store: Store, name: str, now: ContractDocument, judge: Identity, wanted: Tier
 ) -> None:
     def figures(before: Before) -> tuple[Tier, str | None] | None:
         document = audit_document(store.events(before.run), run=before.run)

@@ -22,8 +22,8 @@ from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import ArtifactJudged, CalibrationStarted, Event, total_spend
-from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import CHECK, Ballot
+from honestone.core.judging.contract import ContractDocument, Identity
 from honestone.core.judging.rubric import Key
 from honestone.core.judging.scorer import Scorer
 from honestone.core.statistics.calibration import (
@@ -222,7 +222,7 @@ def require_calibrated(workspace: Workspace, plan: RubricPlan, witnesses: Sequen
 
 
 def require_measured_judges(
-    workspace: Workspace, now: Mapping[str, object], seats: Sequence[Seat], what: str = "judge"
+    workspace: Workspace, now: ContractDocument, seats: Sequence[Seat], what: str = "judge"
 ) -> None:
     """Raises UsageError, naming the judge, unless labels vouch for each of them. `now` is the
     contract of these judges, `what` they are in messages.
@@ -233,7 +233,7 @@ def require_measured_judges(
 
 
 def _require_one(
-    store: Store, named: str, witness: str, now: Mapping[str, object], judge: JsonObject
+    store: Store, named: str, witness: str, now: ContractDocument, judge: Identity
 ) -> None:
     def figures(before: Before) -> CalibratedJudgeDoc | None:
         found = next(

@@ -5,7 +5,7 @@ on in order.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +49,7 @@ from honestone.engine.journal import reserve_in
 from honestone.engine.panel import Evaluator, Panel, Seat, functions_of
 from honestone.ports import Function, Observer, RunInfo, Store, Target
 from honestone.report.case_text import unmet_lines
-from honestone.report.documents import JsonDocument
+from honestone.report.documents import PlainDocument
 from honestone.system.drawing import count
 from honestone.system.files import Loaded, printable
 from honestone.system.trust.judging_files import JudgingFiles, files_named, names_commands
@@ -133,7 +133,7 @@ def evaluate_all(
     return found
 
 
-def require_pass(found: Evaluated, output: str | Path, input: str | None) -> JsonDocument:
+def require_pass(found: Evaluated, output: str | Path, input: str | None) -> PlainDocument:
     """The document of what passed. Raises AssertionError with what it misses, and with `input` and
     `output`, when it did not, CouldNotJudge when that could not be found out.
     """
@@ -530,7 +530,7 @@ class _Work:
         return TableFacts(table=rows.columns, left_out=rows.left_out, min_pass_rate=rows.least)
 
     def _evaluation(self, store: Store, run: str, evaluator: Evaluator) -> Evaluation:
-        limits: Mapping[str, object] = self._workspace.settings.limits
+        limits = self._workspace.settings.limits
         concurrency = limits.get("concurrency", 64 if self._seats else 8)
         if self._plan.options.batch is not None and self._target is None:
             concurrency = BATCH_AT_ONCE

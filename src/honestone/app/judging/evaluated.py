@@ -25,7 +25,6 @@ from honestone.report.building.scorecard import (
     usage_document,
 )
 from honestone.report.building.texts import judge_errors
-from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
 
@@ -149,9 +148,8 @@ class Evaluated(DocumentResult):
     def report(self) -> ScorecardDoc:
         return self._write.report(self._judgement)
 
-    @cached_property
-    def document(self) -> JsonDocument:
-        return plain(self.report)
+    def _as_struct(self) -> ScorecardDoc:
+        return self.report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

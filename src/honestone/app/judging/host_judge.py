@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import msgspec
 
@@ -20,6 +20,7 @@ from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
 from honestone.core.errors import UsageError
+from honestone.core.json_value import Json
 from honestone.core.judging.ballot import Question, asked_criteria
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.spend import Meter
@@ -27,7 +28,6 @@ from honestone.core.reading.reply import complaints
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Reply, Request, Store
 from honestone.prompts.filling import reply_schema
-from honestone.report.documents import JsonDocument
 from honestone.system.files import printable
 
 if TYPE_CHECKING:
@@ -66,6 +66,47 @@ class HostQuestion:
         return shlex.join(["honestone", "agent", verb, *words, *more])
 
 
+class PromptArtifact(TypedDict):
+    path: str
+    digest: str
+
+
+class PlainPrompt(TypedDict):
+    """`honestone.judge-prompt/1`. `reply_schema` is the JSON Schema of a reply."""
+
+    schema: str
+    artifact: PromptArtifact
+    judge: str | None
+    draw: int
+    prompt: str
+    token: str | None
+    reply_schema: Json
+    problems: list[str]
+    submit: str
+
+
+class MissingAnswer(TypedDict):
+    """An item without an answer; `number` is that of the prompt."""
+
+    number: int | None
+    requirement: str
+    why: str
+
+
+class PlainSubmission(TypedDict):
+    """`honestone.submission/1`: what became of a reply. `prompt` is the command that asks again."""
+
+    schema: str
+    judge: str
+    recorded: bool
+    complete: bool
+    answered: int
+    missing: list[MissingAnswer]
+    problems: list[str]
+    repairs: list[str]
+    prompt: NotRequired[str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPrompt:
     """What the judge is to answer, as text and as `honestone.judge-prompt/1`; `submit` is the
@@ -74,7 +115,7 @@ class HostPrompt:
 
     text: str
     submit: str
-    document: JsonDocument
+    document: PlainPrompt
 
 
 def host_prompt(workspace: Workspace, asked: HostQuestion) -> HostPrompt:
@@ -92,7 +133,7 @@ def host_prompt(workspace: Workspace, asked: HostQuestion) -> HostPrompt:
         if wanted is not None:
             request, problems = wanted.request, wanted.problems
     submit = asked.command("submit", "--reply", "FILE")
-    document: JsonDocument = {
+    document: PlainPrompt = {
         "schema": PROMPT,
         "artifact": {"path": question.artifact.path, "digest": question.artifact.version.digest},
         "judge": seat.id if asked.judge else None,
@@ -106,13 +147,13 @@ def host_prompt(workspace: Workspace, asked: HostQuestion) -> HostPrompt:
     return HostPrompt(text=request.body, submit=submit, document=document)
 
 
-def submit_reply(workspace: Workspace, asked: HostQuestion, text: str) -> JsonDocument:
+def submit_reply(workspace: Workspace, asked: HostQuestion, text: str) -> PlainSubmission:
     """Records a reply to that prompt, if it can be read. Returns `honestone.submission/1`."""
     seat, question = _asking(workspace, asked)
     with workspace.open_store() as store:
         taken = take_reply(store, seat, question, text)
         ballot = None if taken.refused else asyncio.run(ballot_on_record(store, seat, question))
-    return submission(seat, question, taken, ballot) | {"prompt": asked.command("prompt")}
+    return {**submission(seat, question, taken, ballot), "prompt": asked.command("prompt")}
 
 
 def _asking(workspace: Workspace, asked: HostQuestion) -> tuple[Seat, Question]:
@@ -140,10 +181,6 @@ def agent_seat(name: str, draw: int, context: AdapterContext) -> Seat:
     spec = "agent:" + name.removeprefix("agent:")
     id = spec if draw == 0 else f"{spec}#{draw + 1}"
     return Seat(id=id, judge=make_judge(spec, context, id=id), draw=draw, kind="agent")
-
-
-# ----------------------------------------------------------------------------------------------
-# replies on record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,13 +262,9 @@ def _problems(request: Request, reading: Reading) -> tuple[str, ...]:
     return complaints(request.numbers, reading)
 
 
-# ---------------------------------------------------------------------------------------------- as
-# a document
-
-
 def submission(
     seat: Seat, question: Question, taken: TakenReply, ballot: Ballot | None
-) -> JsonDocument:
+) -> PlainSubmission:
     """What became of a reply, as a document. Items are named by their number in the prompt.
 
     `ballot` is all that the judge has on record now; None when the reply was refused.
@@ -258,7 +291,7 @@ def submission(
     }
 
 
-def _missing(why: Mapping[Key, str], question: Question, request: Request) -> list[JsonDocument]:
+def _missing(why: Mapping[Key, str], question: Question, request: Request) -> list[MissingAnswer]:
     number_of = {key: number for number, key in request.numbers.items()}
     return [
         {"number": number_of.get(key), "requirement": item.requirement, "why": why[key]}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from honestone.core.events import Event, LookTaken, NoiseStarted, SuiteStarted, total_spend
 from honestone.core.judging.ballot import CHECK, Ballot
-from honestone.core.judging.contract import digest_json
+from honestone.core.judging.contract import ContractDocument, digest_json
 from honestone.core.judging.rubric import Rubric, to_plain
 from honestone.core.judging.scorecard import Outcome, Scorecard, judge_gate
 from honestone.core.judging.scorer import Scorer
@@ -121,7 +121,7 @@ def _criteria(rubric: Rubric) -> str:
     return digest_json(to_plain(rubric)["criteria"])
 
 
-def _judging(contract: Mapping[str, object]) -> str:
+def _judging(contract: ContractDocument) -> str:
     """Who judges and how they are asked, of the contract of a rubric or of a suite."""
     options = contract.get("options")
     assert isinstance(options, Mapping)

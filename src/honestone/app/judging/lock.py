@@ -15,7 +15,7 @@ from honestone.app.judging.rubric_plan import RubricPlan, checks_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.checking.checks import is_of_text_alone
-from honestone.core.judging.contract import Contract
+from honestone.core.judging.contract import Contract, Identity
 from honestone.core.judging.rubric import Check
 from honestone.formats.lock_file import (
     FilesThatJudge,
@@ -139,7 +139,7 @@ def files_that_judge(
     workspace: Workspace,
     checker: CheckRunner,
     checks: Sequence[Check],
-    identities: Sequence[Mapping[str, object]],
+    identities: Sequence[Identity],
 ) -> LockedFiles:
     """The files that judge by the rubric or suite at `path`: of its checks and judges, with the
     modules that they import. Programs that are installed on the machine are left out.

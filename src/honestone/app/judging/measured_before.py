@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from honestone.core.events import Started
-from honestone.core.json_value import JsonObject
-from honestone.core.judging.contract import canonical
+from honestone.core.judging.contract import ContractDocument, Identity, canonical
 from honestone.ports import Store
 
 
@@ -21,7 +20,7 @@ class Before:
     changed: tuple[str, ...]
 
 
-def judges_of(contract: Mapping[str, object]) -> list[JsonObject]:
+def judges_of(contract: ContractDocument) -> list[Identity]:
     found = contract.get("judges")
     return list(found) if isinstance(found, list | tuple) else []
 
@@ -29,8 +28,8 @@ def judges_of(contract: Mapping[str, object]) -> list[JsonObject]:
 def measured_before(
     store: Store,
     kinds: Collection[tuple[str | None, str | None]],
-    now: Mapping[str, object],
-    judge: JsonObject,
+    now: ContractDocument,
+    judge: Identity,
 ) -> Iterator[Before]:
     """Newest first. `kinds`: the kinds of runs and their results that count; `now`: the contract
     that the judge is in. A judge of the same name counts too: it may have changed.
@@ -69,12 +68,12 @@ def newest_that_holds(
     return stale
 
 
-def _essence(judge: JsonObject) -> str:
+def _essence(judge: Identity) -> str:
     """Who a judge is, whatever it is called and whichever look it takes."""
     return canonical({name: value for name, value in judge.items() if name not in ("id", "draw")})
 
 
-def _asked_by(contract: Mapping[str, object]) -> object:
+def _asked_by(contract: ContractDocument) -> object:
     """The rubric without who may decide, which says nothing of what is asked."""
     rubric = contract.get("rubric")
     if not isinstance(rubric, Mapping):
@@ -87,7 +86,7 @@ def _asked_by(contract: Mapping[str, object]) -> object:
 
 
 def _changed(
-    before: Mapping[str, object], then: JsonObject, now: Mapping[str, object], judge: JsonObject
+    before: ContractDocument, then: Identity, now: ContractDocument, judge: Identity
 ) -> tuple[str, ...]:
     parts = {
         "the rubric": canonical(_asked_by(before)) != canonical(_asked_by(now)),

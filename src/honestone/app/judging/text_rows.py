@@ -194,9 +194,9 @@ class _Subjects:
             name=self._id(row),
             loaded=Loaded(version),
             asked_as=ASKED_AS,
-            input=self._more(cells, columns.input, self._source.input),
-            reference=self._more(cells, columns.reference, self._source.reference),
-            group=self._more(cells, columns.group, None) or "",
+            input=self._more(row, columns.input, self._source.input),
+            reference=self._more(row, columns.reference, self._source.reference),
+            group=self._more(row, columns.group, None) or "",
             problem=problem,
         )
 
@@ -218,8 +218,8 @@ class _Subjects:
         return id
 
     @staticmethod
-    def _more(cells: Mapping[str, object], column: str | None, shared: str | None) -> str | None:
+    def _more(row: TableRow, column: str | None, shared: str | None) -> str | None:
         if column is None:
             return shared
-        cell = cell_of(cells, column)
+        cell = cell_of(row.cells, column)
         return None if is_missing(cell) else cell_text(cell)

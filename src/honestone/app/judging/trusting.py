@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
+from honestone.core.judging.contract import Identity
 from honestone.formats.settings import read_settings
 from honestone.formats.source import SuiteSource
 from honestone.interop.environment import named_variables
@@ -197,7 +198,7 @@ def _code_words(source: SuiteSource) -> str:
     return f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}, in {count(len(source.code), 'place')}"
 
 
-def contacts(workspace: Workspace, used: Iterable[tuple[str, Mapping[str, object]]]) -> list[str]:
+def contacts(workspace: Workspace, used: Iterable[tuple[str, Identity]]) -> list[str]:
     """In one line: the hosts that these judges, workers and targets contact (names with their
     identities), and the programs of the settings that they run. Nothing where there are none.
     """

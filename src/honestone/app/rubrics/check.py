@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
 from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.rubrics.history import PlainHistory
+from honestone.app.rubrics.trial import PlainGoldenRow, PlainOracle
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.judging.rubric import Rubric
+from honestone.core.tables import PlainRemark
 
 if TYPE_CHECKING:
     from honestone.app.rubrics.history import History
@@ -62,6 +65,22 @@ def check_rubric(
     return checked
 
 
+class PlainRubricCheck(TypedDict):
+    """A `RubricCheck` as JSON: `honestone.rubric-check/1`. What was not asked for is left out."""
+
+    schema: str
+    path: str
+    format: str
+    ok: bool
+    findings: list[PlainRemark]
+    notes: list[str]
+    fixed: NotRequired[list[dict[str, str]]]
+    left: NotRequired[list[str]]
+    history: NotRequired[PlainHistory]
+    golden: NotRequired[list[PlainGoldenRow]]
+    oracle: NotRequired[PlainOracle]
+
+
 @dataclass(slots=True, kw_only=True)
 class RubricCheck:
     """A rubric and all that was found out about it."""
@@ -95,8 +114,8 @@ class RubricCheck:
             return 1
         return 3 if "undecided" in self.agreements else 0
 
-    def to_plain(self) -> dict[str, object]:
-        out: dict[str, object] = {
+    def to_plain(self) -> PlainRubricCheck:
+        out: PlainRubricCheck = {
             "schema": SCHEMA,
             "path": str(self.path),
             "format": self.dialect,

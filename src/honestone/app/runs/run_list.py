@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import msgspec
 
@@ -20,7 +20,6 @@ from honestone.system.drawing import count, line
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
     from honestone.ports import RunInfo, Store
-    from honestone.report.documents import JsonDocument
 
 UNFINISHED = "unfinished"
 _VERDICTS = {0: "pass", 1: "fail", 3: "inconclusive", 130: "interrupted"}
@@ -30,6 +29,34 @@ class _Ended(msgspec.Struct):
     """Of the last event of a run: what it came to, where whoever ended it knew that."""
 
     figures: RunFigures | None = None
+
+
+class PlainRun(TypedDict):
+    """A run as `runs --json` lists it. `score` and `change` are in points, or for a suite `change`
+    is that of `pass_rate` (0-1).
+    """
+
+    id: str
+    kind: str
+    subject: str
+    contract: str
+    started: str
+    finished: str | None
+    result: str | None
+    project: str
+    person: str
+    verdict: str | None
+    side: str | None
+    title: str | None
+    score: float | None
+    pass_rate: float | None
+    usd: float | None
+    target_calls: int
+    judge_calls: int
+    duration_ms: int | None
+    judges: Sequence[str]
+    low_confidence: bool
+    change: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +102,8 @@ class ListedRun:
             parts.append(duration_words(figures.duration_ms))
         return "  ".join(part for part in parts if part)
 
-    def to_plain(self) -> JsonDocument:
-        info = self.info
+    def to_plain(self) -> PlainRun:
+        info, figures = self.info, self.figures
         return {
             "id": info.id,
             "kind": info.kind,
@@ -88,9 +115,16 @@ class ListedRun:
             "project": info.project or "",
             "person": info.person or "",
             "verdict": self.verdict,
-            **{
-                name: value for name, value in asdict(self.figures).items() if name != "compared_by"
-            },
+            "side": figures.side,
+            "title": figures.title,
+            "score": figures.score,
+            "pass_rate": figures.pass_rate,
+            "usd": figures.usd,
+            "target_calls": figures.target_calls,
+            "judge_calls": figures.judge_calls,
+            "duration_ms": figures.duration_ms,
+            "judges": figures.judges,
+            "low_confidence": figures.low_confidence,
             "change": self.change,
         }
 

@@ -29,7 +29,8 @@ from honestone.core.skill import plan as plans
 from honestone.core.skill.plan import Plan, PlanError, Refusal
 from honestone.core.skill.risk import risk_of
 from honestone.formats import stage_files as doc
-from honestone.formats.stage_files import JsonObject, StageFile
+from honestone.formats.stage_files import StageFile
+from honestone.report.documents import PlainDocument
 from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
 
@@ -51,7 +52,7 @@ def apply(request: ApplyRequest, files: StageFiles) -> StageFile[doc.Execution]:
     """
     ranking = files.read(request.ranking, doc.Ranking)
     at, candidate = find_candidate(ranking, request.candidate_id)
-    raw: JsonObject = ranking.marked.value["scored_candidates"][at]
+    raw = ranking.marked.value["scored_candidates"][at]
     name = f"{ranking.body.run_id}-{candidate.id}"
     with holding(files, ranking.body.target.path) as skill:
         skill.require_base(candidate)
@@ -111,7 +112,7 @@ def _nothing(problem: PlanError) -> doc.ExecutionResult:
 def execution_file(
     ranking: doc.Ranking,
     candidate: doc.ScoredCandidate,
-    raw: JsonObject,
+    raw: PlainDocument,
     result: doc.ExecutionResult,
 ) -> doc.Execution:
     """What was applied, as an artifact. `raw` is the candidate as the ranking has it."""

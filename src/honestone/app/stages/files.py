@@ -25,7 +25,6 @@ from honestone.app.suites.subject import skill_folder, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version, as_text
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import Json
 from honestone.core.skill.plan import (
     Plan,
     PlanError,
@@ -39,6 +38,7 @@ from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.formats import stage_files as doc
 from honestone.formats.stage_files import StageFile
 from honestone.formats.syntax.marked import read_marked
+from honestone.report.documents import PlainDocument, plain
 from honestone.system.files import deliver, load_artifact, printable, write_atomically
 
 # Candidates that wait for a person, and those that a person turned down.
@@ -215,18 +215,18 @@ def stamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def stamped(body: doc.StageDocument | doc.Traces, path: Path) -> dict[str, Json]:
+def stamped(body: doc.StageDocument | doc.Traces, path: Path) -> PlainDocument:
     """As JSON objects and lists, with its time and place; of an artifact the head first and the end
     last.
     """
     body = msgspec.structs.replace(
         body, created_at=stamp(), truth_anchor=printable(os.path.abspath(path))
     )
-    plain: dict[str, Json] = msgspec.to_builtins(body)
+    document = plain(body)
     if isinstance(body, doc.Traces):
-        return plain
-    ends = {key: plain.pop(key) for key in doc.END}
-    return {**{key: plain.pop(key) for key in doc.HEAD}, **plain, **ends}
+        return document
+    ends = {key: document.pop(key) for key in doc.END}
+    return PlainDocument({**{key: document.pop(key) for key in doc.HEAD}, **document, **ends})
 
 
 def write_json(path: Path, document: object) -> None:

@@ -16,7 +16,7 @@ from honestone.app.stages.files import (
 from honestone.core.errors import UsageError
 from honestone.core.skill import plan as plans
 from honestone.formats import stage_files as doc
-from honestone.formats.stage_files import JsonObject, StageFile
+from honestone.formats.stage_files import StageFile
 
 
 def promote(
@@ -89,7 +89,7 @@ def _approve(
     candidate = doc.CandidateEntry(
         id=_required(entry.get("candidate_id"), "candidate_id"),
         target_path=_required(entry.get("target_path"), "target_path"),
-        execution_plan=msgspec.convert(entry.get("execution_plan") or {}, JsonObject),
+        execution_plan=msgspec.convert(entry.get("execution_plan") or {}, doc.Plan),
     )
     after = plans.apply_plan(skill.plan_of(candidate), skill.version)
     if after.digest != entry.get("candidate_digest"):

@@ -54,8 +54,8 @@ from honestone.core.loop.state import LoopLimits, fold
 from honestone.core.skill.gate_layers import EXIT_OF, Decision
 from honestone.engine.panel import Seat
 from honestone.formats import stage_files as doc
-from honestone.formats.stage_files import JsonObject
 from honestone.ports import Observer, RunInfo, Store
+from honestone.report.documents import ReadsAsDocument
 from honestone.system.drawing import count as many
 from honestone.system.files import printable
 from honestone.system.trust.judging_files import JudgingFiles, files_named
@@ -82,8 +82,8 @@ class StageRunRequest:
     judging: JudgingOptions = field(default_factory=JudgingOptions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineRun:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PipelineRun(ReadsAsDocument):
     """How a run of all stages ended."""
 
     body: doc.Pipeline
@@ -96,17 +96,11 @@ class PipelineRun:
         return self.body.decision
 
     @property
-    def document(self) -> JsonObject:
-        """`honestone.pipeline/1`."""
-        return self.to_dict()
-
-    @property
     def exit_code(self) -> int:
         return 3 if self.decision == ERROR else EXIT_OF[Decision(self.decision)]
 
-    def to_dict(self) -> JsonObject:
-        plain: JsonObject = msgspec.to_builtins(self.body)
-        return plain
+    def _as_struct(self) -> doc.Pipeline:
+        return self.body
 
 
 def run_all_stages(request: StageRunRequest, files: StageFiles, observer: Observer) -> PipelineRun:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.trusting import code_notes
@@ -21,6 +21,7 @@ from honestone.core.authoring.suite_lint import (
     lint_with_skill,
 )
 from honestone.core.errors import StoreError, UsageError
+from honestone.core.tables import PlainRemark
 from honestone.ports import Observer
 from honestone.system.drawing import count
 from honestone.system.processes.process import answer_of, base_environment
@@ -74,6 +75,20 @@ def check_suite(workspace: Workspace, request: SuiteCheckRequest, observer: Obse
     return checked
 
 
+class PlainSuiteCheck(TypedDict):
+    """A `SuiteCheck` as JSON: `honestone.suite-check/1`."""
+
+    schema: str
+    path: str
+    format: str
+    ok: bool
+    cases: int
+    findings: list[PlainRemark]
+    advice: list[PlainRemark]
+    structure: list[PlainRemark]
+    notes: list[str]
+
+
 @dataclass(slots=True, kw_only=True)
 class SuiteCheck:
     """A suite and all that was found out about it."""
@@ -96,7 +111,7 @@ class SuiteCheck:
     def place_of(self, remark: SuiteRemark) -> str:
         return self.source.places.get(remark.case or "", f"{self.path}:1:1")
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> PlainSuiteCheck:
         return {
             "schema": SCHEMA,
             "path": str(self.path),
@@ -109,7 +124,7 @@ class SuiteCheck:
             "notes": self.notes,
         }
 
-    def _plain(self, remark: SuiteRemark) -> dict[str, object]:
+    def _plain(self, remark: SuiteRemark) -> PlainRemark:
         return {
             "rule": remark.rule,
             "case": remark.case,

@@ -77,7 +77,7 @@ class _Audit:
 
     def document(self) -> AuditDoc:
         with self._of.workspace.open_store() as store:
-            run, log = self._of.open(store, self._first(), self._meter, belongs_to={})
+            run, log = self._of.open(store, self._first(), self._meter)
             then = f"the same command resumes run {run} and repeats no question"
             run_interruptibly(lambda: self._ask_all(store, run, log), self._of.close, then)
             document = audit_document(log, run=run)

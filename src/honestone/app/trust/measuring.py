@@ -4,7 +4,7 @@ before anything is spent, and one run on record that the same command resumes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -118,7 +118,7 @@ class Measured:
             observer.note(note)
 
     def open(
-        self, store: Store, first: Started, meter: Meter, *, belongs_to: Mapping[str, object]
+        self, store: Store, first: Started, meter: Meter, *, looks: int | None = None
     ) -> tuple[str, list[Event]]:
         """The unfinished run of the same question, or a new one. Raises UsageError while another
         process is at it.
@@ -126,7 +126,7 @@ class Measured:
         subject, kind = printable(self.path), str(first.kind)
         identity = digest_json(
             {"kind": kind, "artifact": self.version.digest, "contract": self.contract.id}
-            | dict(belongs_to)
+            | ({} if looks is None else {"looks": looks})
         )
         if not store.lock(identity):
             raise UsageError(

@@ -61,9 +61,7 @@ class _Measurement:
 
     def document(self) -> NoiseDoc:
         with self._of.workspace.open_store() as store:
-            run, log = self._of.open(
-                store, self._first(), self._meter, belongs_to={"looks": self._looks}
-            )
+            run, log = self._of.open(store, self._first(), self._meter, looks=self._looks)
             then = f"the same command resumes run {run} and repeats no look"
             run_interruptibly(lambda: self._look(store, run, log), self._of.close, then)
             document = noise_document(log, run=run)

@@ -16,10 +16,11 @@ from typing import Annotated, Any
 
 import click
 
+from honestone.app.agents.hook_call import HookCall
 from honestone.app.options import Option
 from honestone.cli import options as shared
 from honestone.cli.main import LazyGroup
-from honestone.core.json_value import JsonObject, visible
+from honestone.core.json_value import Json, visible
 
 
 class HookGroup(LazyGroup):
@@ -64,15 +65,15 @@ def stop(
     "reason"}; let go is nothing, or {"systemMessage"} where an unfinished run is given up: after 15
     holds, or 5 with nothing new on record.
     """
-    given = _given()
+    call = _call()
     if state is not None:
         from honestone.app.agents.rulph_state import answer_by_state
 
-        answer = answer_by_state(given, state, Path().resolve())
+        answer = answer_by_state(call, state, Path().resolve())
     else:
         from honestone.app.agents.stop import answer_stop
 
-        answer = answer_stop(given, _places(given))
+        answer = answer_stop(call, _places(call))
     if answer.reason is not None:
         _print({"decision": "block", "reason": answer.reason})
     elif answer.word is not None:
@@ -89,32 +90,30 @@ def session_start() -> None:
     """
     from honestone.app.agents.session_start import answer_start
 
-    given = _given()
-    text = answer_start(given, _places(given), os.environ.get("GEMINI_SESSION_ID"))
+    call = _call()
+    text = answer_start(call, _places(call), os.environ.get("GEMINI_SESSION_ID"))
     if text is not None:
         _print({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
 
 
-def _given() -> JsonObject:
+def _call() -> HookCall:
     plain = json.loads(sys.stdin.buffer.read())
     if not isinstance(plain, dict):
         raise ValueError("stdin holds no JSON object")
-    return plain
+    return HookCall.of(plain)
 
 
-def _places(given: JsonObject) -> list[Path]:
+def _places(call: HookCall) -> list[Path]:
     """Where the session works: the host's folder first, then the project's."""
     named = (
-        given.get("cwd"),
+        call.folder,
         os.environ.get("CLAUDE_PROJECT_DIR"),
         os.environ.get("GEMINI_PROJECT_DIR"),
     )
-    return [Path(place).resolve() for place in named if isinstance(place, str) and place] or [
-        Path().resolve()
-    ]
+    return [Path(place).resolve() for place in named if place] or [Path().resolve()]
 
 
-def _print(answer: JsonObject) -> None:
+def _print(answer: Json) -> None:
     with suppress(OSError):  # at once, so that nothing is left to fail when the command ends
         os.write(sys.stdout.fileno(), json.dumps(answer).encode() + b"\n")
 

@@ -10,11 +10,11 @@ from typing import Annotated, TypeAlias
 
 import click
 
+from honestone.app.judging.host_judge import PlainSubmission
 from honestone.app.options import Argument, Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import FileError, UsageError
-from honestone.report.documents import JsonDocument
 
 LONGEST_REPLY = 10_000_000
 
@@ -145,7 +145,7 @@ def read_reply_file(path: str) -> str:
     return text
 
 
-def _as_text(document: JsonDocument) -> str:
+def _as_text(document: PlainSubmission) -> str:
     from honestone.system.drawing import count, line
 
     if document["complete"]:

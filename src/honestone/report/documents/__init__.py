@@ -13,7 +13,9 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeAlias, cast
+from copy import deepcopy
+from functools import cached_property
+from typing import Any, Final, NewType, TypeAlias, cast
 
 import msgspec
 
@@ -90,10 +92,9 @@ def rests_on_one_judge(document: Mapping[str, Any]) -> bool:
     return bool(document.get("low_confidence") or document.get("low_confidence_cases"))
 
 
-def plain(document: msgspec.Struct) -> dict[str, Any]:
+def plain(document: msgspec.Struct) -> PlainDocument:
     """A document as JSON values, for who asked for a dict."""
-    found: dict[str, Any] = msgspec.to_builtins(document)
-    return found
+    return PlainDocument(msgspec.to_builtins(document))
 
 
 def fields_of(source: object, *names: str) -> dict[str, Any]:
@@ -104,3 +105,32 @@ def fields_of(source: object, *names: str) -> dict[str, Any]:
 JsonDocument: TypeAlias = dict[str, Any]
 # What a document holds under a key, for who reads it as plain values.
 JsonValue: TypeAlias = Any
+# A whole document as plain values, as `--json` prints it: what `plain` makes of a struct that
+# declares its fields.
+PlainDocument = NewType("PlainDocument", dict[str, Any])
+
+
+class ReadsAsDocument(Mapping[str, JsonValue]):
+    """Something with a document, which reads like it: `result["verdict"]`."""
+
+    @cached_property
+    def document(self) -> PlainDocument:
+        """What the command prints with `--json`."""
+        return plain(self._as_struct())
+
+    def to_dict(self) -> PlainDocument:
+        """A copy of the document, to change at will."""
+        return deepcopy(self.document)
+
+    def _as_struct(self) -> msgspec.Struct:
+        """The document with its fields declared, from which `document` is made."""
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> JsonValue:
+        return self.document[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.document)
+
+    def __len__(self) -> int:
+        return len(self.document)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from honestone.core.judging.rubric import Check, Criterion, Item, Path, Rubric
-from honestone.core.tables import RuledRemark, rule_texts
+from honestone.core.tables import PlainRemark, RuledRemark, rule_texts
 
 _LONGEST: Final = 4000
 
@@ -36,15 +36,13 @@ class Remark(RuledRemark):
     text: str | None = None
     check: Check | None = None
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> PlainRemark:
         # `super()` does not reach the base of a slotted dataclass, so it is named.
-        plain = {**RuledRemark.to_plain(self), "criterion": self.criterion, "item": self.item}
-        check = self.check
-        return (
-            plain
-            if check is None
-            else {**plain, "check": {check.name: check.value, **check.options}}
-        )
+        plain = RuledRemark.to_plain(self)
+        plain["criterion"], plain["item"] = self.criterion, self.item
+        if self.check is not None:
+            plain["check"] = {self.check.name: self.check.value, **self.check.options}
+        return plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
