@@ -132,17 +132,17 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """
     reports = [report for found in terminalreporter.stats.values() for report in found]
     lonely = {
-        report.nodeid: told
+        report.nodeid: warning
         for report in reports
         if isinstance(report, pytest.TestReport)
-        for name, told in report.user_properties
+        for name, warning in report.user_properties
         if name == _LOW_CONFIDENCE
     }
     if not lonely:
         return
     terminalreporter.section("honestone: LOW CONFIDENCE")
-    for nodeid, told in lonely.items():
-        terminalreporter.line(f"{nodeid}: {told}")
+    for nodeid, warning in lonely.items():
+        terminalreporter.line(f"{nodeid}: {warning}")
 
 
 def _note_lonely(item: pytest.Item, warnings: Iterable[tuple[str, str]]) -> None:
@@ -151,7 +151,7 @@ def _note_lonely(item: pytest.Item, warnings: Iterable[tuple[str, str]]) -> None
     """
     noted = (
         _LOW_CONFIDENCE,
-        next((told for name, told in warnings if name == "LOW CONFIDENCE"), ""),
+        next((warning for name, warning in warnings if name == "LOW CONFIDENCE"), ""),
     )
     if noted[1] and noted not in item.user_properties:
         item.user_properties.append(noted)
@@ -240,7 +240,7 @@ class SuiteFile(pytest.File):
             if self._source.code:
                 self._source = self._read_with_permission()
         except HonestoneError as error:
-            raise self.CollectError(_said(error)) from None
+            raise self.CollectError(_error_text(error)) from None
         for case in self._source.suite.cases:
             yield CaseItem.from_parent(self, name=case.id)
 
@@ -320,7 +320,7 @@ class CaseItem(pytest.Item):
         try:
             found = self.parent.case(self.name)
         except HonestoneError as error:
-            raise CouldNotBeJudged(_said(error)) from None
+            raise CouldNotBeJudged(_error_text(error)) from None
         for _, case in found:
             _note_lonely(self, case.warnings)
         self._open = [(column, case) for column, case in found if case.is_open]
@@ -363,7 +363,7 @@ def _words(found: list[tuple[str, CaseDoc]]) -> tuple[str, str]:
     return "\n".join(lines), "; ".join(reasons)
 
 
-def _said(error: HonestoneError) -> str:
+def _error_text(error: HonestoneError) -> str:
     return "\n".join(
         f"{one}" + (f" ({one.hint})" if one.hint else "") for one in error.errors or (error,)
     )

@@ -122,9 +122,9 @@ def _give(made: Conversion, *, output: Path | None, force: bool, quiet: bool) ->
 
             write_copies(made.copies, output.parent, force)
         write_new(output, made.text, force, example="suite.yaml")
-    said = [f"note: {note}" for note in made.notes] + (
+    lines = [f"note: {note}" for note in made.notes] + (
         [f"wrote {line(output)}"] if output is not None else []
     )
     if not quiet:
-        sys.stderr.write("".join(f"{clean(one)}\n" for one in said))
+        sys.stderr.write("".join(f"{clean(one)}\n" for one in lines))
     return 0

@@ -166,12 +166,12 @@ def _environment() -> dict[str, str]:
     """
     ours = os.path.dirname(sys.executable) if sys.executable else ""
     first = [ours] if ours and os.path.exists(os.path.join(ours, "python3")) else []
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if name not in ("HONESTONE_HOME", "HONESTONE_STORE")
     }
-    return {**kept, "PATH": os.pathsep.join([*first, os.environ.get("PATH") or os.defpath])}
+    return {**inherited, "PATH": os.pathsep.join([*first, os.environ.get("PATH") or os.defpath])}
 
 
 def _working_directory() -> str | None:

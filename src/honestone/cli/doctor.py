@@ -72,8 +72,8 @@ def _text(found: ReadinessReport, workspace: Workspace) -> Iterator[str]:
     yield f"\nSandbox    {_SANDBOXES[found.sandbox]}\n"
     if found.no_bubblewrap:
         yield f"           {clean(found.no_bubblewrap)}\n"
-    said = _shared_store(workspace)
-    yield f"Store      {clean(workspace.shown_store)}{'' if said is None else f' ({clean(said)})'}\n"
+    store_note = _shared_store(workspace)
+    yield f"Store      {clean(workspace.shown_store)}{'' if store_note is None else f' ({clean(store_note)})'}\n"
     folder = workspace.settings.folder
     where = (
         "none (honestone init writes one)"

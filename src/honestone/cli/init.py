@@ -32,7 +32,7 @@ class _Done:
     """What was written and what was left alone, each with a remark."""
 
     written: dict[str, str] = field(default_factory=dict)
-    kept: dict[str, str] = field(default_factory=dict)
+    left_alone: dict[str, str] = field(default_factory=dict)
 
 
 @click.command("init", short_help="Write starter files to this folder.")
@@ -101,7 +101,7 @@ def _write(path: Path, text: str, remark: str, done: _Done) -> None:
         with path.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except FileExistsError:
-        done.kept[path.name] = "it is there already"
+        done.left_alone[path.name] = "it is there already"
     except OSError as error:
         raise FileError(
             f"cannot write {str(path)!r}: {error.strerror or error}",
@@ -119,7 +119,7 @@ def _write_settings(folder: Path, done: _Done) -> None:
 
     holding = find_settings(folder.resolve()).folder
     if holding is not None and not (folder / SETTINGS).exists():
-        done.kept[SETTINGS] = f"settings of {here().shown(holding)} apply here"
+        done.left_alone[SETTINGS] = f"settings of {here().shown(holding)} apply here"
         return
     _write(
         folder / SETTINGS,
@@ -137,13 +137,20 @@ def _tell(
 
     commands = next_commands(folder, document)
     if as_json:
-        said = {
+        head = {
             "schema": "honestone.init/1",
             "folder": str(folder),
             "document": _from(folder, document),
         }
         write(
-            dump({**said, "written": list(done.written), "kept": list(done.kept), "next": commands})
+            dump(
+                {
+                    **head,
+                    "written": list(done.written),
+                    "kept": list(done.left_alone),
+                    "next": commands,
+                }
+            )
             + "\n"
         )
         return
@@ -151,10 +158,12 @@ def _tell(
     lines = [
         f"wrote       {clean(name):<16}{clean(remark)}" for name, remark in done.written.items()
     ]
-    lines += [f"left alone  {clean(name):<16}{clean(remark)}" for name, remark in done.kept.items()]
+    lines += [
+        f"left alone  {clean(name):<16}{clean(remark)}" for name, remark in done.left_alone.items()
+    ]
     if others and RUBRIC in done.written:
-        told = f"{count(len(others), 'other document')} here; to take another: {clean(_again(folder, others[0]))}"
-        lines.append(f"taken       {clean(document.name):<16}{told}")
+        others_text = f"{count(len(others), 'other document')} here; to take another: {clean(_again(folder, others[0]))}"
+        lines.append(f"taken       {clean(document.name):<16}{others_text}")
     lines += ["", "next", *(f"  {style.paint(clean(command), 'cyan')}" for command in commands)]
     write(style.finish(lines))
 

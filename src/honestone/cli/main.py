@@ -285,7 +285,7 @@ def _report_crash(error: Exception) -> int:
 
     from honestone.app.workspace import Workspace
 
-    said = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    summary = f"{type(error).__name__}: {error}".splitlines()[0][:300]
     name, trace = "crash-", "".join(traceback.format_exception(error)).encode("utf-8", "replace")
     try:
         handle, path = tempfile.mkstemp(".txt", name, Workspace.at(Path()).store)
@@ -293,7 +293,7 @@ def _report_crash(error: Exception) -> int:
         handle, path = tempfile.mkstemp(".txt", f"honestone-{name}")
     with os.fdopen(handle, "wb") as file:
         file.write(trace)
-    print(f"internal error: {said}; the trace is in {path}", file=sys.stderr)
+    print(f"internal error: {summary}; the trace is in {path}", file=sys.stderr)
     return 70
 
 

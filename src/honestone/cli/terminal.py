@@ -176,7 +176,7 @@ class Printer:
         self._is_list = form == "json" and many
         self.is_table = form == "text" and many
         self._form = form
-        self._kept: list[ScorecardDoc] = []
+        self._documents: list[ScorecardDoc] = []
         self._shown = 0
         self._drawn: dict[int, tuple[Any, Any]] = {}
         self._summary: ManyArtifacts | None = None
@@ -200,7 +200,7 @@ class Printer:
                 self._summary = ManyArtifacts()
             self._summary.add(document, error)
         else:
-            self._kept.append(document)
+            self._documents.append(document)
         self._shown += 1
 
     def _dump_line(self, document: ScorecardDoc) -> str:
@@ -230,7 +230,7 @@ class Printer:
 
             write(texts_text(self._summary.document(), style_for(sys.stdout)))
         else:
-            write(render_scorecards(self._kept, self._form))
+            write(render_scorecards(self._documents, self._form))
 
 
 def exit_code_of(outcome: str) -> int:

@@ -299,13 +299,13 @@ def _session(ctx: Context) -> str | None:
     says with the call.
     """
     found = next((os.environ[name] for name in SESSION_VARIABLES if os.environ.get(name)), None)
-    said: object = (ctx.meta or {}).get(_CODEX)
-    if found is None and isinstance(said, str):
+    named: object = (ctx.meta or {}).get(_CODEX)
+    if found is None and isinstance(named, str):
         try:
-            said = json.loads(said)
+            named = json.loads(named)
         except ValueError:
             return None
-    match said:
+    match named:
         case {"thread_id": str(id)} | {"session_id": str(id)} if found is None:
             return id
     return found

@@ -36,10 +36,10 @@ DRAFT_SCHEMA: Final = one_list(
 
 def draft_prompt(about: str, wanted: Sequence[CriterionWish], problems: Sequence[str] = ()) -> str:
     """`problems` name what was wrong with the first reply when it is asked once more."""
-    said = "\n\n".join(_criterion(one) for one in wanted)
+    criteria = "\n\n".join(_criterion(one) for one in wanted)
     values = {
         "about": fenced(about),
-        "criteria": fenced(said),
+        "criteria": fenced(criteria),
         "checks": ", ".join(code_kinds()),
         "complaint": complaint(problems),
     }

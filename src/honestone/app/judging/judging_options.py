@@ -546,8 +546,8 @@ def refuse_if_all_refuse(name: str, seats: Sequence[Seat], questions: Sequence[Q
     if not reasons:
         return
     hint = what_to_do(Pack(next(iter(judges.values())).budget.pack))
-    said = dict.fromkeys(why.removesuffix(f"; {hint}") for why in reasons.values())
-    raise UsageError(f"{name!r} is {'; '.join(said)} ({', '.join(reasons)})", hint=hint)
+    causes = dict.fromkeys(why.removesuffix(f"; {hint}") for why in reasons.values())
+    raise UsageError(f"{name!r} is {'; '.join(causes)} ({', '.join(reasons)})", hint=hint)
 
 
 def _with_bounds(seats: Sequence[Seat]) -> dict[str, SizedJudge]:

@@ -153,7 +153,7 @@ def _ask_all(session: LabelSession, desk: _Desk) -> LabelsDoc:
     """Ask each item that this rater has not answered for these bytes, until there are none or the
     person stops.
     """
-    kept, shown, places = 0, "", session.unanswered
+    answered, shown, places = 0, "", session.unanswered
     try:
         for number, at in enumerate(places, 1):
             question = session.questions[at]
@@ -166,12 +166,12 @@ def _ask_all(session: LabelSession, desk: _Desk) -> LabelsDoc:
             shown = question.text.name
             is_skip = isinstance(answer, LabelWish)
             session.take(at, None if isinstance(answer, LabelWish) else answer)
-            kept += not is_skip
+            answered += not is_skip
     except KeyboardInterrupt:
         raise Interrupted(
             "interrupted; every answer so far is kept; run the same command to resume:"
         ) from None
-    return session.document(kept)
+    return session.document(answered)
 
 
 class _Desk:

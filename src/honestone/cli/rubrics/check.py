@@ -147,12 +147,14 @@ def _golden_lines(rows: Sequence[GoldenRow]) -> list[str]:
 
 
 def _oracle_lines(oracle: OracleResult) -> list[str]:
-    said = {"as expected": "sound", "differs": "broken", "undecided": "undecided"}[oracle.agreement]
+    state = {"as expected": "sound", "differs": "broken", "undecided": "undecided"}[
+        oracle.agreement
+    ]
     good, empty = (
         f"{tried.verdict.outcome} ({show_points(tried.card.low)} points)"
         for tried in (oracle.good, oracle.empty)
     )
-    lines = [f"oracle  {said}: {oracle.path} is {good}, an empty artifact is {empty}"]
+    lines = [f"oracle  {state}: {oracle.path} is {good}, an empty artifact is {empty}"]
     lines += [f"        {words}" for words in oracle.broken]
     if oracle.agreement == "undecided":
         lines += [
@@ -174,6 +176,6 @@ def summary(found: Rubric, findings: int, *, broken: bool = False) -> str:
     checks = sum(1 for _, item in items if item.check is not None)
     what = f"{count(criteria, 'criterion', 'criteria')}, {count(len(items), 'item', 'items')} ({checks} answered by code)"
     bars = f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}"
-    said = ["wrong verdicts on examples"] if broken else []
-    said += [count(findings, "finding", "findings")] if findings or broken else ["sound"]
-    return f"{', '.join(said)}: {what}; {bars}"
+    parts = ["wrong verdicts on examples"] if broken else []
+    parts += [count(findings, "finding", "findings")] if findings or broken else ["sound"]
+    return f"{', '.join(parts)}: {what}; {bars}"

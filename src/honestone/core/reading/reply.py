@@ -183,17 +183,17 @@ def _read_mended(
         lost = str(given[lost].get("n")) if isinstance(given[lost], dict) else None
     if lost is None:
         return mended.found, reading
-    kept = {number: mark for number, mark in reading.answers.items() if str(number) != lost}
+    whole = {number: mark for number, mark in reading.answers.items() if str(number) != lost}
     errors = {
         **reading.errors,
-        **dict.fromkeys(reading.answers.keys() - kept.keys(), "a stray opening bracket is in it"),
+        **dict.fromkeys(reading.answers.keys() - whole.keys(), "a stray opening bracket is in it"),
     }
     dropped = {
-        number: reading.answers[number].evidence for number in reading.answers.keys() - kept.keys()
+        number: reading.answers[number].evidence for number in reading.answers.keys() - whole.keys()
     }
     return mended.found, replace(
         reading,
-        answers=kept,
+        answers=whole,
         errors=errors,
         unused_evidence={**reading.unused_evidence, **dropped},
     )
