@@ -23,6 +23,7 @@ from typing import (
 
 from honestone.core.judging.ballot import Reading as Reading
 from honestone.core.judging.choices import Ending
+from honestone.core.judging.contract import Identity
 from honestone.core.judging.images import Image as Image
 from honestone.core.judging.needs import NO_NEEDS, MachineNeeds
 from honestone.core.judging.request import Request as Request
@@ -146,7 +147,7 @@ class Model(Protocol):
     """
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Identity:
         """Everything that affects its replies, as plain JSON values without secrets (goes into keys
         and contract).
         """
@@ -178,7 +179,7 @@ class Embedder(Protocol):
     """A model that makes vectors of texts: alike in direction where the texts are alike in meaning."""
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Identity:
         """Everything that affects its vectors, as plain JSON values without secrets."""
         ...
 
@@ -257,7 +258,7 @@ class Judge(Protocol):
     def id(self) -> str: ...
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Identity:
         """Everything that affects its replies, as plain JSON values without secrets."""
         ...
 
@@ -352,7 +353,7 @@ Once: TypeAlias = "Callable[[str, str, Callable[[], Awaitable[JsonObject]]], Awa
 class Checker(Protocol):
     """Runs the checks of a rubric on a version, or on the text that a target produced."""
 
-    def identity(self, check: Check) -> Mapping[str, Any]:
+    def identity(self, check: Check) -> Identity:
         """The check with the digest of every argument that is an existing file, and the sandbox if
         code runs.
         """
@@ -464,7 +465,7 @@ class Target(Protocol):
     """
 
     @property
-    def identity(self) -> Mapping[str, Any]: ...
+    def identity(self) -> Identity: ...
 
     def refuse(self, cases: Sequence[Case]) -> None: ...
 
@@ -527,7 +528,7 @@ class Worker(Protocol):
     def id(self) -> str: ...
 
     @property
-    def identity(self) -> Mapping[str, Any]: ...
+    def identity(self) -> Identity: ...
 
     def can_work_on(self, fixes: Sequence[str]) -> bool:
         """Whether a focus with these fix commands is worth proposing to it (every worker but `fix`

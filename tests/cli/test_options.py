@@ -116,13 +116,13 @@ def test_a_parameter_becomes_an_option_of_its_type() -> None:
 )
 def test_a_request_refuses_what_the_command_refuses(field: str, value: object, why: str) -> None:
     with pytest.raises(UsageError) as refused:
-        build(JudgingOptions, {field: value})
+        build(JudgingOptions, **{field: value})
     assert str(refused.value).startswith(why)
 
 
 def test_what_a_command_alone_decides_is_not_built_from_what_was_typed() -> None:
     """`--require-calibration` of a loop is about its held-out judges, not about those that decide."""
-    assert build(JudgingOptions, {"require_calibration": True}).require_calibration is False
+    assert build(JudgingOptions, require_calibration=True).require_calibration is False
     shared = {one.field for one in declared(JudgingOptions) if one.is_shared}
     assert {"allow_code", "require_calibration", "require_tier"}.isdisjoint(shared)
     require_valid(JudgingOptions(repeat=20), JudgingOptions)

@@ -19,6 +19,7 @@ from typing import (
     ClassVar,
     Literal,
     NamedTuple,
+    NotRequired,
     TypeAlias,
     TypedDict,
     TypeVar,
@@ -32,6 +33,7 @@ from honestone.core.judging.ballot import (
     checked_ballot,
 )
 from honestone.core.judging.contract import Contract
+from honestone.core.judging.packing import PlainPacked
 from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.judging.scorecard import Rule
 from honestone.core.judging.spend import Spend
@@ -226,7 +228,7 @@ class ImprovementStarted(LoopStarted):
     """
 
     rubric_path: str | None = None
-    packed: JsonObject = field(default_factory=dict)
+    packed: Mapping[str, PlainPacked] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -414,7 +416,7 @@ class ArtifactJudged(JudgesAnswered):
     output: str | None = None
     error: str | None = None
     notes: tuple[str, ...] = ()
-    packed: JsonObject = field(default_factory=dict)
+    packed: Mapping[str, PlainPacked] = field(default_factory=dict)
     group: str = ""
 
 
@@ -592,6 +594,19 @@ class CandidateRanked(Spending):
     score: Fraction | None = None
 
 
+class RecordedCandidate(TypedDict):
+    """One of several proposals of a round, chosen or not. `edit`: how good its edit looks, 0-10;
+    `train`: the interval of its pass rate on the train split; `detail`: why it is not worth a run.
+    """
+
+    candidate: int | None
+    outcome: str
+    version: str | None
+    edit: float | None
+    train: NotRequired[list[float] | None]
+    detail: NotRequired[str | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditProposed(Spending):
     """What a round's worker did, read from bytes. `base` is the version it started from, where that
@@ -611,7 +626,7 @@ class EditProposed(Spending):
     version: str | None = None
     diff: Mapping[str, int] | None = None
     candidate: int | None = None
-    candidates: Sequence[JsonObject] = ()
+    candidates: Sequence[RecordedCandidate] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
+    is_typeddict,
 )
 
 # msgspec, which reads records into classes, has no types that name themselves.
@@ -301,6 +302,8 @@ def _is_json(type: object) -> bool:
     """Whether values of a type are JSON as they are, and are read back as equal ones."""
     if type in (bool, int, float, str, object, NoneType):
         return True
+    if is_typeddict(type):
+        return all(map(_is_json, get_type_hints(type).values()))
     arguments = get_args(type)
     origin = get_origin(type)
     if origin in (Mapping, dict):

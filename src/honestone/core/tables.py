@@ -7,10 +7,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pkgutil import get_data
-from typing import ClassVar, NotRequired, TypedDict
+from typing import ClassVar, NotRequired, TypeAlias, TypedDict
 
 from honestone.core.json_value import Json
 
@@ -44,6 +45,10 @@ class RuleText:
     is_advice: bool = False
 
 
+Fact: TypeAlias = "str | int | float | Fraction | Sequence[str] | None"
+"""What a linter found, put into the words of a rule."""
+
+
 class PlainRemark(TypedDict):
     """A remark as JSON. Rubrics name `criterion` and `item`, and the `check` that would answer it;
     suites the `case`.
@@ -68,7 +73,7 @@ class RuledRemark:
     __slots__ = ()
     rules: ClassVar[Mapping[str, RuleText]]
     rule: str
-    facts: Mapping[str, object]
+    facts: Mapping[str, Fact]
     place: str
 
     @property

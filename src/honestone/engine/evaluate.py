@@ -23,15 +23,15 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import length_hint
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.checking.checks import CheckAnswer, TextCheck
 from honestone.core.events import ArtifactJudged, ArtifactsChecked, CheckedArtifact
-from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import CHECK, Ballot, Mark, Question, marks_of_checks
+from honestone.core.judging.packing import PlainPacked
 from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
@@ -501,17 +501,19 @@ def packing_seats(seats: Sequence[Seat]) -> list[Seat]:
     ]
 
 
-def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, JsonObject]:
+def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, PlainPacked]:
     """By seat what its judge is shown of a text that is too big for it; judges that see the whole
     are left out.
     """
     shown = {
-        seat.id: seat.judge.packed(question) for seat in seats if isinstance(seat.judge, SizedJudge)
+        seat.id: cast(PlainPacked | None, seat.judge.packed(question))
+        for seat in seats
+        if isinstance(seat.judge, SizedJudge)
     }
     return {id: part for id, part in shown.items() if part}
 
 
-def packing_notes(packed: Mapping[str, JsonObject]) -> list[str]:
+def packing_notes(packed: Mapping[str, PlainPacked]) -> list[str]:
     return [
         f"{judge} was shown a part (--pack {part['strategy']}): {part['shown']}"
         for judge, part in packed.items()

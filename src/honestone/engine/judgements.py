@@ -12,7 +12,14 @@ from typing import Protocol, TypeAlias
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.errors import UsageError
-from honestone.core.events import BallotCast, CandidateRanked, CandidateTried, LimitReached, Role
+from honestone.core.events import (
+    BallotCast,
+    CandidateRanked,
+    CandidateTried,
+    LimitReached,
+    RecordedCandidate,
+    Role,
+)
 from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import CHECK, Question
 from honestone.core.judging.scorecard import Line
@@ -315,7 +322,7 @@ class TaskJudgement(Judgement[SuiteLoopState]):
                 lines[version] = line.low
         return lines
 
-    def described(self, loop: SuiteLoop, tried: CandidateTried) -> JsonObject:
+    def described(self, loop: SuiteLoop, tried: CandidateTried) -> RecordedCandidate:
         line = _train_line(loop, tried.version or "")
         train = [float(line.low), float(line.high)] if line is not None else None
         return {**super().described(loop, tried), "train": train}

@@ -31,8 +31,7 @@ from honestone.core.editing.proposal import (
     size_limit,
 )
 from honestone.core.errors import FileError, UsageError
-from honestone.core.events import CandidateTried, Event
-from honestone.core.json_value import JsonObject
+from honestone.core.events import CandidateTried, Event, RecordedCandidate
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.delivery import delivery
 from honestone.core.loop.state import (
@@ -87,7 +86,7 @@ class Judgement(ABC, Generic[S]):
         """
         return new[0]
 
-    def described(self, loop: LoopRunner[S], tried: CandidateTried) -> JsonObject:
+    def described(self, loop: LoopRunner[S], tried: CandidateTried) -> RecordedCandidate:
         """What the record says of a candidate that was proposed, chosen or not."""
         rank = loop.state.ranks.get(tried.version or "")
         return {
@@ -316,7 +315,7 @@ class LoopRunner(Generic[S]):
         *,
         spend: Spend | None = None,
         candidate: int | None = None,
-        candidates: Sequence[JsonObject] = (),
+        candidates: Sequence[RecordedCandidate] = (),
     ) -> None:
         proposed = events.EditProposed(
             round=len(self.state.rounds) + 1,

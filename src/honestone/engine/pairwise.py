@@ -8,8 +8,8 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from honestone.core.artifact import Version
-from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import Ballot, JudgeState
+from honestone.core.judging.packing import PlainPacked
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Rule
 from honestone.core.judging.spend import Spend
@@ -27,7 +27,7 @@ class PairJudged:
     comparison: pairwise.Comparison
     ballots: tuple[Ballot, ...]
     spend: Spend
-    packed: dict[str, dict[str, JsonObject]]
+    packed: dict[str, dict[str, PlainPacked]]
     are_same: bool = False
 
 
@@ -122,7 +122,7 @@ def _as_one(judge: str, looks: dict[pairwise.Order, Ballot]) -> Ballot:
     )
 
 
-def _packed(seat: Seat, rubric: Rubric, a: Version, b: Version) -> dict[str, JsonObject] | None:
+def _packed(seat: Seat, rubric: Rubric, a: Version, b: Version) -> dict[str, PlainPacked] | None:
     """What this judge was shown of A and B, where it was not the whole."""
     judge = seat.judge
     shown = (

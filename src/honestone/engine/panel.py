@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 
 from honestone import ports
 from honestone.core.artifact import Artifact
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import JsonObject
 from honestone.core.judging.ballot import (
     CHECK,
     Answer,
@@ -33,7 +33,7 @@ from honestone.core.judging.ballot import (
     asked_criteria,
 )
 from honestone.core.judging.choices import Ask
-from honestone.core.judging.contract import canonical
+from honestone.core.judging.contract import Identity, canonical
 from honestone.core.judging.rubric import Check, Key, Rubric
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Meter, Spend, Usage
@@ -68,7 +68,7 @@ class Seat:
     rates: RateLimits | None = None
 
     @property
-    def identity(self) -> dict[str, Json]:
+    def identity(self) -> Identity:
         # How often it is asked again decides what counts, and nothing about a single reply: it is
         # not in a reply's key.
         reasks = {} if self.reasks == ports.REASKS else {"reasks": self.reasks}

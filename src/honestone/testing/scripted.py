@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from honestone import ports
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json
 from honestone.core.judging.ballot import Answer, Question, Reading
+from honestone.core.judging.contract import Identity
 from honestone.core.judging.controls import is_control_item
 from honestone.core.judging.request import judge_request
 from honestone.core.judging.rubric import Item, Key, as_written
@@ -70,12 +71,12 @@ class ScriptedJudge(_Scripted):
         id: str = "judge",
         is_paid: bool = True,
         usage: ports.Usage | None = None,
-        identity: JsonObject | None = None,
+        identity: Identity | None = None,
     ) -> None:
         super().__init__(steps, f"the script of the judge {id!r}", usage)
         self.id = id
         self.is_paid = is_paid
-        self.identity: JsonObject = {"kind": "scripted", "name": id, **(identity or {})}
+        self.identity: Identity = {"kind": "scripted", "name": id, **(identity or {})}
         self.questions: list[Question] = []
         self.problems: list[tuple[str, ...]] = []
         self.bodies: list[str] = []
@@ -163,7 +164,7 @@ class ScriptedModel(_Scripted):
         self, steps: Any = "", *, name: str = "scripted", usage: ports.Usage | None = None
     ) -> None:
         super().__init__(steps, f"the script of the model {name!r}", usage)
-        self.identity: JsonObject = {"kind": "scripted", "model": name}
+        self.identity: Identity = {"kind": "scripted", "model": name}
         self.prompts: list[ports.Prompt] = []
         self._name = name
 
@@ -236,7 +237,7 @@ class ScriptedWorker(_Scripted):
     def __init__(self, steps: Any, *, id: str = "scripted", fixes_only: bool = False) -> None:
         super().__init__(steps, f"the script of the worker {id!r}")
         self.id = id
-        self.identity: JsonObject = {"kind": "scripted", "name": id}
+        self.identity: Identity = {"kind": "scripted", "name": id}
         self.briefs: list[ports.Brief] = []
         self._fixes_only = fixes_only
 

@@ -49,6 +49,7 @@ from honestone.core import events
 from honestone.core.errors import Interrupted, UsageError
 from honestone.core.events import Event
 from honestone.core.json_value import JsonObject as JsonMapping
+from honestone.core.json_value import as_json
 from honestone.core.judging.contract import digest_json
 from honestone.core.loop.state import LoopLimits, fold
 from honestone.core.skill.gate_layers import EXIT_OF, Decision
@@ -180,9 +181,9 @@ def _plan(
             str(workspace.path(request.task_suite).resolve()),
             tasks.identity(SuiteSubject.without_skill(), tasks.chosen),
         ],
-        "worker": [request.worker, dict(worker.identity)],
+        "worker": [request.worker, as_json(worker.identity)],
         "target": "mock" if request.mock else asked.target,
-        "judges": [seat.identity for seat in seats],
+        "judges": [as_json(seat.identity) for seat in seats],
         "sources": [[source.path, digest_json(source.text)] for source in sources],
         "numbers": [tries, request.candidates, request.pass_k],
     }

@@ -38,8 +38,7 @@ from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.editing.proposal import ProposalOutcome, touched
 from honestone.core.errors import FileError
-from honestone.core.events import CandidateTried, Event, LimitReached, StageDone
-from honestone.core.json_value import JsonObject as JsonMapping
+from honestone.core.events import CandidateTried, Event, LimitReached, RecordedCandidate, StageDone
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.loop.state import Ask, Propose
 from honestone.core.skill.brief import EditBrief
@@ -221,7 +220,7 @@ class StageJudgement(Judgement[StageLoopState]):
             loop, number, PROPOSED, msgspec.structs.replace(body, usage=spend.to_plain()), run_id
         )
 
-    def described(self, loop: StageLoop, tried: CandidateTried) -> JsonMapping:
+    def described(self, loop: StageLoop, tried: CandidateTried) -> RecordedCandidate:
         return {**Judgement.described(self, loop, tried), "detail": tried.detail}
 
     async def choose(

@@ -178,11 +178,11 @@ class SuitePlan:
     @cached_property
     def program_files(self) -> Sequence[Path]:
         """The files named in the target's command, or its module."""
-        files = {} if self.target is None else self.target.identity.get("files", {})
+        files = () if self.target is None else self.target.identity.get("files")
         places = (self.workspace.folder, self.source.base)
         named = [
             next((place / name for place in places if (place / name).is_file()), None)
-            for name in files
+            for name in (files if isinstance(files, Mapping) else ())
         ]
         return [path for path in named if path is not None]
 

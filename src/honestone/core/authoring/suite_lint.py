@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from honestone.core.judging.rubric import Check, Criterion
 from honestone.core.numbers import ZERO
 from honestone.core.suite.case import Case, Split, Suite
-from honestone.core.tables import RuledRemark, rule_texts, table_text
+from honestone.core.tables import Fact, RuledRemark, rule_texts, table_text
 
 RULES: Final = rule_texts("authoring/suite_lint")
 
@@ -35,7 +35,7 @@ class SuiteRemark(RuledRemark):
 
     rule: str
     case: str | None = None
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
     place: str = ""
 
 

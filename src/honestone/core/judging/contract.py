@@ -15,7 +15,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
-from honestone.core.json_value import JsonObject
 from honestone.core.judging.rubric import Rubric, plain_of_contract
 
 SCORING_VERSION = 2
@@ -83,8 +82,8 @@ class Contract:
 def make_contract(
     rubric: Rubric | None = None,
     *,
-    judges: Sequence[JsonObject],
-    checks: Sequence[JsonObject] = (),
+    judges: Sequence[Identity],
+    checks: Sequence[Identity] = (),
     rule: str,
     options: Mapping[str, object],
 ) -> Contract:

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.judging.choices import Pack
@@ -90,6 +90,26 @@ class Part:
         return self.lines == self.of
 
 
+class PlainPart(TypedDict):
+    """How many `lines` of a file are shown, `of` how many."""
+
+    path: str
+    lines: int
+    of: int
+
+
+class PlainPacked(TypedDict):
+    """What is shown of an artifact that is too big, as JSON: sizes in characters, and every file
+    that is not shown whole. `shown` says it in one sentence.
+    """
+
+    strategy: str
+    shown: str
+    characters: int
+    of: int
+    files: list[PlainPart]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
     """What is shown of a version. `whole` is the version itself, which keeps its digest and its
@@ -140,8 +160,8 @@ class Packed:
         how = "their beginning" if self.strategy is Pack.HEAD else "their headings and definitions"
         return f"{len(self.parts) - len(cut)} of {len(self.parts)} files whole, {len(cut) - gone} by {how}, {gone} not at all"
 
-    def to_plain(self) -> dict[str, object]:
-        """For `--json`: sizes in characters, and every file that is not shown whole."""
+    def to_plain(self) -> PlainPacked:
+        """For `--json`."""
         return {
             "strategy": str(self.strategy),
             "shown": self.sentence,

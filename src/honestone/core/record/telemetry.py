@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from honestone.core.judging.ballot import Ballot
+from honestone.core.judging.contract import Identity
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Usage
 
@@ -49,7 +50,7 @@ class TracedCall:
 
     role: CallRole
     name: str
-    identity: Mapping[str, object]
+    identity: Identity
     operation: CallOperation = "chat"
     text: Callable[[], str] = str
 
@@ -98,7 +99,7 @@ _MAKERS: Final = {"claude": "anthropic", "codex": "openai", "gemini": "google"}
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-def called_thing(identity: Mapping[str, object]) -> CalledThing:
+def called_thing(identity: Identity) -> CalledThing:
     """What an identity names. Of a server only host and port are taken, of a command only the
     program's name.
     """

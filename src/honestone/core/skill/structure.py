@@ -22,7 +22,7 @@ from honestone.core.skill.skill_file import (
     split,
     with_fences,
 )
-from honestone.core.tables import RuledRemark, rule_texts
+from honestone.core.tables import Fact, RuledRemark, rule_texts
 
 RULES: Final = rule_texts("skill/structure")
 
@@ -39,7 +39,7 @@ class StructureRemark(RuledRemark):
 
     rule: str
     line: int = 1
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
     place: str = ""
 
 

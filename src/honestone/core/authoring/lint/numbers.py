@@ -9,6 +9,7 @@ from typing import Final
 from honestone.core.authoring.lint.remark import Remark, criteria_of
 from honestone.core.judging.rubric import Criterion, Path, Rubric, as_written
 from honestone.core.numbers import ZERO
+from honestone.core.tables import Fact
 
 # Items of a checklist that judges answer: fewer make coarse scores, more are answered carelessly.
 FEWEST, MOST = 5, 10
@@ -91,7 +92,7 @@ def item_count(rubric: Rubric) -> Iterator[Remark]:
             )
 
 
-def _about(criterion: Criterion, rule: str, path: Path, **facts: object) -> Remark:
+def _about(criterion: Criterion, rule: str, path: Path, **facts: Fact) -> Remark:
     return Remark(
         rule=rule,
         path=path,

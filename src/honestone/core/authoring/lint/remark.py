@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from honestone.core.judging.rubric import Check, Criterion, Item, Path, Rubric
-from honestone.core.tables import PlainRemark, RuledRemark, rule_texts
+from honestone.core.tables import Fact, PlainRemark, RuledRemark, rule_texts
 
 _LONGEST: Final = 4000
 
@@ -27,7 +27,7 @@ class Remark(RuledRemark):
 
     rule: str
     path: Path
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
     place: str = ""
     at_key: bool = False
     else_path: Path | None = None
@@ -70,7 +70,7 @@ class PlacedQuestion:
         return self.item.check is None and self.item.anchors is None
 
     def remark(
-        self, rule: str, check: Check | None = None, *, shown: int = 90, **facts: object
+        self, rule: str, check: Check | None = None, *, shown: int = 90, **facts: Fact
     ) -> Remark:
         """`shown`: how much of the question the remark quotes."""
         return Remark(
