@@ -23,7 +23,6 @@ from typing import (
 
 from honestone.core.judging.ballot import Reading as Reading
 from honestone.core.judging.choices import Ending
-from honestone.core.judging.contract import Identity
 from honestone.core.judging.images import Image as Image
 from honestone.core.judging.needs import NO_NEEDS, MachineNeeds
 from honestone.core.judging.request import Request as Request
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from honestone.core.json_schema import JsonSchema
     from honestone.core.json_value import JsonObject
     from honestone.core.judging.ballot import Question
+    from honestone.core.judging.contract import Identity
     from honestone.core.judging.packing import Budget
     from honestone.core.judging.rubric import Check, Key
     from honestone.core.live import LiveRun, StoredLive

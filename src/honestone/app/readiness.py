@@ -194,7 +194,7 @@ def _described(name: str, command: str | None, key: str | None, here: Path) -> R
     )
 
 
-def _text_setting(entry: Mapping[str, object], name: str) -> str | None:
+def _text_setting(entry: ModelTable, name: str) -> str | None:
     """A setting that is text; the program of a command that is a list."""
     value = entry.get(name)
     if isinstance(value, list):

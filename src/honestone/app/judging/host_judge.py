@@ -20,7 +20,7 @@ from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
 from honestone.core.errors import UsageError
-from honestone.core.json_value import Json
+from honestone.core.json_schema import JsonSchema
 from honestone.core.judging.ballot import Question, asked_criteria
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.spend import Meter
@@ -80,7 +80,7 @@ class PlainPrompt(TypedDict):
     draw: int
     prompt: str
     token: str | None
-    reply_schema: Json
+    reply_schema: JsonSchema
     problems: list[str]
     submit: str
 

@@ -26,7 +26,7 @@ from honestone.core.judging.spend import Spend
 from honestone.ports import Observer
 from honestone.report.building.scorecard import usage_document
 from honestone.report.building.texts import TextsFacts, TextsWriter
-from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents import PlainDocument, plain
 from honestone.report.documents.texts import TextRowDoc, TextsDoc, TextsSummaryDoc
 from honestone.report.exports.text_rows import cells_of, heads_of
 
@@ -95,11 +95,11 @@ class EvaluatedTexts(Sequence[Evaluated]):
         return replace(self._whole, rows=list(self._rows))
 
     @cached_property
-    def document(self) -> JsonDocument:
+    def document(self) -> PlainDocument:
         """What the command prints with `--json`."""
         return plain(self.report)
 
-    def to_dict(self) -> JsonDocument:
+    def to_dict(self) -> PlainDocument:
         """A copy of the document, to change at will."""
         return plain(self.report)
 

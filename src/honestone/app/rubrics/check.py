@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
 from honestone.app.judging.judging_options import JudgingOptions
-from honestone.app.rubrics.history import PlainHistory
-from honestone.app.rubrics.trial import PlainGoldenRow, PlainOracle
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.judging.rubric import Rubric
 from honestone.core.tables import PlainRemark
 
 if TYPE_CHECKING:
-    from honestone.app.rubrics.history import History
-    from honestone.app.rubrics.trial import GoldenRow, OracleResult
+    from honestone.app.rubrics.history import History, PlainHistory
+    from honestone.app.rubrics.trial import GoldenRow, OracleResult, PlainGoldenRow, PlainOracle
     from honestone.core.authoring.lint import Remark
     from honestone.formats.rubric.rubric_fix import Fixed
     from honestone.formats.syntax.marked import Marked
