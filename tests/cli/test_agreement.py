@@ -364,3 +364,18 @@ def test_a_completion_is_the_reference_unless_another_column_is(desk: Desk) -> N
         refused = desk.run("suite", "check", name)
         assert refused.is_refusal
         assert f"suite new --from {name}" in refused.err
+
+
+def test_columns_of_a_draft_can_be_named(desk: Desk) -> None:
+    """--reference and --output-column say which of two columns that compete is which."""
+    desk.file("t.csv", "question,reference,second,answer\nWhen?,ONE,TWO,THREE\n")
+    command = ("suite", "new", "--from", "t.csv")
+    assert "reference: ONE" in desk.run(*command).out
+    named = desk.run(*command, "--reference", "second", "--output-column", "reference").out
+    assert "reference: TWO" in named
+    desk.file("skill/SKILL.md", "---\nname: a\ndescription: b\n---\nDo it.\n")
+    assert desk.run("suite", "new", "--from", "skill", "--reference", "a").is_refusal
+    refused = desk.run(*command, "--reference", "nocol")
+    assert refused.is_refusal
+    assert "`nocol`" in refused.err
+    assert "second" in refused.err

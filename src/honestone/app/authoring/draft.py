@@ -31,6 +31,7 @@ from honestone.formats.drafts.cases import (
     PROMPTFOO,
     TABLE_WORDS,
     TABLES,
+    NamedColumns,
     SuiteFromTable,
     suite_from_table,
 )
@@ -65,6 +66,9 @@ class SuiteDraftRequest:
     form: str | None = None
     model: str | None = None
     most: int | None = None
+    # Of a table: the column of the right answers, and that of what a system answered.
+    reference: str | None = None
+    output_column: str | None = None
 
 
 class PlainDraftTask(TypedDict):
@@ -199,7 +203,11 @@ def _from_table(
             "a table becomes a suite of ours, without a model",
             hint="leave --format and --judge out",
         )
-    found = suite_from_table(workspace.path(path), most=request.most)
+    found = suite_from_table(
+        workspace.path(path),
+        most=request.most,
+        named=NamedColumns(reference=request.reference, output=request.output_column),
+    )
     suite, notes = found.suite, list(found.notes)
     if any(one.source.startswith(PROMPTFOO) for one in found.taken):
         suite, lost = _with_expected(workspace.path(path), found)

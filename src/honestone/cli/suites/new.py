@@ -14,6 +14,8 @@ import click
 from honestone.app.options import Option
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
+from honestone.core.errors import UsageError
+from honestone.formats.drafts.cases import TABLES
 from honestone.system.drawing import clean, count, line
 from honestone.system.new_file import refuse_overwriting, write_new
 
@@ -92,6 +94,14 @@ def new(
             max=200,
         ),
     ] = None,
+    reference: Annotated[
+        str | None,
+        Option("Of a table: the column of the right answers. [by its name]", metavar="COLUMN"),
+    ] = None,
+    output_column: Annotated[
+        str | None,
+        Option("Of a table: the column of what a system answered. [by its name]", metavar="COLUMN"),
+    ] = None,
     force: shared.Overwrite = False,
     as_json: shared.AsJson = False,
 ) -> int:
@@ -117,11 +127,19 @@ def new(
         form=form,
         model=model,
         most=most,
+        reference=reference,
+        output_column=output_column,
     )
     if request.skill is None and request.sessions is None and request.traces is None:
         ctx = click.get_current_context()
         raise click.UsageError(
             "name a skill (--from), sessions (--from-transcripts) or traces (--from-traces)", ctx
+        )
+    is_table = skill is not None and skill.suffix.lower() in TABLES
+    if (reference is not None or output_column is not None) and not is_table:
+        raise UsageError(
+            "--reference and --output-column name columns of a table, and there is none",
+            hint="name a table with --from, or leave them out",
         )
     refuse_overwriting(output, force, example="suite.yaml")
     if request.traces is not None:

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from honestone.core.errors import FileError
+from honestone.core.errors import FileError, UsageError
 from honestone.core.judging.rubric import Criterion, Item, Rubric, free_id, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.drafts.found import Notes, TakenPart, plain_name
@@ -84,11 +84,26 @@ class _Roles:
         }
 
 
-def suite_from_table(path: Path, *, most: int | None = None) -> SuiteFromTable:
-    """Raises FileError or SourceErrors where the file is not a table or no column can be the input."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedColumns:
+    """The columns that a person named: the right answer, and what a system answered. A key of an
+    object in a column is named as `column.key`.
+    """
+
+    reference: str | None = None
+    output: str | None = None
+
+
+def suite_from_table(
+    path: Path, *, most: int | None = None, named: NamedColumns | None = None
+) -> SuiteFromTable:
+    """Raises FileError or SourceErrors where the file is not a table or no column can be the input,
+    UsageError for a named column that is not there.
+    """
     rows = list(islice(table_rows(path, str(path), delimiters=",;\t"), most))
     columns = list(dict.fromkeys(column for _, row in rows for column in row if column.strip()))
-    roles = _roles(path, rows, [column for column in columns if not column.startswith(PROMPTFOO)])
+    plain = [column for column in columns if not column.startswith(PROMPTFOO)]
+    roles = _roles(path, rows, plain, named or NamedColumns())
     notes = Notes()
     for column in columns:
         place = f"{path.name}:{next(line for line, row in rows if column in row)}"
@@ -132,9 +147,13 @@ def _promptfoo_purpose(column: str) -> str | None:
 # which column is what
 
 
-def _roles(path: Path, rows: Sequence[tuple[int, _Row]], columns: Sequence[str]) -> _Roles:
+def _roles(
+    path: Path, rows: Sequence[tuple[int, _Row]], columns: Sequence[str], named: NamedColumns
+) -> _Roles:
     places = [place for column in columns for place in _places(column, [row for _, row in rows])]
-    input = _first(places, "input")
+    reference = _named(path, places, "--reference", named.reference)
+    output = _named(path, places, "--output-column", named.output)
+    input = _first([one for one in places if one not in (reference, output)], "input")
     if (
         input is None
         and len(columns) == 1
@@ -142,19 +161,33 @@ def _roles(path: Path, rows: Sequence[tuple[int, _Row]], columns: Sequence[str])
     ):
         input = places[0]  # promptfoo's tables have the variable of the prompt, whatever its name
     if input is None:
-        named = ", ".join(f"`{column}`" for column in columns[:8]) or "none"
+        listed = ", ".join(f"`{column}`" for column in columns[:8]) or "none"
         raise FileError(
             f"no column of `{path.name}` can be the input of a case, so nothing was written",
-            hint=f"name one `input`, `question`, `prompt` or `query`; there are {named}",
+            hint=f"name one `input`, `question`, `prompt` or `query`; there are {listed}",
         )
-    others = _without(places, input)
-    reference = _first(others, "gold")
-    output = _first(_without(others, reference), "output")
+    others = _without(_without(_without(places, input), reference), output)
+    reference = reference or _first(others, "gold")
+    output = output or _first(_without(others, reference), "output")
     if reference is None:
         reference = _first(_without(others, output), "either")
     if output is None:
         output = _first(_without(others, reference), "either")
     return _Roles(input=input, reference=reference, output=output)
+
+
+def _named(path: Path, places: Sequence[_Place], option: str, column: str | None) -> _Place | None:
+    """The place that a person named. Raises UsageError with those that there are."""
+    if column is None:
+        return None
+    found = next((one for one in places if column in (".".join(one), one[0])), None)
+    if found is None:
+        listed = ", ".join(f"`{'.'.join(one)}`" for one in places[:12]) or "none"
+        raise UsageError(
+            f"{option} names the column `{column}`, which `{path.name}` does not have",
+            hint=f"its columns: {listed}",
+        )
+    return found
 
 
 def _without(places: Sequence[_Place], used: _Place | None) -> list[_Place]:
