@@ -206,6 +206,10 @@ class LoopState:
 
     def apply(self, event: Event) -> None:
         """Take in one event. Others than these are facts for reports and change nothing here."""
+        # All that a loop knows comes through here, in a live run and in a resumed one alike. So a
+        # run that was killed anywhere is in the state that its record says, and a decision can
+        # never rest on something that a resumed run would not know. What is only computed from the
+        # state (scorecards, comparisons) is remembered next to it, and dropped when a ballot comes.
         self.just_accepted = isinstance(event, events.VersionAccepted)
         match event:
             case events.BallotCast():
