@@ -855,6 +855,19 @@ class PortableStore(Store, Protocol):
 
 
 @runtime_checkable
+class DeletingStore(Store, Protocol):
+    """A store that deletes runs, and can be looked through for what mentions them."""
+
+    def rows_of(self, table: StoreTable) -> Iterator[StoreRow]: ...
+
+    def delete_runs(self, runs: Sequence[RunInfo], content: Sequence[str]) -> int:
+        """Delete runs with their events, cases and grants, and content by digest, in one
+        transaction; returns the bytes given back. `find_run` says of a deleted run that it was.
+        """
+        ...
+
+
+@runtime_checkable
 class SharedStore(Store, Protocol):
     """A store whose runners may only work on runs that were ordered: what one of them puts there
     counts in its run alone.

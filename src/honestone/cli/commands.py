@@ -90,6 +90,7 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
                 "Score a run again from its record, without a call.",
             ),
             "cancel": ("recorded.run:cancel", "End a run, so that it is not resumed."),
+            "delete": ("recorded.delete:delete", "Delete runs, and give their space back."),
             "import": ("recorded.runs:import_", "Keep a loop of rulph as a run."),
             "store": (
                 "recorded.store:store",

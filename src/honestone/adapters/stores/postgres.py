@@ -463,7 +463,25 @@ class PostgresStore:
                 for row in self._rows(queries.RUNS + begins, (stored.text_of(name.upper()),))
             ],
             name,
+            self._rows(queries.LEFT, (stored.text_of(name.upper()),)),
         )
+
+    def delete_runs(self, runs: Sequence[RunInfo], content: Sequence[str]) -> int:
+        """The space is used again by the server; what is returned are the bytes of the rows."""
+        ids = [run.id for run in runs]
+        left = [(run.id, stored.deleted_event(run)) for run in runs]
+
+        def work(cursor: Cursor[TupleRow]) -> int:
+            freed: int = 0
+            for query in queries.DELETE_RUNS:
+                cursor.execute(query, (ids,))
+                freed += sum(size for (size,) in cursor.fetchall())
+            cursor.execute(queries.DELETE_CONTENT, (list(content),))
+            freed += sum(size for (size,) in cursor.fetchall())
+            cursor.executemany(queries.LEAVE, left)
+            return freed
+
+        return self._db.write(work)
 
     def unfinished(self, identity: str) -> RunInfo | None:
         open_ones = b" where identity = %s and finished is null order by id desc limit 1"

@@ -114,6 +114,22 @@ returning """
 
 GRANTS: Final = b"select " + STATE + b" from honestone.grants where run = %(run)s"
 
+# First events whose run is not there: it was deleted.
+LEFT: Final = (
+    b"select run, data from honestone.events where starts_with(run, %s) and seq = 1"
+    b" and not exists (select from honestone.runs where id = run) limit 5"
+)
+DELETE_RUNS: Final = (
+    b"delete from honestone.events where run = any(%s) returning octet_length(data)",
+    b"delete from honestone.cases where run = any(%s) returning octet_length(data)",
+    b"delete from honestone.grants where run = any(%s) returning 0",
+    b"delete from honestone.live where run = any(%s) returning 0",
+    b"delete from honestone.runs where id = any(%s) returning 0",
+)
+DELETE_CONTENT: Final = (
+    b"delete from honestone.blobs where digest = any(%s) returning octet_length(data)"
+)
+LEAVE: Final = b"insert into honestone.events (run, seq, data) values (%s, 1, %s)"
 EVENTS: Final = (
     b"select seq, data from honestone.events where run = %s and seq > %s order by seq limit %s"
 )

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -346,7 +346,35 @@ class SqliteStore:
                 f"{self._select} where substr(id, 1, ?) = ? order by id desc limit 5",
                 (len(name), name.upper()),
             ).fetchall()
-        return stored.found_run([stored.run_info(row) for row in rows], name)
+            left = self._db.execute(_LEFT, (name.upper(),)).fetchall() if not rows else ()
+        return stored.found_run([stored.run_info(row) for row in rows], name, left)
+
+    def delete_runs(self, runs: Sequence[RunInfo], content: Sequence[str]) -> int:
+        before = self._size()
+        with self._transaction():
+            for run in runs:
+                for table in (
+                    "runs where id",
+                    "events where run",
+                    "cases where run",
+                    "grants where run",
+                ):
+                    self._db.execute(f"delete from {table} = ?", (run.id,))
+                self._db.execute(_APPEND, (run.id, stored.deleted_event(run), None))
+            self._db.executemany(
+                "delete from blobs where digest = ?", [(digest,) for digest in content]
+            )
+        # Another process that reads at this moment keeps the file as long as it is; the room in it
+        # is used again.
+        with suppress(sqlite3.OperationalError):
+            self._db.execute("vacuum")
+            self._db.execute("pragma wal_checkpoint(truncate)")
+        return max(0, before - self._size())
+
+    def _size(self) -> int:
+        """The bytes of the database and its log."""
+        files = (self.root / FILE, self.root / f"{FILE}-wal")
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def unfinished(self, identity: str) -> RunInfo | None:
         with self._reading():
@@ -546,6 +574,10 @@ _SELECT = f"select {stored.COLUMNS} from runs"
 # Of a store that was made before runs said for which project they are, and that cannot be written
 # to.
 _OLD_SELECT = _SELECT.replace("project, person", "null, null")
+_LEFT = (
+    "select run, data from events where run >= ?1 and run < ?1 || char(1114111) and seq = 1"
+    " and not exists (select 1 from runs where id = run) limit 5"
+)
 _EVENTS = "select seq, data from events where run = ? and seq > ? order by seq"
 _APPEND = (
     "insert into events (run, seq, data, once) select ?1, coalesce(max(seq), 0) + 1, ?2, ?3 from events where run = ?1 "

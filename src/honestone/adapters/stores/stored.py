@@ -266,10 +266,35 @@ def text_of(value: str) -> str:
     return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
-def found_run(rows: list[RunInfo], name: str) -> RunInfo:
-    """The only run that a name means. Raises StoreError where it means none or several."""
+def deleted_event(run: RunInfo) -> bytes:
+    """What stays of a run that is deleted: its only event."""
+    return encode({"type": _DELETED, "at": timestamp(), "kind": run.kind, "started": run.started})
+
+
+def _deleted_at(data: bytes) -> str | None:
+    """When a run was deleted, from the event that stayed; None for another event."""
+    with suppress(ValueError):
+        plain = decode(data)
+        if isinstance(plain, dict) and plain.get("type") == _DELETED:
+            return str(plain.get("at"))
+    return None
+
+
+_DELETED: Final = "deleted"
+
+
+def found_run(rows: list[RunInfo], name: str, left: Iterable[tuple[str, bytes]] = ()) -> RunInfo:
+    """The only run that a name means. Raises StoreError where it means none or several. `left`:
+    first events of that name whose run is not there.
+    """
     if len(rows) == 1:
         return rows[0]
+    for run, data in left if not rows else ():
+        if (at := _deleted_at(data)) is not None:
+            raise StoreError(
+                f"run {run} was deleted on {at[:10]}",
+                hint="`honestone runs` lists those that are left",
+            )
     if not rows:
         raise StoreError(f"no run {name!r} in this store", hint="`honestone runs` lists them")
     raise StoreError(

@@ -223,6 +223,8 @@ def _start(
         contract=plan.started.contract_id,
         first=plan.started,
     )
+    # Once more: a command that deletes runs may have taken them before this run was there.
+    store.keep_blobs(version_blobs(plan.version))
     return run, plan.state(plan.started), [plan.started]
 
 

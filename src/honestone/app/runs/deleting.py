@@ -1,0 +1,167 @@
+"""Deleting runs: which may go, and what they leave behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from honestone.app.workspace import Workspace
+from honestone.core.errors import UsageError
+from honestone.core.live import state_now
+from honestone.ports import DeletingStore, RunInfo
+
+_RUN: Final = re.compile(rb'"([0-9A-HJKMNP-TV-Z]{26})"')
+_CONTENT: Final = re.compile(rb"(?:version:)?sha256:[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletionRequest:
+    """Runs by name, or by a rule: those older than so many days, those beyond the newest so many;
+    with both rules, those that both mean.
+    """
+
+    names: tuple[str, ...] = ()
+    older_than: float | None = None
+    keep: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetainedRun:
+    """A run that is not deleted, and why."""
+
+    run: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """What is to be deleted: runs, newest first, and content that no other run mentions, by digest.
+    `retained` are the runs that were asked for and may not go.
+    """
+
+    runs: tuple[RunInfo, ...]
+    retained: tuple[RetainedRun, ...]
+    content: tuple[str, ...]
+
+
+def plan_deletion(workspace: Workspace, request: DeletionRequest) -> Deletion:
+    """Deletes nothing. Raises UsageError for a request without a run, StoreError for a name that
+    means none.
+    """
+    with workspace.open_store() as store:
+        if not isinstance(store, DeletingStore):
+            raise UsageError("this store deletes no runs", hint="it belongs to another package")
+        every = store.runs()
+        asked = _asked(store, every, request)
+        working = {run.id for run in every if run.finished is None and _is_running(store, run)}
+        busy = [run.id for run in asked if run.id in working]
+        why = dict.fromkeys(busy, "it is under way; `honestone runs cancel` or Ctrl-C ends it")
+        if len(why) == len(asked):
+            return Deletion(runs=(), retained=_retained(why), content=())
+        mentions = _Mentions(store, {run.id for run in asked})
+        going = {run.id for run in asked} - set(why)
+        while held := mentions.held(going):
+            why |= {run: f"run {other} builds on it" for run, other in held.items()}
+            going -= set(held)
+        # A run that is under way may have content on record that none of its events names yet.
+        content = () if working else mentions.content_of(store, going)
+        return Deletion(
+            runs=tuple(run for run in asked if run.id in going),
+            retained=_retained(why),
+            content=content,
+        )
+
+
+def delete_runs(workspace: Workspace, deletion: Deletion) -> int:
+    """The bytes that were given back. Of each run it stays on record that it was deleted."""
+    if not deletion.runs:
+        return 0
+    with workspace.open_store() as store:
+        assert isinstance(store, DeletingStore)
+        return store.delete_runs(deletion.runs, deletion.content)
+
+
+def _retained(why: Mapping[str, str]) -> tuple[RetainedRun, ...]:
+    return tuple(RetainedRun(run=run, why=words) for run, words in why.items())
+
+
+def _asked(
+    store: DeletingStore, every: Sequence[RunInfo], request: DeletionRequest
+) -> tuple[RunInfo, ...]:
+    by_rule = request.older_than is not None or request.keep is not None
+    if bool(request.names) == by_rule:
+        raise UsageError(
+            "name runs, or say which with --older-than and --keep",
+            hint="honestone runs delete RUN..., or --older-than DAYS, or --keep N",
+        )
+    if request.names:
+        named = {info.id: info for info in map(store.find_run, request.names)}
+        return tuple(named.values())
+    beyond = every if request.keep is None else every[request.keep :]
+    if request.older_than is None:
+        return tuple(beyond)
+    limit = (datetime.now(UTC) - timedelta(days=request.older_than)).isoformat()
+    return tuple(run for run in beyond if (run.finished or run.started) < limit)
+
+
+def _is_running(store: DeletingStore, run: RunInfo) -> bool:
+    age = (datetime.now(UTC) - datetime.fromisoformat(run.started)).total_seconds()
+    if state_now(is_finished=False, age=age, latest=store.live(run.id)) == "running":
+        return True
+    if not store.lock(run.identity):
+        return True
+    store.unlock(run.identity)
+    return False
+
+
+class _Mentions:
+    """What the events and cases of each run mention: other runs, and content by its digest."""
+
+    def __init__(self, store: DeletingStore, asked: set[str]) -> None:
+        self._asked = asked
+        self._runs: dict[str, set[str]] = {}
+        self._content: dict[str, set[bytes]] = {}
+        for run, data in _texts(store):
+            others = {one.decode() for one in _RUN.findall(data)} & asked - {run}
+            self._runs.setdefault(run, set()).update(others)
+            self._content.setdefault(run, set()).update(_CONTENT.findall(data))
+
+    def held(self, going: set[str]) -> dict[str, str]:
+        """Runs among `going` that a run which stays mentions, each with that run."""
+        return {
+            one: run
+            for run, mentioned in self._runs.items()
+            if run not in going
+            for one in mentioned & going
+        }
+
+    def content_of(self, store: DeletingStore, going: set[str]) -> tuple[str, ...]:
+        """Digests of content that only these runs mention, directly or in content of theirs."""
+        staying = self._reached(store, (run for run in self._content if run not in going))
+        leaving = self._reached(store, iter(going))
+        return tuple(sorted(one.decode() for one in leaving - staying))
+
+    def _reached(self, store: DeletingStore, runs: Iterator[str]) -> set[bytes]:
+        left = [one for run in runs for one in self._content.get(run, ())]
+        reached: set[bytes] = set()
+        while left:
+            digest = left.pop()
+            # A version is mentioned by its digest and kept under a name of its own.
+            for name in (digest, b"version:" + digest.removeprefix(b"version:")):
+                if name not in reached:
+                    reached.add(name)
+                    if name.startswith(b"version:"):
+                        left += _CONTENT.findall(store.blob(name.decode()) or b"")
+        return reached
+
+
+def _texts(store: DeletingStore) -> Iterator[tuple[str, bytes]]:
+    for run, _, data in store.rows_of("events"):
+        if isinstance(data, bytes):
+            yield str(run), data
+    for run, _, _, data in store.rows_of("cases"):
+        if isinstance(data, bytes):
+            yield str(run), data

@@ -1,0 +1,177 @@
+"""`runs delete`: what goes, what stays and why, and what is said of a run that is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from honestone.adapters.stores.sqlite import SqliteStore
+
+from .desk import Desk
+
+SUITE = (
+    "suite: 1\ntarget: 'cmd:cat'\ncases: [{id: one, input: hello, checks: [{contains: hello}]}]\n"
+)
+
+
+@pytest.fixture
+def four(desk: Desk) -> Desk:
+    """Four runs over texts of 50 kB that no other run has."""
+    desk.file("r.yaml", "rubric: 1\ncriteria: [{id: a, requirement: It says note}]\n")
+    for number in range(4):
+        desk.file("a.md", f"note {number} {os.urandom(25_000).hex()}\n")
+        assert desk.run("eval", "a.md", "-r", "r.yaml", "-j", "mock").code in (0, 3)
+    return desk
+
+
+def ids(desk: Desk) -> list[str]:
+    """Of the runs on record, newest first."""
+    return [run["id"] for run in desk.run("runs", "--json").json]
+
+
+def deleted(desk: Desk, *words: str) -> Any:
+    return desk.run("runs", "delete", *words, "--yes", "--json").json
+
+
+def test_a_named_run_goes_and_is_said_to_be_gone(four: Desk) -> None:
+    """Its space is given back; the others are as they were."""
+    *left, gone = ids(four)
+    document = deleted(four, gone)
+    assert document["deleted"] == [gone] and document["kept"] == [] and document["bytes"] > 0
+    assert ids(four) == left and four.run("show", left[0]).code == 0
+    for words in (("show", gone), ("show", gone[:22]), ("runs", "delete", gone, "--yes")):
+        refused = four.run(*words)
+        assert refused.is_refusal and f"run {gone} was deleted on " in refused.err, words
+    assert "no run '0000'" in four.run("show", "0000").err
+
+
+def test_rules_say_which(four: Desk) -> None:
+    """The newest stay; both rules together mean what each of them means."""
+    newest, *others = ids(four)
+    tried = four.run("runs", "delete", "--keep", "1", "--dry-run", "--json")
+    assert tried.code == 0 and tried.json["deleted"] == others and len(ids(four)) == 4
+    assert deleted(four, "--keep", "0", "--older-than", "1")["deleted"] == []
+    assert deleted(four, "--older-than", "0", "--keep", "1")["deleted"] == others
+    assert ids(four) == [newest]
+    assert deleted(four, "--keep", "1") == {"deleted": [], "kept": [], "bytes": 0}
+
+
+@pytest.mark.parametrize("words", [(), ("last", "--keep", "1"), ("last", "--older-than", "3")])
+def test_it_must_be_said_which(four: Desk, words: tuple[str, ...]) -> None:
+    refused = four.run("runs", "delete", *words, "--yes")
+    assert refused.is_refusal and "name runs, or say which" in refused.err and len(ids(four)) == 4
+
+
+def test_it_asks_first(four: Desk) -> None:
+    """Without a person to ask nothing is deleted."""
+    refused = four.run("runs", "delete", "last")
+    assert refused.is_refusal and "--yes" in refused.err and len(ids(four)) == 4
+
+
+def test_a_run_that_another_builds_on_stays(desk: Desk) -> None:
+    """Exit 2 where it was named; both together go."""
+    desk.file("suite.yaml", SUITE)
+    assert desk.run("eval", "suite.yaml").code == 0
+    (base,) = ids(desk)
+    assert desk.run("eval", "suite.yaml", "--fresh", "--baseline", base).code == 0
+    later = ids(desk)[0]
+    refused = desk.run("runs", "delete", base, "--yes", "--json")
+    assert refused.code == 2 and refused.json["deleted"] == []
+    assert refused.json["kept"] == [{"run": base, "why": f"run {later} builds on it"}]
+    by_rule = desk.run("runs", "delete", "--keep", "1", "--yes", "--json")
+    assert by_rule.code == 0 and [one["run"] for one in by_rule.json["kept"]] == [base]
+    assert deleted(desk, base, later)["deleted"] == [later, base] or not ids(desk)
+
+
+def test_what_another_run_needs_stays(desk: Desk) -> None:
+    """Two runs over the same bytes: the second can still be undone when the first is gone."""
+    desk.file("r.yaml", "rubric: 1\ncriteria: [{id: a, check: {contains: done}, fix: ./fix.sh}]\n")
+    worker = "cmd:sh -c 'echo done >> \"$HONESTONE_ARTIFACT\"'"
+    for _ in range(2):
+        desk.file("a.md", "the original\n")
+        assert desk.run("improve", "a.md", "-r", "r.yaml", "--worker", worker).code == 0
+    second, first = ids(desk)
+    assert deleted(desk, first)["deleted"] == [first]
+    assert desk.run("undo", second).code == 0
+    assert (desk.folder / "a.md").read_text() == "the original\n"
+
+
+def test_a_run_that_is_under_way_stays(desk: Desk) -> None:
+    desk.file("suite.yaml", SUITE.replace("cmd:cat", "cmd:sh wait.sh"))
+    desk.file("wait.sh", "echo > started; while [ ! -e go ]; do sleep 0.05; done; echo hello\n")
+    eval_ = subprocess.Popen(
+        [sys.executable, "-m", "honestone", "eval", str(desk.folder / "suite.yaml")],
+        cwd=desk.folder,
+        env=desk.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not ids_or_none(desk) and eval_.poll() is None:
+        time.sleep(0.05)
+    try:
+        (run,) = ids(desk)
+        refused = desk.run("runs", "delete", run, "--yes", "--json")
+        assert refused.code == 2 and "under way" in refused.json["kept"][0]["why"]
+    finally:
+        desk.file("go", "")
+        assert eval_.wait(60) == 0
+    assert deleted(desk, run)["deleted"] == [run]
+
+
+def ids_or_none(desk: Desk) -> list[str]:
+    shown = desk.run("runs", "--json")
+    return [run["id"] for run in shown.json] if shown.code == 0 else []
+
+
+@pytest.mark.parametrize("at", [1, 3, 5, 9, 12, 14])
+def test_a_kill_in_the_middle_leaves_all_or_nothing(four: Desk, at: int) -> None:
+    """Killed at one of its statements: the run is there whole, or gone; the store is sound."""
+    run = ids(four)[-1]
+    code = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from honestone.adapters.stores.sqlite import SqliteStore\n"
+        "store, left = SqliteStore(Path(sys.argv[1])), [int(sys.argv[3])]\n"
+        "run = store.find_run(sys.argv[2])\n"
+        "def count(_):\n"
+        "    left[0] -= 1\n"
+        "    if not left[0]: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "store._db.set_trace_callback(count)\n"
+        "store.delete_runs([run], [])\n"
+    )
+    folder = four.folder / ".honestone"
+    ended = subprocess.run([sys.executable, "-c", code, str(folder), run, str(at)], check=False)
+    assert ended.returncode in (0, -signal.SIGKILL)
+    with sqlite3.connect(
+        folder / "store.sqlite" if (folder / "store.sqlite").exists() else database(folder)
+    ) as db:
+        assert db.execute("pragma integrity_check").fetchone() == ("ok",)
+    whole = run in ids(four)
+    assert four.run("show", run).code == (0 if whole else 2)
+    assert len(ids(four)) == (4 if whole else 3)
+
+
+def database(folder: Path) -> Path:
+    """The store's file."""
+    from honestone.adapters.stores.unfinished import FILE
+
+    return folder / FILE
+
+
+def test_a_copy_of_a_store_knows_what_was_deleted(four: Desk, tmp_path: Path) -> None:
+    gone = ids(four)[-1]
+    deleted(four, gone)
+    assert four.run("runs", "store", "copy", ".honestone", str(tmp_path / "copy")).code == 0
+    refused = four.run("show", gone, "--store", str(tmp_path / "copy"))
+    assert refused.is_refusal and "was deleted" in refused.err
+    store = SqliteStore(tmp_path / "copy")
+    assert len(store.runs()) == 3
+    store.close()
