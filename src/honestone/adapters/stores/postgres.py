@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from psycopg import Cursor
     from psycopg.rows import TupleRow
 
-    from honestone.adapters.stores.postgres_live import LiveRows
+    from honestone.adapters.stores.postgres_connection import LiveRows
     from honestone.adapters.stores.thread_journal import ThreadJournal
     from honestone.core.events import Event
     from honestone.core.judging.spend import GrantRequest, RunGrants
@@ -438,7 +438,7 @@ class PostgresStore:
 
     def _lives(self) -> LiveRows:
         if self._live is None:
-            from honestone.adapters.stores.postgres_live import LiveRows
+            from honestone.adapters.stores.postgres_connection import LiveRows
 
             self._live = LiveRows(self._address, self._db)
         return self._live
