@@ -137,7 +137,7 @@ def test_a_limit_holds_for_all_together() -> None:
 
 INTERRUPTED = """
 import signal, sys, honestone
-from honestone.core.judging.scorecard import Scorer
+from honestone.core.judging.scorer import Scorer
 made, scored = Scorer.judged, []
 def judged(self, ballots):
     scored.append(ballots)

@@ -199,7 +199,9 @@ def agreement(
     )
     is_file = isinstance(ratings, str | PathLike)
     request = AgreementRequest(
-        table=Path(ratings) if is_file else plain_rows(ratings, "ratings"),  # type: ignore[arg-type]
+        table=Path(ratings)  # type: ignore[arg-type]
+        if is_file
+        else [row.cells for row in plain_rows(ratings, "ratings")],
         columns=columns,
         level=None if level is None else Level(level),
     )
@@ -230,11 +232,11 @@ def label(
     workspace = make_workspace(folder, None)
     found = texts_by_id(artifacts, text, id, workspace)
     plan = given.a_rubric(rubric, workspace)
-    said = answers if callable(answers) else plain_rows(answers, "answers")
+    given_answers = answers if callable(answers) else plain_rows(answers, "answers")
     made = label_texts(
         found,
         plan if isinstance(plan, Rubric) else load_rubric(workspace.path(plan)),
-        said,
+        given_answers,
         rater=rater,
         count=sample,
     )

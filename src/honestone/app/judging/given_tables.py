@@ -121,7 +121,7 @@ def _table(
     name: str,
     columns: TableColumns,
     shared: SharedTexts,
-    rows: Callable[[], Iterator[Mapping[str, object]]],
+    rows: Callable[[], Iterator[TableRow]],
     *,
     is_once: bool = False,
 ) -> GivenTable:
@@ -129,9 +129,9 @@ def _table(
 
     def numbered() -> Iterator[TableRow]:
         ids.clear()
-        for number, cells in enumerate(rows(), 1):
-            ids.append(number if columns.id is None else cell_of(cells, columns.id))
-            yield TableRow(place=f"row {number}", cells=cells)
+        for number, row in enumerate(rows(), 1):
+            ids.append(number if columns.id is None else cell_of(row.cells, columns.id))
+            yield row
 
     source = TextSource(
         name=name,
@@ -146,16 +146,17 @@ def _table(
     return GivenTable(source=source, ids=ids)
 
 
-def _pairs(value: Mapping[object, object]) -> Iterator[Mapping[str, object]]:
+def _pairs(value: Mapping[object, object]) -> Iterator[TableRow]:
     """Each text with its id, as a row."""
-    return ({_ID: str(id), _TEXT: text} for id, text in value.items())
+    for number, (id, text) in enumerate(value.items(), 1):
+        yield TableRow(place=f"row {number}", cells={_ID: str(id), _TEXT: text})
 
 
-def _mappings(values: Iterable[object]) -> Iterator[Mapping[str, object]]:
+def _mappings(values: Iterable[object]) -> Iterator[TableRow]:
     for number, one in enumerate(values, 1):
         if not isinstance(one, Mapping):
             raise wrong(f"artifacts[{number - 1}]", one, "a row", "a dict, as the first one is")
-        yield one
+        yield TableRow(place=f"row {number}", cells=one)
 
 
 def _frame(
@@ -171,9 +172,8 @@ def _frame(
         )
     )
 
-    def rows() -> Iterator[Mapping[str, object]]:
-        cells = [_cells(value, keys[name]) for name in used]
-        return (dict(zip(used, row, strict=True)) for row in zip(*cells, strict=True))
+    def rows() -> Iterator[TableRow]:
+        return _rows_of(used, [_cells(value, keys[name]) for name in used])
 
     found = _table(type(value).__name__, columns, shared, rows)
     index = _index_of(value)
@@ -214,16 +214,23 @@ def _are_distinct(values: Sequence[object]) -> bool:
         return False
 
 
-def plain_rows(value: object, name: str) -> list[dict[str, object]]:
+def _rows_of(names: Iterable[str], columns: Sequence[Iterable[object]]) -> Iterator[TableRow]:
+    for number, row in enumerate(zip(*columns, strict=True), 1):
+        yield TableRow(place=f"row {number}", cells=dict(zip(names, row, strict=True)))
+
+
+def plain_rows(value: object, name: str) -> list[TableRow]:
     """A data frame, a list of dicts, or a dict of columns as rows. Raises UsageError for others."""
     names = columns_of(value)
     if names is not None:
         keys = {str(key): key for key in _keys_of(value, names)}
-        cells = [_cells(value, key) for key in keys.values()]
-        return [dict(zip(keys, row, strict=True)) for row in zip(*cells, strict=True)]
+        return [*_rows_of(keys, [_cells(value, key) for key in keys.values()])]
     if isinstance(value, str | bytes | PathLike) or not isinstance(value, Iterable):
         raise wrong(name, value, "a table", "a data frame, a list of dicts, or a dict of columns")
-    return [{str(key): cell for key, cell in row.items()} for row in _mappings(value)]
+    return [
+        TableRow(place=row.place, cells={str(key): cell for key, cell in row.cells.items()})
+        for row in _mappings(value)
+    ]
 
 
 def label_rows(
@@ -238,9 +245,9 @@ def label_rows(
     Raises UsageError where rows belong to no text.
     """
     rows = plain_rows(labels, "labels")
-    found = next((name for name in columns if name and rows and name in rows[0]), None)
+    found = next((name for name in columns if name and rows and name in rows[0].cells), None)
     if found is not None:
-        keys: Sequence[object] = [row[found] for row in rows]
+        keys: Sequence[object] = [row.cells[found] for row in rows]
         places = _places(keys, ids)
     else:
         keys = _index_of(labels) or range(len(rows))
@@ -251,11 +258,11 @@ def label_rows(
             "no row of the labels belongs to a text that was judged",
             hint="give them a column `id` with the ids of the texts, or the index of the frame",
         )
-    raters = [name for name in (rows[0] if rows else ()) if name != found]
+    raters = [name for name in (rows[0].cells if rows else ()) if name != found]
     if not raters:
         raise UsageError("the labels have no column of a rater", hint="a column for each person")
     return LabelRows(
-        columns={name: [row.get(name) for row in rows] for name in raters}, places=places
+        columns={name: [row.cells.get(name) for row in rows] for name in raters}, places=places
     )
 
 

@@ -16,7 +16,7 @@ from honestone.core.judging.ballot import Answer
 from honestone.core.judging.rubric import Rubric
 from honestone.core.statistics.labels import COLUMNS, LabelTarget, targets_of
 from honestone.core.statistics.raters import sample
-from honestone.formats.text_table import cell_text, is_missing
+from honestone.formats.text_table import TableRow, cell_text, is_missing
 from honestone.report.exports.rows import safe_cell
 from honestone.system.files import write_atomically
 
@@ -48,9 +48,9 @@ class Labels:
     skipped: int
 
     @property
-    def rows(self) -> list[dict[str, object]]:
+    def rows(self) -> list[dict[str, Answer | str | None]]:
         """A row a text: its id, and a column `RATER/CRITERION` for each criterion."""
-        found: dict[str, dict[str, object]] = {id: {"id": id} for id in self.ids}
+        found: dict[str, dict[str, Answer | str | None]] = {id: {"id": id} for id in self.ids}
         for row in found.values():
             row |= {f"{self.rater}/{name}": None for name in self.criteria}
         for one in self.answers:
@@ -100,7 +100,7 @@ def _cell(value: object) -> str:
 def label_texts(
     texts: Mapping[str, str],
     rubric: Rubric,
-    answers: AskPerson | Sequence[Mapping[str, object]],
+    answers: AskPerson | Sequence[TableRow],
     *,
     rater: str,
     count: int | None = None,
@@ -150,11 +150,15 @@ def _asked(
 
 
 def _read(
-    rows: Sequence[Mapping[str, object]], ids: Sequence[str], targets: Mapping[str, LabelTarget]
+    rows: Sequence[TableRow],
+    ids: Sequence[str],
+    targets: Mapping[str, LabelTarget],
 ) -> Iterator[tuple[str, LabelTarget, object]]:
-    by_id = {cell_text(row.get("id")): row for row in rows}
+    by_id = {cell_text(row.cells.get("id")): row.cells for row in rows}
     for row in rows:
-        unknown = [name for name in row if name not in ("id", *COLUMNS) and name not in targets]
+        unknown = [
+            name for name in row.cells if name not in ("id", *COLUMNS) and name not in targets
+        ]
         if unknown:
             raise UsageError(
                 f"the answers have a column {unknown[0]!r}, which the rubric does not ask about",
