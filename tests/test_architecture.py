@@ -454,7 +454,7 @@ cli.suites cli.suites.options cli.terminal core core.artifact core.belief core.b
 core.belief.counting core.belief.errors core.belief.normal core.belief.scores core.belief.stated
 core.belief.verdict core.checking core.checking.added_kinds core.checking.checks
 core.checking.field_accuracy core.checking.trace_checks core.editing core.editing.proposal
-core.editing.result core.errors core.event_codec core.events core.json_value core.judge_spends
+core.editing.result core.errors core.event_codec core.events core.json_value core.record.judge_spends
 core.judging core.judging.ballot core.judging.choices core.judging.contract core.judging.images
 core.judging.needs core.judging.packing core.judging.request core.judging.rubric
 core.judging.scorecard core.judging.scorer core.judging.spend core.loop core.loop.named core.numbers

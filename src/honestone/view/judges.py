@@ -15,7 +15,7 @@ from honestone.app.judging.measured_before import (
 from honestone.app.runs.records import RunRecord
 from honestone.core.errors import UsageError
 from honestone.core.events import AuditStarted, CalibrationStarted, Event, Started, TableStarted
-from honestone.core.judge_spends import judge_spends
+from honestone.core.record.judge_spends import judge_spends
 from honestone.ports import Store
 from honestone.report.building.judges_of_run import JudgesOfRun, KnownBefore
 from honestone.report.building.scorecard import usage_document

@@ -27,7 +27,6 @@ from honestone.core.events import (
     StartedArtifact,
     SuiteStarted,
 )
-from honestone.core.judge_spends import JudgeSpends
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.contract import ContractDocument, digest_json
 from honestone.core.judging.rubric import Rubric
@@ -35,6 +34,7 @@ from honestone.core.judging.scorecard import ItemLine, Outcome, Rule, Verdict
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.numbers import to_points
+from honestone.core.record.judge_spends import JudgeSpends
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.skill.sides import SidesComparison
 from honestone.core.suite.attempts import (

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from honestone.core.belief.stated import believed, chance_of, stated_belief
 from honestone.core.events import ArtifactJudged, EvaluationStarted, Event
-from honestone.core.judge_spends import judge_spends
 from honestone.core.judging.ballot import CHECK, Answer, Ballot, Mark
 from honestone.core.judging.rubric import Key, as_written
 from honestone.core.judging.scorecard import ItemLine, Line, Outcome, Verdict, judge_gate
@@ -23,6 +22,7 @@ from honestone.core.judging.scorer import Scorer, answers_of
 from honestone.core.judging.spend import Spend
 from honestone.core.numbers import to_points
 from honestone.core.reading.evidence import Found, find_quote, is_quote
+from honestone.core.record.judge_spends import judge_spends
 from honestone.report.documents import fields_of, scorecard
 from honestone.report.documents.belief import BeliefDoc
 

@@ -21,7 +21,7 @@ from honestone.core.json_value import Json
 from honestone.core.judging.rubric import free_id
 from honestone.core.record.exported import LangfuseTraces
 from honestone.core.record.langfuse import Notes, Owner, Parent, Score, Span
-from honestone.core.run_ids import moment_of_run
+from honestone.core.record.run_ids import moment_of_run
 from honestone.report.documents.scorecard import warning_words
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.suite_case import AttemptDoc, CaseDoc, TraceDoc, text_of
