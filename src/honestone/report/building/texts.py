@@ -69,7 +69,7 @@ class TextsWriter:
         criteria = {one.id: one.score if known else None for one in card.criteria}
         score = card.score if known else None
         error = error or judge_errors(card) or None
-        reasons = self._row_reasons(card, error if not known else None)
+        reasons = self._row_reasons(card, None if known else error)
         self._count(outcome, score, criteria, group)
         self.lonely += card.low_confidence and outcome in (Outcome.PASS, Outcome.FAIL)
         id = card.artifact.path
@@ -79,6 +79,7 @@ class TextsWriter:
             id=id,
             score=score,
             verdict=card.verdict,
+            probability=card.belief.probability if known and card.belief is not None else None,
             criteria=criteria,
             reasons=reasons,
             group=group if self.has_groups else UNSET,
