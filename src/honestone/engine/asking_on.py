@@ -48,9 +48,22 @@ class AskingOn:
 
     async def to_end(self) -> list[Consulted]:
         """Asks until the verdict is decided, or a limit or the judges are used up."""
+        await self.take_recorded(self.looking.most)
         while self.refused is None and (wanted := self.looking.next_looks()):
             await self.take(wanted)
         return self.consulted()
+
+    async def take_recorded(self, most: int) -> None:
+        """Take in the looks that are on record, up to so many: they cost nothing."""
+        left = {id for id in self.seats if not self.looking.is_certain}
+        while left and self.looking.count < most and self.refused is None:
+            judge = self.looking.least_asked(among=left)
+            if judge is None:
+                break
+            if await self.panel.has_reply(self._seat(judge, ()), self.question):
+                await self.take([judge])
+            else:
+                left.discard(judge)
 
     async def take(self, judges: Sequence[str]) -> None:
         """A look of each of these judges, at once; one that gives no mark is asked once more."""

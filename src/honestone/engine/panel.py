@@ -144,6 +144,17 @@ class Panel:
             found.append(await self.consult_one(self.fallback, question))
         return found
 
+    async def has_reply(self, seat: Seat, question: Question) -> bool:
+        """Whether a look of this seat is on record, so that it costs no call."""
+        parts = split(question.criteria, self.ask)
+        if not seat.judge.is_paid or self.fresh or len(parts) != 1:
+            return False
+        try:
+            request = seat.judge.render(replace(question, draw=seat.draw))
+        except ports.CallFailed:
+            return False
+        return bool(await self.journal.recall(self._key(seat, request)))
+
     async def consult_one(self, seat: Seat, question: Question) -> Consulted:
         """One seat's ballot, in as many calls as `ask` says."""
         if question.draw != seat.draw:

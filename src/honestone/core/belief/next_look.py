@@ -113,12 +113,22 @@ class Looking:
             return False
         return not repeats(self.looks.get(judge.id, ()))
 
-    def least_asked(self, elsewhere: Mapping[str, int] | None = None) -> str | None:
-        """The judge that a further look is worth and that looked least here, then `elsewhere`; None
-        where there is none.
+    @property
+    def is_certain(self) -> bool:
+        """Whether code alone decides."""
+        return self.belief is not None and self.belief.is_certain
+
+    def least_asked(
+        self,
+        elsewhere: Mapping[str, int] | None = None,
+        among: Collection[str] | None = None,
+    ) -> str | None:
+        """The judge (of some) that a further look is worth and that looked least here, then
+        `elsewhere`; None where there is none.
         """
         counts = {one.id: len(self.looks.get(one.id, ())) for one in self.judges}
-        worth = [one.id for one in self.judges if self._is_worth(one, counts[one.id])]
+        asked = [one for one in self.judges if among is None or one.id in among]
+        worth = [one.id for one in asked if self._is_worth(one, counts[one.id])]
         others = elsewhere or {}
         return min(worth, key=lambda id: (counts[id], others.get(id, 0))) if worth else None
 

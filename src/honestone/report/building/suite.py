@@ -363,13 +363,24 @@ def case_document(
         input=case.input,
         reference=case.reference,
         output=output,
-        error=produced.error if produced is not None else None,
+        error=produced.error if produced is not None else _why_not_asked(record),
         diff=produced.diff if produced is not None else None,
         trace=_trace(produced),
         tags=list(case.tags),
         metadata=dict(case.metadata) or UNSET,
         split=str(case.in_split),
     )
+
+
+# How the reason begins.
+NOT_ASKED: Final = "not asked: "
+
+
+def _why_not_asked(record: CaseRecord) -> str | None:
+    """Why judges were not needed for a case; None where that is not the reason."""
+    reason = record.passed_by
+    is_spared = reason is not None and NOT_ASKED in reason and record.case.skip is None
+    return reason if is_spared else None
 
 
 def _with_means(
