@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
 
 from honestone.core import events
+from honestone.core.belief.stated import Belief, grounds_of
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
 from honestone.core.judging.rubric import as_written
@@ -26,6 +27,7 @@ from honestone.core.numbers import to_points
 from honestone.report.building import scorecard
 from honestone.report.building.advice import advise
 from honestone.report.documents import fields_of, improvement
+from honestone.report.documents.belief import BeliefDoc
 from honestone.report.documents.scorecard import (
     LOW_CONFIDENCE_NAME,
     NOTHING_CAN_FAIL,
@@ -106,6 +108,7 @@ def improvement_document(
         expected=_expected(state),
         certification=_certification(state),
         probability=state.probability(state.best),
+        belief=_belief(state),
         advice=_advice(state, asks_judges=isinstance(started, events.ImprovementStarted)),
         contract=started.contract_id,
         run=run,
@@ -116,6 +119,18 @@ def improvement_document(
         packed=dict(packed) if packed else UNSET,
     )
     return replace(found, low_confidence=_rests_on_one_judge(found))
+
+
+def _belief(state: LoopState) -> BeliefDoc | None:
+    """How sure it is that the best version meets the contract; None where the policy knows no
+    probability.
+    """
+    chance = state.probability(state.best)
+    if chance is None:
+        return None
+    grounds = grounds_of(state.every_look_at(state.best))
+    looks = sum([one.looks or 0 for one in grounds])
+    return BeliefDoc.of(Belief(probability=chance, looks=looks, rests_on=grounds))
 
 
 def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from honestone.core.numbers import change, points, sure
 from honestone.report.documents import scorecard
+from honestone.report.documents.belief import BeliefDoc
 from honestone.system.drawing import line
 
 IMPROVEMENT: Final = "honestone.improvement/1"
@@ -378,6 +379,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
         confirmed its verdict
     `probability`: that the best version meets the contract, by every look of the run, 0-1; `null`
         where the policy knows none
+    `belief`: the same with what it rests on
     `advice`: what would help next, the most decisive first (`kind`, `text`, what it is `about`);
         empty for a run that passed or has not ended
     `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was
@@ -414,6 +416,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     expected: ExpectedDoc | UnsetType = UNSET
     certification: CertificationDoc = CertificationDoc()
     probability: float | None = None
+    belief: BeliefDoc | None = None
     advice: list[AdviceDoc] = []
     contract: str = ""
     run: str | None = None
