@@ -407,6 +407,11 @@ class ImprovementRequest(LoopOptions, EditOptions):
         """Raises UsageError for what no command line would accept."""
         require_valid(self, EditOptions)
         require_valid(self, LoopOptions)
+        if self.judging.sure is not None or self.judging.max_looks is not None:
+            raise UsageError(
+                "`improve` asks by its policy and states its probability; `sure` is for evaluations",
+                hint="leave it out, and certify the result with `honestone eval --sure 95`",
+            )
 
 
 def loop_limits(

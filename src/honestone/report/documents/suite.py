@@ -356,7 +356,11 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def belief_words(self) -> list[str]:
-        """How sure the verdict is, and what contradicts it."""
+        """How sure the verdict is, and what contradicts it. Where a baseline decides alone, whether
+        this side is better.
+        """
+        if self.belief is not None and self.compared and self.min_pass_rate is None:
+            return [self.belief.better_words] if self.belief.better_words else []
         return belief_words(self.belief, self.verdict)
 
     @property

@@ -120,7 +120,7 @@ def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:
     glyph, look = verdict_look(doc.verdict)
     lines = [style.paint(f"{style.glyph(glyph)} {doc.verdict_words}", look, "bold")]
     lines += bullet_lines(map(line, doc.reasons), style)
-    lines += belief_lines(doc.belief, doc.verdict, doc.reasons, style)
+    lines += belief_lines(doc.belief_words, doc.reasons, style)
     for name, value in _figures(doc, style, look):
         first, *more = wrap(value, style.columns - 14) if "\x1b" not in value else [value]
         lines += [f"  {pad(name, 10)}  {first}", *(" " * 14 + one for one in more)]

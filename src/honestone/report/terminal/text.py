@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from honestone.report.documents import scorecard
-from honestone.report.documents.belief import UNSURE, BeliefDoc, belief_words
+from honestone.report.documents.belief import UNSURE
 from honestone.report.terminal.score_table import (
     bar_of,
     overall_row,
@@ -89,15 +89,13 @@ def headline(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     found = verdict_lines(
         style, glyph, look, doc.verdict_words, name, doc.title, map(line, doc.reasons)
     )
-    return found + belief_lines(doc.belief, doc.verdict, doc.reasons, style)
+    return found + belief_lines(doc.belief_words, doc.reasons, style)
 
 
-def belief_lines(
-    belief: BeliefDoc | None, verdict: str, reasons: Sequence[str], style: Style
-) -> list[str]:
+def belief_lines(words: Sequence[str], reasons: Sequence[str], style: Style) -> list[str]:
     """How sure a verdict is, where the reasons do not say it already."""
     lines: list[str] = []
-    for text in belief_words(belief, verdict):
+    for text in words:
         if text in reasons:
             continue
         is_doubt = text.startswith(UNSURE)
