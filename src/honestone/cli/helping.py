@@ -30,6 +30,8 @@ def add_examples(command: click.Command, path: str) -> None:
     new = new_name(path)
     parts = []
     examples = help_text()["examples"].get(new or path)
+    if examples is not None and new is not None:
+        examples = examples.replace(f"honestone {new} ", f"honestone {path} ")
     if examples is not None:
         parts.append("\n  ".join(["\b\nExamples:", *examples.strip().splitlines()]))
     if new is not None:
@@ -65,9 +67,10 @@ class Grouped(click.Command):
         if is_all(ctx):
             self._format_groups(ctx, formatter)
             return
-        with formatter.section("Options"):
-            rows = help_text()["short"][typed_path(ctx)].strip().splitlines()
-            formatter.write("".join(f"  {row}\n" for row in rows))
+        rows = help_text()["short"][typed_path(ctx)].strip().splitlines()
+        if not rows[0].endswith(":"):
+            rows.insert(0, "Options:")
+        formatter.write("\n" + "".join(f"{_indented(row)}\n" for row in rows))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
@@ -93,6 +96,11 @@ class Grouped(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl([record for _, record in sorted(records)])
+
+
+def _indented(row: str) -> str:
+    """A row of a short help; a title stands at the margin."""
+    return row if row.endswith(":") else f"  {row}"
 
 
 def is_all(ctx: click.Context) -> bool:
