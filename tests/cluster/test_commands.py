@@ -254,3 +254,19 @@ def test_help_and_a_local_run_load_no_driver(desk: Desk) -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_run_is_deleted_for_everyone(desk: Desk, tmp_path: Path) -> None:
+    """Its rows go, the other run is as it was, and a colleague is told that it was deleted."""
+    judge = ready(desk)
+    for word in ("apple", "pear"):
+        desk.file("note.md", f"# Fruit\n\nAn {word} a day.\n")
+        assert desk.run("eval", "note.md", "-r", "rubric.yaml", "--judge", judge).code == 1
+    left, gone = (run["id"] for run in desk.run("runs", "--json").json)
+    document = desk.run("runs", "delete", gone, "--yes", "--json").json
+    assert document["deleted"] == [gone] and document["kept"] == [] and document["bytes"] > 0
+    mate = colleague(desk, tmp_path)
+    assert [run["id"] for run in mate.run("runs", "--json").json] == [left]
+    refused = mate.run("show", gone)
+    assert refused.is_refusal and f"run {gone} was deleted on " in refused.err
+    assert mate.run("show", left).code == 0
