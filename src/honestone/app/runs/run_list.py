@@ -50,6 +50,7 @@ class PlainRun(TypedDict):
     title: str | None
     score: float | None
     pass_rate: float | None
+    probability: float | None
     usd: float | None
     target_calls: int
     judge_calls: int
@@ -119,6 +120,7 @@ class ListedRun:
             "title": figures.title,
             "score": figures.score,
             "pass_rate": figures.pass_rate,
+            "probability": figures.probability,
             "usd": figures.usd,
             "target_calls": figures.target_calls,
             "judge_calls": figures.judge_calls,
