@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+
+PROMISES = Path(__file__).parents[1] / "tests/attacks/promises.toml"
+
+
+def tests_elsewhere() -> list[str]:
+    """Tests of promises of SECURITY.md that are no entries of the corpus."""
+    promises = tomllib.loads(PROMISES.read_text("utf-8"))["promise"]
+    tests = (test for promise in promises for test in promise["tests"])
+    return sorted({f"tests/{test}" for test in tests if not test.startswith("attacks/")})
 
 
 class _Count:
@@ -28,7 +39,15 @@ class _Count:
 def main() -> int:
     count = _Count()
     ended = pytest.main(
-        ["-q", "--tb=short", "-p", "no:cacheprovider", *sys.argv[1:], "tests/attacks"],
+        [
+            "-q",
+            "--tb=short",
+            "-p",
+            "no:cacheprovider",
+            *sys.argv[1:],
+            "tests/attacks",
+            *tests_elsewhere(),
+        ],
         plugins=[count],
     )
     for name in count.fallen:

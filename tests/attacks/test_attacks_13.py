@@ -530,3 +530,76 @@ def test_a_sandbox_is_for_commands(tmp_path: Path) -> None:
     )
     ended = desk.run("eval", "s.yaml")
     assert ended.code == 2 and "is not a command: it has no `sandbox`" in ended.err, ended
+
+
+LEARNS = """\
+import os, pathlib, sys
+given = sys.stdin.read() + " ".join([*sys.argv, *os.environ, *os.environ.values()])
+for path in pathlib.Path(".").rglob("*"):
+    given += str(path) + (path.read_text(errors="replace") if path.is_file() else "")
+pathlib.Path(LOG).write_text(given)
+print("done")
+"""
+
+
+def test_a_target_learns_nothing_of_how_it_is_judged(tmp_path: Path) -> None:
+    """Neither rubric, reference nor check: not in what it reads, its words, its
+    variables or its folder.
+    """
+    desk = Desk.new(tmp_path)
+    desk.put("t.py", LEARNS.replace("LOG", repr(str(desk.folder / "given"))))
+    desk.put("fix/notes.txt", "a file of the workspace\n")
+    desk.put(
+        "s.yaml",
+        f"suite: 1\ntarget: cmd:{PYTHON} {desk.folder / 't.py'}\ncases:\n  - id: a\n    input: Go ahead.\n"
+        "    reference: secret-reference\n    workspace: {copy: fix}\n    rubric: [It names the secret-item]\n"
+        "    checks: [{contains: secret-check}]\n",
+    )
+    judge = desk.judge("secret-judge.py", True)
+    desk.run("eval", "s.yaml", "--json", "--judge", judge)
+    given = desk.read("given")
+    assert "Go ahead." in given and "a file of the workspace" in given
+    assert "secret" not in given
+
+
+def test_a_failed_target_has_no_score(tmp_path: Path) -> None:
+    """What it printed before it failed would pass."""
+
+    def build(desk: Desk) -> None:
+        desk.put("t.py", "import sys\nprint('good')\nsys.exit(1)\n")
+        desk.put(
+            "s.yaml",
+            f"suite: 1\ntarget: cmd:{PYTHON} {desk.folder / 't.py'}\ncases: [{{id: a, input: x, checks: [{{contains: good}}]}}]\n",
+        )
+
+    Attack(
+        name="a target that fails",
+        hole=13,
+        build=build,
+        command=("eval", "s.yaml", "--json"),
+        exit=3,
+        expect={"cases.0.score": None},
+    ).run(tmp_path)
+
+
+def test_a_worker_that_only_says_so_changed_nothing(tmp_path: Path) -> None:
+    """Its words and its exit code count for nothing."""
+
+    def build(desk: Desk) -> list[str]:
+        desk.put("art/README.md", "x\n")
+        desk.put(
+            "r.yaml",
+            "rubric: 1\ncriteria: [{id: more, requirement: It has more, check: {contains: more-words, path: README.md}}]\n",
+        )
+        body = "print('changed README.md: more-words')\n"
+        return ["--worker", desk.worker(body)]
+
+    Attack(
+        name="a worker that only says so",
+        hole=13,
+        build=build,
+        command=(*("improve", "art", "--rubric", "r.yaml"), *("--rounds", "1", "--json")),
+        exit=1,
+        expect={"rounds.0.outcome": "unchanged"},
+        after=lambda desk, ended: desk.read("art/README.md") == "x\n",
+    ).run(tmp_path)

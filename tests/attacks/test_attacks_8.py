@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from honestone.core.errors import UsageError
+from honestone.system.processes import sandbox
 from honestone.system.processes.sandbox import Sandbox
 
 from .corpus import Attack, Desk, Ended
@@ -33,6 +34,9 @@ CLOSED = {
     "core_pattern is written": "open('/proc/sys/kernel/core_pattern', 'w').write('|/x'); got = True",
     "sysrq is written": "open('/proc/sysrq-trigger', 'w').write('h'); got = True",
     "a user namespace is made": "got = not subprocess.run(['unshare', '-U', 'touch', str(P / 'new')]).returncode",
+    "a mode is changed": "os.chmod(P / 'a.md', 0o777); got = True",
+    "a time is changed": "os.utime(P / 'a.md', (1, 1)); got = True",
+    "an owner is changed": "os.chown(P / 'a.md', os.getuid(), os.getgid()); got = True",
     "a server is reached": "socket.create_connection(('127.0.0.1', {port}), 2); got = True",
     "honestone is ended": "os.kill({pid}, 0); got = True",
     "a capability is kept": (
@@ -170,3 +174,10 @@ def test_attack(attack: Attack, tmp_path: Path) -> None:
         except UsageError as error:
             pytest.skip(error.message)
     attack.run(tmp_path)
+
+
+def test_require_refuses_without_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is run where the machine has neither: the command runs in a fork of this process."""
+    monkeypatch.setattr(sandbox, "_bubblewrap", lambda: ((), "there is none"))
+    monkeypatch.setattr(sandbox, "_has_landlock", lambda: False)
+    plain("no sandbox at all", "require", 2, "--sandbox require", "there is none").run(tmp_path)
