@@ -4,12 +4,13 @@ must fail: `tools/promises.py [WORDS]`, those whose text has the words. The tabl
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import tomllib
+import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -28,10 +29,11 @@ def falls(edit: list[str], tests: list[str]) -> str:
             return f"{file} has the text {text.count(old)} times: write the entry again"
         path.write_text(text.replace(old, new), "utf-8")
         ended = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-p", "no:cacheprovider"]
-            + [f"tests/{test}" for test in tests],
+            [
+                *(environment(Path(folder)), "-m", "pytest", "-q", "-x", "-n", "2"),
+                *("-p", "no:cacheprovider", *(f"tests/{test}" for test in tests)),
+            ],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": folder},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -41,6 +43,25 @@ def falls(edit: list[str], tests: list[str]) -> str:
         print(f"    {fell[0]}"[:160])
         return ""
     return f"no test fell (exit {ended.returncode})\n{ended.stdout[-400:]}"
+
+
+def environment(folder: Path) -> str:
+    """The Python of an environment in which the copy in `folder` is the package, whoever starts it
+    and with whatever variables; it has the libraries and programs of this one.
+    """
+    place = folder / "environment"
+    venv.create(place, symlinks=True)
+    (ours,) = place.glob("lib/python*/site-packages")
+    libraries = sysconfig.get_path("purelib")
+    (ours / "copy.pth").write_text(f"{folder}\nimport site; site.addsitedir({libraries!r})\n")
+    python = str(place / "bin/python")
+    command = place / "bin/honestone"
+    command.write_text(f"#!{python}\nfrom honestone.cli.main import main\nmain()\n")
+    command.chmod(0o755)
+    for program in Path(sys.executable).parent.iterdir():
+        if not (place / "bin" / program.name).exists():
+            (place / "bin" / program.name).symlink_to(program)
+    return python
 
 
 def main() -> int:
