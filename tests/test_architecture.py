@@ -481,9 +481,10 @@ core.judging.choices core.judging.images core.judging.needs core.judging.packing
 core.judging.request core.judging.rubric core.judging.spend core.loop core.loop.named core.numbers
 core.plugins core.record core.record.kinds core.record.store_address core.settings_tables core.suite
 core.tables formats formats.project formats.settings formats.syntax formats.syntax.marked
-formats.syntax.nodes formats.syntax.toml_nodes ports system system.drawing system.files
-system.plugins system.processes system.processes.private system.trust system.trust.git_index
-system.trust.own_stores system.trust.person_folder
+formats.syntax.nodes formats.syntax.toml_nodes ports report report.documents
+report.documents.run_list report.terminal report.terminal.run_list_text system system.drawing
+system.files system.plugins system.processes system.processes.private system.trust
+system.trust.git_index system.trust.own_stores system.trust.person_folder
 """
 
 

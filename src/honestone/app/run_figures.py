@@ -8,11 +8,11 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFigures:
     """What a run came to. `score` is in points, `pass_rate` 0-1; both None where they are not known
-    or
-    there is none.
+    or there is none.
 
     `probability`: that the contract of its one artifact, or the bar of its suite, is met (0-1).
     `low_confidence`: fewer than two judges decided some of it.
+    `by`: the file of the rubric that judged, where it was read from one.
     `side`: which side of something larger a suite's run is, the baseline of a comparison or a split
         within an `improve`.
     `compared_by`: of a suite's run, the digest of its target, the artifact's path and its cases
@@ -21,6 +21,7 @@ class RunFigures:
 
     side: str | None = None
     title: str | None = None
+    by: str | None = None
     score: float | None = None
     pass_rate: float | None = None
     probability: float | None = None

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from honestone.core.live import state_now
 from honestone.ports import RunInfo, Store
+from honestone.report.documents.run_list import RunRow
 from honestone.report.pages.live_html import LivePart
-from honestone.report.pages.view_html import RunLine
 
 # The parts of a query that say what a page has, not what it shows.
 ASKED: tuple[str, ...] = ("after", "rows")
@@ -34,9 +34,9 @@ def live_part(store: Store, info: RunInfo) -> LivePart:
     )
 
 
-def list_part(lines: Sequence[RunLine], total: int) -> LivePart:
-    """The same of the list of runs. `seq` is different where a line is."""
+def list_part(rows: Sequence[RunRow], total: int) -> LivePart:
+    """The same of the list of runs. `seq` is different where a row is."""
     return LivePart(
         source="/live",
-        seq=hashlib.sha256(repr((total, *lines)).encode("utf-8", "replace")).hexdigest()[:16],
+        seq=hashlib.sha256(repr((total, *rows)).encode("utf-8", "replace")).hexdigest()[:16],
     )

@@ -4,15 +4,16 @@ a command does not print.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from honestone.app.runs.records import RunRecord
-from honestone.app.runs.run_list import UNFINISHED, ListedRun, verdict_of
 from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
+from honestone.report.documents.run_list import RunRow
 from honestone.report.documents.suite_case import text_of
 from honestone.report.documents.table import TableCaseDoc, TableDoc
 from honestone.report.formats import draw
@@ -59,12 +60,6 @@ _KINDS: Final = (
 )
 _NOTHING_YET: Final = "Nothing of this run is judged yet."
 _NOT_MEASURED: Final = "The figures are shown once every question is answered."
-_LOOKS: Final = {
-    "pass": "passed",
-    "fail": "failed",
-    "interrupted": "skipped",
-    UNFINISHED: "skipped",
-}
 
 
 class Pages:
@@ -123,16 +118,15 @@ class Pages:
             count=ROWS,
         )
         pages = PageOf(number=pages.number, total=found.total, query=_filters_of(query))
-        lines = [_line(run, found.now.get(run.info.id)) for run in found.runs]
-        part = list_part(lines, found.total)
+        rows = [_as_it_is_now(row, found.now.get(row.id)) for row in found.runs]
+        part = list_part(rows, found.total)
         if query.get("after") == part.seq:
             return _page(unchanged_html(part))
         with moving(part):
-            return _page(view_html.runs_html(lines, pages, _KINDS, asked))
+            return _page(view_html.runs_html(rows, pages, _KINDS, asked))
 
     def _runs_json(self, query: Query) -> Served:
-        found = self._viewer.runs(kind=None, verdict=None, words="", first=0, count=_LISTED)
-        return _json([run.to_plain() for run in found.runs])
+        return _json([run.to_plain() for run in self._viewer.newest_runs(_LISTED)])
 
     # ---------------------------------------------------------------------------------------------------
     # one run
@@ -282,21 +276,11 @@ def _error(error: HonestoneError) -> Served:
     return _page(view_html.lines_html(first, [*others, error.hint or ""]), status)
 
 
-def _line(run: ListedRun, part: LivePart | None) -> view_html.RunLine:
-    info, side = run.info, f" ({run.figures.side})" if run.figures.side else ""
-    verdict = verdict_of(info) or UNFINISHED
-    is_running = part is not None and part.state == "running"
-    return view_html.RunLine(
-        id=info.id,
-        started=info.started[:16].replace("T", " "),
-        kind=info.kind,
-        subject=info.subject + side,
-        look="running" if is_running else _LOOKS.get(verdict, "inconclusive"),
-        result="running" if is_running else info.result or UNFINISHED,
-        words=" · ".join(
-            one for one in (part.words if part else "", *run.words.split("  ")) if one
-        ),
-    )
+def _as_it_is_now(row: RunRow, part: LivePart | None) -> RunRow:
+    """A row with how far its run is, if it is under way."""
+    if part is None or part.state != "running":
+        return row
+    return dataclasses.replace(row, state="running", look="running", result=part.words)
 
 
 def _filter_of(query: Query) -> CaseFilter:
@@ -337,7 +321,7 @@ def _table(doc: TableDoc, query: Query) -> Served:
         and (not words or _has_words(case, words))
     ]
     pages = _page_of(query, len(found))
-    shown = replace(doc, cases=found[pages.first_row : pages.first_row + ROWS])
+    shown = structs.replace(doc, cases=found[pages.first_row : pages.first_row + ROWS])
     return _page(table_html(shown, served="table", pages=pages, asked=asked))
 
 

@@ -15,7 +15,15 @@ from typing import Final, TypeVar
 
 from honestone.app.run_figures import RunFigures
 from honestone.app.runs.records import RunRecord
-from honestone.app.runs.run_list import ListedRun, chosen_runs, figures_of_run, listed_run
+from honestone.app.runs.run_list import (
+    ListedRun,
+    chosen_runs,
+    figures_of_run,
+    listed_run,
+    parts_of,
+    rows_of,
+    without_parts,
+)
 from honestone.app.suites.comparing.compare import CompareRequest, compare_in, trend_in
 from honestone.app.workspace import Workspace
 from honestone.core.editing.proposal import unified_diff
@@ -24,6 +32,7 @@ from honestone.core.events import SuiteStarted
 from honestone.core.record.record import SuiteRecord
 from honestone.ports import RunInfo, Store
 from honestone.report.building.suite import case_document
+from honestone.report.documents.run_list import RunRow
 from honestone.report.documents.suite import ComparisonDoc, TrendDoc
 from honestone.report.documents.suite_case import CaseDoc
 from honestone.report.pages.case_table import CaseRow, CaseTable, case_table
@@ -51,7 +60,7 @@ class RunsPage:
     empty without one. `now`: how those are that have not ended.
     """
 
-    runs: Sequence[ListedRun] = ()
+    runs: Sequence[RunRow] = ()
     total: int = 0
     newest: str = ""
     now: Mapping[str, LivePart] = field(default_factory=dict)
@@ -102,7 +111,7 @@ class Viewer:
     def runs(
         self, *, kind: str | None, verdict: str | None, words: str, first: int, count: int
     ) -> RunsPage:
-        """`count` runs from the `first` on, newest first, of those that were asked for; an empty
+        """`count` rows from the `first` on, newest first, of the runs that were asked for; an empty
         page without a store.
         """
         try:
@@ -113,15 +122,29 @@ class Viewer:
                     for info in chosen_runs(every, kind, verdict)
                     if words.lower() in _words(info)
                 ]
-                shown = chosen[first : first + count]
+                parts = parts_of(chosen, self._figures_of(store, {}))
+                listed = without_parts(chosen, parts)
+                shown = listed[first : first + count]
                 now = {info.id: live_part(store, info) for info in shown if info.finished is None}
-                figures = self._figures_of(store, now)
-                listed = [listed_run(info, every, figures) for info in shown]
                 return RunsPage(
-                    runs=listed, total=len(chosen), newest=every[0].id if every else "", now=now
+                    runs=rows_of(shown, parts, every, self._figures_of(store, now)),
+                    total=len(listed),
+                    newest=every[0].id if every else "",
+                    now=now,
                 )
         except NoStoreError:
             return RunsPage()
+
+    def newest_runs(self, count: int) -> list[ListedRun]:
+        """So many of the last runs, newest first; [] without a store."""
+        try:
+            with self.store() as store:
+                every = store.runs()
+                figures = self._figures_of(store, {})
+                shown = chosen_runs(every, None, None)[:count]
+                return [listed_run(info, every, figures) for info in shown]
+        except NoStoreError:
+            return []
 
     def _figures_of(self, store: Store, now: Mapping[str, LivePart]) -> Callable[[str], RunFigures]:
         def figures(run: str) -> RunFigures:

@@ -47,6 +47,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
             title = first.suite.title or first.suite.path
     return RunFigures(
         title=title or None,
+        by=_rubric_file(first),
         score=score,
         probability=probability,
         usd=spend.usd,
@@ -56,6 +57,13 @@ def read_figures(store: Store, run: str) -> RunFigures:
         judges=_judges(first, log),
         low_confidence=low_confidence,
     )
+
+
+def _rubric_file(first: events.Event) -> str | None:
+    match first:
+        case events.EvaluationStarted() | events.NoiseStarted() | events.AuditStarted():
+            return first.rubric_path
+    return None
 
 
 def _is_lonely(first: events.EvaluationStarted, log: Sequence[events.Event]) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, TypedDict
+from itertools import takewhile
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import msgspec
 
@@ -15,13 +17,23 @@ from honestone.core.editing.result import EXIT_CODES, Result
 from honestone.core.errors import StoreError
 from honestone.core.numbers import chance_words, change_words, duration_words, points
 from honestone.core.record.kinds import COLUMN
+from honestone.report.documents.run_list import RunPart, RunRow
 from honestone.system.drawing import count, line
 
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
     from honestone.ports import RunInfo, Store
 
-UNFINISHED = "unfinished"
+UNFINISHED: Final = "unfinished"
+# How a verdict is drawn.
+LOOKS: Final = {
+    "pass": "passed",
+    "fail": "failed",
+    "interrupted": "skipped",
+    UNFINISHED: "skipped",
+}
+# Runs of one second share the first 9 or 10 letters of their ids, all runs of a day the first 6.
+_SHORTEST_ID: Final = 8
 _VERDICTS = {0: "pass", 1: "fail", 3: "inconclusive", 130: "interrupted"}
 
 
@@ -78,31 +90,6 @@ class ListedRun:
     def verdict(self) -> str | None:
         return verdict_of(self.info)
 
-    @property
-    def words(self) -> str:
-        """Title, rate or score, change, cost and time, as far as they are known."""
-        figures = self.figures
-        parts = [line(figures.title or "")]
-        if figures.pass_rate is not None:
-            parts.append(f"{points(figures.pass_rate * 100)}%")
-        elif figures.score is not None:
-            parts.append(points(figures.score))
-        if self.change is not None:
-            is_rate = figures.pass_rate is not None
-            parts.append(change_words(self.change * 100 if is_rate else self.change))
-        if figures.probability not in (None, 0.0, 1.0) and self.verdict != "fail":
-            parts.append(chance_words(figures.probability or 0.0))
-        if figures.low_confidence and self.verdict in ("pass", "fail"):
-            parts.append("low confidence")
-        for caller, calls in (("target", figures.target_calls), ("judge", figures.judge_calls)):
-            if calls:
-                parts.append(count(calls, f"{caller} call"))
-        if figures.usd is not None:
-            parts.append(f"{figures.usd:.4g} USD")
-        if figures.duration_ms is not None:
-            parts.append(duration_words(figures.duration_ms))
-        return "  ".join(part for part in parts if part)
-
     def to_plain(self) -> PlainRun:
         info, figures = self.info, self.figures
         return {
@@ -131,12 +118,96 @@ class ListedRun:
         }
 
 
+def run_row(run: ListedRun, short_id: str, parts: Sequence[ListedRun] = ()) -> RunRow:
+    """The row of a run. `parts`: the runs of the splits of an improvement by a suite."""
+    info, figures = run.info, run.figures
+    side = f" ({figures.side})" if figures.side else ""
+    title = figures.title or (PurePath(figures.by).stem if figures.by else "")
+    return RunRow(
+        id=info.id,
+        short_id=short_id,
+        started=info.started[:16].replace("T", " "),
+        kind=info.kind,
+        what=line(info.subject + side),
+        by=line(title),
+        state=_state(info),
+        look=LOOKS.get(run.verdict or UNFINISHED, "inconclusive"),
+        result=_result(figures),
+        change=_change_in_words(run),
+        cost="" if figures.usd is None else f"{figures.usd:.4g} USD",
+        work=_work(figures),
+        person=line(info.person or ""),
+        chance=_chance(run),
+        is_low_confidence=figures.low_confidence and run.verdict in ("pass", "fail"),
+        parts=tuple(
+            RunPart(
+                id=part.info.id,
+                started=part.info.started[:16].replace("T", " "),
+                result=_result(part.figures),
+            )
+            for part in parts
+        ),
+    )
+
+
+def _state(info: RunInfo) -> str:
+    """The verdict, or what a loop ended with where that says more: `plateau` is a fail."""
+    verdict = verdict_of(info) or UNFINISHED
+    if verdict in ("pass", "interrupted", UNFINISHED):
+        return verdict
+    return (info.result or UNFINISHED).lower()
+
+
+def _result(figures: RunFigures) -> str:
+    if figures.pass_rate is not None:
+        return f"{points(figures.pass_rate * 100)}%"
+    return "" if figures.score is None else points(figures.score)
+
+
+def _change_in_words(run: ListedRun) -> str:
+    if run.change is None:
+        return ""
+    is_rate = run.figures.pass_rate is not None
+    return change_words(run.change * 100 if is_rate else run.change)
+
+
+def _chance(run: ListedRun) -> str:
+    """How sure the verdict is, where that is neither certain nor a fail's."""
+    probability = run.figures.probability
+    if probability in (None, 0.0, 1.0) or run.verdict == "fail":
+        return ""
+    return chance_words(probability or 0.0)
+
+
+def _work(figures: RunFigures) -> str:
+    callers = (("target", figures.target_calls), ("judge", figures.judge_calls))
+    parts = [count(calls, f"{caller} call") for caller, calls in callers if calls]
+    if figures.duration_ms is not None:
+        parts.append(duration_words(figures.duration_ms))
+    return " · ".join(parts)
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """For each id its shortest beginning of at least 8 letters that no other of them has."""
+    in_order = sorted(ids)
+    found = {}
+    for before, id, after in zip(["", *in_order], in_order, [*in_order[1:], ""], strict=False):
+        shared = max(_shared_length(id, other) for other in (before, after))
+        found[id] = id[: max(_SHORTEST_ID, shared + 1)]
+    return found
+
+
 def verdict_of(info: RunInfo) -> str | None:
     """`pass`, `fail`, `inconclusive`, ... of any kind of run; None while it is unfinished."""
     try:
         return _VERDICTS[EXIT_CODES.get(Result(info.result or ""), 1)]
     except ValueError:
         return info.result
+
+
+def _shared_length(one: str, other: str) -> int:
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def list_runs(
@@ -151,6 +222,65 @@ def list_runs(
         return [
             listed_run(info, every, figures) for info in chosen_runs(every, kind, verdict)[:limit]
         ]
+
+
+def list_rows(
+    workspace: Workspace, *, limit: int, kind: str | None = None, verdict: str | None = None
+) -> list[RunRow]:
+    """The same as rows. The runs of an improvement's splits are parts of its row."""
+    with workspace.open_store(readonly=True, is_shown=True) as store:
+        every = store.runs()
+        figures = cache(lambda run: figures_of_run(store, run))
+        chosen = chosen_runs(every, kind, verdict)
+        parts = parts_of(chosen, figures)
+        return rows_of(without_parts(chosen, parts)[:limit], parts, every, figures)
+
+
+def rows_of(
+    shown: Sequence[RunInfo],
+    parts: Mapping[str, Sequence[RunInfo]],
+    every: Sequence[RunInfo],
+    figures: Callable[[str], RunFigures],
+) -> list[RunRow]:
+    """`shown` of `every` run as rows; `parts` are those of `parts_of`."""
+    names = short_ids(info.id for info in every)
+    return [
+        run_row(
+            listed_run(info, every, figures),
+            names[info.id],
+            [ListedRun(info=part, figures=figures(part.id)) for part in parts.get(info.id, ())],
+        )
+        for info in shown
+    ]
+
+
+def parts_of(
+    chosen: Sequence[RunInfo], figures: Callable[[str], RunFigures]
+) -> dict[str, list[RunInfo]]:
+    """By the id of an improvement, the runs of its splits among `chosen`, oldest first."""
+    loops = [info for info in chosen if info.kind == "improve"]
+    found: dict[str, list[RunInfo]] = {}
+    for info in reversed(chosen):
+        if info.kind != "suite":
+            continue
+        around = [loop for loop in loops if _is_within(info, loop)]
+        side = figures(info.id).side if around else None
+        for loop in around:
+            if side == f"improve {loop.id}":
+                found.setdefault(loop.id, []).append(info)
+    return found
+
+
+def _is_within(run: RunInfo, loop: RunInfo) -> bool:
+    """Whether a run began while a loop was under way: what it is a side of is read only then."""
+    return loop.id < run.id and (loop.finished is None or run.started <= loop.finished)
+
+
+def without_parts(
+    chosen: Sequence[RunInfo], parts: Mapping[str, Sequence[RunInfo]]
+) -> list[RunInfo]:
+    inside = {info.id for runs in parts.values() for info in runs}
+    return [info for info in chosen if info.id not in inside]
 
 
 def chosen_runs(every: Sequence[RunInfo], kind: str | None, verdict: str | None) -> list[RunInfo]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -13,7 +14,7 @@ from honestone.cli import options as shared
 from honestone.cli.main import LazyGroup
 from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import UsageError
-from honestone.system.drawing import line
+from honestone.system.drawing import style_for
 
 Limit: TypeAlias = Annotated[int, Option(min=1, show_default=True)]
 Kind: TypeAlias = Annotated[
@@ -86,21 +87,15 @@ def list_(
 
 
 def _list(limit: int, kind: str | None, verdict: str | None, *, as_json: bool) -> int:
-    from honestone.app.runs.run_list import UNFINISHED, list_runs
+    from honestone.app.runs.run_list import list_rows, list_runs
+    from honestone.report.terminal.run_list_text import run_list_text
 
-    listed = list_runs(here(), limit=limit, kind=kind, verdict=verdict)
     if as_json:
+        listed = list_runs(here(), limit=limit, kind=kind, verdict=verdict)
         write(dump([run.to_plain() for run in listed]) + "\n")
         return 0
-    for run in listed:
-        info, which = run.info, f" ({run.figures.side})" if run.figures.side else ""
-        started = info.started[:16].replace("T", " ")
-        words = "  ".join(
-            part
-            for part in (line(info.subject + which), run.words, line(info.person or ""))
-            if part
-        )
-        write(f"{info.id}  {started}  {info.kind:<8} {info.result or UNFINISHED:<16} {words}\n")
+    rows = list_rows(here(), limit=limit, kind=kind, verdict=verdict)
+    write(run_list_text(rows, style_for(sys.stdout)))
     return 0
 
 

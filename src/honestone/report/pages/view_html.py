@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
+from honestone.report.documents.run_list import RunRow
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.suite import SuiteReportDoc, TrendDoc
 from honestone.report.documents.suite_case import STATUSES, CaseDoc
@@ -24,21 +25,8 @@ from honestone.report.pages.suite_html import MOST_WHOLE, SuitePage
 from honestone.system.drawing import count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunLine:
-    """A run in the list: `look` is how its result is coloured, `words` what it came to."""
-
-    id: str
-    started: str
-    kind: str
-    subject: str
-    look: str
-    result: str
-    words: str
-
-
 def runs_html(
-    runs: Sequence[RunLine], pages: PageOf, kinds: Sequence[str], asked: dict[str, str]
+    runs: Sequence[RunRow], pages: PageOf, kinds: Sequence[str], asked: dict[str, str]
 ) -> str:
     return draw_page(
         "view_runs.html.j2", served="runs", runs=runs, pages=pages, kinds=kinds, asked=asked

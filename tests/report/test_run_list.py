@@ -1,0 +1,94 @@
+"""The list of runs: short ids that name one run, rows that fit the terminal."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.app.runs.run_list import short_ids
+from honestone.report.documents.run_list import RunPart, RunRow
+from honestone.report.terminal.run_list_text import cut_at_words, run_list_text
+from honestone.system.drawing import Style, width
+
+IDS = st.text("0123456789ABCDEFGHJKMNPQRSTVWXYZ", min_size=26, max_size=26)
+
+
+def row(**fields: object) -> RunRow:
+    known = {
+        "id": "01M8HF89XXXXXXXXXXXXXXXXXX",
+        "short_id": "01M8HF89",
+        "started": "2026-11-28 16:19",
+        "kind": "eval",
+        "what": "other.md",
+        "by": "l1",
+        "state": "fail",
+        "look": "failed",
+        "result": "50.0",
+        "change": "",
+        "cost": "",
+        "work": "59 ms",
+        "person": "",
+        "chance": "",
+        "is_low_confidence": False,
+    }
+    return RunRow(**(known | fields))  # type: ignore[arg-type]
+
+
+@given(st.lists(IDS, unique=True, max_size=12))
+def test_a_short_id_names_one_run(ids: list[str]) -> None:
+    """No other id begins like it, and a shorter one of at least 8 letters would not do."""
+    for id, short in short_ids(ids).items():
+        assert len(short) >= 8
+        assert [one for one in ids if one.startswith(short)] == [id]
+        if len(short) > 8:
+            assert sum(one.startswith(short[:-1]) for one in ids) > 1
+
+
+def test_ids_of_one_second_get_more_letters() -> None:
+    assert short_ids(["01M8HF89AA01", "01M8HF89AB02"]) == {
+        "01M8HF89AA01": "01M8HF89AA",
+        "01M8HF89AB02": "01M8HF89AB",
+    }
+
+
+@given(st.text("ab-_./ 한", min_size=1, max_size=60), st.integers(4, 40))
+def test_a_cut_text_fits(text: str, columns: int) -> None:
+    assert width(cut_at_words(text, columns)) <= columns
+
+
+def test_a_cut_name_ends_after_a_word() -> None:
+    """A path loses its folders first."""
+    assert cut_at_words("quarterly-report-of-the-team.md", 20) == "quarterly-report-of…"
+    assert cut_at_words("a/long/way/to/ci.yaml", 10) == "…/ci.yaml"
+
+
+def test_rows_fit_eighty_columns() -> None:
+    """Columns that nobody fills are left out, work, rubric, cost and kind give way,
+    and the name is cut last."""
+    rows = [
+        row(what="quarterly-report-of-the-support-team.md", chance="97% sure", change="+50.0"),
+        row(kind="improve", state="plateau", what="prompt.md", parts=(part(), part())),
+        row(look="passed", state="pass", cost="0.0123 USD", is_low_confidence=True),
+    ]
+    lines = run_list_text(rows, Style(width=80)).splitlines()
+    assert max(map(width, lines)) <= 80
+    assert len(lines) == 4
+    assert lines[0].split()[:3] == ["when", "run", "what"]
+    assert not {"work", "person", "by", "cost"} & set(lines[0].split())
+    assert "✗ plateau" in lines[2]
+    assert "✗ fail, 97% sure" in lines[1]
+    assert "✓ pass, low confidence" in lines[3]
+
+
+def test_a_list_of_nothing_is_empty() -> None:
+    assert run_list_text([], Style()) == ""
+
+
+def test_the_year_is_shown_where_it_differs() -> None:
+    rows = [row(), row(started="2025-01-02 03:04")]
+    assert "2025-01-02 03:04" in run_list_text(rows, Style(width=120))
+    assert "2026" not in run_list_text(rows[:1], Style(width=120))
+
+
+def part() -> RunPart:
+    return RunPart(id="01M8HF90XXXXXXXXXXXXXXXXXX", started="2026-11-28 16:20", result="75.0%")
