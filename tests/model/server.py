@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -92,7 +93,10 @@ class Server:
         threading.Thread(target=lambda: last.extend(self.running.stderr), daemon=True).start()  # type: ignore[union-attr,arg-type]
         until = time.monotonic() + STARTS_WITHIN
         while not self._is_ready():
-            if self.running.poll() is not None or time.monotonic() > until:
+            code = self.running.poll()
+            if code == -signal.SIGILL:
+                raise RuntimeError("this processor lacks instructions that its wheel was built for")
+            if code is not None or time.monotonic() > until:
                 raise RuntimeError(b"".join(last[-3:]).decode(errors="replace"))
             time.sleep(0.2)
 
