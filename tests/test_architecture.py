@@ -447,6 +447,7 @@ system.trust.person_folder
 SHOWN = """
 adapters adapters.context adapters.registry adapters.stores adapters.stores.hostile_files
 adapters.stores.place adapters.stores.sqlite adapters.stores.sqlite_opening
+adapters.stores.sqlite_queries
 adapters.stores.still_file adapters.stores.stored adapters.stores.unfinished app app.history
 app.judging app.judging.known_noise app.options app.runs app.runs.records app.store_origin
 app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.recorded cli.recorded.show
@@ -472,6 +473,7 @@ system.trust.judging_files system.trust.own_stores system.trust.person_folder
 LISTED = """
 adapters adapters.context adapters.registry adapters.stores adapters.stores.hostile_files
 adapters.stores.place adapters.stores.sqlite adapters.stores.sqlite_opening
+adapters.stores.sqlite_queries
 adapters.stores.still_file adapters.stores.stored adapters.stores.unfinished app app.options
 app.run_figures app.runs app.runs.run_list app.store_origin app.suites app.workspace cli
 cli.commands cli.ctrl_c cli.main cli.options cli.recorded cli.recorded.runs cli.terminal core

@@ -480,8 +480,9 @@ def cli_page() -> str:
 def _helps() -> Iterator[tuple[list[str], str]]:
     import click
 
+    from honestone.cli.commands import HELP_ALL
     from honestone.cli.helping import add_examples
-    from honestone.cli.main import HELP_ALL, cli
+    from honestone.cli.main import cli
 
     def walk(
         command: click.Command, words: list[str], parent: click.Context | None

@@ -12,6 +12,8 @@ from typing import Final
 
 # Commands that `honestone --help` does not list: its first screen is for a user's day.
 MORE: Final = "More"
+# Where a context keeps that all of the help is asked for.
+HELP_ALL: Final = "honestone.help_all"
 
 GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
     "": {

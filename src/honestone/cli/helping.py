@@ -11,8 +11,7 @@ from importlib.resources import files
 
 import click
 
-from honestone.cli.commands import NEW_NAMES, new_name, summary
-from honestone.cli.main import HELP_ALL
+from honestone.cli.commands import HELP_ALL, NEW_NAMES, new_name, summary
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from honestone import __version__
-from honestone.cli.commands import GROUPS, MORE, OLD, paths_of
+from honestone.cli.commands import GROUPS, HELP_ALL, MORE, OLD, paths_of
 from honestone.cli.ctrl_c import leave_to_command
 from honestone.core.errors import HonestoneError, Interrupted, StoreAway
 
@@ -24,8 +24,6 @@ Exit codes: 0 passed, 1 did not pass, 2 wrong call, file or setting,
 
 \b
 honestone COMMAND --help has examples; honestone --help-all lists the rest."""
-# Where a context keeps that all of the help is asked for.
-HELP_ALL: Final = "honestone.help_all"
 _HELP_ALL: Final = "--help-all"
 
 

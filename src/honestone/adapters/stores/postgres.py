@@ -491,24 +491,12 @@ class PostgresStore:
     # -- replies and content
 
     def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
-        newest = (
-            b"select data from honestone.replies where key = %s"
-            + queries.OF_RUN
-            + b" and at >= %s order by id desc limit 1"
-        )
-        return next(
-            stored.readable((row[0],) for row in self._rows(newest, (key, self._run, since or ""))),
-            None,
-        )
+        rows = self._rows(queries.NEWEST_REPLY, (key, self._run, since or ""))
+        return next(stored.readable((row[0],) for row in rows), None)
 
     def answers(self, keys: Sequence[str]) -> dict[str, list[StoredReply]]:
         found: dict[str, list[StoredReply]] = {}
-        of_keys = (
-            b"select key, at, data from honestone.replies where key = any(%s)"
-            + queries.OF_RUN
-            + b" order by id"
-        )
-        for key, at, data in self._rows(of_keys, (list(keys), self._run)):
+        for key, at, data in self._rows(queries.ANSWERS, (list(keys), self._run)):
             found.setdefault(key, []).append(StoredReply(at, data))
         return found
 
@@ -547,12 +535,7 @@ class PostgresStore:
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
         # In the order they were kept, so that the newest of one key is what remains.
-        of_keys = (
-            b"select key, data from honestone.replies where key = any(%s)"
-            + queries.OF_RUN
-            + b" order by id"
-        )
-        return dict(self._rows(of_keys, (list(keys), self._run)))
+        return dict(self._rows(queries.REPLIES, (list(keys), self._run)))
 
     def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
         now = stored.timestamp()

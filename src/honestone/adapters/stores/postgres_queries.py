@@ -56,6 +56,20 @@ INSERT_REPLY: Final = (
 # outside of one.
 OF_RUN: Final = b" and (run is null or run = %s)"
 
+NEWEST_REPLY: Final = (
+    b"select data from honestone.replies where key = %s"
+    + OF_RUN
+    + b" and at >= %s order by id desc limit 1"
+)
+
+ANSWERS: Final = (
+    b"select key, at, data from honestone.replies where key = any(%s)" + OF_RUN + b" order by id"
+)
+
+REPLIES: Final = (
+    b"select key, data from honestone.replies where key = any(%s)" + OF_RUN + b" order by id"
+)
+
 KEEP_REPLY: Final = (
     b"""
 insert into honestone.replies (key, judge, at, data) select %s, %s, %s, %s

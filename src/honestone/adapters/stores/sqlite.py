@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from honestone.adapters.stores import sqlite_queries as queries
 from honestone.adapters.stores import stored
 from honestone.adapters.stores.hostile_files import foreign_objects
 from honestone.adapters.stores.sqlite_opening import (
@@ -69,7 +70,7 @@ class SqliteStore:
     def _use(self, opened: Opened) -> None:
         self._db, self._opened, self._copy = opened.db, opened.file, opened.copy
         self._still = opened.still
-        self._select = _SELECT if opened.has_origins else _OLD_SELECT
+        self._select = queries.SELECT if opened.has_origins else queries.OLD_SELECT
 
     @property
     def root(self) -> Path:
@@ -136,12 +137,14 @@ class SqliteStore:
     def take_slot(self, line: str, seconds: float) -> float:
         now = time.time()
         with self._transaction():
-            last = self._db.execute("select at from rates where account = ?", (_CLOCK,)).fetchone()
-            if last is None or last[0] > now + _SAME_TIME:
+            last = self._db.execute(
+                "select at from rates where account = ?", (queries.CLOCK,)
+            ).fetchone()
+            if last is None or last[0] > now + queries.SAME_TIME:
                 # The clock was ahead when these were taken, by who knows how much.
                 self._db.execute("update rates set at = ?1 where at > ?1", (now,))
-            self._db.execute(_TAKE_SLOT, (_CLOCK, now, 0.0))
-            (end,) = self._db.execute(_TAKE_SLOT, (line, now, seconds)).fetchone()
+            self._db.execute(queries.TAKE_SLOT, (queries.CLOCK, now, 0.0))
+            (end,) = self._db.execute(queries.TAKE_SLOT, (line, now, seconds)).fetchone()
         return max(0.0, float(end) - max(seconds, 0.0) - now)
 
     # -- runs and events
@@ -170,7 +173,7 @@ class SqliteStore:
             self._db.execute(
                 "insert into grants (run, calls, at) values (?, 0, ?)", (run, time.time())
             )
-            self._db.execute(_APPEND, (run, new.data, None))
+            self._db.execute(queries.APPEND, (run, new.data, None))
             for rows in new.rows(run):
                 self._db.executemany(
                     "insert into cases (run, number, id, data) values (?, ?, ?, ?)", rows
@@ -213,7 +216,7 @@ class SqliteStore:
         now = time.time()
         with self._reading():  # One statement is a transaction of its own.
             row = self._db.execute(
-                _OPEN_GRANTS, (run, least.calls, least.usd, least.dearest, now)
+                queries.OPEN_GRANTS, (run, least.calls, least.usd, least.dearest, now)
             ).fetchone()
         return stored.run_grants(row)
 
@@ -228,7 +231,7 @@ class SqliteStore:
             time.time(),
         )
         with self._reading():
-            row = self._db.execute(_GRANT, given).fetchone()
+            row = self._db.execute(queries.GRANT, given).fetchone()
             if row is not None:
                 return True, stored.run_grants(row)
         return False, self.open_grants(run, RunGrants())
@@ -244,7 +247,7 @@ class SqliteStore:
     def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
         with self._reading():
             for expected, (number, data) in enumerate(
-                self._db.execute(_EVENTS, (run, after)), after + 1
+                self._db.execute(queries.EVENTS, (run, after)), after + 1
             ):
                 stored.require_next(number, expected, run, str(self.root))
                 yield self._event(run, number, data)
@@ -252,7 +255,7 @@ class SqliteStore:
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
         of_case: dict[str, list[int]] = {}
         with self._reading():
-            for number, data in self._db.execute(_EVENTS, (run, 0)):
+            for number, data in self._db.execute(queries.EVENTS, (run, 0)):
                 case = stored.case_of(data)
                 if case is not None:
                     of_case.setdefault(case, []).append(number)
@@ -260,7 +263,7 @@ class SqliteStore:
         def read(case: str) -> Iterator[Event]:
             for number in of_case.get(case, ()):
                 with self._reading():
-                    row = self._db.execute(_ONE, (run, number)).fetchone()
+                    row = self._db.execute(queries.ONE, (run, number)).fetchone()
                 yield self._event(run, number, row[0])
 
         return read
@@ -273,7 +276,7 @@ class SqliteStore:
     def _cases(self, run: str) -> stored.StoredCases:
         def read(after: int) -> Iterator[bytes]:
             with self._reading():
-                for (data,) in self._db.execute(_CASES, (run, after)):
+                for (data,) in self._db.execute(queries.CASES, (run, after)):
                     yield data
 
         def count() -> int:
@@ -290,7 +293,7 @@ class SqliteStore:
         found = {}
         with self._reading():
             for id in ids:
-                for (data,) in self._db.execute(_CASE, (run, stored.text_of(id))).fetchall():
+                for (data,) in self._db.execute(queries.CASE, (run, stored.text_of(id))).fetchall():
                     if (case := stored.recorded_case(data)).id == id:
                         found[id] = case, self._attempts_of(run, case)
         return found
@@ -346,7 +349,7 @@ class SqliteStore:
                 f"{self._select} where substr(id, 1, ?) = ? order by id desc limit 5",
                 (len(name), name.upper()),
             ).fetchall()
-            left = self._db.execute(_LEFT, (name.upper(),)).fetchall() if not rows else ()
+            left = self._db.execute(queries.LEFT, (name.upper(),)).fetchall() if not rows else ()
         return stored.found_run([stored.run_info(row) for row in rows], name, left)
 
     def delete_runs(self, runs: Sequence[RunInfo], content: Sequence[str]) -> int:
@@ -360,7 +363,7 @@ class SqliteStore:
                     "grants where run",
                 ):
                     self._db.execute(f"delete from {table} = ?", (run.id,))
-                self._db.execute(_APPEND, (run.id, stored.deleted_event(run), None))
+                self._db.execute(queries.APPEND, (run.id, stored.deleted_event(run), None))
             self._db.executemany(
                 "delete from blobs where digest = ?", [(digest,) for digest in content]
             )
@@ -407,7 +410,7 @@ class SqliteStore:
             self._reading()
         ):  # One statement is a transaction of its own, and this one runs for every paid call.
             done = self._db.execute(
-                _KEEP_REPLY, (key, judge, stored.timestamp(), stored.encode(reply), known)
+                queries.KEEP_REPLY, (key, judge, stored.timestamp(), stored.encode(reply), known)
             )
         return None if done.rowcount or known is None else self.answers([key])[key][known]
 
@@ -478,14 +481,14 @@ class SqliteStore:
                 table != "cases" or self._file.version(self._db) > 2
             ):  # before, they were in the first event of their run
                 yield from self._db.execute(
-                    f"select {stored.COLUMNS_OF[table]} from {table} order by {_ORDER[table]}"
+                    f"select {stored.COLUMNS_OF[table]} from {table} order by {queries.ORDER[table]}"
                 )
 
     def add_rows(self, table: StoreTable, rows: Iterable[StoreRow]) -> int:
         added = 0
         for some in stored.batches(rows, self._origin, table):
             with self._transaction():
-                added += self._db.executemany(_ADD[table], some).rowcount
+                added += self._db.executemany(queries.ADD[table], some).rowcount
         return added
 
     def close(self) -> None:
@@ -506,11 +509,11 @@ class SqliteStore:
         """Whether it was kept. Its number is looked up in the same statement: another process may
         have added to the run.
         """
-        return bool(self._db.execute(_APPEND, (run, new.data, new.once)).rowcount)
+        return bool(self._db.execute(queries.APPEND, (run, new.data, new.once)).rowcount)
 
     def _on_record(self, run: str, lost: stored.NewEvent) -> Event | None:
         with self._reading():
-            row = self._db.execute(_STORED_ONCE, (run, lost.once)).fetchone()
+            row = self._db.execute(queries.STORED_ONCE, (run, lost.once)).fetchone()
         return None if row is None else self._event(run, *row)
 
     def _insert_blobs(self, blobs: Mapping[str, bytes]) -> None:
@@ -568,55 +571,3 @@ class SqliteStore:
         else:
             hint = NEW_FOLDER
         return StoreError(f"the store {str(self.root)!r}: {text}", hint=hint)
-
-
-_SELECT = f"select {stored.COLUMNS} from runs"
-# Of a store that was made before runs said for which project they are, and that cannot be written
-# to.
-_OLD_SELECT = _SELECT.replace("project, person", "null, null")
-_LEFT = (
-    "select run, data from events where run >= ?1 and run < ?1 || char(1114111) and seq = 1"
-    " and not exists (select 1 from runs where id = run) limit 5"
-)
-_EVENTS = "select seq, data from events where run = ? and seq > ? order by seq"
-_APPEND = (
-    "insert into events (run, seq, data, once) select ?1, coalesce(max(seq), 0) + 1, ?2, ?3 from events where run = ?1 "
-    "on conflict (run, once) where once is not null do nothing"
-)
-_STORED_ONCE = "select seq, data from events where run = ? and once = ?"
-_CASES = "select data from cases where run = ? and number > ? order by number"
-_CASE = "select data from cases where run = ? and id = ? order by number"
-# The line whose end is the last time at which any slot was taken; no account is called so.
-_CLOCK = ""
-# Seconds by which a clock may be put back without having been wrong.
-_SAME_TIME = 2.0
-_TAKE_SLOT = (
-    "insert into rates (account, at) values (?1, ?2 + ?3) "
-    "on conflict (account) do update set at = max(at, ?2) + ?3 returning at"
-)
-_OPEN_GRANTS = (
-    "insert into grants (run, calls, usd, dearest, at) values (?1, ?2, ?3, ?4, ?5) on conflict (run) do update"
-    " set calls = max(calls, ?2), usd = max(usd, ?3), dearest = max(dearest, ?4), at = coalesce(at, ?5)"
-    " returning calls, usd, dearest, ?5 - at"
-)
-_GRANT = (
-    "update grants set calls = calls + ?2, usd = usd + ?3, dearest = max(dearest, ?4)"
-    " where run = ?1 and (?5 is null or calls + ?2 <= ?5) and (?6 is null or usd + ?3 <= ?6)"
-    " returning calls, usd, dearest, ?7 - at"
-)
-_KEEP_REPLY = (
-    "insert into replies (key, judge, at, data) select ?1, ?2, ?3, ?4"
-    " where ?5 is null or (select count(*) from replies where key = ?1) <= ?5"
-)
-_ONE = "select data from events where run = ? and seq = ?"
-_ORDER: Final = {"events": "run, seq", "cases": "run, number", "replies": "id", "blobs": "digest"}
-_ADD: Final[Mapping[StoreTable, str]] = {
-    "runs": f"insert into runs ({stored.COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do update"
-    " set finished = excluded.finished, result = excluded.result"
-    " where runs.finished is null and excluded.finished is not null",
-    "events": "insert into events (run, seq, data, once) values (?, ?, ?, ?) on conflict do nothing",
-    "cases": "insert into cases (run, number, id, data) values (?, ?, ?, ?) on conflict do nothing",
-    "replies": "insert into replies (key, judge, at, data) select ?1, ?2, ?3, ?4"
-    " where not exists (select 1 from replies where (key, judge, at, data) = (?1, ?2, ?3, ?4))",
-    "blobs": "insert into blobs (digest, data) values (?, ?) on conflict do nothing",
-}

@@ -119,10 +119,10 @@ def label_texts(
     found: list[GivenAnswer] = []
     skipped = 0
     if callable(answers):
-        said = _asked(texts, chosen, targets, answers)
+        answered = _asked(texts, chosen, targets, answers)
     else:
-        said = _read(answers, chosen, targets)
-    for id, target, value in said:
+        answered = _read(answers, chosen, targets)
+    for id, target, value in answered:
         if is_missing(value):
             skipped += 1
             continue

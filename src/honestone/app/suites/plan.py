@@ -384,9 +384,6 @@ class SuitePlan:
     def as_column(self, name: str) -> SuitePlan:
         return replace(self, subject=replace(self.subject, note=f"column {name}"))
 
-    def with_note(self, note: str) -> SuitePlan:
-        return replace(self, notes=(*self.notes, note))
-
     async def close(self) -> None:
         for seat in self.seats:
             await seat.judge.close()

@@ -141,9 +141,10 @@ def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecor
     if plan.subject.is_isolated:
         return SkillRun(plan=plan, store=store, observer=observer).to_end(baseline)
     if baseline is not None and baseline.is_same:
-        plan = plan.with_note(
+        note = (
             f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself"
         )
+        plan = replace(plan, notes=(*plan.notes, note))
     sides = 2 if baseline is not None and baseline.subject is not None else 1
     for note in (
         suite_cost(plan, sides),

@@ -236,11 +236,10 @@ class TextBelief:
         if any(self._questions[key].may_not_apply for key in open_keys):
             return None
         if any(key in self._anchored for key in open_keys):
-            best: dict[Key, Odds | None] = {
+            best = half | {
                 key: (Atom(1.0, 0.0 if key in self._bad else 100.0, 0.0),)
-                if key in open_keys and key in self._anchored
-                else half[key]
-                for key in self._questions
+                for key in open_keys
+                if key in self._anchored
             }
             return 0.0 if self._reached(best) <= 0.0 else None
         reached = self._reached(half)

@@ -140,8 +140,8 @@ def cut_at_words(text: str, columns: int, more: str = "…") -> str:
     if width(name) + width(more) + 1 <= columns:
         return f"{more}/{name}"
     head = cut(name, columns, more)
-    kept = head[: -len(more)]
-    ends = [found.start() for found in _BREAKS.finditer(name) if 0 < found.start() <= len(kept)]
-    if ends and width(kept[: ends[-1]]) * 2 >= columns:
-        return kept[: ends[-1]] + more
+    whole = head[: -len(more)]
+    ends = [found.start() for found in _BREAKS.finditer(name) if 0 < found.start() <= len(whole)]
+    if ends and width(whole[: ends[-1]]) * 2 >= columns:
+        return whole[: ends[-1]] + more
     return head
