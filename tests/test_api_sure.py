@@ -150,3 +150,14 @@ def test_a_limit_of_looks_alone_is_refused() -> None:
         with pytest.raises(honestone.UsageError, match="--sure"):
             call()
     assert judges.total == 0
+
+
+def test_a_case_that_says_sure_alone_is_refused() -> None:
+    """Given as mappings: the suite says it, or the call does."""
+    judges = Judges(lambda case, look: True)
+    given = [{"id": "a", "input": "a", "rubric": {"sure": 95, "criteria": ["It holds"]}}]
+    with pytest.raises(honestone.UsageError, match="`sure` belongs to the suite"):
+        honestone.run_suite(given, target=echo, judges=[judges.named("a")])
+    assert judges.total == 0
+    found = honestone.run_suite(given, target=echo, judges=[judges.named("a")], sure=80)
+    assert found.to_dict()["belief"]["target"] == 0.8

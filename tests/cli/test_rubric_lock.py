@@ -205,3 +205,28 @@ def test_a_lock_in_a_folder_is_no_part_of_the_artifact(desk: Desk) -> None:
     assert desk.run("rubric", "lock", "docs/rubric.yaml").code == 0
     after = desk.run("eval", "docs", "--rubric", "docs/rubric.yaml", "--json", "--locked").json
     assert before["artifact"]["digest"] == after["artifact"]["digest"]
+
+
+def test_a_higher_bar_than_the_locked_one_is_judged_and_a_lower_one_is_not(desk: Desk) -> None:
+    """`--sure` under `--locked`; `lock --check` compares the file as it is."""
+    path = desk.file("rubric.yaml", f"sure: 90\n{RUBRIC}")
+    desk.file("note.md", GOOD)
+    judge = desk.judge()
+    assert desk.run("rubric", "lock", "rubric.yaml", "--judge", judge.spec).code == 0
+    for fits in ((), ("--sure", "90"), ("--sure", "95"), ("--sure", "90.5")):
+        assert not evaluate(desk, "--locked", *fits).is_refusal, fits
+    calls = judge.calls
+    lower = evaluate(desk, "--locked", "--sure", "89.5")
+    assert lower.is_refusal and "sure" in lower.err and judge.calls == calls
+    assert evaluate(desk, "--locked", "--sure", "95", "--threshold", "1").is_refusal
+    path.write_text(path.read_text().replace("sure: 90", "sure: 95"))
+    assert not evaluate(desk, "--locked").is_refusal
+    check = ("rubric", "lock", "--check", "rubric.yaml", "--judge", JUDGE)
+    assert desk.run(*check).is_refusal
+    path.write_text(path.read_text().replace("sure: 95\n", ""))
+    assert evaluate(desk, "--locked").is_refusal
+
+
+def test_a_bar_where_none_was_locked_is_another_rule(locked: Desk) -> None:
+    """The probability would decide where marks did."""
+    assert evaluate(locked, "--locked", "--sure", "95").is_refusal

@@ -65,3 +65,17 @@ def test_without_a_lock_locked_is_refused(desk: Desk) -> None:
         "--judge",
         desk.judge().spec,
     ).is_refusal
+
+
+def test_a_higher_bar_than_the_locked_one_is_judged_and_a_lower_one_is_not(desk: Desk) -> None:
+    """Of the suite, by its file or the command."""
+    path = suite(desk, CASE)
+    path.write_text(path.read_text().replace("cases:", "sure: 90\ncases:"))
+    judge, made = desk.judge(), target(desk)
+    assert desk.run("suite", "lock", "suite.yaml", "--judge", judge.spec).code == 0
+    words = ("eval", "suite.yaml", "--locked", "--target", made.spec, "--judge", judge.spec)
+    for fits in ((), ("--sure", "90"), ("--sure", "99.5")):
+        assert not desk.run(*words, *fits).is_refusal, fits
+    calls = made.calls
+    lower = desk.run(*words, "--sure", "89")
+    assert lower.is_refusal and "sure" in lower.err and made.calls == calls

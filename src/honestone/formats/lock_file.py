@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import ContractMismatch, FileError
 from honestone.core.json_value import json_once
-from honestone.core.judging.contract import Contract, canonical, differences
+from honestone.core.judging.contract import Contract, ContractDocument, canonical, differences
 from honestone.formats.syntax.marked import parse_marked, read_text
 
 SCHEMA: Final = "honestone.lock/1"
@@ -120,11 +121,16 @@ def _no_lock(path: Path) -> FileError:
     )
 
 
-def require_locked(locked: Contract, now: Contract, lock: Path) -> None:
+def require_locked(
+    locked: Contract, now: Contract, lock: Path, *, allows_higher_bar: bool = False
+) -> None:
     """Raises ContractMismatch, with what differs in words, when a contract is not the one that was
-    locked.
+    locked. With `allows_higher_bar` it may ask for a higher `sure`: what passes it passes the
+    locked one too.
     """
     if locked.id == now.id:
+        return
+    if allows_higher_bar and _with_locked_bar(locked.document, now.document).id == locked.id:
         return
     changed = what_changed(locked.document, now.document)
     raise ContractMismatch(
@@ -132,6 +138,29 @@ def require_locked(locked: Contract, now: Contract, lock: Path) -> None:
         place=f"{lock}:1:1",
         hint="undo the change, or accept it with `honestone rubric lock`",
     )
+
+
+def _with_locked_bar(locked: ContractDocument, now: ContractDocument) -> Contract:
+    """The contract of `now` with the bar of `locked`, where its own is higher. A rubric has it in
+    `rubric`, a suite in `options`. Where only one of them has a bar, verdicts follow another rule.
+    """
+    document = dict(now)
+    for part in ("rubric", "options"):
+        before, after = locked.get(part), now.get(part)
+        if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+            continue
+        least, asked = _bar(before), _bar(after)
+        if least is not None and asked is not None and asked > least:
+            document[part] = {**after, "sure": before["sure"]}
+    return Contract(document=document)
+
+
+def _bar(part: Mapping[str, object]) -> Fraction | None:
+    """`sure` as a share 0-1; None where nothing says it, or what it says is no number."""
+    try:
+        return Fraction(str(part["sure"])) if "sure" in part else None
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def require_covered(now: Mapping[str, str], contracted: Collection[str], lock: Path) -> None:

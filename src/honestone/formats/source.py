@@ -55,6 +55,14 @@ class CodeUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyAt:
+    """A key of a file, and its `file:line:column`; of a value that is in no file only the key."""
+
+    key: str
+    place: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteSource:
     """A suite as it was read. `dialect` names the format (`honestone`, `agentv-2`, `promptfoo`,
     ...).
@@ -74,6 +82,8 @@ class SuiteSource:
     # Code of a foreign file that running the suite runs. That of our own files is a check like any
     # other.
     code: tuple[CodeUse, ...] = ()
+    # The first key in a rubric of a case that only a suite may have.
+    key_of_suite: KeyAt | None = None
 
     @property
     def is_fetched(self) -> bool:

@@ -234,7 +234,7 @@ class _Work:
         )
         if self._code_checks and self._target is None:
             files = files.with_artifacts((one, self._load(one).version) for one in self._paths)
-        check_lock(path, self._contract, files)
+        check_lock(path, self._contract, files, allows_higher_bar=True)
 
     def _files_that_judge(self) -> Iterator[Path]:
         if self._code_checks:

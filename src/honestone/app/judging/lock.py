@@ -193,13 +193,15 @@ def write_lock(path: Path, contract: Contract, files: LockedFiles) -> tuple[Path
     return place, "written"
 
 
-def check_lock(path: Path, contract: Contract, files: LockedFiles) -> Path:
-    """The lock's place, where the contract is what it holds and so is every file that judges.
-    Raises ContractMismatch (exit 2) with the difference in words when it is not, and FileError when
+def check_lock(
+    path: Path, contract: Contract, files: LockedFiles, *, allows_higher_bar: bool = False
+) -> Path:
+    """The lock's place, where the contract is what it holds and so is every file that judges; it
+    may ask for a higher `sure` where `allows_higher_bar`. Raises ContractMismatch (exit 2) with the difference in words when it is not, and FileError when
     it does not exist.
     """
     place = lock_path(path)
     lock = read_lock(place)
-    require_locked(lock.contract, contract, place)
+    require_locked(lock.contract, contract, place, allows_higher_bar=allows_higher_bar)
     files.require(lock.files, place)
     return place

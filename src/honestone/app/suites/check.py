@@ -132,6 +132,16 @@ class SuiteCheck:
         }
 
 
+def _key_notes(source: SuiteSource) -> list[str]:
+    """What `eval` refuses unless its command says `--sure`."""
+    found = source.key_of_suite
+    if found is None or source.suite.sure is not None:
+        return []
+    return [
+        f"{found.place}: `{found.key}` belongs to the suite; `eval` refuses this suite without --sure"
+    ]
+
+
 def _read_suite(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
     from honestone.formats.source import refuse_losses
     from honestone.interop.environment import named_variables
@@ -145,7 +155,9 @@ def _read_suite(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     notes = [] if source.dialect == "honestone" else [f"read as {source.dialect}"]
     return SuiteCheck(
-        path=path, source=source, notes=[*notes, *source.notes, *code_notes(source), *lost]
+        path=path,
+        source=source,
+        notes=[*notes, *source.notes, *code_notes(source), *lost, *_key_notes(source)],
     )
 
 

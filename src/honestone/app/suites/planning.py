@@ -73,13 +73,13 @@ def plan_columns(
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
-    require_askable_suite(source.suite, request, chosen)
+    require_askable_suite(source, request, chosen)
     planning = _Planning(
         workspace=workspace, request=request, source=source, cases=cases, chosen=chosen
     )
     plans = planning.plans(observer, lost)
     if request.locked:
-        check_lock(path, plans[0].whole_contract, plans[0].files_that_judge)
+        check_lock(path, plans[0].whole_contract, plans[0].files_that_judge, allows_higher_bar=True)
     return plans
 
 

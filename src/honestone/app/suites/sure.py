@@ -6,20 +6,27 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from honestone.app.judging.sure import refuse_limit_alone, refuse_other_ways, sure_of_suite
+from honestone.app.suites.contracts import rubrics_by_identity
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.core.errors import UsageError
 from honestone.core.record.record import CaseRecord, SuiteRecord
-from honestone.core.suite.case import Case, Suite
+from honestone.core.suite.case import Case
 from honestone.engine.cases import CaseWork
 from honestone.engine.panel import Evaluator, Panel
 from honestone.engine.sure_suites import SuiteAsking, SuiteEvaluator, SureCaseWork
+from honestone.formats.source import KeyAt, SuiteSource
 
 
-def require_askable_suite(suite: Suite, request: SuiteRequest, chosen: Sequence[Case]) -> None:
-    """Raises UsageError for what `sure` of a suite cannot be combined with."""
-    sure = sure_of_suite(suite, request.judging)
+def require_askable_suite(
+    source: SuiteSource, request: SuiteRequest, chosen: Sequence[Case]
+) -> None:
+    """Raises UsageError for what `sure` of a suite cannot be combined with, and where only rubrics
+    of its cases say it.
+    """
+    sure = sure_of_suite(source.suite, request.judging)
     refuse_limit_alone(sure, request.judging)
     if sure is None:
+        _refuse_in_cases(source)
         if request.all_cases:
             raise UsageError(
                 "--all-cases gives every case a look where --sure would leave some out",
@@ -41,6 +48,26 @@ def require_askable_suite(suite: Suite, request: SuiteRequest, chosen: Sequence[
         raise UsageError(
             "--sure decides which cases are run, but some depend on others",
             hint="leave `depends_on` out",
+        )
+
+
+def _refuse_in_cases(source: SuiteSource) -> None:
+    """A suite asks its judges by all cases, so a rubric of one cannot say how often."""
+    found = source.key_of_suite
+    if found is None and source.dialect == "python":
+        rubrics = rubrics_by_identity(source.suite.cases).values()
+        keys = (
+            name
+            for rubric in rubrics
+            for name in ("sure", "max_looks")
+            if getattr(rubric, name) is not None
+        )
+        found = next((KeyAt(key=key) for key in keys), None)
+    if found is not None:
+        raise UsageError(
+            f"`{found.key}` belongs to the suite, but only a rubric of its cases says it",
+            place=found.place,
+            hint="write `sure: 95` at the top of the suite, or add --sure 95; else leave it out here",
         )
 
 

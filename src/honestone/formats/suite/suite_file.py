@@ -52,6 +52,7 @@ def _read_suite(document: Document, keep: KeepCases | None) -> SuiteSource:
         losses=tuple(reading.losses),
         files=(document.path, *reading.files),
         places=reading.case_places,
+        key_of_suite=reading.key_of_suite,
     )
 
 

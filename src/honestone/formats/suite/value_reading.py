@@ -12,6 +12,7 @@ from honestone.core.judging.rubric import Check, Criterion, Rubric
 from honestone.core.suite.case import Message
 from honestone.formats.project import require_readable
 from honestone.formats.rubric.rubric_file import RUBRIC_VALUES, RubricReading, RubricSource
+from honestone.formats.source import KeyAt
 from honestone.formats.suite.filling import Words, fill_node, fill_text, has_holes
 from honestone.formats.suite_values import SUITE_VALUES, take_path
 from honestone.formats.syntax.document import ReadRubric
@@ -50,6 +51,7 @@ class SuiteValueReading(RubricReading):
         self.templates: dict[Path, Marked] = {}  # rubric files of ours that words are filled into
         self.words: Words = {}  # the vars of the case that is being read
         self.noted: set[tuple[str, str]] = set()
+        self.key_of_suite: KeyAt | None = None
 
     @property
     def readers(self) -> ValueReaders:
@@ -116,6 +118,7 @@ class SuiteValueReading(RubricReading):
         criteria: tuple[Criterion, ...] | None = got.get("criteria")
         if criteria is None:
             raise Refused
+        self._remember_key_of_suite(got.get("sure"), got.get("max_looks"), self.marked, path)
         return RubricPart(
             criteria=criteria,
             path=path,
@@ -127,6 +130,14 @@ class SuiteValueReading(RubricReading):
             require_tier=got.get("require_tier"),
             is_template=has_holes(self.marked.node(path)),
         )
+
+    def _remember_key_of_suite(
+        self, sure: Fraction | None, max_looks: int | None, marked: Marked, path: FilePath = ()
+    ) -> None:
+        """Looks are chosen over all cases, so these keys say nothing in a rubric of one."""
+        if self.key_of_suite is None and (sure is not None or max_looks is not None):
+            key = "max_looks" if sure is None else "sure"
+            self.key_of_suite = KeyAt(key=key, place=marked.key_at((*path, key)))
 
     def _in_file(self, shape: str, path: FilePath, owner: str) -> Any:
         """The one key of `{file: PATH}` or `{files: [PATH]}`."""
@@ -173,6 +184,7 @@ class SuiteValueReading(RubricReading):
         rubric, is_ours = source.rubric, isinstance(source, RubricSource)
         if isinstance(source, RubricSource):
             self.templates[file] = source.marked
+            self._remember_key_of_suite(rubric.sure, rubric.max_looks, source.marked)
         else:
             self.losses += source.losses
         if file.parent != self.base and (rubric.has_checks or rubric.has_fixes):

@@ -1,0 +1,68 @@
+"""`sure` in a rubric of a suite's case: the suite says it for all, or nobody does."""
+
+from __future__ import annotations
+
+import pytest
+
+from .desk import Desk
+from .test_suites import suite, target
+
+ITEMS = "criteria: [says apple]"
+WITHIN = {
+    "in the case": f"{{id: one, input: x, rubric: {{sure: 95, {ITEMS}}}}}",
+    "its limit alone": f"{{id: one, input: x, rubric: {{max_looks: 4, {ITEMS}}}}}",
+    "in its file": "{id: one, input: x, rubric: {file: shared.yaml}}",
+    "in a later case": "{id: one, input: x, rubric: [says apple]}\n"
+    f"  - {{id: two, input: x, rubric: {{{ITEMS}, max_looks: 9, sure: 80}}}}",
+}
+
+
+def words(desk: Desk) -> tuple[str, ...]:
+    return ("eval", "suite.yaml", "--judge", desk.judge().spec, "--target", target(desk).spec)
+
+
+@pytest.fixture
+def shared(desk: Desk) -> Desk:
+    desk.file("shared.yaml", "rubric: 1\nsure: 95\ncriteria:\n  - says apple\n")
+    return desk
+
+
+@pytest.mark.parametrize("case", WITHIN.values(), ids=WITHIN)
+def test_only_a_rubric_of_a_case_says_it(shared: Desk, case: str) -> None:
+    """Refused with its place, and nothing is run."""
+    suite(shared, case)
+    judge, made = shared.judge(), target(shared)
+    found = shared.run("eval", "suite.yaml", "--judge", judge.spec, "--target", made.spec)
+    assert found.is_refusal, found.out
+    key = "max_looks" if "max_looks: 4" in case else "sure"
+    assert f"`{key}` belongs to the suite" in found.err
+    file = "shared.yaml:2:1" if "shared" in case else "suite.yaml:"
+    assert file in found.err
+    assert judge.calls == made.calls == 0
+
+
+@pytest.mark.parametrize("case", WITHIN.values(), ids=WITHIN)
+def test_what_the_suite_or_the_command_says_holds_for_all(shared: Desk, case: str) -> None:
+    """The suite over the rubrics of its cases, the command over both."""
+    path = suite(shared, case)
+    by_command = shared.run(*words(shared), "--sure", "80", "--json")
+    assert by_command.json["belief"]["target"] == 0.8
+    path.write_text(path.read_text().replace("cases:", "sure: 85\ncases:"))
+    assert shared.run(*words(shared), "--json").json["belief"]["target"] == 0.85
+
+
+def test_check_notes_what_eval_would_refuse(shared: Desk) -> None:
+    """A command may say --sure later, so it is no error yet."""
+    path = suite(shared, WITHIN["in its file"])
+    noted = shared.run("suite", "check", "suite.yaml")
+    assert noted.code == 0 and "shared.yaml:2:1: `sure` belongs to the suite" in noted.out
+    path.write_text(path.read_text().replace("cases:", "sure: 85\ncases:"))
+    assert "belongs to the suite" not in shared.run("suite", "check", "suite.yaml").out
+
+
+def test_the_shared_rubric_of_a_suite_is_a_rubric_of_its_cases(shared: Desk) -> None:
+    """Its file says it, the suite does not."""
+    path = suite(shared, "{id: one, input: x}")
+    path.write_text(path.read_text().replace("cases:", "rubric: {file: shared.yaml}\ncases:"))
+    found = shared.run(*words(shared))
+    assert found.is_refusal and "shared.yaml:2:1" in found.err
