@@ -132,7 +132,7 @@ INSIDE = {
         "judging": "",
         "loop": "belief editing judging skill suite",
         "reading": "judging",
-        "record": "belief judging skill statistics suite",
+        "record": "belief editing judging skill statistics suite",
         "skill": "editing judging suite",
         "statistics": "judging suite",
         "suite": "judging",
@@ -436,7 +436,7 @@ core.checking.field_accuracy core.checking.trace_checks core.editing core.editin
 core.editing.result core.errors core.json_value core.judging core.judging.ballot
 core.judging.choices core.judging.images core.judging.needs core.judging.request core.judging.rubric
 core.judging.scorecard core.judging.spend core.loop core.loop.named core.numbers core.plugins
-core.record core.record.store_address core.settings_tables core.suite core.tables formats
+core.record core.record.store_address core.judging.settings_tables core.suite core.tables formats
 formats.fields formats.findings formats.project formats.rubric formats.rubric.check_words
 formats.rubric.rubric_file formats.settings formats.source formats.syntax formats.syntax.document
 formats.syntax.marked formats.syntax.nodes formats.syntax.reader formats.syntax.toml_nodes
@@ -455,12 +455,13 @@ cli.suites cli.suites.options cli.terminal core core.artifact core.belief core.b
 core.belief.counting core.belief.errors core.belief.normal core.belief.scores core.belief.stated
 core.belief.verdict core.checking core.checking.added_kinds core.checking.checks
 core.checking.field_accuracy core.checking.trace_checks core.editing core.editing.proposal
-core.editing.result core.errors core.event_codec core.events core.json_value core.record.judge_spends
+core.editing.result core.errors core.record.event_codec core.events core.json_value
+core.record.judge_spends
 core.judging core.judging.ballot core.judging.choices core.judging.contract core.judging.images
 core.judging.needs core.judging.packing core.judging.request core.judging.rubric
 core.judging.scorecard core.judging.scorer core.judging.spend core.loop core.loop.named core.numbers
 core.plugins core.reading core.reading.evidence core.record core.record.store_address
-core.settings_tables core.statistics core.statistics.labels core.statistics.noise core.suite
+core.judging.settings_tables core.statistics core.statistics.labels core.statistics.noise core.suite
 core.suite.case core.suite.trace core.tables engine engine.place formats formats.project
 formats.settings formats.syntax formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes
 ports report report.building report.building.scorecard report.documents report.documents.belief
@@ -481,7 +482,8 @@ core.artifact core.checking core.checking.added_kinds core.editing core.editing.
 core.editing.result core.errors core.json_value core.judging core.judging.ballot
 core.judging.choices core.judging.images core.judging.needs core.judging.packing
 core.judging.request core.judging.rubric core.judging.spend core.loop core.loop.named core.numbers
-core.plugins core.record core.record.kinds core.record.store_address core.settings_tables core.suite
+core.plugins core.record core.record.kinds core.record.store_address
+core.judging.settings_tables core.suite
 core.tables formats formats.project formats.settings formats.syntax formats.syntax.marked
 formats.syntax.nodes formats.syntax.toml_nodes ports report report.documents
 report.documents.run_list report.terminal report.terminal.run_list_text system system.drawing

@@ -18,7 +18,6 @@ import pytest
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.errors import NoStoreError, StoreAway, StoreError
-from honestone.core.event_codec import event_to_plain
 from honestone.core.events import (
     AttemptJudged,
     Event,
@@ -29,6 +28,7 @@ from honestone.core.events import (
     SuiteStarted,
 )
 from honestone.core.judging.rubric import Criterion, Item, Rubric
+from honestone.core.record.event_codec import event_to_plain
 from honestone.core.record.record import read_record
 from honestone.core.record.store_address import StoreAddress, store_address
 from honestone.core.suite.case import Case

@@ -17,7 +17,7 @@ import pytest
 from tests.cli.desk import Desk, until
 from tests.cluster.test_postgres import first, opened
 
-from honestone.core.event_codec import event_to_plain
+from honestone.core.record.event_codec import event_to_plain
 
 from .server import Server
 

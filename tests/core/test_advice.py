@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.editing.proposal import ProposalOutcome
-from honestone.core.event_codec import event_from_plain
 from honestone.core.events import RunFinished
 from honestone.core.judging.ballot import Ballot, JudgeState, ballot_to_plain
 from honestone.core.loop.state import LoopLimits, LoopState, Result, fold
+from honestone.core.record.event_codec import event_from_plain
 from honestone.report.building.advice import MOST, Advice, Help, advise
 
 from .strategies import ballot, checked, checklist, percent, rubric, yes_no

@@ -22,10 +22,10 @@ from honestone.core.audit.probes import (
     swapped_quotes,
 )
 from honestone.core.audit.verdict import JudgeAudit, ProbeResult, Tier, audit_of
-from honestone.core.event_codec import event_from_plain, event_to_plain
 from honestone.core.events import ProbeAnswered
 from honestone.core.judging.ballot import Ballot, JudgeState, asked_criteria
 from honestone.core.judging.rubric import Item, Rubric
+from honestone.core.record.event_codec import event_from_plain, event_to_plain
 
 from .strategies import ballot, checked, checklist, group, percent, rubric, yes_no
 

@@ -9,9 +9,10 @@ from typing import TypeAlias
 
 import pytest
 
-from honestone.core import event_codec, events
+from honestone.core import events
 from honestone.core.json_value import Codec, Form, JsonObject
 from honestone.core.judging import rubric
+from honestone.core.record import event_codec
 from honestone.core.suite import case
 
 Share: TypeAlias = Fraction

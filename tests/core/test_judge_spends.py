@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.event_codec import event_from_plain, event_to_plain
 from honestone.core.events import ArtifactJudged, AttemptJudged, BallotCast, Event, LookTaken
 from honestone.core.judging.ballot import CHECK, Ballot
 from honestone.core.judging.spend import Spend
+from honestone.core.record.event_codec import event_from_plain, event_to_plain
 from honestone.core.record.judge_spends import judge_spends
 
 SPENDS = st.builds(

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.editing.result import exit_code
-from honestone.core.event_codec import event_from_plain, event_to_plain
 from honestone.core.events import (
     BallotCast,
     DeliveryBegun,
@@ -47,6 +46,7 @@ from honestone.core.loop.state import (
     decide,
     fold,
 )
+from honestone.core.record.event_codec import event_from_plain, event_to_plain
 
 from .strategies import answers as valid_answers
 from .strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from honestone.core.event_codec import event_from_plain, event_to_plain
 from honestone.core.events import SidesCompared
 from honestone.core.judging.scorecard import Outcome, Verdict
 from honestone.core.judging.spend import Spend
+from honestone.core.record.event_codec import event_from_plain, event_to_plain
 from honestone.core.skill.evaluation import SkillResult, SkillVerdict, TaskResult
 from honestone.core.skill.sides import (
     BaselineSide,

@@ -19,8 +19,8 @@ import pytest
 
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.core.artifact import Version
-from honestone.core.event_codec import event_to_plain
 from honestone.core.events import Event
+from honestone.core.record.event_codec import event_to_plain
 from honestone.engine.place import load_version
 from honestone.system.files import load_artifact
 from honestone.system.trust.own_stores import first_use

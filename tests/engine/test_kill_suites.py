@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from honestone.adapters.stores.sqlite import SqliteStore
-from honestone.core.event_codec import event_to_plain
+from honestone.core.record.event_codec import event_to_plain
 
 KILLED = -9
 SUITE = """\

@@ -19,7 +19,6 @@ from honestone.adapters.checks import CheckRunner
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError, UsageError
-from honestone.core.event_codec import event_to_plain
 from honestone.core.judging.ballot import CHECK
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorer import Scorer
@@ -37,6 +36,7 @@ from honestone.core.loop.state import (
     Stop,
     fold,
 )
+from honestone.core.record.event_codec import event_to_plain
 from honestone.engine.judgements import PanelJudgement
 from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.panel import Evaluator, Panel

@@ -15,7 +15,6 @@ import pytest
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Version
-from honestone.core.event_codec import event_to_plain
 from honestone.core.events import StartedArtifact, StartedSuite, SuiteImprovementStarted
 from honestone.core.judging.rubric import Check, Criterion, Item, Rubric
 from honestone.core.judging.spend import Meter, Spend
@@ -28,6 +27,7 @@ from honestone.core.loop.suite_loop import (
     state_of_suite,
     steering_rubric,
 )
+from honestone.core.record.event_codec import event_to_plain
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.case import Case, Message, Split
 from honestone.engine.judgements import SplitRun, TaskJudgement

@@ -17,10 +17,10 @@ from tests.report.test_suite_figures import CASE, log_of
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.app.remote.record import WatchedRecord
-from honestone.core.event_codec import event_from_plain, event_to_plain
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SidesCompared
 from honestone.core.judging.ballot import Mark
 from honestone.core.record import record as records
+from honestone.core.record.event_codec import event_from_plain, event_to_plain
 from honestone.core.record.record import FEW, read_record
 from honestone.core.skill.sides import SidesComparison
 from honestone.core.suite.attempts import Status

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.event_codec import event_from_plain
 from honestone.core.events import EvaluationStarted
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState, Mark, ballot_to_plain
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric, to_plain
 from honestone.core.judging.scorer import Scorer
 from honestone.core.judging.spend import Spend
 from honestone.core.loop.state import LoopLimits, LoopState, fold
+from honestone.core.record.event_codec import event_from_plain
 from honestone.report.building.improvement import improvement_document
 from honestone.report.building.scorecard import (
     Facts,

@@ -11,7 +11,7 @@ import samples
 from rendered import improvement_html, improvement_junit, improvement_markdown, improvement_text
 from test_documents import ACCEPTED, BASELINE, BETTER, ballot, code, improvement, looked, proposed
 
-from honestone.core.event_codec import event_from_plain
+from honestone.core.record.event_codec import event_from_plain
 from honestone.report.building.improvement import round_spends
 from honestone.report.documents.improvement import LONGEST_WORDS, MoveDoc, RoundDoc
 from honestone.report.documents.scorecard import JudgeDoc

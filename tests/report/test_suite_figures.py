@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from honestone.core.event_codec import event_from_plain
 from honestone.core.events import Event
 from honestone.core.judging.ballot import Ballot, JudgeState, Mark, ballot_to_plain
 from honestone.core.judging.rubric import Criterion, Item, Rubric, to_plain
+from honestone.core.record.event_codec import event_from_plain
 from honestone.core.record.record import read_record
 from honestone.core.suite.case import AttemptRule, Case, Message, case_to_plain
 from honestone.report.building.suite import suite_document

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from honestone.adapters.agent_clis.base import KNOWN
 from honestone.adapters.models.catalog import KEY_HOMES, PROVIDERS
 from honestone.core.errors import SettingsError
-from honestone.core.settings_tables import ModelTable
+from honestone.core.judging.settings_tables import ModelTable
 from honestone.ports import Settings
 from honestone.system.trust.trust import Trust, host_of, is_allowed
 

@@ -13,7 +13,7 @@ from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext
 from honestone.core.errors import CommandRefused, SettingsError
 from honestone.core.judging.choices import Pack
 from honestone.core.judging.packing import MAX_INPUT_TOKENS, Budget
-from honestone.core.settings_tables import EmbeddingsTable, ModelTable
+from honestone.core.judging.settings_tables import EmbeddingsTable, ModelTable
 
 if TYPE_CHECKING:
     from honestone import ports

@@ -17,12 +17,12 @@ from honestone import ports
 from honestone.adapters.context import CLIS, PROVIDERS, AdapterContext
 from honestone.core.errors import CommandRefused, SettingsError, StoreError
 from honestone.core.judging.ballot import JudgeKind
+from honestone.core.judging.settings_tables import ModelTable
 from honestone.core.plugins import JUDGES as JUDGE_PLUGINS
 from honestone.core.plugins import STORES, ExtensionPoint
 from honestone.core.plugins import TARGETS as TARGET_PLUGINS
 from honestone.core.plugins import WORKERS as WORKER_PLUGINS
 from honestone.core.record.store_address import POSTGRESQL
-from honestone.core.settings_tables import ModelTable
 from honestone.system.plugins import plugins
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from honestone.adapters.registry import JUDGES, TARGETS, WORKERS, always_there
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
 from honestone.core.judging.needs import KeyNeed, MachineNeeds
+from honestone.core.judging.settings_tables import ModelTable
 from honestone.core.plugins import EXTENSION_POINTS
-from honestone.core.settings_tables import ModelTable
 from honestone.system.plugins import plugins
 from honestone.system.processes.process import program_from
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from honestone.core.checking.checks import KINDS, check_schema
-from honestone.core.json_schema import JsonSchema
+from honestone.core.reading.json_schema import JsonSchema
 from honestone.formats.fields import SHAPES, TAKES, Field, Shape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from honestone.core.authoring.rubric_drafting import LEVELS, CriterionWish, code_kinds
-from honestone.core.json_schema import JsonSchema, closed_object
+from honestone.core.reading.json_schema import JsonSchema, closed_object
 from honestone.prompts.filling import load_template
 
 TEXT: Final[JsonSchema] = {"type": "string"}

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from honestone.core.artifact import Version, digest_of
-from honestone.core.json_schema import JsonSchema, Schemas, closed_object
 from honestone.core.judging.ballot import AskedCriterion, Question
 from honestone.core.judging.controls import INVENTED_WORD, false_claim, speaks_to_judges
 from honestone.core.judging.images import Image, image_type
 from honestone.core.judging.packing import Packed
 from honestone.core.judging.request import Request
 from honestone.core.judging.rubric import Anchors, Item, Key, as_written
+from honestone.core.reading.json_schema import JsonSchema, Schemas, closed_object
 
 # Raise it when the code below changes what a judge sees; the template's own text is covered by its
 # digest.

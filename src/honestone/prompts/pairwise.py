@@ -9,9 +9,9 @@ from hashlib import sha256
 from typing import Final
 
 from honestone.core.artifact import Version
-from honestone.core.json_schema import JsonSchema, closed_object
 from honestone.core.judging.packing import Packed
 from honestone.core.judging.request import Request
+from honestone.core.reading.json_schema import JsonSchema, closed_object
 from honestone.core.reading.pairwise import PairQuestion
 from honestone.prompts import filling
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from honestone.core.authoring.suite_lint import FEWEST, MOST
-from honestone.core.json_schema import closed_object
+from honestone.core.reading.json_schema import closed_object
 from honestone.prompts.drafting import TEXT, TEXTS, complaint, fenced, one_list
 from honestone.prompts.filling import load_template
 

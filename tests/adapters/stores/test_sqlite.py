@@ -28,7 +28,7 @@ from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.adapters.stores.sqlite_opening import MIGRATIONS
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import StoreError
-from honestone.core.event_codec import event_to_plain
+from honestone.core.record.event_codec import event_to_plain
 from honestone.testing import check_store
 from property_examples import examples
 

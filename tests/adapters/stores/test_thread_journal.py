@@ -14,8 +14,8 @@ import pytest
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.adapters.stores.thread_journal import ThreadJournal, through
 from honestone.core.errors import StoreAway, StoreError
-from honestone.core.event_codec import event_to_plain
 from honestone.core.events import OtherEvent
+from honestone.core.record.event_codec import event_to_plain
 from honestone.engine.journal import claimed
 from honestone.testing import check_store
 

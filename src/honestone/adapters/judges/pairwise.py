@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from honestone.adapters.judges.prompted import Fitted, PromptedJudge, quotes_control, reading_of
-from honestone.core.json_schema import JsonSchema
 from honestone.core.judging.ballot import Question
 from honestone.core.judging.packing import characters_for_text, pack, text_size
+from honestone.core.reading.json_schema import JsonSchema
 from honestone.core.reading.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
 from honestone.ports import Reading, Reply, Request, takes_exact_schemas
 from honestone.prompts.pairwise import LAYOUT, exact_pair_schema, pair_prompt, pair_schema

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from honestone.core.artifact import Version
-from honestone.core.json_schema import JsonSchema
 from honestone.core.judging.ballot import AskedCriterion, Question
 from honestone.core.judging.images import images_to_send
 from honestone.core.judging.needs import MachineNeeds
 from honestone.core.judging.packing import Budget, characters_for_text, pack, too_big, what_to_do
 from honestone.core.judging.rubric import Item, Key
 from honestone.core.reading.evidence import mentions_word
+from honestone.core.reading.json_schema import JsonSchema
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.reading.stops import StoppedReply, stop_of
 from honestone.ports import (

@@ -11,7 +11,7 @@ from honestone.adapters.models import api_model
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
-from honestone.core.json_schema import JsonSchema
+from honestone.core.reading.json_schema import JsonSchema
 from honestone.core.reading.json_text import holds_whole_object
 from honestone.ports import CallFailed, Completion, Image, Prompt
 from honestone.system.loose_json import Table, string, table, tables

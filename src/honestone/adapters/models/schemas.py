@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeVar, cast
 
-from honestone.core.json_schema import JsonSchema
+from honestone.core.reading.json_schema import JsonSchema
 from honestone.prompts.filling import ExactSchema
 
 T = TypeVar("T")

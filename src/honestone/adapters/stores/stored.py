@@ -244,8 +244,8 @@ def read_event(
     """`cases` are those of its run, for its first event. Raises StoreError for a row that is
     damaged; `store` says where.
     """
-    from honestone.core.event_codec import event_from_plain
     from honestone.core.events import SuiteStarted
+    from honestone.core.record.event_codec import event_from_plain
 
     try:
         event = event_from_plain(decode(data))
@@ -362,7 +362,7 @@ def timestamp() -> str:
 
 
 def plain_event(event: Recordable) -> Mapping[str, Any]:
-    from honestone.core.event_codec import event_to_plain
     from honestone.core.events import Event
+    from honestone.core.record.event_codec import event_to_plain
 
     return event_to_plain(event) if isinstance(event, Event) else event

@@ -20,8 +20,8 @@ from typing import Any, Final, TypeAlias
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
-from honestone.core.json_schema import JsonSchema
 from honestone.core.json_value import each_once, fence_of
+from honestone.core.reading.json_schema import JsonSchema
 from honestone.ports import (
     Brief,
     CallFailed,

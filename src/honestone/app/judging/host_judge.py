@@ -20,10 +20,10 @@ from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
 from honestone.core.errors import UsageError
-from honestone.core.json_schema import JsonSchema
 from honestone.core.judging.ballot import Question, asked_criteria
 from honestone.core.judging.contract import digest_json
 from honestone.core.judging.spend import Meter
+from honestone.core.reading.json_schema import JsonSchema
 from honestone.core.reading.reply import complaints
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Reply, Request, Store

@@ -25,7 +25,7 @@ from honestone.core.judging.rubric import (
     sure_problem,
 )
 from honestone.core.judging.scorecard import Rule
-from honestone.core.settings_tables import LimitName
+from honestone.core.judging.settings_tables import LimitName
 from honestone.ports import Embedder, Function, Judge, SizedJudge, Store
 
 if TYPE_CHECKING:

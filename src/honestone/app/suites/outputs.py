@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from honestone.app.suites.columns import SuiteName, last_columns, read_table
 from honestone.core.checking.checks import is_text_check
 from honestone.core.errors import StoreError, UsageError
-from honestone.core.event_codec import event_from_plain, event_to_plain
 from honestone.core.events import OutputProduced, StartedArtifact
 from honestone.core.json_value import listed
 from honestone.core.judging.contract import Identity, digest_json
 from honestone.core.judging.spend import Spend
+from honestone.core.record.event_codec import event_from_plain, event_to_plain
 from honestone.core.record.kinds import SUITES, TABLE
 from honestone.core.record.record import SuiteRecord, read_record
 from honestone.core.suite.case import Case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.core.settings_tables import ModelTable
+from honestone.core.judging.settings_tables import ModelTable
 
 # Seconds' worth of a rate that may be asked at once.
 BURST: Final = 1.0
