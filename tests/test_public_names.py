@@ -1,4 +1,4 @@
-"""The public names of 0.1.0 import, or warn with the name that took their place (docs/support.md)."""
+"""The public names of 0.1.0 import, or warn with the name that took their place (docs/reference/support.md)."""
 
 from __future__ import annotations
 
