@@ -249,6 +249,9 @@ class Neat:
 
     def __call__(self, text: str) -> str:
         text = re.sub(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", self._id, text)
+        # In the list of runs ids are as short as the moment of the runs lets them be.
+        text = re.sub(r"(?m)^when +run +", "when         run       ", text)
+        text = re.sub(r"(?m)^\d\d-\d\d \d\d:\d\d  (01[0-9A-HJKMNP-TV-Z]{6,24}) +", self._row, text)
         text = re.sub(r"sha256:[0-9a-f]{64}", "sha256:...", text)
         text = re.sub(r"^contacts 127\.0\.0\.1:\d+$", "contacts 127.0.0.1:11434", text, flags=re.M)
         text = re.sub(r"-20\d{6}T\d{6}Z-[0-9a-f]{6}\b", "-20260131T090000Z-000000", text)
@@ -271,12 +274,21 @@ class Neat:
             text = text.replace(str(folder), "~/work")
         return "\n".join(line.rstrip() for line in text.splitlines())
 
+    def _row(self, match: re.Match[str]) -> str:
+        """The beginning of a row of the list of runs, with as much of a stand-in as names it."""
+        known = [id for id in self._ids if id.startswith(match[1])]
+        stand_in = self._ids[known[0]] if known else self._stand_in(match[1])
+        return f"01-31 09:00  {stand_in[:8]}  "
+
     def _id(self, match: re.Match[str]) -> str:
         """The same stand-in for the same id, looking like one."""
+        return self._stand_in(match[0])
+
+    def _stand_in(self, id: str) -> str:
         number = len(self._ids)
         digest = hashlib.sha256(f"{self._page} {number}".encode()).digest()
         letters = "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[byte % 32] for byte in digest[:18])
-        return self._ids.setdefault(match[0], f"01K0{number:04d}{letters}")
+        return self._ids.setdefault(id, f"01K0{number:04d}{letters}")
 
 
 def excerpts(lines: list[str]) -> list[str]:
