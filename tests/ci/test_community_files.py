@@ -56,7 +56,9 @@ def test_the_supported_pythons_are_those_of_the_package() -> None:
     """docs/reference/support.md names the oldest Python that the package installs on."""
     project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     oldest = project["requires-python"].removeprefix(">=")
-    assert f"| Python | {oldest} to " in (REPO / "docs/reference/support.md").read_text(encoding="utf-8")
+    assert f"| Python | {oldest} to " in (REPO / "docs/reference/support.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_every_make_command_of_the_pull_request_form_exists() -> None:
