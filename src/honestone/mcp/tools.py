@@ -71,7 +71,9 @@ _JUDGING: Final = Offered(
         "fresh",
     ),
 )
-_VOUCHED: Final = Offered(JudgingOptions, ("require_calibration", "require_tier"))
+_OF_VERDICT: Final = Offered(
+    JudgingOptions, ("require_calibration", "require_tier", "sure", "max_looks")
+)
 _OF_EVAL: Final = Offered(
     ArtifactOptions, ("input", "reference", "gate_only", "accept_loss", "locked")
 )
@@ -402,7 +404,7 @@ def find_tool(name: str) -> Tool:
 
 
 TOOLS: Final = {
-    "eval": Tool(takes=Eval, work=eval_, offers=(_JUDGING, _OF_EVAL, _VOUCHED)),
+    "eval": Tool(takes=Eval, work=eval_, offers=(_JUDGING, _OF_EVAL, _OF_VERDICT)),
     "improve": Tool(takes=Improve, work=improve_, offers=(_JUDGING, _OF_LOOPS, _OF_EDITS)),
     "rubric_check": Tool(takes=RubricCheckArguments, work=rubric_check, reads=True),
     "runs": Tool(takes=Runs, work=runs, reads=True),

@@ -1,0 +1,110 @@
+"""Every door states the same probability of the same evaluation, in the same words."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import random
+import re
+import subprocess
+import sys
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from .host import Host
+from .mcp_host import McpHost
+
+JUDGE = """
+answers = {answers}
+with open(LOG, encoding="utf-8") as log:
+    look = len(log.readlines())
+def marks(criterion):
+    number = int(criterion["id"].removeprefix("q"))
+    return {{"met": answers[look % len(answers)][number], "suggestion": f"look {{look}}"}}
+print(json.dumps({{"criteria": {{c["id"]: marks(c) for c in request["criteria"]}}}}))
+"""
+RUBRIC = "rubric: 1\nthreshold: 75\nfloor: 0\ncriteria:\n" + "".join(
+    f"  - {{id: q{number}, requirement: Property {number} holds}}\n" for number in range(4)
+)
+
+
+def drawn(seed: int) -> list[list[bool]]:
+    """The answers of a judge: twelve looks at four items, of which a share is met."""
+    chance = random.Random(seed)
+    share = chance.choice([0.05, 0.5, 0.8, 0.97])
+    return [[chance.random() < share for _ in range(4)] for _ in range(12)]
+
+
+def words(text: str) -> str:
+    """Without markup, escapes and line breaks."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).replace("\\", "").split())
+
+
+def by_python(host: Host, judges: list[str], bar: float | None) -> dict[str, Any]:
+    """The same evaluation by the function, in a process at the same desk."""
+    program = host.file(
+        "call.py",
+        "import json, sys\nimport honestone\nfrom pathlib import Path\n"
+        f"found = honestone.evaluate(Path('note.md'), Path('rubric.yaml'), judges={judges!r}, sure={bar!r}, store='.honestone')\n"
+        "belief = found.belief\n"
+        "print(json.dumps([found.probability, belief.probability, belief.looks, found.to_dict()['belief']]))\n",
+    )
+    ended = subprocess.run(
+        [sys.executable, program.name],
+        cwd=host.folder,
+        env=host.env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    probability, again, looks, document = json.loads(ended.stdout)
+    assert probability == again and looks == document["looks"]
+    found: dict[str, Any] = document
+    return found
+
+
+@pytest.mark.parametrize("bar", [None, 80, 99.5])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_every_door_states_the_same_probability(host: Host, seed: int, bar: float | None) -> None:
+    """Terminal, JSON, Markdown, HTML, JUnit, CSV, JSON lines, Python, MCP and the list of runs, all
+    by the looks on record.
+    """
+    host.file("rubric.yaml", RUBRIC)
+    judges = [
+        host.judge(name, JUDGE.format(answers=drawn(10 * seed + number))).spec
+        for number, name in enumerate(("one", "two"))
+    ]
+    ask = ["eval", "note.md", "-r", "rubric.yaml", *(f"--judge={spec}" for spec in judges)]
+    ask += [] if bar is None else ["--sure", str(bar)]
+
+    belief = host.run(*ask, "--json").json["belief"]
+    probability, sentence = belief["probability"], belief["sentence"]
+    assert 0 < probability < 1 and belief["target"] == (None if bar is None else bar / 100)
+
+    def printed(format: str) -> str:
+        return host.run(*ask, "-f", format).out
+
+    for format in ("text", "markdown", "html"):
+        assert sentence in words(printed(format)), format
+    junit = ElementTree.fromstring(printed("junit"))
+    stated = [
+        one.get("value") for one in junit.iter("property") if one.get("name") == "probability"
+    ]
+    assert [float(one or "") for one in stated] == [probability]
+    (row,) = csv.DictReader(io.StringIO(printed("csv")))
+    assert float(row["probability"]) == probability
+    assert json.loads(printed("jsonl"))["probability"] == probability
+    assert by_python(host, judges, bar) == belief
+    with McpHost(host, "--allow-commands") as server:
+        given = {} if bar is None else {"sure": bar}
+        found = server.call(
+            "eval", artifact="note.md", rubric="rubric.yaml", judges=judges, **given
+        )
+    assert not found.error and "belief" in found.data, found
+    assert found.data["belief"] == belief and sentence in words(found.text)
+    listed = host.run("runs", "--json").json
+    assert {one["probability"] for one in listed} == {probability}
