@@ -427,65 +427,65 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
 
 
 CHECKED = """
-adapters adapters.stores adapters.stores.still_file adapters.stores.unfinished app app.convert
-app.judging app.judging.judging_options app.options app.rubrics app.rubrics.check app.store_origin
-app.workspace cli cli.commands cli.convert cli.ctrl_c cli.helping cli.main cli.options cli.rubrics
-cli.rubrics.check cli.rubrics.group cli.rubrics.lock cli.rubrics.new cli.terminal core core.artifact
-core.authoring core.authoring.lint core.checking core.checking.added_kinds core.checking.checks
+adapters adapters.stores adapters.stores.sqlite_file adapters.stores.sqlite_file.still_file
+adapters.stores.unfinished app app.convert app.judging app.judging.judging_options app.options
+app.rubrics app.rubrics.check app.store_origin app.workspace cli cli.commands cli.convert
+cli.ctrl_c cli.helping cli.main cli.options cli.rubrics cli.rubrics.check cli.rubrics.group
+cli.rubrics.lock cli.rubrics.new cli.terminal core core.artifact core.authoring
+core.authoring.lint core.checking core.checking.added_kinds core.checking.checks
 core.checking.field_accuracy core.checking.trace_checks core.editing core.editing.proposal
 core.editing.result core.errors core.json_value core.judging core.judging.ballot
-core.judging.choices core.judging.images core.judging.needs core.judging.request core.judging.rubric
-core.judging.scorecard core.judging.spend core.loop core.loop.named core.numbers core.plugins
-core.record core.record.store_address core.judging.settings_tables core.suite core.tables formats
-formats.fields formats.findings formats.project formats.rubric formats.rubric.check_words
-formats.rubric.rubric_file formats.settings formats.source formats.syntax formats.syntax.document
-formats.syntax.marked formats.syntax.nodes formats.syntax.reader formats.syntax.toml_nodes
-formats.syntax.yaml_nodes formats.values interop interop.reader interop.recognise ports system
-system.drawing system.new_file system.plugins system.trust system.trust.own_stores
-system.trust.person_folder
+core.judging.choices core.judging.images core.judging.needs core.judging.request
+core.judging.rubric core.judging.scorecard core.judging.settings_tables core.judging.spend
+core.loop core.loop.named core.numbers core.plugins core.record core.record.store_address
+core.suite core.tables formats formats.fields formats.findings formats.project formats.rubric
+formats.rubric.check_words formats.rubric.rubric_file formats.settings formats.source
+formats.syntax formats.syntax.document formats.syntax.marked formats.syntax.nodes
+formats.syntax.reader formats.syntax.toml_nodes formats.syntax.yaml_nodes formats.values interop
+interop.reader interop.recognise ports system system.drawing system.new_file system.plugins
+system.trust system.trust.own_stores system.trust.person_folder
 """
 SHOWN = """
-adapters adapters.context adapters.registry adapters.stores adapters.stores.hostile_files
-adapters.stores.place adapters.stores.sqlite adapters.stores.sqlite_opening
-adapters.stores.sqlite_queries
-adapters.stores.still_file adapters.stores.stored adapters.stores.unfinished app app.history
-app.judging app.judging.known_noise app.options app.runs app.runs.records app.store_origin
-app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.recorded cli.recorded.show
-cli.suites cli.suites.options cli.terminal core core.artifact core.belief core.belief.contract
-core.belief.counting core.belief.errors core.belief.normal core.belief.scores core.belief.stated
-core.belief.verdict core.checking core.checking.added_kinds core.checking.checks
-core.checking.field_accuracy core.checking.trace_checks core.editing core.editing.proposal
-core.editing.result core.errors core.record.event_codec core.events core.json_value
-core.record.judge_spends
-core.judging core.judging.ballot core.judging.choices core.judging.contract core.judging.images
+adapters adapters.context adapters.registry adapters.stores adapters.stores.place
+adapters.stores.sqlite adapters.stores.sqlite_file adapters.stores.sqlite_file.hostile_files
+adapters.stores.sqlite_file.sqlite_opening adapters.stores.sqlite_file.still_file
+adapters.stores.sqlite_queries adapters.stores.stored adapters.stores.unfinished app app.history
+app.judging app.judging.measured app.judging.measured.known_noise app.options app.runs
+app.runs.records app.store_origin app.workspace cli cli.commands cli.ctrl_c cli.main cli.options
+cli.recorded cli.recorded.show cli.suites cli.suites.options cli.terminal core core.artifact
+core.belief core.belief.contract core.belief.counting core.belief.errors core.belief.normal
+core.belief.scores core.belief.stated core.belief.verdict core.checking core.checking.added_kinds
+core.checking.checks core.checking.field_accuracy core.checking.trace_checks core.editing
+core.editing.proposal core.editing.result core.errors core.events core.json_value core.judging
+core.judging.ballot core.judging.choices core.judging.contract core.judging.images
 core.judging.needs core.judging.packing core.judging.request core.judging.rubric
-core.judging.scorecard core.judging.scorer core.judging.spend core.loop core.loop.named core.numbers
-core.plugins core.reading core.reading.evidence core.record core.record.store_address
-core.judging.settings_tables core.statistics core.statistics.labels core.statistics.noise core.suite
-core.suite.case core.suite.trace core.tables engine engine.place formats formats.project
-formats.settings formats.syntax formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes
-ports report report.building report.building.scorecard report.documents report.documents.belief
-report.documents.noise report.documents.scorecard report.errors report.formats report.terminal
+core.judging.scorecard core.judging.scorer core.judging.settings_tables core.judging.spend
+core.loop core.loop.named core.numbers core.plugins core.reading core.reading.evidence core.record
+core.record.event_codec core.record.judge_spends core.record.store_address core.statistics
+core.statistics.labels core.statistics.noise core.suite core.suite.case core.suite.trace
+core.tables engine engine.place formats formats.project formats.settings formats.syntax
+formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes ports report report.building
+report.building.scorecard report.documents report.documents.belief report.documents.scorecard
+report.documents.trust report.documents.trust.noise report.errors report.formats report.terminal
 report.terminal.score_table report.terminal.text system system.drawing system.files system.plugins
 system.processes system.processes.private system.trust system.trust.git_index
 system.trust.judging_files system.trust.own_stores system.trust.person_folder
 """
 # Neither events nor what reads them: a suite's run says itself what it came to.
 LISTED = """
-adapters adapters.context adapters.registry adapters.stores adapters.stores.hostile_files
-adapters.stores.place adapters.stores.sqlite adapters.stores.sqlite_opening
-adapters.stores.sqlite_queries
-adapters.stores.still_file adapters.stores.stored adapters.stores.unfinished app app.options
+adapters adapters.context adapters.registry adapters.stores adapters.stores.place
+adapters.stores.sqlite adapters.stores.sqlite_file adapters.stores.sqlite_file.hostile_files
+adapters.stores.sqlite_file.sqlite_opening adapters.stores.sqlite_file.still_file
+adapters.stores.sqlite_queries adapters.stores.stored adapters.stores.unfinished app app.options
 app.run_figures app.runs app.runs.run_list app.store_origin app.suites app.workspace cli
 cli.commands cli.ctrl_c cli.main cli.options cli.recorded cli.recorded.runs cli.terminal core
 core.artifact core.checking core.checking.added_kinds core.editing core.editing.proposal
 core.editing.result core.errors core.json_value core.judging core.judging.ballot
 core.judging.choices core.judging.images core.judging.needs core.judging.packing
-core.judging.request core.judging.rubric core.judging.spend core.loop core.loop.named core.numbers
-core.plugins core.record core.record.kinds core.record.store_address
-core.judging.settings_tables core.suite
-core.tables formats formats.project formats.settings formats.syntax formats.syntax.marked
-formats.syntax.nodes formats.syntax.toml_nodes ports report report.documents
+core.judging.request core.judging.rubric core.judging.settings_tables core.judging.spend core.loop
+core.loop.named core.numbers core.plugins core.record core.record.kinds core.record.store_address
+core.suite core.tables formats formats.project formats.settings formats.syntax
+formats.syntax.marked formats.syntax.nodes formats.syntax.toml_nodes ports report report.documents
 report.documents.run_list report.terminal report.terminal.run_list_text system system.drawing
 system.files system.plugins system.processes system.processes.private system.trust
 system.trust.git_index system.trust.own_stores system.trust.person_folder

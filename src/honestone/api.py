@@ -50,9 +50,9 @@ from honestone.app.suites.comparing.compare import (
     compare_runs,
 )
 from honestone.app.suites.plan import SuiteRequest
-from honestone.app.suites.run import SuiteResult
+from honestone.app.suites.running.run import SuiteResult
+from honestone.app.suites.running.table import TableResult, evaluate_columns
 from honestone.app.suites.subject import SuiteSubject, read_report
-from honestone.app.suites.table import TableResult, evaluate_columns
 from honestone.core.errors import UsageError
 from honestone.core.events import TableColumns
 from honestone.core.numbers import exact

@@ -21,7 +21,7 @@ import pytest
 
 if TYPE_CHECKING:
     from honestone.app.doors.given import GivenRubric, Judges
-    from honestone.app.suites.once import Cases
+    from honestone.app.suites.running.once import Cases
     from honestone.core.errors import HonestoneError
     from honestone.core.judging.rubric import Rubric
     from honestone.formats.source import SuiteSource
@@ -269,7 +269,7 @@ class SuiteFile(pytest.File):
         return self._found[id]
 
     def _shared_run(self) -> Cases:
-        from honestone.app.suites.once import run_once
+        from honestone.app.suites.running.once import run_once
 
         shared = Path(vars(self.config).get("workerinput", {}).get("honestone", ""))
         if shared == Path() or not shared.is_dir():  # alone, or on another machine
@@ -280,9 +280,9 @@ class SuiteFile(pytest.File):
         from honestone.app.doors.quiet import Quiet
         from honestone.app.judging.judging_options import JudgingOptions
         from honestone.app.suites.choice import CaseChoice
-        from honestone.app.suites.once import cases_of
         from honestone.app.suites.plan import SuiteRequest
-        from honestone.app.suites.table import evaluate_columns
+        from honestone.app.suites.running.once import cases_of
+        from honestone.app.suites.running.table import evaluate_columns
         from honestone.app.workspace import Workspace
         from honestone.system.event_loop import run_blocking
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.report.pages.exact_text import exact_markup, exact_text
+from honestone.report.pages.judged_texts.exact_text import exact_markup, exact_text
 
 ANY = st.text(st.characters(codec=None, exclude_categories=()))
 

@@ -23,7 +23,7 @@ from suite_samples import (
 )
 
 from honestone.report.pages.html_page import anchor_of
-from honestone.report.pages.quote_marks import ALL_TEXTS, LONGEST, Marks, longest_text
+from honestone.report.pages.judged_texts.quote_marks import ALL_TEXTS, LONGEST, Marks, longest_text
 from property_examples import examples
 
 VOID = {"meta", "input", "br", "rect", "line", "circle"}

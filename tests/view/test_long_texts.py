@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.desk import Desk
+from honestone.report.pages.judged_texts.quote_marks import LONGEST
 from honestone.report.pages.part_of import PartOf
-from honestone.report.pages.quote_marks import LONGEST
 from view.test_server import Server
 
 NEEDLE = "the needle is here"

@@ -109,7 +109,7 @@ def _report(say: Callable[[str], None] | None, sentence: str) -> None:
 def _was_made_here(folder: Path) -> bool:
     if is_marked(folder):
         return False
-    from honestone.adapters.stores.older import was_made_here
+    from honestone.adapters.stores.sqlite_file.older import was_made_here
 
     return was_made_here(folder)
 
@@ -134,7 +134,7 @@ def trust_store(folder: Path, *, revoke: bool) -> StoreContents:
     """Looks at a store and takes it in as this account's, or no longer. Raises StoreError where
     there is none, where git tracks it, and where it holds what runs code of its own.
     """
-    from honestone.adapters.stores.older import contents_of
+    from honestone.adapters.stores.sqlite_file.older import contents_of
 
     require_untracked(folder)
     found = contents_of(folder)

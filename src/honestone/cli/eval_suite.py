@@ -16,9 +16,9 @@ from click.core import ParameterSource
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.suites.options import SuiteOptions
 from honestone.app.suites.plan import SuiteRequest
-from honestone.app.suites.run import SuiteResult
-from honestone.app.suites.table import TableResult, evaluate_columns
-from honestone.app.suites.watch import Report, Watch
+from honestone.app.suites.running.run import SuiteResult
+from honestone.app.suites.running.table import TableResult, evaluate_columns
+from honestone.app.suites.running.watch import Report, Watch
 from honestone.cli.heartbeat import heartbeat_of
 from honestone.cli.options import shown_store
 from honestone.cli.suites.options import print_suite

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from honestone.core.errors import UsageError
-from honestone.report.documents.calibration import CalibrationDoc
 from honestone.report.documents.improvement import ImprovementDoc
-from honestone.report.documents.noise import NoiseDoc, SpreadDoc
+from honestone.report.documents.trust.calibration import CalibrationDoc
+from honestone.report.documents.trust.noise import NoiseDoc, SpreadDoc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes  # type: ignore[import-not-found, unused-ignore]

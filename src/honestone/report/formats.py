@@ -20,17 +20,17 @@ from honestone.system.drawing import Style
 from honestone.system.plugins import Plugin, plugins
 
 if TYPE_CHECKING:
-    from honestone.report.documents.agreement import AgreementDoc
-    from honestone.report.documents.audit import AuditDoc
-    from honestone.report.documents.calibration import CalibrationDoc
     from honestone.report.documents.imported import ImportedDoc
     from honestone.report.documents.improvement import ImprovementDoc
-    from honestone.report.documents.labels import LabelsDoc
-    from honestone.report.documents.noise import NoiseDoc
     from honestone.report.documents.pairwise import PairwiseDoc
     from honestone.report.documents.scorecard import ScorecardDoc
     from honestone.report.documents.suite import ComparisonDoc, SuiteReportDoc, TrendDoc
     from honestone.report.documents.table import TableDoc
+    from honestone.report.documents.trust.agreement import AgreementDoc
+    from honestone.report.documents.trust.audit import AuditDoc
+    from honestone.report.documents.trust.calibration import CalibrationDoc
+    from honestone.report.documents.trust.labels import LabelsDoc
+    from honestone.report.documents.trust.noise import NoiseDoc
 
 _Doc = TypeVar("_Doc", bound=msgspec.Struct)
 _Renderer: TypeAlias = Callable[..., str]

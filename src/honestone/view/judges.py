@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from honestone.app.judging.audits import audit_document
-from honestone.app.judging.calibrations import calibration_document
-from honestone.app.judging.measured_before import (
+from honestone.app.judging.measured.audits import audit_document
+from honestone.app.judging.measured.calibrations import calibration_document
+from honestone.app.judging.measured.measured_before import (
     Before,
     judges_of,
     measured_before,
@@ -19,9 +19,9 @@ from honestone.core.record.judge_spends import judge_spends
 from honestone.ports import Store
 from honestone.report.building.judges_of_run import JudgesOfRun, KnownBefore
 from honestone.report.building.scorecard import usage_document
-from honestone.report.documents.audit import AuditedJudgeDoc
-from honestone.report.documents.calibration import CalibratedJudgeDoc
 from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, UsageDoc
+from honestone.report.documents.trust.audit import AuditedJudgeDoc
+from honestone.report.documents.trust.calibration import CalibratedJudgeDoc
 from honestone.report.pages.html_page import draw_page
 
 _RESULTS = ("measured", "inconclusive")

@@ -23,9 +23,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from honestone.adapters.stores import sqlite_opening, stored
+from honestone.adapters.stores import stored
 from honestone.adapters.stores.sqlite import SqliteStore
-from honestone.adapters.stores.sqlite_opening import MIGRATIONS
+from honestone.adapters.stores.sqlite_file import sqlite_opening
+from honestone.adapters.stores.sqlite_file.sqlite_opening import MIGRATIONS
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import StoreError
 from honestone.core.record.event_codec import event_to_plain

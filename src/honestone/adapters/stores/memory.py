@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.stores.sqlite import SqliteStore
-from honestone.adapters.stores.sqlite_opening import Opened, migrate
+from honestone.adapters.stores.sqlite_file.sqlite_opening import Opened, migrate
 from honestone.core.live import LiveRun, StoredLive
 
 # A megabyte.

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from honestone.adapters.stores import sqlite_queries as queries
 from honestone.adapters.stores import stored
-from honestone.adapters.stores.hostile_files import foreign_objects
-from honestone.adapters.stores.sqlite_opening import (
+from honestone.adapters.stores.sqlite_file.hostile_files import foreign_objects
+from honestone.adapters.stores.sqlite_file.sqlite_opening import (
     NEW_FOLDER,
     Opened,
     StoreFile,
     file_id,
 )
-from honestone.adapters.stores.still_file import StillFile
+from honestone.adapters.stores.sqlite_file.still_file import StillFile
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import StoreError
 from honestone.core.judging.spend import RunGrants

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.stores.still_file import StillFile
+from honestone.adapters.stores.sqlite_file.still_file import StillFile
 
 FILE: Final = "store.db"
 
@@ -24,7 +24,7 @@ def unfinished_loops(store: Path) -> list[tuple[str, int]]:
 
     Raises sqlite3.Error for a store that is missing or damaged.
     """
-    from honestone.adapters.stores.hostile_files import distrust
+    from honestone.adapters.stores.sqlite_file.hostile_files import distrust
 
     mode = "mode=ro" if StillFile.of(store / FILE) is None else "mode=ro&immutable=1"
     with closing(sqlite3.connect(f"{(store / FILE).as_uri()}?{mode}", uri=True, timeout=1)) as db:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from honestone.app.doors.results import DocumentResult
-from honestone.report.documents.agreement import AgreementDoc
-from honestone.report.documents.audit import AuditDoc, AuditedJudgeDoc
-from honestone.report.documents.calibration import CalibratedJudgeDoc, CalibrationDoc
-from honestone.report.documents.noise import NoiseDoc, NoisyJudgeDoc
 from honestone.report.documents.scorecard import ScorecardDoc
+from honestone.report.documents.trust.agreement import AgreementDoc
+from honestone.report.documents.trust.audit import AuditDoc, AuditedJudgeDoc
+from honestone.report.documents.trust.calibration import CalibratedJudgeDoc, CalibrationDoc
+from honestone.report.documents.trust.noise import NoiseDoc, NoisyJudgeDoc
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]

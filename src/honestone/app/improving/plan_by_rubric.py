@@ -15,10 +15,10 @@ from honestone.app.improving import loop
 from honestone.app.improving.holding_out import NOBODY, hold_one_out, named_apart
 from honestone.app.improving.loop import ImprovementRequest, LoopPlan
 from honestone.app.judging import judging_options
-from honestone.app.judging.known_noise import known_noise
+from honestone.app.judging.measured.known_noise import known_noise
+from honestone.app.judging.measured.vouching import require_vouched
 from honestone.app.judging.rubric_plan import RubricPlan, checks_of
 from honestone.app.judging.trusting import contacts
-from honestone.app.judging.vouching import require_vouched
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Artifact
@@ -35,7 +35,7 @@ from honestone.engine.evaluate import packing_notes, shown_in_part
 from honestone.engine.judgements import PanelJudgement, require_apart
 from honestone.engine.panel import Evaluator, Seat, functions_of
 from honestone.ports import Observer, Store, Worker
-from honestone.report.documents.noise import NoiseDoc
+from honestone.report.documents.trust.noise import NoiseDoc
 
 Seats: TypeAlias = tuple[Seat, ...]
 BeforeAsking: TypeAlias = Callable[[Store, Sequence[Seat], Question], None]
@@ -288,12 +288,12 @@ def _require_vouched(
 ) -> None:
     """Raises UsageError for a judge that was not measured, or too bad, where that is asked for."""
     if request.require_calibration:
-        from honestone.app.judging.calibrations import require_calibrated
+        from honestone.app.judging.measured.calibrations import require_calibrated
 
         require_calibrated(workspace, rubric, judges.holdouts)
     every = (*judges.asked, *judges.holdouts)
     if request.require_tier is not None:
-        from honestone.app.judging.audits import require_tiers
+        from honestone.app.judging.measured.audits import require_tiers
         from honestone.core.audit.verdict import tier_named
 
         require_tiers(

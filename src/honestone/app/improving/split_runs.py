@@ -14,7 +14,7 @@ from honestone.app.judging import judging_options
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.suites.comparing.skill_run import not_loaded, results_of
 from honestone.app.suites.plan import SuitePlan
-from honestone.app.suites.side_run import SideRun
+from honestone.app.suites.running.side_run import SideRun
 from honestone.app.suites.subject import SuiteSubject, skill_of
 from honestone.core.artifact import Artifact, Version
 from honestone.core.judging.ballot import CHECK

@@ -25,12 +25,12 @@ from honestone.app.judging.judging_options import (
     notes_on_unnamed_files,
     refuse_too_big,
 )
-from honestone.app.judging.known_noise import noise_on_record
+from honestone.app.judging.measured.known_noise import noise_on_record
+from honestone.app.judging.measured.vouching import require_vouched
 from honestone.app.judging.rubric_plan import RubricPlan, checks_of
 from honestone.app.judging.sure import require_askable
 from honestone.app.judging.text_rows import RowsToJudge
 from honestone.app.judging.trusting import contacts
-from honestone.app.judging.vouching import require_vouched
 from honestone.app.options import BY_COMMAND, Option
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version

@@ -13,10 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from honestone.app.doors.measured import CalibrationResult
-from honestone.app.judging.calibrations import calibration_of
 from honestone.app.judging.evaluate import EvaluateRequest, evaluate
 from honestone.app.judging.evaluated import Evaluated
 from honestone.app.judging.given_tables import GivenTable, GivenTexts, label_rows
+from honestone.app.judging.measured.calibrations import calibration_of
 from honestone.app.judging.people import calibration_events
 from honestone.app.judging.texts import TextsRequest, rows_to_judge
 from honestone.app.workspace import Workspace

@@ -23,15 +23,15 @@ import msgspec
 import honestone
 from honestone.adapters.registry import open_queue
 from honestone.app.event_loop import each_interruptibly
-from honestone.app.judging.known_noise import noise_of_cases
+from honestone.app.judging.measured.known_noise import noise_of_cases
 from honestone.app.remote.record import WatchedRecord, started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite, ordered, refuse
 from honestone.app.suites.choice import those_of
 from honestone.app.suites.costs import suite_cost
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, unread_artifact
 from honestone.app.suites.planning import plan_suite
-from honestone.app.suites.run import SuiteResult
-from honestone.app.suites.side_run import begin, claimed_identity, finish_run, unfinished
+from honestone.app.suites.running.run import SuiteResult
+from honestone.app.suites.running.side_run import begin, claimed_identity, finish_run, unfinished
 from honestone.app.workspace import Workspace
 from honestone.core.errors import Interrupted, RunCancelled, StoreAway, StoreError, UsageError
 from honestone.core.events import CasePassedBy

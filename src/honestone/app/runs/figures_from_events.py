@@ -26,7 +26,9 @@ def read_figures(store: Store, run: str) -> RunFigures:
     probability: float | None = None
     match first:
         case events.SuiteStarted():
-            from honestone.app.suites.side_run import figures_of_suite  # with all that runs a suite
+            from honestone.app.suites.running.side_run import (
+                figures_of_suite,  # with all that runs a suite
+            )
 
             return figures_of_suite(read_record(log, run=run), seconds=seconds)
         case events.LoopStarted():

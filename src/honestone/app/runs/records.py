@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from honestone.core.artifact import Version
     from honestone.core.events import TableColumns
     from honestone.ports import RunInfo, Store
-    from honestone.report.documents.audit import AuditDoc
-    from honestone.report.documents.calibration import CalibrationDoc
     from honestone.report.documents.case_by_case import SuiteReport
     from honestone.report.documents.imported import ImportedDoc
     from honestone.report.documents.improvement import ImprovementDoc
-    from honestone.report.documents.noise import NoiseDoc
     from honestone.report.documents.scorecard import ScorecardDoc
     from honestone.report.documents.table import TableDoc
+    from honestone.report.documents.trust.audit import AuditDoc
+    from honestone.report.documents.trust.calibration import CalibrationDoc
+    from honestone.report.documents.trust.noise import NoiseDoc
     from honestone.report.exports.sarif import SarifSource
 
 
@@ -37,7 +37,7 @@ class RunRecord:
     info: RunInfo
 
     def scorecards(self) -> Iterator[ScorecardDoc]:
-        from honestone.app.judging.known_noise import noise_on_record
+        from honestone.app.judging.measured.known_noise import noise_on_record
 
         noise = noise_on_record(self.store, self.info.contract)
         for document in history.judged_documents(self.store, self.info.id):
@@ -98,7 +98,7 @@ class RunRecord:
         return next(islice(self.judged_texts(), number - 1, None), None) if number > 0 else None
 
     def suite_report(self) -> SuiteReport:
-        from honestone.app.judging.known_noise import noise_of_cases
+        from honestone.app.judging.measured.known_noise import noise_of_cases
         from honestone.core.record.record import read_record
         from honestone.report.building.suite import suite_report
 
@@ -138,15 +138,15 @@ class RunRecord:
         run = self.info.id
         match self.info.kind:
             case "calibrate":
-                from honestone.app.judging.calibrations import calibration_document
+                from honestone.app.judging.measured.calibrations import calibration_document
 
                 return calibration_document(self.store, run)
             case "noise":
-                from honestone.app.judging.known_noise import noise_document
+                from honestone.app.judging.measured.known_noise import noise_document
 
                 return noise_document(self.store.events(run), run=run)
             case "audit":
-                from honestone.app.judging.audits import audit_document
+                from honestone.app.judging.measured.audits import audit_document
 
                 return audit_document(self.store.events(run), run=run)
             case _:

@@ -23,8 +23,8 @@ from honestone.app.suites.comparing.baseline import BaselineFiles, require_writa
 from honestone.app.suites.comparing.skill_run import SkillRun
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import plan_suite
-from honestone.app.suites.run import evaluate_suite
-from honestone.app.suites.side_run import CutShort
+from honestone.app.suites.running.run import evaluate_suite
+from honestone.app.suites.running.side_run import CutShort
 from honestone.app.suites.subject import WITHOUT, Baseline, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version

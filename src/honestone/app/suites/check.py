@@ -303,7 +303,7 @@ def _run_bare(
     checked: SuiteCheck, workspace: Workspace, request: SuiteCheckRequest, observer: Observer
 ) -> list[TaskOutcome]:
     from honestone.app.suites.plan import SuiteRequest
-    from honestone.app.suites.run import evaluate_suite
+    from honestone.app.suites.running.run import evaluate_suite
     from honestone.app.suites.subject import SuiteSubject
     from honestone.core.record.record import summary_of
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from honestone.app.judging import judging_options
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.judging.lock import check_lock
+from honestone.app.judging.measured.vouching import require_vouched
 from honestone.app.judging.preflight import require_checks_of_cases
 from honestone.app.judging.rubric_plan import with_bars
 from honestone.app.judging.trusting import is_trusted, read_with_permission
-from honestone.app.judging.vouching import require_vouched
 from honestone.app.suites.columns import SuiteName, last_columns
 from honestone.app.suites.outputs import RecordedOutputs, read_outputs
 from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder

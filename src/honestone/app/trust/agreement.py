@@ -12,7 +12,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.statistics.agreement import Agreement, Icc, Level, PairAgreement, agreement
 from honestone.formats.ratings import Columns, Ratings, Row, ratings_of_rows, read_ratings
 from honestone.report.documents import fields_of
-from honestone.report.documents.agreement import (
+from honestone.report.documents.trust.agreement import (
     AgreementDoc,
     AlphaDoc,
     CriterionAgreementDoc,

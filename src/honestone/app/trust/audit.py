@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from honestone.app.event_loop import run_interruptibly
-from honestone.app.judging.audits import audit_document
 from honestone.app.judging.judging_options import JudgingOptions, make_panel
+from honestone.app.judging.measured.audits import audit_document
 from honestone.app.trust.measuring import Measured, refuse_repeat, stop_at_limit
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
@@ -33,7 +33,7 @@ from honestone.engine.live import Live
 from honestone.engine.panel import Consulted, Panel, Seat
 from honestone.engine.place import version_blobs
 from honestone.ports import Journal, Observer, Store
-from honestone.report.documents.audit import AuditDoc, AuditedJudgeDoc
+from honestone.report.documents.trust.audit import AuditDoc, AuditedJudgeDoc
 from honestone.system.drawing import count
 
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from honestone.app.judging.calibrations import MEASURED, calibration_document
 from honestone.app.judging.evaluate import EvaluateRequest, evaluate
 from honestone.app.judging.judging_options import JudgingOptions
+from honestone.app.judging.measured.calibrations import MEASURED, calibration_document
 from honestone.app.judging.rubric_plan import RubricPlan
 from honestone.app.trust.label_texts import require_outside
 from honestone.app.trust.measuring import refuse_repeat
@@ -27,7 +27,7 @@ from honestone.formats.labels_file import read_labels
 from honestone.formats.source import SourceErrors
 from honestone.ports import Observer, Store
 from honestone.report.documents import fields_of
-from honestone.report.documents.calibration import CalibrationDoc
+from honestone.report.documents.trust.calibration import CalibrationDoc
 from honestone.system.files import printable
 
 

@@ -33,8 +33,8 @@ from honestone.core.statistics.raters import (
 )
 from honestone.formats.labels_file import LabelsFile, labels_so_far
 from honestone.ports import Observer
-from honestone.report.documents.labels import LabelsDoc
-from honestone.report.pages.exact_text import exact_text
+from honestone.report.documents.trust.labels import LabelsDoc
+from honestone.report.pages.judged_texts.exact_text import exact_text
 from honestone.system.files import printable
 
 _LONGEST_NAME: Final = 80

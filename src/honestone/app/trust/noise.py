@@ -9,7 +9,7 @@ from pathlib import Path
 
 from honestone.app.event_loop import run_interruptibly
 from honestone.app.judging.judging_options import JudgingOptions, make_panel
-from honestone.app.judging.known_noise import noise_document
+from honestone.app.judging.measured.known_noise import noise_document
 from honestone.app.trust.measuring import Measured, refuse_repeat, stop_at_limit
 from honestone.app.workspace import Workspace
 from honestone.core.errors import CouldNotJudge, UsageError
@@ -19,7 +19,7 @@ from honestone.core.judging.spend import Meter
 from honestone.engine.live import Live
 from honestone.engine.panel import Evaluator
 from honestone.ports import Observer, Store
-from honestone.report.documents.noise import NoiseDoc
+from honestone.report.documents.trust.noise import NoiseDoc
 from honestone.system.drawing import count
 
 LOOKS = 5

@@ -18,7 +18,7 @@ from honestone.cli.browser import IsInBrowser, OpensNone, Port, refuse_without_b
 from honestone.cli.terminal import Progress, dump_line, here, render, write
 from honestone.core.errors import Interrupted, UsageError
 from honestone.core.judging.ballot import Answer
-from honestone.report.documents.labels import LabelsDoc
+from honestone.report.documents.trust.labels import LabelsDoc
 from honestone.report.trust.labels import artifact_lines, context_lines, question_lines
 from honestone.system.drawing import is_terminal, line, style_for
 

@@ -9,9 +9,9 @@ from itertools import combinations
 
 from honestone.core.judging.ballot import CHECK
 from honestone.core.statistics.agreement import PairAgreement, pair_agreement
-from honestone.report.documents.audit import AuditedJudgeDoc
-from honestone.report.documents.calibration import CalibratedJudgeDoc
 from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc
+from honestone.report.documents.trust.audit import AuditedJudgeDoc
+from honestone.report.documents.trust.calibration import CalibratedJudgeDoc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

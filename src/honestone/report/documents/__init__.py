@@ -65,8 +65,8 @@ def json_schema(kind: str) -> dict[str, object]:
 
 def find_struct(name: str) -> type[msgspec.Struct]:
     """A struct of a document or of one of its parts. Raises KeyError for an unknown name."""
-    for module in pkgutil.iter_modules(__path__):
-        if name in (names := vars(importlib.import_module(f"{__name__}.{module.name}"))):
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        if name in (names := vars(importlib.import_module(module.name))):
             return cast(type[msgspec.Struct], names[name])
     raise KeyError(name)
 

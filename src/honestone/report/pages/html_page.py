@@ -30,8 +30,8 @@ from honestone.report.documents.suite_case import CaseDoc, text_of
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import misses, why
 from honestone.report.pages.case_table import MOST_COLUMNS, is_low
+from honestone.report.pages.judged_texts.quote_marks import color
 from honestone.report.pages.part_of import PartOf
-from honestone.report.pages.quote_marks import color
 from honestone.report.pages.sharing import SharedPieces, without_commands
 from honestone.report.templates import PAGES, environment, in_pieces
 from honestone.report.word_diff import Pieces, word_diff

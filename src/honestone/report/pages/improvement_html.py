@@ -12,8 +12,8 @@ from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.documents.improvement_words import result_reasons
 from honestone.report.documents.scorecard import CriterionDoc
 from honestone.report.pages.html_page import draw_page
-from honestone.report.pages.judged_text import JudgedText
-from honestone.report.pages.quote_marks import LONGEST, longest_text
+from honestone.report.pages.judged_texts.judged_text import JudgedText
+from honestone.report.pages.judged_texts.quote_marks import LONGEST, longest_text
 from honestone.system.drawing import count
 
 _LOOKS: Final = {"PASSED": "passed", "UNCONFIRMED": "inconclusive", "INTERRUPTED": "skipped"}

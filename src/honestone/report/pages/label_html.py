@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from honestone.core.artifact import Version
 from honestone.core.judging.ballot import NOT_APPLICABLE, Answer
 from honestone.core.judging.rubric import Item, as_written
-from honestone.report.pages.exact_text import exact_markup
+from honestone.report.pages.judged_texts.exact_text import exact_markup
 from honestone.system.drawing import count, line
 
 

@@ -17,9 +17,9 @@ from honestone.report.documents.suite_case import CaseDoc, TraceDoc, text_of
 from honestone.report.documents.table import TableDoc
 from honestone.report.pages.case_table import CaseRow
 from honestone.report.pages.html_page import draw_page, draw_pieces
+from honestone.report.pages.judged_texts.quote_marks import MarkedText, longest_text
 from honestone.report.pages.page_of import PageOf
 from honestone.report.pages.part_of import PartOf
-from honestone.report.pages.quote_marks import MarkedText, longest_text
 from honestone.report.pages.sharing import HeldTexts, SharedPage, SharedPieces, case_words
 from honestone.system.drawing import count, line
 

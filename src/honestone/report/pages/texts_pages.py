@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from honestone.report.documents.texts import TextRowDoc, TextsDoc
 from honestone.report.pages.html_page import draw_page
+from honestone.report.pages.judged_texts.quote_marks import longest_text
 from honestone.report.pages.markdown import MOST, fitting, markdown_environment, neat
-from honestone.report.pages.quote_marks import longest_text
 from honestone.report.templates import macro
 
 # Characters of a text that a page shows.

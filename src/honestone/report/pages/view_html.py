@@ -16,10 +16,10 @@ from honestone.report.documents.suite import SuiteReportDoc, TrendDoc
 from honestone.report.documents.suite_case import STATUSES, CaseDoc
 from honestone.report.pages.case_table import SORTS, CaseFilter, CaseRow, CaseTable
 from honestone.report.pages.html_page import draw_page
-from honestone.report.pages.judged_text import JudgedText
+from honestone.report.pages.judged_texts.judged_text import JudgedText
+from honestone.report.pages.judged_texts.quote_marks import longest_text
 from honestone.report.pages.page_of import PageOf
 from honestone.report.pages.part_of import PartOf
-from honestone.report.pages.quote_marks import longest_text
 from honestone.report.pages.sharing import answer_words
 from honestone.report.pages.suite_html import MOST_WHOLE, SuitePage
 from honestone.system.drawing import count

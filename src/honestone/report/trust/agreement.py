@@ -9,7 +9,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from honestone.report.documents.agreement import AgreementDoc, IccDoc, RaterPairDoc
+from honestone.report.documents.trust.agreement import AgreementDoc, IccDoc, RaterPairDoc
 from honestone.report.pages.markdown import md, measured_markdown
 from honestone.report.trust.figures import figure_lines
 from honestone.system.drawing import Style, count, line, pad, width

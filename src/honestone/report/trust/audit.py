@@ -7,7 +7,7 @@ from typing import Final
 
 from honestone.core.audit.verdict import Tier
 from honestone.core.numbers import percent
-from honestone.report.documents.audit import AuditDoc, AuditedJudgeDoc, FlipDoc, ProbeDoc
+from honestone.report.documents.trust.audit import AuditDoc, AuditedJudgeDoc, FlipDoc, ProbeDoc
 from honestone.report.pages.markdown import measured_markdown
 from honestone.system.drawing import Style, count, line, pad
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from honestone.core.numbers import percent
-from honestone.report.documents.calibration import (
+from honestone.report.documents.trust.calibration import (
     CalibratedCriterionDoc,
     CalibratedJudgeDoc,
     CalibrationDoc,

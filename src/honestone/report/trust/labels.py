@@ -10,7 +10,7 @@ from typing import Final
 from honestone.core.artifact import Version
 from honestone.core.judging.rubric import as_written
 from honestone.core.statistics.labels import LabelTarget
-from honestone.report.documents.labels import LabelsDoc
+from honestone.report.documents.trust.labels import LabelsDoc
 from honestone.system.drawing import Style, clean, count, line
 
 PLAIN: Final = Style()

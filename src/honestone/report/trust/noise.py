@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from honestone.core.numbers import percent
-from honestone.report.documents.noise import NoiseDoc, NoisyCriterionDoc, SpreadDoc
+from honestone.report.documents.trust.noise import NoiseDoc, NoisyCriterionDoc, SpreadDoc
 from honestone.report.pages.markdown import measured_markdown
 from honestone.report.trust.figures import FigureRow, figure_lines
 from honestone.system.drawing import Style, count, line, width

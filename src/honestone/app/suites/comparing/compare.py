@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from honestone.app.doors.results import DocumentResult
-from honestone.app.judging.known_noise import noise_of_cases
+from honestone.app.judging.measured.known_noise import noise_of_cases
 from honestone.app.suites.options import require_gates
 from honestone.app.suites.subject import find_run_summary
 from honestone.app.workspace import Workspace

@@ -10,7 +10,7 @@ from honestone.app.suites.comparing.baseline import BaselineCache, KnownBaseline
 from honestone.app.suites.comparing.compare import compare_summaries
 from honestone.app.suites.costs import skill_cost
 from honestone.app.suites.plan import SuitePlan
-from honestone.app.suites.side_run import SideRun
+from honestone.app.suites.running.side_run import SideRun
 from honestone.app.suites.subject import Baseline, SuiteSubject
 from honestone.core.judging.spend import Meter, Spend
 from honestone.core.numbers import exact

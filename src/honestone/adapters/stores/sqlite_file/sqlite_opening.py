@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.stores.hostile_files import distrust
-from honestone.adapters.stores.still_file import StillFile, log_of
+from honestone.adapters.stores.sqlite_file.hostile_files import distrust
+from honestone.adapters.stores.sqlite_file.still_file import StillFile, log_of
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.system.files import write_atomically

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from honestone.core.judging.ballot import CHECK
 from honestone.report.documents.scorecard import ScorecardDoc, items_of
+from honestone.report.pages.judged_texts.quote_marks import LONGEST, MarkedText
 from honestone.report.pages.part_of import PartOf
-from honestone.report.pages.quote_marks import LONGEST, MarkedText
 from honestone.report.pages.sharing import answer_words, text_words
 
 

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from honestone.app.suites.run import SuiteResult
-from honestone.app.suites.table import TableResult
+from honestone.app.suites.running.run import SuiteResult
+from honestone.app.suites.running.table import TableResult
 from honestone.report.documents.suite_case import CaseDoc
 from honestone.system.files import write_atomically
 

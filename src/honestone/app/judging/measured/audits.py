@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from honestone.app.judging.measured_before import (
+from honestone.app.judging.measured.measured_before import (
     Before,
     judges_of,
     measured_before,
@@ -21,8 +21,8 @@ from honestone.engine.panel import Seat
 from honestone.ports import Store
 from honestone.report.building.scorecard import usage_document
 from honestone.report.documents import fields_of
-from honestone.report.documents.audit import AuditDoc, AuditedJudgeDoc, FlipDoc, ProbeDoc
 from honestone.report.documents.scorecard import ArtifactDoc
+from honestone.report.documents.trust.audit import AuditDoc, AuditedJudgeDoc, FlipDoc, ProbeDoc
 
 
 def audit_document(log: Sequence[Event], *, run: str) -> AuditDoc:

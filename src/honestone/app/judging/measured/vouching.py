@@ -77,10 +77,10 @@ def _require(
         options={"evidence": options.evidence, "ask": options.ask, "pack": options.pack},
     ).document
     if wanted.calibration:
-        from honestone.app.judging.calibrations import require_measured_judges
+        from honestone.app.judging.measured.calibrations import require_measured_judges
 
         require_measured_judges(workspace, now, asked)
     if wanted.tier is not None:
-        from honestone.app.judging.audits import require_tiers
+        from honestone.app.judging.measured.audits import require_tiers
 
         require_tiers(workspace, now, asked, wanted.tier)

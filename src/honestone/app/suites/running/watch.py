@@ -15,7 +15,7 @@ import msgspec
 
 from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.suites.planning import last_statuses, plan_columns
-from honestone.app.suites.table import run_columns
+from honestone.app.suites.running.table import run_columns
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError, Interrupted
 from honestone.ports import Observer

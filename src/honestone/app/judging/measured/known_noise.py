@@ -16,14 +16,14 @@ from honestone.core.numbers import to_points
 from honestone.core.statistics.noise import Spread, flip_rate, spread_of, tolerance_of
 from honestone.ports import Store
 from honestone.report.building.scorecard import usage_document
-from honestone.report.documents.noise import (
+from honestone.report.documents.scorecard import ArtifactDoc, KnownNoiseDoc
+from honestone.report.documents.trust.noise import (
     FlipsDoc,
     NoiseDoc,
     NoisyCriterionDoc,
     NoisyJudgeDoc,
     SpreadDoc,
 )
-from honestone.report.documents.scorecard import ArtifactDoc, KnownNoiseDoc
 
 
 def noise_document(log: Sequence[Event], *, run: str) -> NoiseDoc:

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from honestone.app.judging.measured_before import (
+from honestone.app.judging.measured.measured_before import (
     Before,
     judges_of,
     measured_before,
@@ -42,9 +42,9 @@ from honestone.core.statistics.labels import targets_of
 from honestone.engine.panel import Seat
 from honestone.ports import Store
 from honestone.report.building.scorecard import usage_document
-from honestone.report.documents import calibration as documents
 from honestone.report.documents import fields_of
-from honestone.report.documents.calibration import CalibratedJudgeDoc, CalibrationDoc
+from honestone.report.documents.trust import calibration as documents
+from honestone.report.documents.trust.calibration import CalibratedJudgeDoc, CalibrationDoc
 
 MEASURED: Final = "measured"
 

@@ -19,8 +19,8 @@ from honestone.app.suites.comparing.skill_run import skill_alone
 from honestone.app.suites.costs import suite_cost
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, unread_artifact
 from honestone.app.suites.planning import plan_columns
-from honestone.app.suites.run import SuiteResult, judge_again, run_suite
-from honestone.app.suites.side_run import SideRun, unfinished
+from honestone.app.suites.running.run import SuiteResult, judge_again, run_suite
+from honestone.app.suites.running.side_run import SideRun, unfinished
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import (

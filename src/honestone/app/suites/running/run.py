@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from honestone.app.doors.results import DocumentResult
-from honestone.app.judging.known_noise import noise_of_cases
+from honestone.app.judging.measured.known_noise import noise_of_cases
 from honestone.app.suites.columns import last_starts
 from honestone.app.suites.comparing.compare import compare_summaries
 from honestone.app.suites.comparing.skill_run import SkillRun
 from honestone.app.suites.costs import suite_cost
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, unread_artifact
 from honestone.app.suites.planning import plan_suite
-from honestone.app.suites.side_run import SideRun
+from honestone.app.suites.running.side_run import SideRun
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
 from honestone.core.belief.suite import better_than

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.stores.hostile_files import distrust, foreign_objects
+from honestone.adapters.stores.sqlite_file.hostile_files import distrust, foreign_objects
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.system.trust.own_stores import DATABASE, first_use
 

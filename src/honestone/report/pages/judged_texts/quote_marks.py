@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from honestone.core.reading.evidence import find_quote
 from honestone.report.documents.scorecard import QuoteDoc
-from honestone.report.pages.exact_text import exact_markup
+from honestone.report.pages.judged_texts.exact_text import exact_markup
 from honestone.report.pages.part_of import PartOf
 
 LONGEST: Final = 200_000  # characters of one text

@@ -1,0 +1,1 @@
+"""Documents on how far judges can be trusted."""
