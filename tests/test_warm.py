@@ -74,7 +74,7 @@ def both(
     [
         (["--version"], 0),
         (["eval", "--help"], 0),
-        (["eval", "good.md", "--rubric", "rubric.yaml", "--format", "csv"], 2),
+        (["eval", "good.md", "--rubric", "rubric.yaml", "--format", "exotic"], 2),
         (["rubric", "check", "rubric.yaml"], 0),
         (["rubric", "check", "none.yaml"], 2),
         (["eval", ""], 2),

@@ -766,7 +766,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(ready: Desk) -> None:
         text=True,
         check=False,
     )
-    assert ended.stdout.split() == ["pass", "100.0", "n0.md"]
+    assert ended.stdout.split()[:2] == ["400", "artifacts"]
     assert ended.stderr == ""
 
 

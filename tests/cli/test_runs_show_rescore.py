@@ -197,9 +197,12 @@ def test_runs_are_listed_newest_first(ready: Desk) -> None:
         ("eval", "fail"),
     ]
     assert [run["id"] for run in listed] == sorted((run["id"] for run in listed), reverse=True)
-    lines = ready.run("runs").out.splitlines()
-    assert [line.split()[0] for line in lines] == [run["id"] for run in listed]
-    assert len(ready.run("runs", "--limit", "1").out.splitlines()) == 1
+    head, *rows = ready.run("runs").out.splitlines()
+    assert head.split()[:3] == ["when", "run", "kind"]
+    short = [row.split()[2] for row in rows]
+    assert all(run["id"].startswith(id) for run, id in zip(listed, short, strict=True))
+    assert len(ready.run("runs", "--limit", "1").out.splitlines()) == 2
+    assert ready.run("show", short[0], "--json").json["run"] == listed[0]["id"]
 
 
 # ----------------------------------------------------------------------------------------------------------
@@ -436,8 +439,8 @@ def test_runs_say_what_they_came_to_how_that_changed_and_what_it_cost(ready: Des
         and loop["usd"] is None
     )
     assert loop["change"] is None and loop["pass_rate"] is None
-    row = ready.run("runs", "--kind", "suite").out.splitlines()[0]
-    assert "suite.yaml  Words  100.0%  +50.0  2 target calls" in row
+    row = ready.run("runs", "--kind", "suite", env={"COLUMNS": "160"}).out.splitlines()[1]
+    assert "suite.yaml  Words  ✓ pass   100.0%   +50.0  2 target calls" in row
     for words, kinds in (
         (("--kind", "suite", "--verdict", "fail"), ["suite"]),
         (("--verdict", "unconfirmed"), ["improve"]),
@@ -453,7 +456,7 @@ def test_what_a_run_says_is_shown_harmlessly_in_the_list(ready: Desk) -> None:
         'suite: 1\ntitle: "a\\e[31mb\\nc"\ncases: [{id: a, input: x, checks: [{contains: x}]}]\n',
     )
     ready.run("eval", "suite.yaml", "--target", f"cmd:{PYTHON} -c pass")
-    (row,) = ready.run("runs").out.splitlines()
+    _, row = ready.run("runs").out.splitlines()
     assert "\x1b" not in row and "a\\x1b[31mb c" in row
 
 

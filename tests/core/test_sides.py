@@ -109,6 +109,8 @@ OF_A_SUITE = SidesComparison(
     delta=-0.5,
     interval=(-1.0, 0.0),
     comparison=SIDES,
+    better=0.01,
+    worse=0.62,
 )
 SKILL_ALONE = SidesComparison(skill=OF_A_SKILL.skill)
 
@@ -122,6 +124,7 @@ def test_what_is_stored_is_read_back(sides: SidesComparison) -> None:
     assert (event.sides.verdict, event.sides.reasons) == (sides.verdict, sides.reasons)
     assert (event.sides.delta, event.sides.interval) == (sides.delta, sides.interval)
     assert event.sides.spend == sides.spend
+    assert (event.sides.better, event.sides.worse) == (sides.better, sides.worse)
     assert json.loads(json.dumps(event_to_plain(event))) == stored
 
 

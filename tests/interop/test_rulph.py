@@ -181,7 +181,7 @@ def test_a_reply_and_a_loop_state_are_known_for_what_they_are(tmp_path: Path) ->
     reply = {"scores": {"a": 80}, "checklist": {"a": {"x": True}}, "suggestions": {}}
     state = {"rulph": {"round": 1, "threshold": 90, "status": "active"}}
     for content, message, hint in (
-        (reply, "a judge's reply of rulph", "judge read"),
+        (reply, "a judge's reply of rulph", "judges read"),
         (state, "the state of a rulph loop", "report"),
     ):
         (tmp_path / "x.json").write_text(json.dumps(content))

@@ -257,7 +257,7 @@ def test_wrong_calls_are_refused(asked: Desk) -> None:
     result = asked.run(*EVAL, "--port", "0")
     assert result.is_refusal and "--browser" in result.err
     for command in ("improve", "noise", "calibrate", "audit"):
-        assert "--browser" in asked.run(command, "--help").out
+        assert "--browser" in asked.run(command, "--help-all").out
 
 
 def answered(page: Judging) -> list[str]:

@@ -150,6 +150,8 @@ def sides_to_plain(sides: SidesComparison) -> dict[str, Json]:
         plain["comparison"] = comparison_to_plain(comparison)
     if sides.spend is not None:
         plain["usage"] = _spend_to_plain(sides.spend)
+    if sides.better is not None:
+        plain |= {"better": sides.better, "worse": sides.worse}
     if skill is not None:
         plain |= {
             "mock": skill.is_mock,
@@ -252,6 +254,8 @@ def sides_from_plain(plain: JsonObject) -> SidesComparison:
         interval=_numbers(plain.get("interval")),
         comparison=None if comparison is None else comparison_from_plain(_object(comparison)),
         spend=None if spend is None else _spend_from_plain(_object(spend)),
+        better=_number(plain.get("better")),
+        worse=_number(plain.get("worse")),
     )
 
 
