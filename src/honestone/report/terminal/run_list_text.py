@@ -14,6 +14,8 @@ _GAP: Final = 2
 _NARROWEST_WHAT: Final = 16
 _COLORS: Final = {"passed": "green", "failed": "red", "inconclusive": "yellow", "skipped": "dim"}
 _GLYPHS: Final = {"passed": "yes", "failed": "no", "inconclusive": "unknown", "skipped": "absent"}
+# Columns whose texts are cut where the terminal is too narrow.
+_CUT: Final = ("what", "by")
 # After these a path or a title may be cut.
 _BREAKS: Final = re.compile(r"[-_./\s]+")
 
@@ -75,6 +77,12 @@ def run_list_text(rows: Sequence[RunRow], style: Style) -> str:
         for column in columns
     }
     columns = _fitting(columns, widths, style.width)
+    for column in columns:
+        if column.title in _CUT:
+            space = widths[column.title]
+            texts = [cut_at_words(one, space, style.glyph("more")) for one in cells[column.title]]
+            cells[column.title] = texts
+            widths[column.title] = max(width(one) for one in (column.title, *texts))
     lines = [_line([column.title for column in columns], columns, widths, style, head=True)]
     for number, row in enumerate(rows):
         texts = [cells[column.title][number] for column in columns]
@@ -114,10 +122,7 @@ def _line(
 ) -> str:
     cells = []
     for text, column in zip(texts, columns, strict=True):
-        space = widths[column.title]
-        if column.title in ("what", "by"):
-            text = cut_at_words(text, space, style.glyph("more"))
-        cell = pad(text, space, right=column.is_right)
+        cell = pad(text, widths[column.title], right=column.is_right)
         cells.append(style.paint(cell, _look(column, row, head)))
     return (" " * _GAP).join(cells)
 
