@@ -171,7 +171,7 @@ TOP = (
     "view",
     "mcp",
     "api",
-    "api_measures",
+    "api.measures",
     "pytest_plugin",
     "compat",
     "evaluate",

@@ -9,7 +9,7 @@ import pytest
 from honestone.app.judging.judging_options import JudgingOptions
 from honestone.app.options import Declared
 from honestone.core.errors import UsageError
-from honestone.mcp.arguments import Offered
+from honestone.mcp.arguments import OfferedOption
 from honestone.mcp.tools import TOOLS, Call
 
 OFFERED = [
@@ -71,4 +71,4 @@ def test_what_may_be_read_contacted_and_run_is_not_for_an_agent_to_say(field: st
 def test_an_option_that_no_request_declares_cannot_be_offered() -> None:
     """A misspelt name fails when the tools are made."""
     with pytest.raises(LookupError):
-        list(Offered(JudgingOptions, ("treshold",)).options)
+        list(OfferedOption(JudgingOptions, ("treshold",)).options)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from honestone.adapters.endpoint import (
-    Answer,
     Endpoint,
+    EndpointAnswer,
     HttpRefused,
     host_of,
 )
@@ -64,7 +64,7 @@ LONG_KEY: Final = 12
 
 
 def read_answer(
-    answer: Answer, endpoint: Endpoint, *, model: str, variable: str, key: str
+    answer: EndpointAnswer, endpoint: Endpoint, *, model: str, variable: str, key: str
 ) -> dict[str, Any] | CallFailed:
     """An answer's JSON object, or why it is none. Pure."""
     if answer.status != 200:
@@ -98,7 +98,11 @@ def read_answer(
         status = int(code) if str(code).isdigit() and 400 <= int(code) < 600 else 500
         body = encode(failed) if found else answer.body
         return failure_of(
-            Answer(status, answer.headers, body), endpoint, model=model, variable=variable, key=key
+            EndpointAnswer(status, answer.headers, body),
+            endpoint,
+            model=model,
+            variable=variable,
+            key=key,
         )
     return value
 
@@ -117,7 +121,7 @@ class DamagedEvent(Exception):
     """An event in a stream that is not whole JSON: what it held is missing from the reply."""
 
 
-def events_of(answer: Answer) -> list[dict[str, Any]]:
+def events_of(answer: EndpointAnswer) -> list[dict[str, Any]]:
     """The events of a streamed answer (`data:` lines); empty where it is not one. The line `[DONE]`
     is the event {}. An event that the end of the answer cuts is left out. Raises DamagedEvent.
     """
@@ -151,7 +155,7 @@ def _event_value(data: bytes) -> Any:
 
 
 def failure_of(
-    answer: Answer, endpoint: Endpoint, *, model: str, variable: str, key: str
+    answer: EndpointAnswer, endpoint: Endpoint, *, model: str, variable: str, key: str
 ) -> CallFailed:
     """What an answer other than 200 means, in words that say what to do. Pure but for the clock of
     an HTTP date.
@@ -282,7 +286,7 @@ class ErrorDetails:
         )
 
 
-def error_details(answer: Answer) -> ErrorDetails:
+def error_details(answer: EndpointAnswer) -> ErrorDetails:
     value = None if is_html(answer) else decode(answer.body)
     if isinstance(value, list) and value:
         value = value[0]
@@ -334,7 +338,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return None
 
 
-def is_html(answer: Answer) -> bool:
+def is_html(answer: EndpointAnswer) -> bool:
     return (
         "text/html" in answer.headers.get("content-type", "").lower()
         or answer.body[:300].lstrip()[:1] == b"<"

@@ -73,7 +73,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EndpointAnswer:
     """What came back over the wire, unread. Header names are in lower case."""
 
     status: int

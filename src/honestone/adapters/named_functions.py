@@ -121,7 +121,7 @@ def _function_in(module: ModuleType, name: str, named: str) -> Callable[..., Any
             near = get_close_matches(part, known, n=1)
             hint = f"did you mean `{near[0]}`?" if near else f"it has: {', '.join(known[:12])}"
             raise UsageError(
-                f"`python:{visible(named, 80)}`: there is no function `{part}`", hint=hint
+                f"`python:{visible(named, 80)}`: it has no function `{part}`", hint=hint
             )
         value = getattr(value, part)
     if not callable(value):

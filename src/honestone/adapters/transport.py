@@ -24,8 +24,8 @@ from weakref import WeakKeyDictionary, WeakSet
 from honestone import __version__
 from honestone.adapters.answers import LONG_KEY, encode, read_answer, without_key
 from honestone.adapters.endpoint import (
-    Answer,
     Endpoint,
+    EndpointAnswer,
     TimedOut,
     host_of,
     is_loopback,
@@ -103,7 +103,7 @@ class Transport:
         body: bytes | None = None,
         *,
         kind: str = "application/json",
-    ) -> Answer:
+    ) -> EndpointAnswer:
         """What came back, whatever its status, without the key that was sent. `kind` is the body's
         media type.
 
@@ -117,10 +117,10 @@ class Transport:
         if isinstance(got, CallFailed):
             raise got
         if len(key) >= LONG_KEY:
-            return Answer(got.status, got.headers, without_key(got.body, key))
+            return EndpointAnswer(got.status, got.headers, without_key(got.body, key))
         return got
 
-    async def get(self, endpoint: Endpoint, path: str) -> Answer | None:
+    async def get(self, endpoint: Endpoint, path: str) -> EndpointAnswer | None:
         """A look without a key and without cost; None when no answer comes in time."""
         got = await self.exchange("GET", endpoint, path, {}, None)
         return None if isinstance(got, CallFailed) else got
@@ -160,7 +160,7 @@ class Transport:
         path: str,
         headers: Mapping[str, str],
         body: bytes | None,
-    ) -> Answer | CallFailed:
+    ) -> EndpointAnswer | CallFailed:
         """Failures are returned, so that none of them drags the library's own error, which holds
         the headers, along.
         """
@@ -216,7 +216,7 @@ class Transport:
         path: str,
         headers: Mapping[str, str],
         body: bytes | None,
-    ) -> Answer | CallFailed:
+    ) -> EndpointAnswer | CallFailed:
         proxy = self._proxy(endpoint.base_url)
         async with self._session.request(
             method,
@@ -232,7 +232,7 @@ class Transport:
             if whole is None:
                 where, size = host_of(endpoint.base_url), endpoint.max_bytes / 1e6
                 return CallFailed(f"{where} sent more than {size:g} MB; the rest was not read")
-            return Answer(
+            return EndpointAnswer(
                 response.status, {k.lower(): v for k, v in response.headers.items()}, whole
             )
 

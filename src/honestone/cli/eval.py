@@ -208,7 +208,7 @@ def _texts_request(
 ) -> TextsRequest:
     if rubric is None:
         raise UsageError(
-            "--text names the column of a table that a rubric judges, but there is no --rubric",
+            "--text names the column of a table that a rubric judges, but --rubric is missing",
             hint="honestone eval TABLE --text COLUMN --rubric RUBRIC",
         )
     if len(paths) != 1:

@@ -98,7 +98,7 @@ class Grouped(click.Command):
 
 
 def _indented(row: str) -> str:
-    """A row of a short help; a title stands at the margin."""
+    """A row of a short help; a title begins at the margin."""
     return row if row.endswith(":") else f"  {row}"
 
 

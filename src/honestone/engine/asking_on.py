@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from honestone.core.belief.next_look import FAILURES, Asked, Looking
+from honestone.core.belief.next_look import FAILURES, AskedLook, Looking
 from honestone.core.judging.ballot import Ballot, JudgeState, Question
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorer import Scorer
@@ -38,7 +38,7 @@ class AskingOn:
         cls, panel: Panel, question: Question, rubric: Rubric, checks: Sequence[Ballot]
     ) -> AskingOn:
         seats = {seat.id: seat for seat in panel.seats if seat.draw_of is None}
-        judges = [Asked(id=seat.id, kind=seat.kind) for seat in seats.values()]
+        judges = [AskedLook(id=seat.id, kind=seat.kind) for seat in seats.values()]
         return cls(
             panel=panel,
             question=question,

@@ -62,10 +62,10 @@ class BulkJudged(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class JudgedSubject:
     """One thing to judge that is at hand: an artifact that was read, or a row of a table.
 
-    `name` is what it is called on record, `asked_as` what judges are told. `problem` says why there
+    `name` is what it is called on record, `asked_as` what judges read as its name. `problem` says why there
     is nothing to judge: the verdict is then inconclusive. `group` is the row's group.
     """
 
@@ -232,7 +232,7 @@ class JudgedArtifact(NamedTuple):
     text: str | None = None
 
 
-def _not_judged(subject: Subject) -> JudgedArtifact:
+def _not_judged(subject: JudgedSubject) -> JudgedArtifact:
     """A row with nothing to judge in it: on record with the reason, and never passed."""
     return JudgedArtifact(
         ArtifactJudged(
@@ -302,7 +302,7 @@ class Evaluation:
         return self._judge_in_order(paths, self._judge_path, len(paths))
 
     def judge_subjects(
-        self, subjects: Iterable[Subject], total: int
+        self, subjects: Iterable[JudgedSubject], total: int
     ) -> AsyncIterator[JudgedArtifact]:
         """The same of what is at hand already, taken from `subjects` as its turn comes. `total` is
         for progress, 0 where it is not known.
@@ -350,7 +350,7 @@ class Evaluation:
     async def _judge_path(self, path: Path) -> _Found:
         name = printable(path)
         return await self._judge(
-            Subject(
+            JudgedSubject(
                 name=name,
                 loaded=self._load(path),
                 asked_as=self.asked_as.get(path, name),
@@ -359,7 +359,7 @@ class Evaluation:
             )
         )
 
-    async def _judge(self, subject: Subject) -> _Found:
+    async def _judge(self, subject: JudgedSubject) -> _Found:
         if subject.problem is not None:
             return _not_judged(subject), {}
         if not is_traced():
@@ -369,7 +369,7 @@ class Evaluation:
             tell_scores(span, self.scorer, found[0].event.ballots)
             return found
 
-    async def _judged(self, subject: Subject) -> _Found:
+    async def _judged(self, subject: JudgedSubject) -> _Found:
         loaded, name = subject.loaded, subject.name
         version = loaded.version
         made: Output | None = None
@@ -429,7 +429,7 @@ class Evaluation:
         return load_file(self.base / path if self.base.parts else path, max_bytes=self.max_bytes)
 
     def judge_text_subjects(
-        self, texts: TextEvaluator, subjects: Iterable[Subject], total: int
+        self, texts: TextEvaluator, subjects: Iterable[JudgedSubject], total: int
     ) -> Iterator[JudgedArtifact]:
         """`judge_subjects` where `texts` judge."""
         with self.live.here(lasts=True):
@@ -442,7 +442,7 @@ class Evaluation:
         self.live.end()
 
     def _text_chunk(
-        self, texts: TextEvaluator, chunk: Sequence[Subject]
+        self, texts: TextEvaluator, chunk: Sequence[JudgedSubject]
     ) -> Iterator[JudgedArtifact]:
         """Some rows, on record in their order."""
         for has_text, rows in groupby(chunk, lambda one: one.problem is None):
@@ -455,7 +455,7 @@ class Evaluation:
                 yield judgement
 
     def _whole_texts(
-        self, texts: TextEvaluator, rows: Sequence[Subject]
+        self, texts: TextEvaluator, rows: Sequence[JudgedSubject]
     ) -> Iterator[JudgedArtifact]:
         loaded = ((one.name, one.loaded.version) for one in rows)
         found = [

@@ -156,7 +156,7 @@ def _with_locked_bar(locked: ContractDocument, now: ContractDocument) -> Contrac
 
 
 def _bar(part: Mapping[str, object]) -> Fraction | None:
-    """`sure` as a share 0-1; None where nothing says it, or what it says is no number."""
+    """`sure` as a share 0-1; None where nothing says it, or what it says is not a number."""
     try:
         return Fraction(str(part["sure"])) if "sure" in part else None
     except (ValueError, ZeroDivisionError):

@@ -41,7 +41,7 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedOption:
     """The options of a request that agents may choose, by field. Each is named, so that a new option
     is none of theirs until somebody decides that it is.
     """
@@ -56,7 +56,7 @@ class Offered:
         yield from (known[name] for name in self.names)
 
 
-def with_options(own: type[A], offered: Sequence[Offered]) -> type[A]:
+def with_options(own: type[A], offered: Sequence[OfferedOption]) -> type[A]:
     """The arguments of a tool: its own and the options that are offered."""
     found = [_argument(option) for one in offered for option in one.options]
     made = msgspec.defstruct(

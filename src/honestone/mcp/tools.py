@@ -33,7 +33,7 @@ from honestone.core.judging.choices import Ending
 from honestone.core.judging.scorecard import EXIT_CODES
 from honestone.core.loop.state import Result
 from honestone.core.record.kinds import SUITES, TABLE
-from honestone.mcp.arguments import Arguments, Offered, shared_values, with_options
+from honestone.mcp.arguments import Arguments, OfferedOption, shared_values, with_options
 from honestone.ports import Observer
 from honestone.report.documents import JsonDocument, plain, rests_on_one_judge
 from honestone.report.formats import draw
@@ -49,7 +49,7 @@ Whole: TypeAlias = Annotated[int, Meta(ge=1)]
 
 # What an agent may choose of judging. What may be read, contacted and passed on (--allow-outside,
 # --allow-host, --pass-env, --sandbox) is a person's choice.
-_JUDGING: Final = Offered(
+_JUDGING: Final = OfferedOption(
     JudgingOptions,
     (
         "judges",
@@ -71,13 +71,13 @@ _JUDGING: Final = Offered(
         "fresh",
     ),
 )
-_OF_VERDICT: Final = Offered(
+_OF_VERDICT: Final = OfferedOption(
     JudgingOptions, ("require_calibration", "require_tier", "sure", "max_looks")
 )
-_OF_EVAL: Final = Offered(
+_OF_EVAL: Final = OfferedOption(
     ArtifactOptions, ("input", "reference", "gate_only", "accept_loss", "locked")
 )
-_OF_LOOPS: Final = Offered(
+_OF_LOOPS: Final = OfferedOption(
     LoopOptions,
     (
         "holdouts",
@@ -91,7 +91,7 @@ _OF_LOOPS: Final = Offered(
         "output",
     ),
 )
-_OF_EDITS: Final = Offered(EditOptions, ("worker", "worker_timeout", "self_judge"))
+_OF_EDITS: Final = OfferedOption(EditOptions, ("worker", "worker_timeout", "self_judge"))
 
 
 def _judging(given: Arguments) -> JudgingOptions:
@@ -363,7 +363,7 @@ class Tool:
 
     takes: type[Arguments]
     work: Callable[..., ToolAnswer]
-    offers: tuple[Offered, ...] = ()
+    offers: tuple[OfferedOption, ...] = ()
     reads: bool = False
     arguments: type[Arguments] = field(init=False)
     schema: dict[str, object] = field(init=False)

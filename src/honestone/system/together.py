@@ -28,7 +28,7 @@ class _Batch(Generic[Wish, Found]):
 
 class Together(Generic[Wish, Found]):
     """`act` is done once for all that is wished for in one turn of the event loop. Whoever wished
-    goes on when it is done, with what `act` returned; what it raises is raised in all of them.
+    continues when it is done, with what `act` returned; what it raises is raised in all of them.
     """
 
     def __init__(self, act: Callable[[Sequence[Wish]], Found]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from honestone.adapters.answers import EVENTS, DamagedEvent, events_of, read_answer
-from honestone.adapters.endpoint import Answer
+from honestone.adapters.endpoint import EndpointAnswer
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.catalog import make_model
 from honestone.ports import CallFailed
@@ -42,7 +42,7 @@ CHAT = model()
 
 def text_of(body: bytes) -> str | None:
     """What the stream says, or None where it is trouble that is worth another try."""
-    answer = Answer(200, {"content-type": "text/event-stream"}, body)
+    answer = EndpointAnswer(200, {"content-type": "text/event-stream"}, body)
     value = read_answer(answer, CHAT.endpoint, model="tester", variable="K", key="")
     if isinstance(value, CallFailed):
         assert value.retryable
@@ -149,13 +149,15 @@ def test_a_server_that_leaves_out_empty_lines_is_read(ends: list[str]) -> None:
 )
 def test_events_are_the_objects_of_a_stream(body: bytes, events: list[dict[str, Any]]) -> None:
     """Words in place of an object are no event; a body of another kind is no stream."""
-    assert events_of(Answer(200, {}, body)) == events
+    assert events_of(EndpointAnswer(200, {}, body)) == events
 
 
 def test_an_event_that_is_not_whole_json_is_named() -> None:
     """As in the log of a gateway that writes into the stream."""
     body = b'data: {"a": 1\n\ndata: {"b": 2}\n\n'
     with pytest.raises(DamagedEvent):
-        events_of(Answer(200, {}, body))
-    failed = read_answer(Answer(200, {}, body), CHAT.endpoint, model="tester", variable="K", key="")
+        events_of(EndpointAnswer(200, {}, body))
+    failed = read_answer(
+        EndpointAnswer(200, {}, body), CHAT.endpoint, model="tester", variable="K", key=""
+    )
     assert isinstance(failed, CallFailed) and failed.retryable and "damaged" in failed.reason

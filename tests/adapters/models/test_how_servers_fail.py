@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honestone.adapters.answers import DamagedEvent, events_of, failure_of
-from honestone.adapters.endpoint import Answer, Endpoint
+from honestone.adapters.endpoint import Endpoint, EndpointAnswer
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.models import api_model
 from honestone.adapters.stores.memory import MemoryStore
@@ -176,7 +176,7 @@ def test_any_words_of_a_server_make_one_failure(words: str, status: int, number:
     """Whatever it says, in whichever shape: a reason in one printable line, and at most one hint."""
     for body in (words, f'{{"error": {{"message": "context length {number} {number // 2}"}}}}'):
         failed = failure_of(
-            Answer(status, {}, body.encode("utf-8", "replace")),
+            EndpointAnswer(status, {}, body.encode("utf-8", "replace")),
             Endpoint(provider="compatible", base_url="http://127.0.0.1:1/v1"),
             model="m",
             variable="",
@@ -300,5 +300,5 @@ def test_google_is_not_asked_to_stream(standin: Standin) -> None:
 def test_any_bytes_are_events_or_nothing(noise: bytes, lines: list[bytes]) -> None:
     """No crash, and objects only; half an object is a damaged event."""
     with contextlib.suppress(DamagedEvent):
-        found = events_of(Answer(200, {}, b"".join(lines) + noise))
+        found = events_of(EndpointAnswer(200, {}, b"".join(lines) + noise))
         assert all(isinstance(event, dict) for event in found)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.adapters.answers import clean, decode, retry_after
-from honestone.adapters.endpoint import Answer
+from honestone.adapters.endpoint import EndpointAnswer
 from honestone.adapters.models.catalog import make_model
 from honestone.adapters.models.prices import Price, estimate_tokens, price, usd
 from honestone.adapters.models.probability import Token, answers
@@ -362,7 +362,7 @@ def test_googles_own_way_to_ask_for_a_wait_is_heard() -> None:
     endpoint = make_endpoint(
         __import__("honestone.adapters.models.catalog", fromlist=["x"]).find_provider("google")
     )
-    got = failure_of(Answer(429, {}, body), endpoint, model="m", variable="K", key=KEY)
+    got = failure_of(EndpointAnswer(429, {}, body), endpoint, model="m", variable="K", key=KEY)
     assert got.retryable and got.retry_after == 31.5
 
 

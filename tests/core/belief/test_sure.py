@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from honestone.core.belief.contract import ContractModel
 from honestone.core.belief.counting import CountedContract, reached
-from honestone.core.belief.next_look import Asked, Looking
+from honestone.core.belief.next_look import AskedLook, Looking
 from honestone.core.belief.stated import belief_of, believed, sure_percent, sure_sentence
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
@@ -148,7 +148,7 @@ def test_a_required_check_that_fails_is_certain_without_a_judge() -> None:
     assert chance([no], _with_code()) == 0.0
     assert (
         Looking(
-            rubric=_with_code(sure=Fraction(95, 100)), judges=[Asked(id="a")], checks=[no]
+            rubric=_with_code(sure=Fraction(95, 100)), judges=[AskedLook(id="a")], checks=[no]
         ).next_looks()
         == []
     )
@@ -183,7 +183,7 @@ def test_anchored_items_count_by_their_points() -> None:
 def ask_on(of: Rubric, truth: list[bool], rate: float, judges: int, seed: int) -> Looking:
     """A text whose truth is known, and judges that misread it independently in each look."""
     draws = random.Random(seed)
-    looking = Looking(rubric=of, judges=[Asked(id=f"j{k}") for k in range(judges)])
+    looking = Looking(rubric=of, judges=[AskedLook(id=f"j{k}") for k in range(judges)])
     while wanted := looking.next_looks():
         for judge in wanted:
             answers = [one != (draws.random() < rate) for one in truth]
@@ -211,7 +211,9 @@ def test_what_is_stated_is_so_where_judges_misread_independently() -> None:
 
 def test_the_first_two_judges_are_asked_at_once_and_then_one_at_a_time() -> None:
     """Nothing is decided on one look alone."""
-    looking = Looking(rubric=rubric(sure=Fraction(99, 100)), judges=[Asked(id="a"), Asked(id="b")])
+    looking = Looking(
+        rubric=rubric(sure=Fraction(99, 100)), judges=[AskedLook(id="a"), AskedLook(id="b")]
+    )
     assert looking.next_looks() == ["a", "b"]
     looking.add("a", look("a", [True, False] * 4))
     looking.add("b", look("b", [False, True] * 4))
@@ -220,7 +222,9 @@ def test_the_first_two_judges_are_asked_at_once_and_then_one_at_a_time() -> None
 
 def test_a_judge_that_repeats_itself_three_times_is_asked_no_more() -> None:
     """Its replies are the same to the last word."""
-    looking = Looking(rubric=rubric(sure=Fraction(999, 1000), max_looks=20), judges=[Asked(id="a")])
+    looking = Looking(
+        rubric=rubric(sure=Fraction(999, 1000), max_looks=20), judges=[AskedLook(id="a")]
+    )
     asked = 0
     while wanted := looking.next_looks():
         for _ in wanted:

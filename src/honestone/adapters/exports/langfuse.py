@@ -16,11 +16,11 @@ from typing import Final, TypeVar
 
 from honestone.adapters import transport
 from honestone.adapters.answers import clean, decode, error_details, retry_after
-from honestone.adapters.endpoint import Answer, Endpoint, host_of
+from honestone.adapters.endpoint import Endpoint, EndpointAnswer, host_of
 from honestone.adapters.transport import Transport
 from honestone.core.errors import UsageError
 from honestone.core.record.exported import LangfuseTraces
-from honestone.core.record.langfuse import Score, Span
+from honestone.core.record.langfuse import LangfuseSpan, Score
 from honestone.ports import CallFailed
 from honestone.system.loose_json import tables
 
@@ -102,7 +102,7 @@ async def send_to_langfuse(server: LangfuseServer, made: LangfuseTraces) -> None
         await transport.let_go(sending)
 
 
-_Row = TypeVar("_Row", Span, Score)
+_Row = TypeVar("_Row", LangfuseSpan, Score)
 
 
 class _Sending:
@@ -142,7 +142,7 @@ class _Sending:
     async def post(self, path: str, body: object, what: str) -> None:
         self._check(await self._exchange(path, body), what)
 
-    async def _exchange(self, path: str, body: object) -> Answer:
+    async def _exchange(self, path: str, body: object) -> EndpointAnswer:
         """An answer that is final: what may pass by itself is asked again."""
         assert self.transport is not None
         data = json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
@@ -163,7 +163,7 @@ class _Sending:
             raise self._failure(str(got))
         return got
 
-    def _check(self, answer: Answer, what: str) -> None:
+    def _check(self, answer: EndpointAnswer, what: str) -> None:
         """That the server took all of it."""
         where, words = self._server.where, error_details(answer).message
         if answer.status in (401, 403):
@@ -212,7 +212,9 @@ def _parts(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     return transport.in_parts(sized, _MOST, _LARGEST)
 
 
-def _otlp(spans: Sequence[Span], resource: Mapping[str, str], scope: tuple[str, str]) -> object:
+def _otlp(
+    spans: Sequence[LangfuseSpan], resource: Mapping[str, str], scope: tuple[str, str]
+) -> object:
     about = {
         "attributes": [
             {"key": name, "value": {"stringValue": value}} for name, value in resource.items()

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from honestone.adapters.endpoint import Answer, Endpoint, key_header
+from honestone.adapters.endpoint import Endpoint, EndpointAnswer, key_header
 from honestone.adapters.machine import require
 from honestone.adapters.targets.command import prompt_of
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, as_output, since
@@ -84,7 +84,7 @@ class HttpTarget:
         await let_go(self)
 
 
-def _read_answer(answer: Answer) -> Output:
+def _read_answer(answer: EndpointAnswer) -> Output:
     if answer.headers.get("content-encoding", "identity") != "identity":
         return Output(text="", error="its reply is compressed, which was not asked for")
     if 300 <= answer.status < 400:

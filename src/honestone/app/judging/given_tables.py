@@ -35,6 +35,22 @@ GivenTexts: TypeAlias = Iterable[object]
 
 
 @runtime_checkable
+class _NamesColumns(Protocol):
+    """A data frame: what its columns are called, as names, numbers or tuples."""
+
+    @property
+    def columns(self) -> object: ...
+
+
+@runtime_checkable
+class _Indexed(Protocol):
+    """A pandas frame names its rows; what else has an `index` is a method of that name."""
+
+    @property
+    def index(self) -> object: ...
+
+
+@runtime_checkable
 class _Columns(Protocol):
     """A data frame or data set: its columns by name."""
 
@@ -185,7 +201,7 @@ def _frame(
 
 def _keys_of(value: object, names: Sequence[str]) -> Iterable[object]:
     """The columns as the frame calls them: they may be numbers."""
-    found = getattr(value, "columns", names)
+    found = value.columns if isinstance(value, _NamesColumns) else names
     if isinstance(value, Mapping):
         return value
     return found if isinstance(found, Iterable) else names
@@ -202,7 +218,7 @@ def _cells(value: object, name: object) -> Iterable[object]:
 
 def _index_of(value: object) -> Sequence[object]:
     """The index of a pandas frame; empty of others."""
-    index = getattr(value, "index", None)
+    index = value.index if isinstance(value, _Indexed) else None
     is_frame = index is not None and not callable(index) and not isinstance(value, Mapping)
     return list(index) if is_frame and isinstance(index, Iterable) else ()
 

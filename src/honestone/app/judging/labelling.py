@@ -108,7 +108,7 @@ def label_texts(
     """Ask a function about every text and criterion, or read a table with an `id` and a column a
     criterion. `count`: only so many texts, always the same ones.
 
-    Raises UsageError for a rubric that asks judges nothing, and for values that are no answers.
+    Raises UsageError for a rubric that asks judges nothing, and for values that cannot be answers.
     """
     if not rater.strip() or "/" in rater:
         raise UsageError(f"`rater` is {rater!r}, but must be a name without `/`")

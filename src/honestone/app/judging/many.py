@@ -148,7 +148,7 @@ class EvaluatedTexts(Sequence[Evaluated]):
         verdict `fail`. Nothing is asked. Raises UsageError for labels that belong to no text.
         """
         if not self._results:
-            raise UsageError("there is no text to calibrate with")
+            raise UsageError("nothing here is a text to calibrate with")
         named = self._facts.table.id if self._facts.table is not None else None
         rows = label_rows(labels, self.ids, self.row_labels, [id] if id else [named, "id"])
         started, log = calibration_events(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from honestone.app.judging.evaluated import Evaluated
 from honestone.core.checking.checks import visible
@@ -54,7 +54,7 @@ def calibration_events(
     """The events that a calibration is worked out from. Columns are raters, who say of a text
     whether it passes; or `RATER/CRITERION`, what it says of one criterion.
 
-    Raises UsageError for a column of neither kind, and for cells that are no answers.
+    Raises UsageError for a column of neither kind, and for cells that cannot be answers.
     """
     scorer = results[0].scorer
     targets = targets_of(scorer.rubric)
@@ -126,12 +126,18 @@ def _labels(
             yield PersonLabel(artifact=_name(at), rater=rater, key=target.key, answer=answer)
 
 
+@runtime_checkable
+class _Scalar(Protocol):
+    """A number of numpy, which gives Python's own."""
+
+    def item(self) -> object: ...
+
+
 def _plain(cell: object) -> bool | int | float | str:
     """A cell of a data frame, whose numbers are of their own types, as Python's own."""
     if isinstance(cell, bool | int | float | str):
         return cell
-    item = getattr(cell, "item", None)
-    plain = item() if callable(item) else cell
+    plain = cell.item() if isinstance(cell, _Scalar) else cell
     return plain if isinstance(plain, bool | int | float) else cell_text(plain)
 
 

@@ -17,7 +17,7 @@ from honestone.core.artifact import Version
 from honestone.core.checking.checks import visible
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import TableColumns
-from honestone.engine.evaluate import Subject
+from honestone.engine.evaluate import JudgedSubject
 from honestone.formats.text_table import (
     TableRow,
     cell_of,
@@ -67,16 +67,16 @@ class RowsToJudge:
     """What `evaluate` judges in place of artifacts.
 
     `subjects` gives all from the beginning each time it is called. `count`: how many there are, 0
-    where nobody knows. `digests`: what they are, as names and digests, for runs of the same.
+    where it is unknown. `digests`: what they are, as names and digests, for runs of the same.
     `longest`: the longest text, where it is known.
     """
 
     name: str
     columns: TableColumns
-    subjects: Callable[[], Iterator[Subject]]
+    subjects: Callable[[], Iterator[JudgedSubject]]
     count: int = 0
     digests: Sequence[list[str]] = ()
-    longest: Subject | None = None
+    longest: JudgedSubject | None = None
     # Rows that are not judged, and the share of the others that has to pass.
     left_out: int = 0
     least: Fraction | None = None
@@ -92,7 +92,7 @@ class RowFacts:
     digest: str = ""
     left_out: int = 0
     missing: int = 0
-    longest: Subject | None = None
+    longest: JudgedSubject | None = None
 
 
 def check_rows(source: TextSource, max_bytes: int) -> RowFacts:
@@ -141,7 +141,7 @@ def _refuse_columns(
             raise no_such_column(source.options[role], column, columns)
 
 
-def subjects_of(source: TextSource, max_bytes: int) -> Iterator[Subject]:
+def subjects_of(source: TextSource, max_bytes: int) -> Iterator[JudgedSubject]:
     """The rows as subjects, one at a time. Raises as `check_rows` does."""
     subjects = _Subjects(source, max_bytes)
     rows: Iterable[TableRow] = source.rows()
@@ -160,7 +160,7 @@ class _Subjects:
         # Of each id a hash and the number of its row: whole ids of a long table would take room.
         self._seen: dict[int, int] = {}
 
-    def of(self, row: TableRow) -> Subject:
+    def of(self, row: TableRow) -> JudgedSubject:
         self._number += 1
         columns, cells = self._source.columns, row.cells
         text = cell_of(cells, columns.text)
@@ -190,7 +190,7 @@ class _Subjects:
                 place=row.place,
                 hint="--max-bytes sets how many may be judged",
             )
-        return Subject(
+        return JudgedSubject(
             name=self._id(row),
             loaded=Loaded(version),
             asked_as=ASKED_AS,

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from honestone.app import history
 from honestone.core.errors import StoreError, UsageError
+from honestone.core.events import EvaluationStarted
 
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
@@ -47,7 +48,7 @@ class RunRecord:
     def table_columns(self) -> TableColumns | None:
         """The columns of the table whose rows were judged; None of a run over artifacts."""
         started = next(self.store.iter_events(self.info.id))
-        return getattr(started, "table", None)
+        return started.table if isinstance(started, EvaluationStarted) else None
 
     def judged_texts(self) -> Iterator[tuple[ScorecardDoc, str | None]]:
         """Every artifact with the text that its quotes are from; None where the record does not

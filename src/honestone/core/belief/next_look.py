@@ -10,7 +10,7 @@ from typing import Final
 
 from honestone.core.belief.stated import (
     DEFAULT_LOOKS,
-    Belief,
+    StatedBelief,
     belief_of,
     repeats,
     settled,
@@ -26,7 +26,7 @@ FAILURES: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedLook:
     """A judge of the panel that can be asked: by the name of its first look."""
 
     id: str
@@ -41,11 +41,11 @@ class Looking:
     """
 
     rubric: Rubric
-    judges: Sequence[Asked]
+    judges: Sequence[AskedLook]
     checks: Sequence[Ballot] = ()
     looks: dict[str, list[Ballot]] = field(default_factory=dict)
     given_up: set[str] = field(default_factory=set)
-    _belief: Belief | None = None
+    _belief: StatedBelief | None = None
     _known: int = -1
 
     def add(self, judge: str, ballot: Ballot) -> None:
@@ -60,7 +60,7 @@ class Looking:
         return [*self.checks, *(one for looks in self.looks.values() for one in looks)]
 
     @property
-    def belief(self) -> Belief | None:
+    def belief(self) -> StatedBelief | None:
         if self._known != self.count:
             self._belief = belief_of(self.rubric, self.ballots)
             self._known = self.count
@@ -108,7 +108,7 @@ class Looking:
         worth = [one.id for one in self.judges if self._is_worth(one, counts[one.id])]
         return min(worth, key=lambda id: counts[id]) if worth else None
 
-    def _is_worth(self, judge: Asked, looks: int) -> bool:
+    def _is_worth(self, judge: AskedLook, looks: int) -> bool:
         if judge.id in self.given_up or (looks and judge.kind in ONE_LOOK):
             return False
         return not repeats(self.looks.get(judge.id, ()))
@@ -142,6 +142,6 @@ class Looking:
         return [one.id for one in self.judges if one.id not in self.looks]
 
 
-def without_more(belief: Belief) -> Belief:
+def without_more(belief: StatedBelief) -> StatedBelief:
     """The belief where no judge is worth another look."""
     return settled(replace(belief, more_looks=None), is_exhausted=True)

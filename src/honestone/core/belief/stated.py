@@ -45,7 +45,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Belief:
+class StatedBelief:
     """How sure it is that a contract is met.
 
     `probability`: 0-1, exactly 0 or 1 where code alone decides. `target`: the bar that was asked
@@ -92,7 +92,7 @@ class Belief:
 
 def belief_of(
     rubric: Rubric, ballots: Sequence[Ballot], verdict: Verdict | None = None
-) -> Belief | None:
+) -> StatedBelief | None:
     """The belief that these ballots of one text come to; None where nothing was judged. `verdict`:
     the gate's, where it is known.
     """
@@ -113,13 +113,15 @@ def chance_of(
 _CERTAIN: Final[Mapping[Outcome, float]] = {Outcome.PASS: 1.0, Outcome.FAIL: 0.0}
 
 
-def stated_belief(rubric: Rubric, ballots: Sequence[Ballot], chance: float | None) -> Belief | None:
+def stated_belief(
+    rubric: Rubric, ballots: Sequence[Ballot], chance: float | None
+) -> StatedBelief | None:
     """A probability with its bar and with what it rests on."""
     if chance is None:
         return None
     target = None if rubric.sure is None else float(rubric.sure)
     grounds = grounds_of(ballots)
-    found = Belief(
+    found = StatedBelief(
         probability=chance,
         target=target,
         looks=sum([one.looks or 0 for one in grounds]),
@@ -129,7 +131,7 @@ def stated_belief(rubric: Rubric, ballots: Sequence[Ballot], chance: float | Non
     return settled(found, is_exhausted=target is not None and all_repeat(ballots))
 
 
-def settled(belief: Belief, *, is_exhausted: bool = False) -> Belief:
+def settled(belief: StatedBelief, *, is_exhausted: bool = False) -> StatedBelief:
     """With what follows from the probability and its bar. `is_exhausted`: no judge is worth another
     question.
     """
@@ -140,8 +142,8 @@ def settled(belief: Belief, *, is_exhausted: bool = False) -> Belief:
     return replace(belief, decided=decided, more_looks=more)
 
 
-def looks_to_decide(belief: Belief) -> int | None:
-    """About how many more looks decide, if each goes on telling as much as those so far did."""
+def looks_to_decide(belief: StatedBelief) -> int | None:
+    """About how many more looks decide, if each tells as much as those so far did."""
     if belief.target is None or belief.looks == 0:
         return None
     now = abs(_log_odds(belief.probability))
@@ -200,7 +202,7 @@ def grounds_of(ballots: Sequence[Ballot]) -> tuple[Ground, ...]:
 # verdicts
 
 
-def believed(gate: Verdict, belief: Belief | None) -> Verdict:
+def believed(gate: Verdict, belief: StatedBelief | None) -> Verdict:
     """The verdict of a gate where nothing says `sure`; else the verdict of the probability.
 
     Where a gate passes or fails on other grounds than the probability, a reason says so.
@@ -221,13 +223,13 @@ def believed(gate: Verdict, belief: Belief | None) -> Verdict:
 # words
 
 
-def sure_percent(belief: Belief) -> str:
+def sure_percent(belief: StatedBelief) -> str:
     """`97% sure`: whole percents, cut; with a decimal where a bar above 99 % was asked for."""
     is_fine = belief.target is not None and belief.target > _FINE
     return chance_words(belief.probability, is_fine=is_fine)
 
 
-def sure_sentence(belief: Belief) -> str:
+def sure_sentence(belief: StatedBelief) -> str:
     """`97% sure that the contract is met (asked: 95%), after 5 looks of 3 judges`."""
     claim = f"{sure_percent(belief)} that {belief.subject}"
     if belief.not_asked:
@@ -236,7 +238,7 @@ def sure_sentence(belief: Belief) -> str:
     return _with_grounds(belief, claim)
 
 
-def _with_grounds(belief: Belief, claim: str) -> str:
+def _with_grounds(belief: StatedBelief, claim: str) -> str:
     if belief.target is None:
         return f"{claim} ({_grounds_words(belief)})"
     asked = f"asked: {percent_words(belief.target)}"
@@ -254,7 +256,7 @@ def percent_words(share: float) -> str:
     return f"{round(share * 100, 6):g}%"
 
 
-def _grounds_words(belief: Belief) -> str:
+def _grounds_words(belief: StatedBelief) -> str:
     if belief.looks == 0:
         return "code alone decides"
     judges = _counted(belief.judges, "judge")
@@ -263,7 +265,7 @@ def _grounds_words(belief: Belief) -> str:
     return f"{_counted(belief.looks, 'look')} of {judges}"
 
 
-def _after_words(belief: Belief) -> str:
+def _after_words(belief: StatedBelief) -> str:
     if belief.looks == 0:
         return "by code alone"
     return f"after {_counted(belief.looks, 'look')} of {_counted(belief.judges, 'judge')}"
@@ -273,7 +275,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def doubt(outcome: Outcome | str, belief: Belief | None, *, bar: str = "95") -> str:
+def doubt(outcome: Outcome | str, belief: StatedBelief | None, *, bar: str = "95") -> str:
     """One line where a verdict without a bar and the belief disagree; empty where they agree."""
     if belief is None or belief.target is not None or belief.is_certain:
         return ""

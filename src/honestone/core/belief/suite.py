@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from honestone.core.belief.counting import binomial, convolved
 from honestone.core.belief.errors import History
-from honestone.core.belief.stated import Belief, Ground, settled
+from honestone.core.belief.stated import Ground, StatedBelief, settled
 from honestone.core.belief.verdict import Assumption, ItemTally, TextBelief, assumptions
 
 # Shares of items that are met over a suite: many suites pass as a whole.
@@ -196,7 +196,7 @@ class SuiteBar:
         return self.max_looks or LOOKS_PER_CASE * cases
 
 
-def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> Belief | None:
+def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> StatedBelief | None:
     """How sure it is that enough cases pass; None where nothing was judged."""
     if not cases:
         return None
@@ -210,7 +210,7 @@ def suite_belief(cases: Sequence[CaseBelief], bar: SuiteBar) -> Belief | None:
             looks[judge] = looks.get(judge, 0) + count
     certain = sum(one.certain is not None for one in cases)
     not_asked = sum(not one.is_looked_at for one in cases)
-    found = Belief(
+    found = StatedBelief(
         probability=_stated(chance, bar.sure),
         target=None if bar.sure is None else float(bar.sure),
         looks=sum(looks.values()),

@@ -10,7 +10,7 @@ Dollars = TypedDict(
     {"$schema": str, "$ref": str, "$defs": "Mapping[str, JsonSchema]"},
     total=False,
 )
-"""The keywords that are no identifiers."""
+"""The keywords that are not identifiers."""
 
 
 class JsonSchema(Dollars, total=False):

@@ -3,7 +3,7 @@ later versions are kept as they are.
 
 The forms are found by the types of the fields, so no list of fields is kept here by hand: a new
 field with a default changes no old record, and a type without a form is an error in a test, not a
-record that nobody can read. `SidesComparison` has a stand-in here, because its module is imported
+record that cannot be read. `SidesComparison` has a stand-in here, because its module is imported
 only where a run was compared.
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from honestone.core.record.langfuse import Score, Span
+from honestone.core.record.langfuse import LangfuseSpan, Score
 
 MlflowCell: TypeAlias = str | int | float | None
 
@@ -36,7 +36,7 @@ class LangfuseTraces:
         of POST /api/public/scores.
     """
 
-    spans: list[Span]
+    spans: list[LangfuseSpan]
     scores: list[Score]
     resource: Mapping[str, str]
     scope: tuple[str, str]

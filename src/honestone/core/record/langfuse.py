@@ -21,7 +21,7 @@ class Parent(TypedDict, total=False):
     parentSpanId: str
 
 
-class Span(Parent):
+class LangfuseSpan(Parent):
     """A span of OTLP as JSON: ids in hexadecimal, moments in nanoseconds since 1970, as text."""
 
     traceId: str
@@ -40,14 +40,14 @@ class Owner(TypedDict, total=False):
     sessionId: str
 
 
-class Notes(TypedDict, total=False):
+class LangfuseNotes(TypedDict, total=False):
     """What is said about a score."""
 
     comment: str
     metadata: Mapping[str, Json]
 
 
-class Score(Owner, Notes):
+class Score(Owner, LangfuseNotes):
     """A score of a trace, or of a session; a number from 0 to 1, or a word."""
 
     id: str

@@ -15,7 +15,7 @@ _CHARACTERS_A_TOKEN: Final = 4
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimits:
     """What all calls of one `account` keep to together: requests and tokens a minute, and calls
-    under way at once. None is no limit.
+    under way at once. None: without a limit.
     """
 
     account: str

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.belief.stated import Belief, belief_of, believed
+from honestone.core.belief.stated import StatedBelief, belief_of, believed
 from honestone.core.belief.suite import CaseBelief, SuiteBar, SuiteBelief, suite_belief
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.events import (
@@ -277,7 +277,7 @@ class SuiteRecord:
         self.spend = Spend()
         self.judge_spends = JudgeSpends()
         self._tally: SuiteTally | None = None
-        self._belief: tuple[Belief | None] | None = None
+        self._belief: tuple[StatedBelief | None] | None = None
 
     def case_record(self, recorded: RecordedCase) -> CaseRecord:
         """A case of which nothing is on record."""
@@ -334,7 +334,7 @@ class SuiteRecord:
         return SuiteBar(least=started.min_pass_rate, sure=started.sure, max_looks=started.max_looks)
 
     @property
-    def belief(self) -> Belief | None:
+    def belief(self) -> StatedBelief | None:
         """How sure it is that enough cases pass; None where nothing was judged. It is kept until
         more is on record.
         """

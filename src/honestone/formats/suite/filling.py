@@ -50,7 +50,7 @@ def has_holes(node: Node) -> bool:
 
 
 def fill_text(text: str, words: Words, refuse: Callable[[int, str, str], None]) -> str:
-    """The text with its names filled in. `refuse` notes what else stands between the braces:
+    """The text with its names filled in. `refuse` notes what else is between the braces:
     position, message, hint.
     """
     parts, at, size = [], 0, 0

@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
 
 from honestone.core import events
-from honestone.core.belief.stated import Belief, grounds_of
+from honestone.core.belief.stated import StatedBelief, grounds_of
 from honestone.core.editing.proposal import ProposalOutcome
 from honestone.core.judging.ballot import CHECK, Ballot, JudgeState
 from honestone.core.judging.rubric import as_written
@@ -130,7 +130,7 @@ def _belief(state: LoopState) -> BeliefDoc | None:
         return None
     grounds = grounds_of(state.every_look_at(state.best))
     looks = sum([one.looks or 0 for one in grounds])
-    return BeliefDoc.of(Belief(probability=chance, looks=looks, rests_on=grounds))
+    return BeliefDoc.of(StatedBelief(probability=chance, looks=looks, rests_on=grounds))
 
 
 def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:

@@ -8,8 +8,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from honestone.core.belief.stated import (
     BLIND_SPOT,
-    Belief,
     Ground,
+    StatedBelief,
     doubt,
     sure_percent,
     sure_sentence,
@@ -73,7 +73,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     sentence: str = ""
 
     @classmethod
-    def of(cls, belief: Belief | None) -> BeliefDoc | None:
+    def of(cls, belief: StatedBelief | None) -> BeliefDoc | None:
         if belief is None:
             return None
         return cls(
@@ -92,7 +92,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     @property
     def percent(self) -> str:
         """`97% sure`."""
-        return sure_percent(Belief(probability=self.probability, target=self.target))
+        return sure_percent(StatedBelief(probability=self.probability, target=self.target))
 
     @property
     def is_said(self) -> bool:
@@ -111,7 +111,7 @@ class BeliefDoc(Struct, frozen=True, kw_only=True):
     def doubt(self, verdict: str) -> str:
         """What contradicts a verdict; empty where nothing does."""
         subject = self.sentence.partition(" that ")[2].partition(" (")[0] or "the contract is met"
-        known = Belief(probability=self.probability, target=self.target, subject=subject)
+        known = StatedBelief(probability=self.probability, target=self.target, subject=subject)
         return doubt(verdict, known)
 
     def lines(self, verdict: str) -> list[str]:

@@ -20,7 +20,7 @@ from honestone import __version__
 from honestone.core.json_value import Json
 from honestone.core.judging.rubric import free_id
 from honestone.core.record.exported import LangfuseTraces
-from honestone.core.record.langfuse import Notes, Owner, Parent, Score, Span
+from honestone.core.record.langfuse import LangfuseNotes, LangfuseSpan, Owner, Parent, Score
 from honestone.core.record.run_ids import moment_of_run
 from honestone.report.documents.scorecard import warning_words
 from honestone.report.documents.suite import SuiteReportDoc
@@ -85,7 +85,7 @@ class _Writer:
     """Spans and scores as they come."""
 
     def __init__(self, doc: SuiteReportDoc, whole: str) -> None:
-        self.spans: list[Span] = []
+        self.spans: list[LangfuseSpan] = []
         self.scores: list[Score] = []
         self._doc = doc
         self._whole = whole
@@ -207,7 +207,7 @@ class _Writer:
             return
         key = f"{self._session}/{trace or ''}/{name}"
         self._named[key] += 1
-        notes: Notes = {}
+        notes: LangfuseNotes = {}
         if comment:
             notes["comment"] = comment[:_LONGEST_COMMENT]
         if about:
@@ -252,7 +252,7 @@ def _span(
     start: int,
     end: int,
     attributes: Mapping[str, Json],
-) -> Span:
+) -> LangfuseSpan:
     """A span of OTLP as JSON: ids in hexadecimal, 64-bit numbers as text."""
     above: Parent = {} if parent is None else {"parentSpanId": parent}
     return {

@@ -35,9 +35,9 @@ from honestone.report.exports.sarif_log import (
     LogicalLocation,
     Notification,
     Region,
-    Result,
-    Rule,
     Run,
+    SarifResult,
+    SarifRule,
 )
 from honestone.system.drawing import line
 
@@ -90,9 +90,9 @@ class _Log:
     """Rules and results as they come; a rule is an item of a rubric."""
 
     def __init__(self) -> None:
-        self._rules: dict[str, Rule] = {}
+        self._rules: dict[str, SarifRule] = {}
         self._numbers: dict[str, int] = {}
-        self._results: list[Result] = []
+        self._results: list[SarifResult] = []
         self._warnings: list[Notification] = []
 
     def warn(self, name: str, warnings: Iterable[tuple[str, str]]) -> None:
@@ -147,7 +147,7 @@ class _Log:
         properties: Mapping[str, Json],
     ) -> None:
         self._rules.setdefault(rule, {"id": rule, "shortDescription": {"text": about}})
-        result: Result = {
+        result: SarifResult = {
             "ruleId": rule,
             "ruleIndex": self._numbers.setdefault(rule, len(self._numbers)),
             "kind": kind,

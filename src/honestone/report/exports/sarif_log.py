@@ -8,7 +8,7 @@ from typing import NotRequired, TypedDict
 from honestone.core.json_value import Json
 
 
-class Message(TypedDict):
+class SarifMessage(TypedDict):
     """Words for a person."""
 
     text: str
@@ -21,7 +21,7 @@ class Region(TypedDict, total=False):
     startColumn: int
     endLine: int
     endColumn: int
-    snippet: Message
+    snippet: SarifMessage
 
 
 class ArtifactLocation(TypedDict):
@@ -52,21 +52,21 @@ class Location(TypedDict):
     logicalLocations: NotRequired[Sequence[LogicalLocation]]
 
 
-class Rule(TypedDict):
+class SarifRule(TypedDict):
     """An item of a rubric."""
 
     id: str
-    shortDescription: Message
+    shortDescription: SarifMessage
 
 
-class Result(TypedDict):
+class SarifResult(TypedDict):
     """An item that is unmet or could not be judged."""
 
     ruleId: str
     ruleIndex: int
     kind: str
     level: str
-    message: Message
+    message: SarifMessage
     locations: Sequence[Location]
     properties: Mapping[str, Json]
     relatedLocations: NotRequired[Sequence[Location]]
@@ -76,7 +76,7 @@ class Notification(TypedDict):
     """What a reader must know before the results."""
 
     level: str
-    message: Message
+    message: SarifMessage
 
 
 class Invocation(TypedDict):
@@ -91,10 +91,10 @@ class Driver(TypedDict):
 
     name: str
     version: str
-    rules: Sequence[Rule]
+    rules: Sequence[SarifRule]
 
 
-class Tool(TypedDict):
+class SarifTool(TypedDict):
     """The program that wrote the log."""
 
     driver: Driver
@@ -103,7 +103,7 @@ class Tool(TypedDict):
 class Run(TypedDict):
     """All results of one command."""
 
-    tool: Tool
+    tool: SarifTool
     columnKind: str
-    results: Sequence[Result]
+    results: Sequence[SarifResult]
     invocations: NotRequired[Sequence[Invocation]]

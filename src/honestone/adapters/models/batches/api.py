@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from honestone.adapters.answers import clean, decode, failure_of, read_answer
-from honestone.adapters.endpoint import Answer, Endpoint, host_of
+from honestone.adapters.endpoint import Endpoint, EndpointAnswer, host_of
 from honestone.adapters.transport import hold
 from honestone.ports import CallFailed
 from honestone.system.loose_json import count, string, table, tables
@@ -91,7 +91,7 @@ class BatchApi(ABC):
         """Whether there are results. Raises BatchGone where there will be none."""
 
     @abstractmethod
-    async def results(self, id: str) -> dict[str, Answer | CallFailed]:
+    async def results(self, id: str) -> dict[str, EndpointAnswer | CallFailed]:
         """The answer to each request by its name, as a call of its own would have got it."""
 
     # ----------------------------------------------------------------------------------------------
@@ -126,8 +126,8 @@ class BatchApi(ABC):
         return value
 
     def _each_once(
-        self, found: Sequence[tuple[str, Answer | CallFailed]]
-    ) -> dict[str, Answer | CallFailed]:
+        self, found: Sequence[tuple[str, EndpointAnswer | CallFailed]]
+    ) -> dict[str, EndpointAnswer | CallFailed]:
         """The answers by the names of their requests. Two answers to one request leave open which
         of them counts.
         """
@@ -206,9 +206,9 @@ class OpenAIBatches(BatchApi):
             raise BatchGone(f"{self.host} refused the batch: {words}")
         return status in ("completed", "expired", "cancelled")
 
-    async def results(self, id: str) -> dict[str, Answer | CallFailed]:
+    async def results(self, id: str) -> dict[str, EndpointAnswer | CallFailed]:
         value = await self._object("GET", f"/batches/{id}")
-        found: list[tuple[str, Answer | CallFailed]] = []
+        found: list[tuple[str, EndpointAnswer | CallFailed]] = []
         for name in ("output_file_id", "error_file_id"):
             if value.get(name):
                 file = self._id({"id": value[name]})
@@ -216,14 +216,14 @@ class OpenAIBatches(BatchApi):
                     found.append((string(line.get("custom_id")), self._answer(line)))
         return self._each_once(found)
 
-    def _answer(self, line: Mapping[str, object]) -> Answer | CallFailed:
+    def _answer(self, line: Mapping[str, object]) -> EndpointAnswer | CallFailed:
         response, error = table(line.get("response")), table(line.get("error"))
         status = count(response.get("status_code"))
         if status is not None:
-            return Answer(status, {}, msgspec.json.encode(response.get("body")))
+            return EndpointAnswer(status, {}, msgspec.json.encode(response.get("body")))
         if error.get("code") in ("batch_expired", "batch_cancelled"):
             return _unanswered(self.host, string(error.get("code")).removeprefix("batch_"))
-        return Answer(500, {}, msgspec.json.encode({"error": error}))
+        return EndpointAnswer(500, {}, msgspec.json.encode({"error": error}))
 
 
 class AnthropicBatches(BatchApi):
@@ -252,7 +252,7 @@ class AnthropicBatches(BatchApi):
         value = await self._object("GET", f"{self.path}/batches/{id}")
         return value.get("processing_status") == "ended"
 
-    async def results(self, id: str) -> dict[str, Answer | CallFailed]:
+    async def results(self, id: str) -> dict[str, EndpointAnswer | CallFailed]:
         # Not by its `results_url`: an address that a server names is not given our key.
         body = await self._send("GET", f"{self.path}/batches/{id}/results")
         found = [
@@ -261,19 +261,19 @@ class AnthropicBatches(BatchApi):
         ]
         return self._each_once(found)
 
-    def _answer(self, result: Mapping[str, object]) -> Answer | CallFailed:
+    def _answer(self, result: Mapping[str, object]) -> EndpointAnswer | CallFailed:
         kind = string(result.get("type"))
         if kind == "succeeded":
-            return Answer(200, {}, msgspec.json.encode(result.get("message")))
+            return EndpointAnswer(200, {}, msgspec.json.encode(result.get("message")))
         if kind in ("expired", "canceled"):
             return _unanswered(self.host, kind)
         error = table(result.get("error"))
         error = table(error.get("error")) or error
         status = _STATUS.get(string(error.get("type")), 500)
-        return Answer(status, {}, msgspec.json.encode({"error": error}))
+        return EndpointAnswer(status, {}, msgspec.json.encode({"error": error}))
 
 
-def read_result(api: BatchApi, answer: Answer) -> dict[str, object] | CallFailed:
+def read_result(api: BatchApi, answer: EndpointAnswer) -> dict[str, object] | CallFailed:
     """The JSON object of one request's answer, or what went wrong, as for a call of its own."""
     variable, key = api.endpoint.key.read()
     return read_answer(answer, api.endpoint, model=api.model, variable=variable, key=key)

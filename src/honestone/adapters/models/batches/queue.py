@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from honestone.adapters.endpoint import Answer
+from honestone.adapters.endpoint import EndpointAnswer
 from honestone.adapters.models.batches.api import (
     AskedRequest,
     BatchApi,
@@ -47,7 +47,7 @@ class _Waiting:
 
     request: AskedRequest
     size: int
-    futures: list[asyncio.Future[Answer]] = field(default_factory=list)
+    futures: list[asyncio.Future[EndpointAnswer]] = field(default_factory=list)
 
 
 class BatchQueue:
@@ -64,7 +64,7 @@ class BatchQueue:
         self._open: dict[str, OpenBatch] | None = None
         """By digest: in which batch of an earlier process, or of this one, a request is."""
         self._under_way: set[str] = set()
-        self._answers: dict[str, Answer | CallFailed] = {}
+        self._answers: dict[str, EndpointAnswer | CallFailed] = {}
         self._handed_on: set[str] = set()
         self._is_settling = False
         self._began = time.monotonic()
@@ -92,7 +92,7 @@ class BatchQueue:
     # --------------------------------------------------------------------------------------------
     # who waits for what
 
-    async def _answer(self, request: AskedRequest, size: int) -> Answer:
+    async def _answer(self, request: AskedRequest, size: int) -> EndpointAnswer:
         digest = request.digest
         if digest in self._answers:
             self._hand_on([digest])
@@ -101,7 +101,7 @@ class BatchQueue:
                 raise found
             return found
         waiting = self._asked.setdefault(digest, _Waiting(request, size))
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[EndpointAnswer] = asyncio.get_running_loop().create_future()
         waiting.futures.append(future)
         if len(waiting.futures) == 1:
             batch = self._known().get(digest)
@@ -235,7 +235,7 @@ class BatchQueue:
                 return id
         return await self._api.submit(requests, batch.mark)
 
-    async def _ended(self, batch: OpenBatch) -> dict[str, Answer | CallFailed]:
+    async def _ended(self, batch: OpenBatch) -> dict[str, EndpointAnswer | CallFailed]:
         assert batch.id is not None, "it has been sent"
         id, wait = batch.id, FIRST_LOOK
         while not await self._patiently(lambda: self._api.is_over(id)):
@@ -272,7 +272,7 @@ class BatchQueue:
     # what became of it
 
     def _deliver(
-        self, batch: OpenBatch, answers: Mapping[str, Answer | CallFailed], *, is_new: bool
+        self, batch: OpenBatch, answers: Mapping[str, EndpointAnswer | CallFailed], *, is_new: bool
     ) -> None:
         names = {name_of(digest): digest for digest in batch.asked}
         if (
@@ -337,7 +337,9 @@ class BatchQueue:
                 _resolve(waiting.futures, error)
 
 
-def _resolve(futures: Iterable[asyncio.Future[Answer]], answer: Answer | Exception) -> None:
+def _resolve(
+    futures: Iterable[asyncio.Future[EndpointAnswer]], answer: EndpointAnswer | Exception
+) -> None:
     for future in futures:
         if future.done():  # whoever waited was stopped
             continue

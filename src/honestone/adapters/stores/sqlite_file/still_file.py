@@ -1,7 +1,7 @@
 """Reading the file of a store without leaving a trace next to it.
 
 A reader of a database in WAL mode makes a `-shm` and a `-wal` file where none is, unless the
-database is opened as one that nobody writes. While a writer has it open there is a `-wal` file, and
+database is opened as one without a writer. While a writer has it open there is a `-wal` file, and
 what it wrote comes into the database file later, in a checkpoint. So a store without a `-wal` file is
 read as it is, and the file is looked at before and after each read: with a `-wal` file it is opened
 again as one that is in use, and what was read during a checkpoint is thrown away.

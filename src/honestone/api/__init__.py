@@ -21,6 +21,7 @@ from typing import (
     Unpack,
 )
 
+from honestone.api.calls import awaited, checked, make_judging, make_workspace
 from honestone.app.between_calls import keeping_open
 from honestone.app.doors import given
 from honestone.app.doors.given import GivenRubric, GivenSuite, Judges, Targets, Text
@@ -40,7 +41,6 @@ from honestone.app.judging.evaluated import Evaluated
 from honestone.app.judging.given_tables import GivenTable, GivenTexts, SharedTexts, given_table
 from honestone.app.judging.many import EvaluatedTexts, evaluate_artifacts, evaluate_table
 from honestone.app.keywords import JudgingKeywords
-from honestone.app.python_calls import awaited, checked, make_judging, make_workspace
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.suites.choice import CaseChoice

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar, Unpack
 
+from honestone.api.calls import awaited, checked, make_judging, make_workspace
 from honestone.app.doors import given
 from honestone.app.doors.given import GivenRubric, Judges
 from honestone.app.doors.measured import (
@@ -28,7 +29,6 @@ from honestone.app.judging.given_tables import GivenTexts, plain_rows, texts_by_
 from honestone.app.judging.labelling import AskPerson, Labels, label_texts
 from honestone.app.judging.rubric_plan import load_rubric
 from honestone.app.keywords import JudgingKeywords
-from honestone.app.python_calls import awaited, checked, make_judging, make_workspace
 from honestone.app.runs.rescore import RescoreRequest
 from honestone.app.runs.rescore import rescore as rescore_run
 from honestone.app.runs.run_list import ListedRun, list_runs
