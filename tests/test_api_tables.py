@@ -184,3 +184,13 @@ def test_frames_of_results() -> None:
     suite = honestone.run_suite([case], target=lambda text: text).to_frame()
     assert {"input", "tags", "attempts"} <= set(suite.columns)
     assert any(str(name).startswith("criteria.") for name in suite.columns)
+
+
+def test_a_row_that_is_none_is_not_an_empty_table() -> None:
+    """The first row is refused as any other, and columns of different lengths are a user's mistake."""
+    with pytest.raises(honestone.UsageError):
+        honestone.evaluate_many([None, {"text": "x"}], rubric=RUBRIC, text="text")
+    with pytest.raises(honestone.UsageError, match="different lengths"):
+        honestone.evaluate_many(
+            {"text": ["a", "b"], "g": ["1"]}, rubric=RUBRIC, text="text", group="g"
+        )

@@ -106,7 +106,7 @@ def test_a_lenient_judge_is_caught(desk: Desk) -> None:
         "TNR" in desk.run("show", "last").out
         and "| --- |" in desk.run("show", "last", "-f", "markdown").out
     )
-    assert "calibrate measured" in desk.run("runs").out and desk.run("rescore", "last").code == 2
+    assert "calibrate  labels.csv" in desk.run("runs").out and desk.run("rescore", "last").code == 2
     assert desk.run(*words(good), "--strict", "-q").code == 0
 
 

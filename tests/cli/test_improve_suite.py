@@ -567,5 +567,7 @@ def test_runs_tells_which_side_each_run_of_the_suite_was(desk: Desk) -> None:
     rows = desk.run("runs", "--json").json
     assert {row["side"] for row in rows if row["kind"] == "suite"} == {f"improve {run}"}
     assert [row["side"] for row in rows if row["kind"] == "improve"] == [None]
-    lines = [line for line in desk.run("runs").out.splitlines() if " suite " in line]
-    assert lines and all(f"(improve {run})" in line for line in lines)
+    shown = desk.run("runs").out
+    assert f"({len(rows) - 1} runs inside)" in shown and " suite " not in shown
+    wide = desk.run("runs", "--kind", "suite", env={"COLUMNS": "200"}).out
+    assert wide.count(f"(improve {run})") == len(rows) - 1

@@ -175,3 +175,15 @@ def test_a_copy_of_a_store_knows_what_was_deleted(four: Desk, tmp_path: Path) ->
     store = SqliteStore(tmp_path / "copy")
     assert len(store.runs()) == 3
     store.close()
+
+
+@pytest.mark.parametrize("name", ["", "0", "01M8"])
+def test_a_name_that_means_whatever_is_there_is_refused(four: Desk, name: str) -> None:
+    """An empty variable of a script, or what all ids begin with, deletes nothing."""
+    refused = four.run("runs", "delete", name, "--yes")
+    assert refused.code == 2 and "too short" in refused.err
+    assert len(four.run("runs", "--json").json) == 4
+
+
+def test_days_beyond_the_calendar_are_refused(four: Desk) -> None:
+    assert four.run("runs", "delete", "--older-than", "1e9", "--dry-run").code == 2

@@ -212,7 +212,7 @@ def test_python_takes_an_address(desk: Desk, url: str) -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() in desk.run("runs").out
+    assert done.stdout.strip() in desk.run("runs", "--json").out
 
 
 def test_nothing_secret_is_in_the_database(desk: Desk, server: Server, url: str) -> None:

@@ -116,7 +116,7 @@ def test_skypilot() -> None:
     pool, job = documents("SkyPilot")
     (commands,) = blocks("SkyPilot", "sh")
     assert pool["pool"]["workers"] >= 1 and "honestone[cluster]" in pool["setup"]
-    assert job["run"].split() == ["honestone", "runner", "--drain"]
+    assert job["run"].split() == ["honestone", "remote", "runner", "--drain"]
     assert all(f"--secret {name}" in commands for name in job["secrets"])
     assert f"--num-jobs {pool['pool']['workers']}" in commands
 

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TextIO
@@ -93,11 +95,16 @@ def _imported(module: str, path: Path | None, places: Sequence[Path], named: str
 
 
 def _module_of(path: Path) -> ModuleType:
-    """A file as a module of its own, whose neighbours it can import."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    """A file as a module of its own, whose neighbours it can import. Dataclasses and what else
+    looks its module up find it by a name that no other module has.
+    """
+    digest = sha256(os.fsencode(path.absolute())).hexdigest()
+    name = f"_honestone_{digest[:12]}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     with _importing_from([path.parent]):
         spec.loader.exec_module(module)
     return module

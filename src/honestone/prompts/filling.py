@@ -26,6 +26,7 @@ from honestone.core.judging.images import Image, image_type
 from honestone.core.judging.packing import Packed
 from honestone.core.judging.request import Request
 from honestone.core.judging.rubric import Anchors, Item, Key, as_written
+from honestone.core.reading.evidence import mentions_word
 from honestone.core.reading.json_schema import JsonSchema, Schemas, closed_object
 
 # Raise it when the code below changes what a judge sees; the template's own text is covered by its
@@ -454,7 +455,7 @@ def drawn_controls(seed: bytes, items: int, judged: str, shown: str) -> DrawnCon
     if not speaks_to_judges(judged):
         return DrawnControls(((canary, asked),), canary, word)
     seed = sha256(b"claim\0" + seed).digest()
-    drawn = false_claim(seed, shown)
+    drawn = false_claim(seed, shown, mentions_word)
     claim = int.from_bytes(seed[:8]) % (items + 2) + 1
     canary += claim <= canary
     both = sorted(((canary, asked), (claim, drawn.requirement)))

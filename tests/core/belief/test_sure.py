@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from honestone.core.belief.contract import ContractModel
 from honestone.core.belief.counting import CountedContract, reached
 from honestone.core.belief.next_look import AskedLook, Looking
-from honestone.core.belief.stated import belief_of, believed, sure_percent, sure_sentence
+from honestone.core.belief.stated import (
+    StatedBelief,
+    belief_of,
+    believed,
+    sure_percent,
+    sure_sentence,
+)
 from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import CHECK, Ballot, Mark
 from honestone.core.judging.rubric import Anchors, Check, Criterion, Item, Rubric
@@ -278,3 +284,11 @@ def test_text_belief_forgets_what_it_worked_out_from_fewer_answers() -> None:
     text.see("b", look("b", [False] * 8).marks)
     assert before is not None and text.probability is not None
     assert text.probability < before
+
+
+def test_a_probability_takes_no_quorum_s_place() -> None:
+    """Where too few judges answered the verdict stays open, however sure the others make it."""
+    gate = Verdict(Outcome.INCONCLUSIVE, ("the quorum is not met: 1 of 2",), is_final=True)
+    sure = StatedBelief(probability=0.99, target=0.9, looks=2, decided=True)
+    assert believed(gate, sure) == gate
+    assert believed(Verdict(Outcome.INCONCLUSIVE), sure).outcome is Outcome.PASS

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from os import PathLike
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
@@ -96,11 +96,13 @@ def given_table(
     if isinstance(value, str | bytes | PathLike) or not isinstance(value, Iterable):
         raise wrong("artifacts", value, "a list of artifacts", _TAKES)
     waiting = iter(value)
-    first = next(waiting, None)
+    begun = [*islice(waiting, 1)]
+    if not begun:
+        return []
+    first = begun[0]
     if not isinstance(first, Mapping):
-        if first is not None:
-            _refuse_columns(columns, "a list of texts and paths")
-        return [] if first is None else [first, *waiting]
+        _refuse_columns(columns, "a list of texts and paths")
+        return [first, *waiting]
     named = _require(columns, first, [*first])
     if waiting is value:  # a generator, which gives its rows once
         rest = chain((first,), waiting)
@@ -231,7 +233,10 @@ def _are_distinct(values: Sequence[object]) -> bool:
 
 
 def _rows_of(names: Iterable[str], columns: Sequence[Iterable[object]]) -> Iterator[TableRow]:
-    for number, row in enumerate(zip(*columns, strict=True), 1):
+    given = [list(column) for column in columns]
+    if len({len(column) for column in given}) > 1:
+        raise UsageError("the columns of the table have different lengths")
+    for number, row in enumerate(zip(*given, strict=True), 1):
         yield TableRow(place=f"row {number}", cells=dict(zip(names, row, strict=True)))
 
 

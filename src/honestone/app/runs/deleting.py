@@ -14,6 +14,8 @@ from honestone.core.live import state_now
 from honestone.ports import DeletingStore, RunInfo
 
 _RUN: Final = re.compile(rb'"([0-9A-HJKMNP-TV-Z]{26})"')
+# Ids of one year begin alike: a shorter name, or an empty variable, would mean whatever is there.
+_SHORTEST_NAME: Final = 6
 _CONTENT: Final = re.compile(rb"(?:version:)?sha256:[0-9a-f]{64}")
 
 
@@ -98,6 +100,13 @@ def _asked(
             hint="honestone runs delete RUN..., or --older-than DAYS, or --keep N",
         )
     if request.names:
+        for name in request.names:
+            if len(name) < _SHORTEST_NAME and name not in ("last", "latest"):
+                raise UsageError(
+                    f"`{name}` is too short to delete a run by: {_SHORTEST_NAME} letters of its id"
+                    " at least",
+                    hint="honestone runs lists them",
+                )
         named = {info.id: info for info in map(store.find_run, request.names)}
         return tuple(named.values())
     beyond = every if request.keep is None else every[request.keep :]
@@ -111,6 +120,8 @@ def _is_running(store: DeletingStore, run: RunInfo) -> bool:
     age = (datetime.now(UTC) - datetime.fromisoformat(run.started)).total_seconds()
     if state_now(is_finished=False, age=age, latest=store.live(run.id)) == "running":
         return True
+    if not run.identity:  # A run without limits is not taken up again, and nothing locks it.
+        return False
     if not store.lock(run.identity):
         return True
     store.unlock(run.identity)

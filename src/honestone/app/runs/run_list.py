@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from honestone.ports import RunInfo, Store
 
 UNFINISHED: Final = "unfinished"
-# How a verdict is drawn.
+# How a verdict is drawn; what is unfinished, interrupted or only measured has none.
 LOOKS: Final = {
     "pass": "passed",
     "fail": "failed",
-    "interrupted": "skipped",
-    UNFINISHED: "skipped",
+    "inconclusive": "inconclusive",
 }
 # Runs of one second share the first 9 or 10 letters of their ids, all runs of a day the first 6.
 _SHORTEST_ID: Final = 8
@@ -131,7 +130,7 @@ def run_row(run: ListedRun, short_id: str, parts: Sequence[ListedRun] = ()) -> R
         what=line(info.subject + side),
         by=line(title),
         state=_state(info),
-        look=LOOKS.get(run.verdict or UNFINISHED, "inconclusive"),
+        look=LOOKS.get(run.verdict or UNFINISHED, "skipped"),
         result=_result(figures),
         change=_change_in_words(run),
         cost="" if figures.usd is None else f"{figures.usd:.4g} USD",

@@ -21,7 +21,8 @@ def delete(
     *,
     names: Annotated[tuple[str, ...], Argument(metavar="[RUN]...")] = (),
     older_than: Annotated[
-        float | None, Option("Runs that ended so many days ago or earlier.", metavar="DAYS", min=0)
+        float | None,
+        Option("Runs that ended so many days ago or earlier.", metavar="DAYS", min=0, max=36_500),
     ] = None,
     keep: Annotated[
         int | None, Option("All runs but the newest so many.", metavar="N", min=0)
@@ -42,6 +43,10 @@ def delete(
     deletion = plan_deletion(workspace, request)
     if deletion.runs and not (yes or dry_run):
         _ask(deletion)
+        # What began while the person thought may need what was to go.
+        deletion = plan_deletion(
+            workspace, DeletionRequest(names=tuple(run.id for run in deletion.runs))
+        )
     freed = 0 if dry_run else delete_runs(workspace, deletion)
     if as_json:
         document = {

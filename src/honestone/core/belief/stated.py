@@ -207,7 +207,7 @@ def believed(gate: Verdict, belief: StatedBelief | None) -> Verdict:
 
     Where a gate passes or fails on other grounds than the probability, a reason says so.
     """
-    if belief is None or belief.outcome is None:
+    if belief is None or belief.outcome is None or gate.is_final:
         return gate
     outcome = belief.outcome
     sentence = sure_sentence(belief)

@@ -9,6 +9,7 @@ have.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
@@ -136,16 +137,20 @@ class FalseClaim:
     absent: str
 
 
-def false_claim(seed: bytes, text: str) -> FalseClaim:
+def false_claim(seed: bytes, text: str, mentions: Callable[[str, str], bool]) -> FalseClaim:
     """Draw a claim from the pool, always the same for one seed and text. `text` is all that a judge
     is shown, so that neither the judged text nor anything next to it has what the claim names.
+    `mentions`: whether a text has a word, as evidence is read.
     """
     lowered = text.lower()
     digits = _SEPARATORS.sub("", lowered)
     for attempt in count():
         seed = sha256(seed).digest()
         claim = _drawn_claim(seed, 4 + attempt // 8)
-        if claim.absent not in lowered and claim.absent not in digits:
+        if claim.absent in lowered or claim.absent in digits:
+            continue
+        # As evidence is read: with marks and line ends between its letters it is in the text too.
+        if not mentions(text, claim.absent):
             return claim
     raise AssertionError("no text has every number")
 

@@ -207,10 +207,14 @@ EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.INCONCLUSIVE: 3, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome and why: every bar that is missed, or else every bar that is still open."""
+    """An outcome and why: every bar that is missed, or else every bar that is still open.
+
+    `is_final`: no probability takes its place, as where a quorum is not met.
+    """
 
     outcome: Outcome
     reasons: tuple[str, ...] = ()
+    is_final: bool = False
 
     @property
     def passed(self) -> bool:
@@ -297,16 +301,15 @@ def overall(outcomes: Collection[Outcome]) -> Outcome:
 def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
     """Whether a scorecard passes its rubric's gate: threshold, floors and required criteria."""
     if card.short:
-        return Verdict(Outcome.INCONCLUSIVE, (card.short,))
+        return Verdict(Outcome.INCONCLUSIVE, (card.short,), is_final=True)
     bars = [(bar, bar.outcome) for bar in _bars(card, rubric)]
     missed = tuple(bar.missed for bar, outcome in bars if outcome is Outcome.FAIL)
     if missed:
         return Verdict(Outcome.FAIL, missed)
     still_open = tuple(bar.open for bar, outcome in bars if outcome is Outcome.INCONCLUSIVE)
     if not card.applies:
-        return Verdict(
-            Outcome.INCONCLUSIVE, ("nothing in the rubric applies to this artifact", *still_open)
-        )
+        reasons = ("nothing in the rubric applies to this artifact", *still_open)
+        return Verdict(Outcome.INCONCLUSIVE, reasons, is_final=True)
     if still_open or not card.has_marks:  # With every bar at 0, too: a missing mark is not a pass.
         count = len(missing(card))
         # None is missing from the mean of attempts of which one has no card at all.

@@ -14,6 +14,8 @@ _GAP: Final = 2
 _NARROWEST_WHAT: Final = 16
 _COLORS: Final = {"passed": "green", "failed": "red", "inconclusive": "yellow", "skipped": "dim"}
 _GLYPHS: Final = {"passed": "yes", "failed": "no", "inconclusive": "unknown", "skipped": "absent"}
+# Columns up to this place of `goes` are left out before a name is cut.
+_LITTLE: Final = 2
 # Columns whose texts are cut where the terminal is too narrow.
 _CUT: Final = ("what", "by")
 # After these a path or a title may be cut.
@@ -101,7 +103,9 @@ def _fitting(columns: Sequence[_Column], widths: dict[str, int], space: int) -> 
         fixed = sum(widths[one.title] for one in shown if one.title != "what")
         left = space - fixed - _GAP * (len(shown) - 1)
         spare = sorted((one for one in shown if one.goes), key=lambda one: one.goes)
-        if left >= min(widths["what"], _NARROWEST_WHAT) or not spare:
+        is_little = bool(spare) and spare[0].goes <= _LITTLE
+        wanted = widths["what"] if is_little else min(widths["what"], _NARROWEST_WHAT)
+        if left >= wanted or not spare:
             widths["what"] = max(_NARROWEST_WHAT, min(widths["what"], left))
             return shown
         next_one = spare[0]
