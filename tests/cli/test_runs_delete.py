@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pty
 import signal
 import sqlite3
 import subprocess
@@ -15,7 +17,7 @@ import pytest
 
 from honestone.adapters.stores.sqlite import SqliteStore
 
-from .desk import Desk
+from .desk import HONESTONE, Desk
 
 SUITE = (
     "suite: 1\ntarget: 'cmd:cat'\ncases: [{id: one, input: hello, checks: [{contains: hello}]}]\n"
@@ -187,3 +189,30 @@ def test_a_name_that_means_whatever_is_there_is_refused(four: Desk, name: str) -
 
 def test_days_beyond_the_calendar_are_refused(four: Desk) -> None:
     assert four.run("runs", "delete", "--older-than", "1e9", "--dry-run").code == 2
+
+
+def test_what_was_refused_is_still_said_after_the_question(desk: Desk) -> None:
+    """A person at a terminal who says yes reads of both runs: the one that goes, and why one stays."""
+    desk.file("suite.yaml", SUITE)
+    assert desk.run("eval", "suite.yaml").code == 0
+    (base,) = ids(desk)
+    assert desk.run("eval", "suite.yaml", "--fresh", "--baseline", base).code == 0
+    assert desk.run("eval", "suite.yaml", "--fresh").code == 0
+    last = ids(desk)[0]
+    ours, its = pty.openpty()
+    os.write(ours, b"y\n")
+    done = subprocess.run(
+        [HONESTONE, "runs", "delete", base, last, "--json"],
+        cwd=desk.folder,
+        env=desk.env,
+        stdin=its,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    os.close(ours)
+    os.close(its)
+    document = json.loads(done.stdout)
+    assert document["deleted"] == [last]
+    assert [one["run"] for one in document["kept"]] == [base]
+    assert done.returncode == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import click
@@ -44,9 +45,9 @@ def delete(
     if deletion.runs and not (yes or dry_run):
         _ask(deletion)
         # What began while the person thought may need what was to go.
-        deletion = plan_deletion(
-            workspace, DeletionRequest(names=tuple(run.id for run in deletion.runs))
-        )
+        chosen = DeletionRequest(names=tuple(run.id for run in deletion.runs))
+        again = plan_deletion(workspace, chosen)
+        deletion = replace(again, retained=(*deletion.retained, *again.retained))
     freed = 0 if dry_run else delete_runs(workspace, deletion)
     if as_json:
         document = {
