@@ -152,6 +152,7 @@ def test_a_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
 )
 @example((READERS["checklist"], '\n# {\n#   "Names the version": false'))
 @example((READERS["pairwise"], '\n#  {\n#   "winner": "b"\n# } b'))
+@example((READERS["pair reply"], f"\n// {json.dumps(_answers('second'))}\n\n{{"))
 def test_a_cut_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
     """Wherever the reply is cut: what follows is not known, and the comment may not have ended."""
     reader, text = made

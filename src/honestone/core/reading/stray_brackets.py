@@ -13,7 +13,10 @@ from typing import Final
 
 from honestone.core.reading import json_text, tolerant_json
 
-_TOKENS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]', re.DOTALL)
+_STRING: Final = r'"(?:[^"\\]|\\.)*+"'
+_TOKENS: Final = re.compile(rf"{_STRING}|[{{}}\[\],:]", re.DOTALL)
+_STRING_OR_COMMENT: Final = re.compile(rf"{_STRING}|(//|/\*|#|<!--)", re.DOTALL)
+_COMMENT: Final = re.compile(r"//|/\*|#|<!--")
 _CLOSES: Final = {"}": "{", "]": "["}
 # Readings are tried for each bracket; a reply with more of them, or a longer one, stays unread.
 _MAX_BRACKETS: Final = 400
@@ -44,7 +47,7 @@ class _Bracket:
 def without_stray_opening(text: str) -> Mended | None:
     """None where no single opening bracket is too many, or where two ways to drop one differ."""
     start = text.find("{")
-    if start < 0 or len(text) > _MAX_CHARS:
+    if start < 0 or len(text) > _MAX_CHARS or _has_comment(text, start):
         return None
     brackets = _opening_brackets(text, start)
     if len(brackets) > _MAX_BRACKETS:
@@ -67,6 +70,15 @@ def without_stray_opening(text: str) -> Mended | None:
             one = json_text.FoundObject(value, start, len(text.rstrip()), repairs)
             found = Mended(one, lost)
     return found
+
+
+def _has_comment(text: str, start: int) -> bool:
+    """Whether something may be commented out: the bracket that is too many may be the comment's, or
+    the whole object may stand in one. Before the object quotes are prose and protect nothing.
+    """
+    if _COMMENT.search(text, 0, start):
+        return True
+    return any(found[1] for found in _STRING_OR_COMMENT.finditer(text, start))
 
 
 def _lost(bracket: _Bracket) -> str | int | None:
