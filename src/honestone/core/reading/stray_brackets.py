@@ -73,8 +73,9 @@ def without_stray_opening(text: str) -> Mended | None:
 
 
 def _has_comment(text: str, start: int) -> bool:
-    """Whether something may be commented out: the bracket that is too many may belong to a comment, or
-    the whole object may be in one. Before the object quotes are prose and protect nothing.
+    """Whether something may be commented out: the bracket that is too many may belong to a
+    comment, or the whole object may be in one. Before the object quotes are prose and protect
+    nothing.
     """
     if _COMMENT.search(text, 0, start):
         return True
