@@ -32,8 +32,8 @@ from honestone.core.judging.spend import Meter
 from honestone.core.loop.named import POLICIES
 from honestone.core.loop.state import Action, LoopState, Propose
 from honestone.engine.judgements import PanelJudgement
+from honestone.engine.judging.panel import Evaluator, Panel, Seat
 from honestone.engine.loop_runner import LoopRunner
-from honestone.engine.panel import Evaluator, Panel, Seat
 from honestone.engine.place import Place, version_blobs
 from honestone.ports import Brief, CallFailed
 from honestone.system.files import load_artifact

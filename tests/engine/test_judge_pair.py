@@ -14,7 +14,7 @@ from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Version
 from honestone.core.judging.ballot import JudgeState
 from honestone.core.judging.rubric import Rubric
-from honestone.engine.pairwise import PairJudged, judge_pair
+from honestone.engine.judging.pairwise import PairJudged, judge_pair
 from honestone.ports import CallFailed, Prompt
 from honestone.testing import ScriptedModel, fill_in
 

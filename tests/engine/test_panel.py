@@ -18,8 +18,8 @@ from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.judging.ballot import AskedCriterion, Ballot, JudgeState, Question
 from honestone.core.judging.rubric import Item
-from honestone.engine import panel as panel_module
-from honestone.engine.panel import TAMPERED, Consulted, Panel, Seat
+from honestone.engine.judging import panel as panel_module
+from honestone.engine.judging.panel import TAMPERED, Consulted, Panel, Seat
 from honestone.ports import CallFailed, Completion, Judge, Reply, Usage
 from honestone.testing import ScriptedJudge, ScriptedModel, fill_in, reply_json
 

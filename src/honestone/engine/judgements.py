@@ -36,8 +36,8 @@ from honestone.core.loop.suite_loop import (
 )
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.case import Case
+from honestone.engine.judging.panel import Consulted, Evaluator, Seat, voter
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.panel import Consulted, Evaluator, Seat, voter
 from honestone.ports import Brief
 
 

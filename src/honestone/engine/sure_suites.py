@@ -18,10 +18,10 @@ from honestone.core.belief.verdict import TextBelief
 from honestone.core.judging.ballot import Ballot, Question
 from honestone.core.judging.rubric import LEAST_LOOKS, Rubric
 from honestone.core.record.record import CaseRecord, SuiteRecord
-from honestone.engine.asking_on import AskingOn
 from honestone.engine.cases import CaseWork
 from honestone.engine.journal import OutOfTime
-from honestone.engine.panel import Consulted, Evaluator, Panel
+from honestone.engine.judging.asking_on import AskingOn
+from honestone.engine.judging.panel import Consulted, Evaluator, Panel
 from honestone.ports import Checker
 
 # Looks that are taken at once where no case has one yet, and afterwards.

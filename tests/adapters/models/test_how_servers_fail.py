@@ -30,7 +30,7 @@ from honestone.core.judging.ballot import (
 )
 from honestone.core.judging.rubric import Item
 from honestone.core.judging.spend import Meter
-from honestone.engine.panel import Panel, Seat
+from honestone.engine.judging.panel import Panel, Seat
 from honestone.ports import CallFailed, Prompt
 from property_examples import examples
 

@@ -355,7 +355,7 @@ def test_naming_a_model_loads_no_http_library() -> None:
     code = (
         "import sys\n"
         "from honestone.adapters.models import catalog, prices\n"
-        "import honestone.engine.panel\n"
+        "import honestone.engine.judging.panel\n"
         "catalog.make_model('openai', 'm'), catalog.make_model('google', 'm'), catalog.make_model('anthropic', 'm')\n"
         "assert not {'aiohttp', 'msgspec', 'http.client', 'jsonschema'} & set(sys.modules)\n"
     )

@@ -43,10 +43,10 @@ from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Outcome, overall
 from honestone.core.judging.spend import Meter, RunGrants
 from honestone.core.numbers import show_bar
-from honestone.engine.asking_on import evaluator_for
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.journal import reserve_in
-from honestone.engine.panel import Evaluator, Panel, Seat, functions_of
+from honestone.engine.judging.asking_on import evaluator_for
+from honestone.engine.judging.panel import Evaluator, Panel, Seat, functions_of
 from honestone.ports import Function, Observer, RunInfo, Store, Target
 from honestone.report.case_text import unmet_lines
 from honestone.report.documents import PlainDocument

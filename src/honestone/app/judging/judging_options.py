@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from honestone.adapters.models.batches.options import BatchOptions
     from honestone.core.judging.ballot import Question
     from honestone.core.judging.spend import Meter
-    from honestone.engine.panel import Panel, Seat
+    from honestone.engine.judging.panel import Panel, Seat
     from honestone.ports import Settings
 
 
@@ -382,7 +382,7 @@ def make_seats(
     """
     from honestone.adapters.registry import is_batched, judge_kind, make_judge
     from honestone.core.record.rates import rates_of
-    from honestone.engine.panel import Seat, voter
+    from honestone.engine.judging.panel import Seat, voter
 
     seats: list[Seat] = []
     known: list[tuple[object, str]] = []
@@ -474,7 +474,7 @@ def make_panel(
     fallback: Seat | None = None,
     holdouts: Sequence[Seat] = (),
 ) -> Panel:
-    from honestone.engine.panel import Panel
+    from honestone.engine.judging.panel import Panel
 
     return Panel(
         seats=(*seats, *holdouts),
@@ -514,7 +514,7 @@ def refuse_too_big(
     Where only some judges can, the others are skipped with the same reason when their turn comes.
     """
     from honestone.core.judging.ballot import Question, asked_criteria
-    from honestone.engine.panel import split
+    from honestone.engine.judging.panel import split
 
     judges = _with_bounds(seats)
     if not judges or not rubric.asks_judges:

@@ -18,7 +18,7 @@ from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.scorecard import Outcome, Scorecard, Verdict, judge_gate
 from honestone.core.numbers import show_points, to_points
-from honestone.engine.panel import Panel
+from honestone.engine.judging.panel import Panel
 from honestone.formats.rubric.golden_file import GoldenExample, differing
 from honestone.system.drawing import count
 
@@ -135,7 +135,7 @@ class Trial:
             return run_interruptibly(lambda: self._judge_all(subjects, panel), panel.close)
 
     async def _judge_all(self, subjects: Sequence[ExampleSubject], panel: Panel) -> list[Tried]:
-        from honestone.engine.panel import Evaluator
+        from honestone.engine.judging.panel import Evaluator
 
         evaluator = Evaluator(self.rubric, self._plan.checker, panel)
         slots = asyncio.Semaphore(AT_ONCE)

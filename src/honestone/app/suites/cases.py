@@ -14,9 +14,9 @@ from honestone.app.suites.subject import SuiteSubject
 from honestone.core.events import Event
 from honestone.core.judging.spend import Meter
 from honestone.core.record.rates import rates_of
-from honestone.engine.asking_on import evaluator_for
 from honestone.engine.cases import CaseWork, KnownOutputs
-from honestone.engine.panel import Evaluator, Panel
+from honestone.engine.judging.asking_on import evaluator_for
+from honestone.engine.judging.panel import Evaluator, Panel
 from honestone.ports import Observer, Store
 
 

@@ -29,8 +29,8 @@ from honestone.core.events import AuditStarted, Event, ProbeAnswered, RunFinishe
 from honestone.core.judging.ballot import Ballot, Question, asked_criteria
 from honestone.core.judging.rubric import Key, Rubric
 from honestone.core.reading.evidence import find_quote, is_quote
+from honestone.engine.judging.panel import Consulted, Panel, Seat
 from honestone.engine.live import Live
-from honestone.engine.panel import Consulted, Panel, Seat
 from honestone.engine.place import version_blobs
 from honestone.ports import Journal, Observer, Store
 from honestone.report.documents.trust.audit import AuditDoc, AuditedJudgeDoc

@@ -16,8 +16,8 @@ from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event, LookTaken, NoiseStarted, RunFinished
 from honestone.core.judging.rubric import Rubric
 from honestone.core.judging.spend import Meter
+from honestone.engine.judging.panel import Evaluator
 from honestone.engine.live import Live
-from honestone.engine.panel import Evaluator
 from honestone.ports import Observer, Store
 from honestone.report.documents.trust.noise import NoiseDoc
 from honestone.system.drawing import count

@@ -37,7 +37,7 @@ from honestone.core.skill.sides import (
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.engine.journal import give_back, reserve_in
-from honestone.engine.panel import Panel
+from honestone.engine.judging.panel import Panel
 from honestone.engine.suites import SuiteRun
 from honestone.engine.sure_suites import SuiteAsking
 from honestone.ports import Observer, RunInfo, Store

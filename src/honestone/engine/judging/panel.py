@@ -40,8 +40,8 @@ from honestone.core.judging.spend import Meter, Spend, Usage
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.reading.reply import complaints
 from honestone.core.record.rates import RateLimits, tokens_of
-from honestone.engine.early_stop import settled
 from honestone.engine.journal import OutOfTime, claimed, in_time, settle, take_call, turn
+from honestone.engine.judging.early_stop import settled
 from honestone.engine.live import HERE
 from honestone.engine.traced import ask_judge
 from honestone.system.telemetry import telemetry
