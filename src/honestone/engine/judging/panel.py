@@ -171,7 +171,7 @@ class Panel:
                 self._consult_part(seat, replace(question, criteria=part, also_asked=every))
                 for part in parts
             )
-            found = _joined(seat, await asyncio.gather(*asked))
+            found = joined_ballot(seat, await asyncio.gather(*asked))
         if live is not None:
             live.answered(seat.id, failed=found.ballot.state is not JudgeState.AVAILABLE)
         self.answered(seat.id)
@@ -202,19 +202,21 @@ class Panel:
             first, before = await self._look(asking, request)
         except ports.CallFailed as failed:
             state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
-            ballot = _no_ballot(seat, question, failed.reason, state=state, hint=failed.hint)
+            ballot = no_ballot(seat, question, failed.reason, state=state, hint=failed.hint)
             return Consulted(ballot=ballot, spend=spend)
         except NotGranted as refused:
-            ballot = _no_ballot(seat, question, f"not asked: {refused}")
+            ballot = no_ballot(seat, question, f"not asked: {refused}")
             return Consulted(ballot=ballot, spend=spend, refused=str(refused))
         except OutOfTime as ended:
-            ballot = _no_ballot(seat, question, f"no answer in time: {ended}")
+            ballot = no_ballot(seat, question, f"no answer in time: {ended}")
             return Consulted(ballot=ballot, spend=spend, refused=str(ended))
         reading, again_failed = first, None
         if not first.is_clean:
             reading, again_failed = await self._reasked(asking, request, first)
         asking.missed_control = reading.control == "missed"
-        ballot = self._ballot(seat, question, reading, again_failed)
+        ballot = ballot_of(
+            seat, question, reading, again_failed, require_evidence=self.require_evidence
+        )
         # Whatever had it asked again (`--fresh`, `--max-age`), what was answered before stays in
         # sight.
         if before and seat.id not in self.first_counts:
@@ -240,7 +242,7 @@ class Panel:
                 again, _ = await self._look(asking, _asked_again(asking, request, reading, count))
             except (ports.CallFailed, NotGranted, OutOfTime) as failed:
                 return reading, f"asked once more: {failed}"
-            reading = _merge(reading, again)
+            reading = merged(reading, again)
         return reading, None
 
     async def _is_answered_after(
@@ -250,9 +252,7 @@ class Panel:
         when the judge was asked again. Then all of it is on record, and none of it is paid for
         twice.
         """
-        replies = [
-            reply for one in stored_replies if (reply := _read_stored_reply(one)) is not None
-        ]
+        replies = [reply for one in stored_replies if (reply := read_stored_reply(one)) is not None]
         if not replies or request is not asking.first:
             return False
         reading = asking.read(request, replies[-1])
@@ -262,13 +262,13 @@ class Panel:
             readings = [
                 asking.read(again, reply)
                 for one in found
-                if (reply := _read_stored_reply(one)) is not None
+                if (reply := read_stored_reply(one)) is not None
             ]
             if any(one.is_usable for one in readings):
                 return True
             if not readings:
                 return False
-            reading = _merge(reading, readings[-1])
+            reading = merged(reading, readings[-1])
         return False
 
     def _earlier(
@@ -280,7 +280,7 @@ class Panel:
     ) -> Iterator[dict[Key, Answer]]:
         """What this judge answered to the same question before, oldest first."""
         for stored in before:
-            reply = _read_stored_reply(stored)
+            reply = read_stored_reply(stored)
             if reply is not None:
                 reading = seat.judge.read(question, request, reply)
                 if reading.marks:
@@ -325,7 +325,7 @@ class Panel:
                 telemetry().from_record(seat.id)
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
-                stored = _read_stored_reply(known[place])
+                stored = read_stored_reply(known[place])
                 assert stored is not None
                 return stored, known[:place]
         finally:
@@ -341,7 +341,7 @@ class Panel:
         readable = [
             (place, reply)
             for place, stored in enumerate(known)
-            if (reply := _read_stored_reply(stored)) is not None
+            if (reply := read_stored_reply(stored)) is not None
         ]
         # A host agent cannot be asked: what it replied to this very prompt is on record, or is not
         # there.
@@ -368,7 +368,7 @@ class Panel:
         """
         judge, identity = self._identities.get(seat.id, (None, ""))
         if judge is not seat.judge:
-            identity = canonical({**seat.judge.identity, **_token(seat.judge)})
+            identity = canonical({**seat.judge.identity, **function_token(seat.judge)})
             self._identities[seat.id] = (seat.judge, identity)
         text = f'{{"body":{encode_basestring(request.body if request.keyed is None else request.keyed)},"draw":{seat.draw},"judge":{identity}}}'
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -431,7 +431,7 @@ class Panel:
         self.meter.made(reply.usage)
         # Another process asked the same after an outage, and was quicker: what came late is paid
         # for, and never read.
-        return reply if first is None else _read_stored_reply(first) or reply
+        return reply if first is None else read_stored_reply(first) or reply
 
     async def once(
         self, key: str, who: str, call: Callable[[], Awaitable[JsonObject]]
@@ -466,65 +466,6 @@ class Panel:
             self._gates[seat.id] = asyncio.Semaphore(own or self.concurrency)
         return self._gates[seat.id]
 
-    def _ballot(
-        self, seat: Seat, question: Question, reading: Reading, again_failed: str | None
-    ) -> Ballot:
-        if reading.tampered:
-            return replace(_no_ballot(seat, question, TAMPERED, hint=AUDIT_IT), tampered=True)
-        if reading.control == "missed":
-            if reading.problems and not reading.marks:
-                prefix = "no usable answer: " if reading.again != 0 else ""
-                return _no_ballot(
-                    seat, question, prefix + reading.problems[0], reading, hint=reading.hint
-                )
-            why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
-            return _no_ballot(seat, question, why, reading)
-        marks, unfound = self._with_evidence(question, reading)
-        abstained = {
-            key: reading.errors.get(key, "no answer")
-            for key, _ in question.items()
-            if key not in marks
-        }
-        abstained.update(unfound)
-        problems = (*reading.problems, *((again_failed,) if again_failed else ()))
-        if not marks:
-            why = next(
-                iter((*reading.problems, *reading.errors.values(), *unfound.values())),
-                "no usable answer",
-            )
-            return _no_ballot(seat, question, f"no usable answer: {why}", reading)
-        return Ballot(
-            judge=seat.id,
-            kind=seat.kind,
-            marks=marks,
-            abstained=abstained,
-            problems=problems,
-            repairs=reading.repairs,
-        )
-
-    def _with_evidence(
-        self, question: Question, reading: Reading
-    ) -> tuple[dict[Key, Mark], dict[Key, str]]:
-        if not self.require_evidence:
-            return dict(reading.marks), {}
-        text = judged_text(question)
-        supported: dict[Key, Mark] = {}
-        unfound: dict[Key, str] = {}
-        for key, mark in reading.marks.items():
-            missing = next(
-                (
-                    quote
-                    for quote in mark.evidence
-                    if is_quote(quote) and find_quote(quote, text) is None
-                ),
-                None,
-            )
-            if missing is None:
-                supported[key] = mark
-            else:
-                unfound[key] = f"quoted evidence not found in the text: {missing[:120]!r}"
-        return supported, unfound
-
     async def close(self) -> None:
         for seat in self.seats:
             await seat.judge.close()
@@ -534,11 +475,11 @@ def functions_of(seats: Sequence[Seat]) -> dict[str, list[str]]:
     """A part of a run's identity: one in which functions judged is not resumed with other
     functions.
     """
-    tokens = [token for seat in seats for token in _token(seat.judge).values()]
+    tokens = [token for seat in seats for token in function_token(seat.judge).values()]
     return {"functions": tokens} if tokens else {}
 
 
-def _token(judge: ports.Judge) -> dict[str, str]:
+def function_token(judge: ports.Judge) -> dict[str, str]:
     """What tells a judge that is a function from others of its name."""
     return {"token": judge.token} if isinstance(judge, ports.FunctionalJudge) else {}
 
@@ -667,7 +608,7 @@ def split(criteria: tuple[AskedCriterion, ...], ask: Ask) -> list[tuple[AskedCri
     ]
 
 
-def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
+def joined_ballot(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
     """One ballot from several calls. A judge that followed the artifact in one of them is not
     believed in any.
     """
@@ -714,7 +655,7 @@ def judged_text(question: Question) -> str:
     return question.output if question.output is not None else question.artifact.version.text
 
 
-def _complaints(request: ports.Request, reading: Reading) -> tuple[str, ...]:
+def complaints_about(request: ports.Request, reading: Reading) -> tuple[str, ...]:
     """The errors of a first reply in the words of its request: item numbers where it numbered
     items.
     """
@@ -723,7 +664,7 @@ def _complaints(request: ports.Request, reading: Reading) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*reading.problems, *reading.errors.values())))
 
 
-def _merge(first: Reading, second: Reading) -> Reading:
+def merged(first: Reading, second: Reading) -> Reading:
     """Item by item the first valid answer counts, to the control item too; a later look only fills
     what was missing.
     """
@@ -747,7 +688,77 @@ def _merge(first: Reading, second: Reading) -> Reading:
     )
 
 
-def _no_ballot(
+def ballot_of(
+    seat: Seat,
+    question: Question,
+    reading: Reading,
+    again_failed: str | None,
+    *,
+    require_evidence: bool,
+) -> Ballot:
+    """What a judge's reading comes to: no answer of it counts where the control item was missed or
+    the artifact steered it. `again_failed` says why asking once more ended early.
+    """
+    if reading.tampered:
+        return replace(no_ballot(seat, question, TAMPERED, hint=AUDIT_IT), tampered=True)
+    if reading.control == "missed":
+        if reading.problems and not reading.marks:
+            prefix = "no usable answer: " if reading.again != 0 else ""
+            return no_ballot(
+                seat, question, prefix + reading.problems[0], reading, hint=reading.hint
+            )
+        why = (
+            "it did not answer a question whose answer is known, so nothing it said can be trusted"
+        )
+        return no_ballot(seat, question, why, reading)
+    marks, unfound = _with_evidence(question, reading, require_evidence)
+    abstained = {
+        key: reading.errors.get(key, "no answer") for key, _ in question.items() if key not in marks
+    }
+    abstained.update(unfound)
+    problems = (*reading.problems, *((again_failed,) if again_failed else ()))
+    if not marks:
+        why = next(
+            iter((*reading.problems, *reading.errors.values(), *unfound.values())),
+            "no usable answer",
+        )
+        return no_ballot(seat, question, f"no usable answer: {why}", reading)
+    return Ballot(
+        judge=seat.id,
+        kind=seat.kind,
+        marks=marks,
+        abstained=abstained,
+        problems=problems,
+        repairs=reading.repairs,
+    )
+
+
+def _with_evidence(
+    question: Question, reading: Reading, require_evidence: bool
+) -> tuple[dict[Key, Mark], dict[Key, str]]:
+    """The marks that count, and why the others do not: a quote that is not in the text."""
+    if not require_evidence:
+        return dict(reading.marks), {}
+    text = judged_text(question)
+    supported: dict[Key, Mark] = {}
+    unfound: dict[Key, str] = {}
+    for key, mark in reading.marks.items():
+        missing = next(
+            (
+                quote
+                for quote in mark.evidence
+                if is_quote(quote) and find_quote(quote, text) is None
+            ),
+            None,
+        )
+        if missing is None:
+            supported[key] = mark
+        else:
+            unfound[key] = f"quoted evidence not found in the text: {missing[:120]!r}"
+    return supported, unfound
+
+
+def no_ballot(
     seat: Seat,
     question: Question,
     reason: str,
@@ -800,7 +811,7 @@ def _asked_again(
     asking: _Asking, request: ports.Request, reading: Reading, count: int
 ) -> ports.Request:
     """The whole prompt again with what was wrong, for the `count`-th time."""
-    problems = _complaints(request, reading)
+    problems = complaints_about(request, reading)
     if count > 1:  # What is on record for the same words is the reply that could not be used.
         problems = (*problems, f"{count} replies in a row could not be used")
     return asking.seat.judge.render(asking.question, problems)
@@ -908,7 +919,7 @@ class Evaluator:
             if settled(self._gate_only, known, [seat.id for seat in seats]) is not None:
                 break
             found += await self.panel.consult(question, [seats.pop(0)])
-        return [*found, *(_spared(seat) for seat in seats)]
+        return [*found, *(spared(seat) for seat in seats)]
 
     async def check(self, question: Question, output: ports.Output | None = None) -> Ballot:
         """What code says."""
@@ -924,7 +935,7 @@ class Evaluator:
         return check_ballot(self._checks, findings)
 
 
-def _spared(seat: Seat) -> Consulted:
+def spared(seat: Seat) -> Consulted:
     why = "not asked: whatever it said, the verdict would be the same (--gate-only)"
     return Consulted(
         ballot=Ballot(
@@ -1022,7 +1033,7 @@ async def with_retries(
         attempt += 1
 
 
-def _read_stored_reply(stored: ports.StoredReply) -> ports.Reply | None:
+def read_stored_reply(stored: ports.StoredReply) -> ports.Reply | None:
     """A reply on record. One that cannot be read, of a damaged store, is asked for again."""
     from msgspec import DecodeError, ValidationError, convert, json
 
